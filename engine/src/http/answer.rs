@@ -1,0 +1,284 @@
+//! One answer, read as its bytes come in, and held against what was expected. Pure: it sees bytes,
+//! never a socket.
+
+use sha2::{Digest, Sha256};
+
+use super::head::{Framing, Head, HeadMemo, LONGEST_HEAD_BYTES, Malformed};
+use crate::outcome::Outcome;
+
+/// The answer that counts as `ok`.
+#[derive(Debug)]
+pub struct Expectation {
+    pub status: u16,
+    pub body_bytes: Option<u64>,
+    pub sha256: [u8; 32],
+    /// One answer in so many is hashed in full; 0 = none.
+    pub hash_one_in: u32,
+    /// The request was a HEAD, whose answers have no body whatever their headers say.
+    pub without_body: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The answer goes on.
+    More,
+    /// The answer is whole; so many bytes came behind it, which nobody asked for.
+    Whole { excess: usize },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Head,
+    Sized { left: u64 },
+    ChunkSize { size: u64, digits: u8, line: ChunkLine },
+    Chunk { left: u64 },
+    ChunkEnd { carriage_return: bool },
+    Trailer { line_bytes: u32, all_bytes: u32 },
+    UntilClose,
+    Whole,
+}
+
+/// Where in the line that holds a chunk's size we are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ChunkLine {
+    Size,
+    /// So many bytes into what follows the size and means nothing to us.
+    Extension(u16),
+    CarriageReturn,
+}
+
+#[derive(Debug)]
+pub struct Answer {
+    stage: Stage,
+    status: u16,
+    keep_alive: bool,
+    body_bytes: u64,
+    /// The first part of a head that came in parts.
+    partial_head: Vec<u8>,
+    digest: Option<Box<Sha256>>,
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        Self {
+            stage: Stage::Head,
+            status: 0,
+            keep_alive: false,
+            body_bytes: 0,
+            partial_head: Vec::new(),
+            digest: None,
+        }
+    }
+}
+
+impl Answer {
+    /// Makes ready for the next answer; `hash` says whether this one is of the sample.
+    #[inline]
+    pub fn begin(&mut self, hash: bool) {
+        self.stage = Stage::Head;
+        self.body_bytes = 0;
+        if !self.partial_head.is_empty() {
+            self.partial_head = Vec::new();
+        }
+        match (&mut self.digest, hash) {
+            (Some(digest), true) => digest.reset(),
+            (digest @ None, true) => *digest = Some(Box::default()),
+            (digest, false) => *digest = None,
+        }
+    }
+
+    pub fn is_hashed(&self) -> bool {
+        self.digest.is_some()
+    }
+
+    /// Whether any of the answer has come.
+    pub fn has_begun(&self) -> bool {
+        self.stage != Stage::Head || !self.partial_head.is_empty()
+    }
+
+    /// Whether the connection may serve another request.
+    pub fn keeps_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    /// Takes the next bytes of the stream.
+    ///
+    /// # Errors
+    /// `Malformed` for anything but an HTTP/1.x answer.
+    #[inline]
+    pub fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        expect: &Expectation,
+        memo: &mut HeadMemo,
+    ) -> Result<Progress, Malformed> {
+        while self.stage == Stage::Head {
+            let Some((head, consumed)) = self.take_head(bytes, memo)? else {
+                return Ok(Progress::More);
+            };
+            bytes = &bytes[consumed..];
+            self.enter_body(&head, expect)?;
+        }
+        while !bytes.is_empty() && self.stage != Stage::Whole {
+            bytes = &bytes[self.take_body(bytes)?..];
+        }
+        if self.stage == Stage::Whole {
+            return Ok(Progress::Whole { excess: bytes.len() });
+        }
+        Ok(Progress::More)
+    }
+
+    /// The stream ended: true where that is a proper end of this answer.
+    pub fn end_of_stream(&mut self) -> bool {
+        if self.stage == Stage::UntilClose {
+            self.stage = Stage::Whole;
+        }
+        self.stage == Stage::Whole
+    }
+
+    /// How the whole answer compares with the expected one.
+    #[inline]
+    pub fn outcome(&mut self, expect: &Expectation) -> Outcome {
+        if self.status != expect.status {
+            return Outcome::WrongStatus;
+        }
+        if expect.body_bytes.is_some_and(|bytes| bytes != self.body_bytes) {
+            return Outcome::WrongBody;
+        }
+        match &mut self.digest {
+            Some(digest) if digest.finalize_reset().as_slice() != expect.sha256 => Outcome::WrongBody,
+            _ => Outcome::Ok,
+        }
+    }
+
+    /// The head and how many of `bytes` belong to it; `None` when it goes on.
+    #[inline]
+    fn take_head(&mut self, bytes: &[u8], memo: &mut HeadMemo) -> Result<Option<(Head, usize)>, Malformed> {
+        if self.partial_head.is_empty() {
+            if let Some(head) = memo.parse(bytes)? {
+                return Ok(Some((head, head.bytes)));
+            }
+            self.partial_head.extend_from_slice(bytes);
+            return Ok(None);
+        }
+        let earlier = self.partial_head.len();
+        self.partial_head.extend_from_slice(&bytes[..bytes.len().min(LONGEST_HEAD_BYTES)]);
+        let Some(head) = memo.parse(&self.partial_head)? else {
+            return Ok(None);
+        };
+        self.partial_head = Vec::new();
+        Ok(Some((head, head.bytes - earlier)))
+    }
+
+    #[inline]
+    fn enter_body(&mut self, head: &Head, expect: &Expectation) -> Result<(), Malformed> {
+        self.status = head.status;
+        self.keep_alive = head.keep_alive && head.framing != Framing::UntilClose;
+        self.stage = match head.status {
+            101 => return Err(Malformed), // We never ask to switch protocols.
+            100..=199 => Stage::Head,     // An interim answer; the real one follows.
+            204 | 304 => self.whole_without_body(head),
+            _ if expect.without_body => self.whole_without_body(head),
+            _ => match head.framing {
+                Framing::Sized(0) => Stage::Whole,
+                Framing::Sized(left) => Stage::Sized { left },
+                Framing::Chunked => FIRST_CHUNK,
+                Framing::UntilClose => Stage::UntilClose,
+            },
+        };
+        Ok(())
+    }
+
+    fn whole_without_body(&mut self, head: &Head) -> Stage {
+        self.keep_alive = head.keep_alive;
+        Stage::Whole
+    }
+
+    /// Takes what of `bytes` belongs to the present stage and says how many bytes that was.
+    #[inline]
+    fn take_body(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
+        match self.stage {
+            Stage::Sized { left } => {
+                let taken = self.take_content(bytes, left);
+                let left = left - taken as u64;
+                self.stage = if left == 0 { Stage::Whole } else { Stage::Sized { left } };
+                Ok(taken)
+            }
+            Stage::UntilClose => Ok(self.take_content(bytes, u64::MAX)),
+            Stage::Chunk { left } => {
+                let taken = self.take_content(bytes, left);
+                let left = left - taken as u64;
+                let end = Stage::ChunkEnd { carriage_return: false };
+                self.stage = if left == 0 { end } else { Stage::Chunk { left } };
+                Ok(taken)
+            }
+            Stage::ChunkSize { .. } | Stage::ChunkEnd { .. } | Stage::Trailer { .. } => {
+                self.stage = self.after_framing_byte(bytes[0])?;
+                Ok(1)
+            }
+            Stage::Head | Stage::Whole => Ok(0),
+        }
+    }
+
+    #[inline]
+    fn take_content(&mut self, bytes: &[u8], most: u64) -> usize {
+        let taken = usize::try_from(most).map_or(bytes.len(), |most| most.min(bytes.len()));
+        self.body_bytes += taken as u64;
+        if let Some(digest) = &mut self.digest {
+            digest.update(&bytes[..taken]);
+        }
+        taken
+    }
+
+    /// The stage that one byte of chunked framing (RFC 9112, 7.1) leads to.
+    fn after_framing_byte(&self, byte: u8) -> Result<Stage, Malformed> {
+        match self.stage {
+            Stage::ChunkSize { size, digits, line } => chunk_size(size, digits, line, byte),
+            Stage::ChunkEnd { carriage_return: false } if byte == b'\r' => {
+                Ok(Stage::ChunkEnd { carriage_return: true })
+            }
+            Stage::ChunkEnd { carriage_return: true } if byte == b'\n' => Ok(FIRST_CHUNK),
+            Stage::Trailer { line_bytes, all_bytes } => match byte {
+                b'\n' if line_bytes == 0 => Ok(Stage::Whole),
+                b'\n' => Ok(Stage::Trailer { line_bytes: 0, all_bytes: all_bytes + 1 }),
+                b'\r' => Ok(Stage::Trailer { line_bytes, all_bytes: all_bytes + 1 }),
+                _ if all_bytes as usize > LONGEST_HEAD_BYTES => Err(Malformed),
+                _ => Ok(Stage::Trailer { line_bytes: line_bytes + 1, all_bytes: all_bytes + 1 }),
+            },
+            _ => Err(Malformed),
+        }
+    }
+}
+
+const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
+const LONGEST_EXTENSION_BYTES: u16 = 4096;
+
+fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage, Malformed> {
+    let on = |line| Ok(Stage::ChunkSize { size, digits, line });
+    match (line, byte) {
+        (ChunkLine::CarriageReturn, b'\n') if size == 0 => {
+            Ok(Stage::Trailer { line_bytes: 0, all_bytes: 0 })
+        }
+        (ChunkLine::CarriageReturn, b'\n') => Ok(Stage::Chunk { left: size }),
+        (ChunkLine::CarriageReturn, _) => Err(Malformed),
+        (_, b'\r') if digits > 0 => on(ChunkLine::CarriageReturn),
+        (_, b'\r' | b'\n') => Err(Malformed),
+        (ChunkLine::Extension(bytes), _) if bytes < LONGEST_EXTENSION_BYTES => {
+            on(ChunkLine::Extension(bytes + 1))
+        }
+        (ChunkLine::Extension(_), _) => Err(Malformed),
+        (ChunkLine::Size, b';' | b' ' | b'\t') if digits > 0 => on(ChunkLine::Extension(0)),
+        (ChunkLine::Size, _) => {
+            let digit = (byte as char).to_digit(16).ok_or(Malformed)?;
+            if digits == 16 {
+                return Err(Malformed);
+            }
+            let size = size << 4 | u64::from(digit);
+            Ok(Stage::ChunkSize { size, digits: digits + 1, line })
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "answer_tests.rs"]
+mod tests;

@@ -1,0 +1,132 @@
+//! Answers with known outcomes, each fed whole, byte by byte and at every split.
+
+use super::*;
+
+fn expectation(body: &str) -> Expectation {
+    Expectation {
+        status: 200,
+        body_bytes: Some(body.len() as u64),
+        sha256: Sha256::digest(body.as_bytes()).into(),
+        hash_one_in: 1,
+        without_body: false,
+    }
+}
+
+/// Feeds `parts`, then ends the stream; `None` when the answer never became whole.
+fn read(parts: &[&[u8]], expect: &Expectation) -> Result<Option<Outcome>, Malformed> {
+    let mut memo = HeadMemo::default();
+    let mut answer = Answer::default();
+    answer.begin(true);
+    for (at, part) in parts.iter().enumerate() {
+        match answer.feed(part, expect, &mut memo)? {
+            Progress::More => {}
+            Progress::Whole { excess } => {
+                let behind: usize = parts[at + 1..].iter().map(|part| part.len()).sum();
+                return if excess + behind == 0 { Ok(Some(answer.outcome(expect))) } else { Err(Malformed) };
+            }
+        }
+    }
+    Ok(answer.end_of_stream().then(|| answer.outcome(expect)))
+}
+
+/// Reads `text` in every way of cutting it in two, and byte by byte; all must agree.
+fn read_all_ways(text: &str, expect: &Expectation) -> Result<Option<Outcome>, Malformed> {
+    let bytes = text.as_bytes();
+    let whole = read(&[bytes], expect);
+    for cut in 0..=bytes.len() {
+        assert_eq!(read(&[&bytes[..cut], &bytes[cut..]], expect), whole, "cut at {cut} of {text:?}");
+    }
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(read(&single, expect), whole, "byte by byte: {text:?}");
+    whole
+}
+
+fn ok(text: &str, body: &str) {
+    assert_eq!(read_all_ways(text, &expectation(body)), Ok(Some(Outcome::Ok)), "{text:?}");
+}
+
+fn malformed(text: &str) {
+    assert_eq!(read_all_ways(text, &expectation("")), Err(Malformed), "{text:?}");
+}
+
+#[test]
+fn proper_answers_are_ok() {
+    ok("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello");
+    ok("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", "");
+    ok("HTTP/1.0 200 OK\r\n\r\nuntil the end", "until the end");
+    ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", "hello");
+    ok("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nhel\r\n2\r\nlo\r\n0\r\nX: y\r\n\r\n", "hello");
+    ok("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi");
+    ok("HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "x");
+}
+
+#[test]
+fn wrong_answers_are_told_apart() {
+    let read = |text: &str| read_all_ways(text, &expectation("hello"));
+    assert_eq!(read("HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nhello"), Ok(Some(Outcome::WrongStatus)));
+    assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"), Ok(Some(Outcome::WrongBody)));
+    assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHello"), Ok(Some(Outcome::WrongBody)));
+    assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"), Ok(None));
+    assert_eq!(read("HTTP/1.1 204 No Content\r\n\r\n"), Ok(Some(Outcome::WrongStatus)));
+}
+
+#[test]
+fn nonsense_is_malformed() {
+    malformed("SSH-2.0-OpenSSH_9.2\r\n");
+    malformed("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx");
+    malformed("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n");
+    malformed("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nmore");
+    malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n");
+    malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n\r\n");
+    malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n");
+    malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n");
+    malformed("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
+}
+
+#[test]
+fn an_endless_head_is_given_up() {
+    let mut endless = b"HTTP/1.1 200 OK\r\n".to_vec();
+    for _ in 0..LONGEST_HEAD_BYTES / 40 + 10 {
+        endless.extend_from_slice(b"X: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    }
+    let parts: Vec<&[u8]> = endless.chunks(1000).collect();
+    assert_eq!(read(&parts, &expectation("")), Err(Malformed));
+}
+
+#[test]
+fn a_head_request_has_no_body() {
+    let expect = Expectation { without_body: true, body_bytes: Some(0), ..expectation("") };
+    let text = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n";
+    assert_eq!(read_all_ways(text, &expect), Ok(Some(Outcome::Ok)));
+}
+
+#[test]
+fn keep_alive_follows_version_and_connection_header() {
+    let keeps = |text: &str| {
+        let mut answer = Answer::default();
+        answer.begin(false);
+        answer.feed(text.as_bytes(), &expectation(""), &mut HeadMemo::default()).unwrap();
+        answer.keeps_alive()
+    };
+    assert!(keeps("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    assert!(!keeps("HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n"));
+    assert!(!keeps("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"));
+    assert!(keeps("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"));
+}
+
+#[test]
+fn the_memo_never_answers_for_another_head() {
+    let mut memo = HeadMemo::default();
+    let expect = expectation("hello");
+    for (text, outcome) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Outcome::Ok),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", Outcome::Ok),
+        ("HTTP/1.1 404 Ha\r\nContent-Length: 5\r\n\r\nhello", Outcome::WrongStatus),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", Outcome::WrongBody),
+    ] {
+        let mut answer = Answer::default();
+        answer.begin(true);
+        assert_eq!(answer.feed(text.as_bytes(), &expect, &mut memo), Ok(Progress::Whole { excess: 0 }));
+        assert_eq!(answer.outcome(&expect), outcome);
+    }
+}

@@ -1,0 +1,104 @@
+//! How a request can end. Every scheduled request ends as exactly one of these.
+
+use std::ops::AddAssign;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Ok,
+    /// A whole answer with another status than expected.
+    WrongStatus,
+    /// The expected status with a body of another length or content.
+    WrongBody,
+    /// Nobody accepted the connection.
+    Refused,
+    /// The peer reset the connection.
+    Reset,
+    /// The peer closed the connection before the answer was whole.
+    ClosedEarly,
+    ConnectTimeout,
+    Timeout,
+    /// What came is not an HTTP/1.1 answer to this request.
+    Malformed,
+    /// Due, but the phase ended before it could be sent.
+    NotSent,
+    /// Sent, and still without an answer when the phase ended.
+    Unfinished,
+}
+
+/// How many requests ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Outcomes {
+    pub ok: u64,
+    pub wrong_status: u64,
+    pub wrong_body: u64,
+    pub refused: u64,
+    pub reset: u64,
+    pub closed_early: u64,
+    pub connect_timeout: u64,
+    pub timeout: u64,
+    pub malformed: u64,
+    pub not_sent: u64,
+    pub unfinished: u64,
+}
+
+impl Outcomes {
+    #[inline]
+    pub fn count(&mut self, outcome: Outcome) {
+        *self.of(outcome) += 1;
+    }
+
+    pub fn of(&mut self, outcome: Outcome) -> &mut u64 {
+        match outcome {
+            Outcome::Ok => &mut self.ok,
+            Outcome::WrongStatus => &mut self.wrong_status,
+            Outcome::WrongBody => &mut self.wrong_body,
+            Outcome::Refused => &mut self.refused,
+            Outcome::Reset => &mut self.reset,
+            Outcome::ClosedEarly => &mut self.closed_early,
+            Outcome::ConnectTimeout => &mut self.connect_timeout,
+            Outcome::Timeout => &mut self.timeout,
+            Outcome::Malformed => &mut self.malformed,
+            Outcome::NotSent => &mut self.not_sent,
+            Outcome::Unfinished => &mut self.unfinished,
+        }
+    }
+
+    /// Requests that ended while the clock ran, and not well.
+    pub fn failed(&self) -> u64 {
+        self.total() - self.ok - self.not_sent - self.unfinished
+    }
+
+    pub fn total(&self) -> u64 {
+        self.ok
+            + self.wrong_status
+            + self.wrong_body
+            + self.refused
+            + self.reset
+            + self.closed_early
+            + self.connect_timeout
+            + self.timeout
+            + self.malformed
+            + self.not_sent
+            + self.unfinished
+    }
+}
+
+impl AddAssign for Outcomes {
+    fn add_assign(&mut self, other: Self) {
+        self.ok += other.ok;
+        self.wrong_status += other.wrong_status;
+        self.wrong_body += other.wrong_body;
+        self.refused += other.refused;
+        self.reset += other.reset;
+        self.closed_early += other.closed_early;
+        self.connect_timeout += other.connect_timeout;
+        self.timeout += other.timeout;
+        self.malformed += other.malformed;
+        self.not_sent += other.not_sent;
+        self.unfinished += other.unfinished;
+    }
+}

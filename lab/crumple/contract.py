@@ -1,0 +1,291 @@
+"""The seam between lab and engine: `TrialSpec` goes in, `TrialRecord` comes out. Nothing else is exchanged.
+
+The engine's Rust types own the schema; these mirror them field by field, refuse what they do not know, and never
+change once read. No meaning is added here.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CONTRACT_VERSION = 1
+
+OUTCOMES = (
+    "ok",
+    "wrong-status",
+    "wrong-body",
+    "refused",
+    "reset",
+    "closed-early",
+    "connect-timeout",
+    "timeout",
+    "malformed",
+    "not-sent",
+    "unfinished",
+)
+
+
+class Frozen(BaseModel):
+    """A document that knows all its fields and never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+Count = Annotated[int, Field(ge=0)]
+Header = tuple[str, str]
+
+
+class Target(Frozen):
+    """Where to connect (`address`, "ip:port") and what to say in the Host header (`host`)."""
+
+    address: str
+    host: str
+
+
+class Request(Frozen):
+    """What every request of the trial sends."""
+
+    method: str
+    path: str
+    headers: tuple[Header, ...] = ()
+    body: str | None = None
+
+
+class Expect(Frozen):
+    """What counts as `ok`. Of the bodies one in `hash_one_in` is hashed in full; None is not checked."""
+
+    status: int
+    body_bytes: int | None
+    body_sha256: str | None
+    hash_one_in: int
+
+
+class ClosedShape(Frozen):
+    """`connections` of them, each sending its next request `pause_ms` after the reply."""
+
+    kind: Literal["closed"] = "closed"
+    connections: int
+    pause_ms: float = 0.0
+
+
+class AfterRequests(Frozen):
+    """Stops when `requests` were sent and ended, or after `within_s`, whichever is first."""
+
+    kind: Literal["requests"] = "requests"
+    requests: int
+    within_s: float
+
+
+class AfterDuration(Frozen):
+    """Stops after `duration_s`."""
+
+    kind: Literal["duration"] = "duration"
+    duration_s: float
+
+
+Stop = Annotated[AfterRequests | AfterDuration, Field(discriminator="kind")]
+
+
+class WarmUp(Frozen):
+    """Load before the measured window; `connections` None means as many as the shape has."""
+
+    connections: int | None
+    stop: Stop
+
+
+class Timeouts(Frozen):
+    """When the engine gives up on a connection and on a request."""
+
+    connect_s: float
+    request_s: float
+
+
+class Probe(Frozen):
+    """How often processes are sampled, and whose besides the engine's own."""
+
+    interval_ms: int
+    server_pid: int | None
+
+
+class TrialSpec(Frozen):
+    """All the engine needs to know for one trial. `cores` empty: not pinned."""
+
+    version: Literal[1] = CONTRACT_VERSION
+    label: str
+    target: Target
+    request: Request
+    expect: Expect
+    shape: ClosedShape
+    connection: Literal["keep-alive", "per-request"]
+    warm_up: WarmUp | None
+    stop: Stop
+    timeouts: Timeouts
+    threads: int
+    cores: tuple[int, ...]
+    probe: Probe
+    seed: int
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class Outcomes(Frozen):
+    """How the scheduled requests ended, each as exactly one."""
+
+    model_config = ConfigDict(alias_generator=_kebab, populate_by_name=True, serialize_by_alias=True)
+
+    ok: Count
+    wrong_status: Count
+    wrong_body: Count
+    refused: Count
+    reset: Count
+    closed_early: Count
+    connect_timeout: Count
+    timeout: Count
+    malformed: Count
+    not_sent: Count
+    unfinished: Count
+
+    def as_dict(self) -> dict[str, int]:
+        """Glossary name of the outcome → requests that ended so."""
+        return self.model_dump(by_alias=True)
+
+    @property
+    def total(self) -> int:
+        """All of them; equals the scheduled requests, or the record is broken."""
+        return sum(self.as_dict().values())
+
+    @property
+    def failed(self) -> int:
+        """Requests that ended otherwise than `ok`; those not sent or unfinished at the end are in neither."""
+        return self.total - self.ok - self.not_sent - self.unfinished
+
+
+class WarmUpRecord(Frozen):
+    """What became of the warm-up's requests."""
+
+    scheduled: Count
+    outcomes: Outcomes
+
+
+class Histogram(Frozen):
+    """Times in nanoseconds; `encoded` is HdrHistogram V2, compressed, base64, three digits."""
+
+    count: Count
+    min_ns: int | None
+    mean_ns: float | None
+    max_ns: int | None
+    encoded: str
+
+
+class Histograms(Frozen):
+    """Of the measured window. `response_time`: answers that were ok; the others never mix into it."""
+
+    response_time: Histogram
+    connect_time: Histogram
+    failed: Histogram
+    timed_out: Histogram
+    unfinished_age: Histogram
+
+
+class Series(Frozen):
+    """The trial in steps of `interval_ms`, warm-up included; all lists are of one length."""
+
+    interval_ms: int
+    at_ns: tuple[int, ...]
+    duration_ns: tuple[int, ...]
+    phase: tuple[str, ...]
+    ok: tuple[int, ...]
+    failed: tuple[int, ...]
+    p50_ns: tuple[int | None, ...]
+    p99_ns: tuple[int | None, ...]
+    max_ns: tuple[int | None, ...]
+    connections: tuple[int, ...]
+
+
+class Samples(Frozen):
+    """Readings of one process tree; CPU times and switches are cumulative, `late_ns` is how late each reading was."""
+
+    at_ns: tuple[int, ...]
+    late_ns: tuple[int, ...]
+    cpu_user_ns: tuple[int, ...]
+    cpu_kernel_ns: tuple[int, ...]
+    rss_bytes: tuple[int, ...]
+    pss_bytes: tuple[int | None, ...]
+    processes: tuple[int, ...]
+    threads: tuple[int, ...]
+    voluntary_switches: tuple[int | None, ...]
+    involuntary_switches: tuple[int | None, ...]
+
+
+class ProbeWindow(Frozen):
+    """The measured window only: what was spent in it, and the most that was held in it."""
+
+    cpu_user_ns: int
+    cpu_kernel_ns: int
+    voluntary_switches: int | None
+    involuntary_switches: int | None
+    rss_max_bytes: int
+    pss_max_bytes: int | None
+    processes_max: int
+    threads_max: int
+
+
+class Unread(Frozen):
+    """A field that could not be read, and why: absence never looks like zero."""
+
+    field: str
+    why: str
+
+
+class ProbeRecord(Frozen):
+    """What was seen of one process tree. `window` None: not read over the window, see `unread`."""
+
+    samples: Samples
+    window: ProbeWindow | None
+    unread: tuple[Unread, ...]
+
+
+class Probes(Frozen):
+    """The engine's own tree, and the server's if its pid was given."""
+
+    engine: ProbeRecord
+    server: ProbeRecord | None
+
+
+class TrialRecord(Frozen):
+    """All the engine saw of one trial."""
+
+    version: Literal[1]
+    engine_version: str
+    spec: TrialSpec
+    began_unix_ns: int
+    warm_up_ns: int
+    measured_ns: int
+    scheduled: Count
+    outcomes: Outcomes
+    warm_up: WarmUpRecord
+    bodies_hashed: Count
+    received_bytes: Count
+    sent_bytes: Count
+    connections_opened: Count
+    histograms: Histograms
+    series: Series
+    probes: Probes
+
+
+class Progress(Frozen):
+    """One line the engine writes on stderr about once a second. `phase`: "warm-up" or "measured"."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    at_s: float
+    phase: str
+    ok: int
+    failed: int
+    throughput_per_s: float
+    p50_ns: int | None
+    p99_ns: int | None
+    connections: int
+    left_s: float | None

@@ -1,0 +1,176 @@
+"""Runs on disk: `run.json` and one file per trial, append-only, each whole or absent.
+
+A trial is written beside its place, synced and renamed into it, and never changes afterwards; a crash or a full disk
+loses at most the trial in flight. Nothing is judged here.
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from crumple.contract import Frozen, TrialRecord
+from crumple.errors import NotFound, NotStored, StorageFull
+
+Status = Literal["measured", "failed"]
+
+
+class TrialIdentity(Frozen):
+    """Which trial. `block` counts from 1, `position` is its place in the block, from 1; `twin`: the A/A control."""
+
+    id: str
+    experiment: str
+    block: int
+    position: int
+    server: str
+    twin: bool
+    seed: int
+
+
+class Failure(Frozen):
+    """Where a trial ended and why. `step`: setup, build, start, answers, engine, answers-after, stop or lab."""
+
+    step: str
+    message: str
+    output_tail: tuple[str, ...] = ()
+
+
+class ServerFacts(Frozen):
+    """The server as it ran. `start_s`: from launch to the first answer; None if it never answered."""
+
+    versions: dict[str, str] = {}
+    start_s: float | None = None
+    settings: dict[str, Any] = {}
+
+
+class StoredTrial(Frozen):
+    """One trial, whatever became of it. A non-empty `problems` means measured, but not valid.
+
+    `host`: the machine's facts just before the load, with what makes it unfit under "problems".
+    `overhead_s`: the lab's own time, without the server's start and the engine's load.
+    """
+
+    trial: TrialIdentity
+    status: Status
+    failure: Failure | None
+    server: ServerFacts
+    host: dict[str, Any]
+    record: TrialRecord | None
+    problems: tuple[str, ...]
+    overhead_s: float
+
+    @property
+    def valid(self) -> bool:
+        """Measured, and it measured the server."""
+        return self.status == "measured" and not self.problems
+
+
+class RunStore:
+    """The folder of one run. Trials that are there stay as they are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.run_file = folder / "run.json"
+        self._trials = folder / "trials"
+
+    @property
+    def name(self) -> str:
+        """The run's id, which is the folder's name."""
+        return self.folder.name
+
+    def write_run(self, document: str) -> None:
+        """run.json, whole or as it was before. Raises StorageFull."""
+        with _storage(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _write_whole(self.run_file, document)
+
+    def read_run(self) -> str:
+        """run.json as text. Raises NotStored."""
+        try:
+            return self.run_file.read_text(encoding="utf-8")
+        except OSError as error:
+            raise NotStored(
+                f"{self.folder} holds no run: {error.strerror}", "list runs with: ls runs"
+            ) from None
+
+    def add(self, trial: StoredTrial, *, replace: bool = False) -> Path:
+        """Store one trial; the file it is now in. Raises FileExistsError unless `replace`, StorageFull."""
+        path = self.path_of(trial.trial.id)
+        if path.exists() and not replace:
+            raise FileExistsError(f"{trial.trial.id} is stored already")
+        with _storage(self.folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write_whole(path, trial.model_dump_json(by_alias=True))
+        return path
+
+    def trials(self) -> list[StoredTrial]:
+        """All stored trials, by id. Raises NotStored if one cannot be read."""
+        return [_read_trial(path) for path in sorted(self._trials.glob("*.json"))]
+
+    def ids(self) -> set[str]:
+        """Ids of the stored trials, without reading them."""
+        return {path.stem.replace("__", "/") for path in self._trials.glob("*.json")}
+
+    def path_of(self, trial_id: str) -> Path:
+        """Where a trial is or will be stored."""
+        return self._trials / f"{trial_id.replace('/', '__')}.json"
+
+
+def find(runs: Path, name: str | None = None) -> RunStore:
+    """The run called `name` (or the folder of that path), or the latest. Raises NotStored."""
+    if name is not None:
+        folders = [folder for folder in (runs / name, Path(name)) if (folder / "run.json").is_file()]
+    else:
+        folders = sorted((file.parent for file in runs.glob("*/run.json")), key=_began, reverse=True)
+    if not folders:
+        what = f"there is no run {name}" if name else "there is no run yet"
+        raise NotStored(what, "start one with: crumple run todo-json --scale quick")
+    return RunStore(folders[0])
+
+
+def _began(folder: Path) -> tuple[str, str]:
+    # A run's id ends in its date and time, which sort as text.
+    return folder.name[-15:], folder.name
+
+
+def _read_trial(path: Path) -> StoredTrial:
+    try:
+        return StoredTrial.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValidationError) as error:
+        reason = str(error).splitlines()[0]
+        raise NotStored(f"{path} is not a stored trial: {reason}", "move it away") from None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside, sync, rename, sync the folder: a reader sees all of it or nothing."""
+    beside = path.with_name(f".{path.name}.tmp")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+@contextlib.contextmanager
+def _storage(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            message = f"no space left for {folder}; every trial stored before is intact"
+            raise StorageFull(message, "free some space, then continue with --resume") from None
+        raise
