@@ -1,10 +1,27 @@
 //! The engine of crumple: all that runs while the clock runs. It knows no server, no language and
 //! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
 
+mod clock;
+mod collector;
+mod connection;
 mod cores;
 mod failure;
 mod guard;
+mod http;
+mod limits;
+mod null_server;
+mod outcome;
+mod phase;
+mod probe;
 mod process_tree;
+mod record;
+mod run;
+mod schema;
+mod shape;
+mod spec;
+mod tally;
+mod watch;
+mod worker;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -18,12 +35,21 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run one trial: a TrialSpec in, progress on standard error, a TrialRecord out
+    Run(run::Run),
+    /// Serve a fixed answer on loopback as fast as can be, for calibration
+    NullServer(null_server::NullServer),
+    /// Print the JSON schemas of TrialSpec and TrialRecord
+    Schema,
     /// Start a command that ends, with all it started, when this process's standard input closes
     Guard(guard::Guard),
 }
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Run(run) => run::run(&run),
+        Command::NullServer(server) => null_server::run(&server),
+        Command::Schema => schema::print(),
         Command::Guard(guard) => guard::run(guard),
     };
     match outcome {

@@ -34,11 +34,7 @@ fn append_children(pid: Pid, found: &mut Vec<Pid>) {
         let Ok(children) = fs::read_to_string(thread.path().join("children")) else {
             continue;
         };
-        found.extend(
-            children
-                .split_ascii_whitespace()
-                .filter_map(|pid| pid.parse::<Pid>().ok()),
-        );
+        found.extend(children.split_ascii_whitespace().filter_map(|pid| pid.parse::<Pid>().ok()));
     }
 }
 
@@ -49,11 +45,8 @@ mod tests {
 
     #[test]
     fn a_grandchild_is_found_and_then_gone() {
-        let mut child = Command::new("sh")
-            .args(["-c", "sleep 30 & wait"])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            Command::new("sh").args(["-c", "sleep 30 & wait"]).stdout(Stdio::null()).spawn().unwrap();
         let pid = child.id() as Pid;
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
         while descendants(pid).len() != 1 {

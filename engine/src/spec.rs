@@ -101,8 +101,13 @@ pub struct WarmUpSpec {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum StopSpec {
     /// So many requests answered or failed; those not sent within the time are counted `not-sent`.
-    Requests { requests: u64, within_s: f64 },
-    Duration { duration_s: f64 },
+    Requests {
+        requests: u64,
+        within_s: f64,
+    },
+    Duration {
+        duration_s: f64,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
@@ -253,11 +258,7 @@ fn decode_sha256(hex: &str) -> Option<[u8; 32]> {
 }
 
 fn seconds(value: f64, key: &str, faults: &mut Faults) -> u64 {
-    faults.unless(
-        value > 0.0 && value <= 86_400.0,
-        key,
-        "must be above 0 and at most a day (86400)",
-    );
+    faults.unless(value > 0.0 && value <= 86_400.0, key, "must be above 0 and at most a day (86400)");
     (value * 1e9) as u64
 }
 

@@ -91,11 +91,6 @@ impl Answer {
         self.digest.is_some()
     }
 
-    /// Whether any of the answer has come.
-    pub fn has_begun(&self) -> bool {
-        self.stage != Stage::Head || !self.partial_head.is_empty()
-    }
-
     /// Whether the connection may serve another request.
     pub fn keeps_alive(&self) -> bool {
         self.keep_alive
@@ -145,10 +140,11 @@ impl Answer {
         if expect.body_bytes.is_some_and(|bytes| bytes != self.body_bytes) {
             return Outcome::WrongBody;
         }
-        match &mut self.digest {
-            Some(digest) if digest.finalize_reset().as_slice() != expect.sha256 => Outcome::WrongBody,
-            _ => Outcome::Ok,
+        let hashed = self.digest.as_mut().map(|digest| digest.finalize_reset());
+        if hashed.is_some_and(|hashed| hashed.as_slice() != expect.sha256) {
+            return Outcome::WrongBody;
         }
+        Outcome::Ok
     }
 
     /// The head and how many of `bytes` belong to it; `None` when it goes on.
@@ -256,9 +252,7 @@ const LONGEST_EXTENSION_BYTES: u16 = 4096;
 fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage, Malformed> {
     let on = |line| Ok(Stage::ChunkSize { size, digits, line });
     match (line, byte) {
-        (ChunkLine::CarriageReturn, b'\n') if size == 0 => {
-            Ok(Stage::Trailer { line_bytes: 0, all_bytes: 0 })
-        }
+        (ChunkLine::CarriageReturn, b'\n') if size == 0 => Ok(Stage::Trailer { line_bytes: 0, all_bytes: 0 }),
         (ChunkLine::CarriageReturn, b'\n') => Ok(Stage::Chunk { left: size }),
         (ChunkLine::CarriageReturn, _) => Err(Malformed),
         (_, b'\r') if digits > 0 => on(ChunkLine::CarriageReturn),

@@ -60,7 +60,8 @@ mod tests {
     #[test]
     fn a_request_is_laid_out_as_the_standard_says() {
         let bytes = render(&request(), "127.0.0.1:80", &mut Faults::default());
-        let expected = "POST /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAccept: */*\r\nContent-Length: 3\r\n\r\nabc";
+        let expected =
+            "POST /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAccept: */*\r\nContent-Length: 3\r\n\r\nabc";
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
     }
 

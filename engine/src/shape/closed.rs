@@ -29,9 +29,8 @@ mod tests {
     fn shares_add_up_and_differ_by_at_most_one() {
         for connections in 0..70 {
             for threads in 1..9 {
-                let shares: Vec<_> = (0..threads)
-                    .map(|thread| Closed::share(connections, thread, threads))
-                    .collect();
+                let shares: Vec<_> =
+                    (0..threads).map(|thread| Closed::share(connections, thread, threads)).collect();
                 assert_eq!(shares.iter().sum::<usize>(), connections);
                 assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
             }

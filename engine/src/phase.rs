@@ -1,0 +1,191 @@
+//! Where a trial stands: warm-up, measured, over. The only state that the threads of the engine
+//! share while the clock runs; a handful of atomics, no lock.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::spec::Stop;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    WarmUp,
+    Measured,
+}
+
+const NOT_YET: u64 = u64::MAX;
+
+/// The course of one trial, on the monotonic clock.
+pub struct Course {
+    pub began_ns: u64,
+    warm_up: Count,
+    measured: Count,
+    measured_for_ns: u64,
+    measured_from_ns: AtomicU64,
+    ends_at_ns: AtomicU64,
+}
+
+/// Requests handed out and ended, where their number is what ends the phase.
+struct Count {
+    limit: Option<u64>,
+    issued: AtomicU64,
+    ended: AtomicU64,
+}
+
+impl Course {
+    /// A trial that begins at `began_ns`. Either phase ends after its number of requests, where it
+    /// has one, and at its time limit at the latest.
+    pub fn new(began_ns: u64, warm_up: Option<Stop>, measured: Stop) -> Self {
+        let course = Self {
+            began_ns,
+            warm_up: Count::new(warm_up.and_then(|stop| stop.requests)),
+            measured: Count::new(measured.requests),
+            measured_for_ns: measured.within_ns,
+            measured_from_ns: AtomicU64::new(NOT_YET),
+            ends_at_ns: AtomicU64::new(NOT_YET),
+        };
+        course.begin_measuring(began_ns + warm_up.map_or(0, |stop| stop.within_ns));
+        course
+    }
+
+    /// The phase at `now_ns`; `None` when the trial is over.
+    #[inline]
+    pub fn phase(&self, now_ns: u64) -> Option<Phase> {
+        if now_ns < self.measured_from_ns() {
+            Some(Phase::WarmUp)
+        } else if now_ns < self.ends_at_ns() {
+            Some(Phase::Measured)
+        } else {
+            None
+        }
+    }
+
+    /// When measuring begins; may come sooner, as a warm-up by number ends early.
+    pub fn measured_from_ns(&self) -> u64 {
+        self.measured_from_ns.load(Relaxed)
+    }
+
+    pub fn ends_at_ns(&self) -> u64 {
+        self.ends_at_ns.load(Relaxed)
+    }
+
+    pub fn began_at_ns(&self, phase: Phase) -> u64 {
+        match phase {
+            Phase::WarmUp => self.began_ns,
+            Phase::Measured => self.measured_from_ns(),
+        }
+    }
+
+    /// Hands out the next request; `None` when there is none to be had in this phase, or no phase.
+    #[inline]
+    pub fn issue(&self, now_ns: u64) -> Option<Phase> {
+        self.phase(now_ns).filter(|&phase| self.count(phase).issue())
+    }
+
+    /// One request of `phase` has ended at `now_ns`. The last one ends its phase.
+    #[inline]
+    pub fn end_one(&self, phase: Phase, now_ns: u64) {
+        if self.count(phase).end_one() {
+            match phase {
+                Phase::WarmUp if now_ns < self.measured_from_ns() => self.begin_measuring(now_ns),
+                Phase::WarmUp => {}
+                Phase::Measured => {
+                    self.ends_at_ns.fetch_min(now_ns, Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Requests that the measured phase was to send and did not.
+    pub fn never_issued(&self) -> u64 {
+        let count = &self.measured;
+        count.limit.map_or(0, |limit| limit.saturating_sub(count.issued.load(Relaxed)))
+    }
+
+    fn begin_measuring(&self, from_ns: u64) {
+        self.ends_at_ns.store(from_ns + self.measured_for_ns, Relaxed);
+        self.measured_from_ns.store(from_ns, Relaxed);
+    }
+
+    fn count(&self, phase: Phase) -> &Count {
+        match phase {
+            Phase::WarmUp => &self.warm_up,
+            Phase::Measured => &self.measured,
+        }
+    }
+}
+
+impl Count {
+    fn new(limit: Option<u64>) -> Self {
+        Self { limit, issued: AtomicU64::new(0), ended: AtomicU64::new(0) }
+    }
+
+    #[inline]
+    fn issue(&self) -> bool {
+        // The load first: threads without work must not count the number up without end.
+        self.limit.is_none_or(|limit| {
+            self.issued.load(Relaxed) < limit && self.issued.fetch_add(1, Relaxed) < limit
+        })
+    }
+
+    #[inline]
+    fn end_one(&self) -> bool {
+        self.limit.is_some_and(|limit| self.ended.fetch_add(1, Relaxed) + 1 == limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_number(requests: u64) -> Stop {
+        Stop { requests: Some(requests), within_ns: 1000 }
+    }
+
+    #[test]
+    fn without_a_warm_up_measuring_begins_at_once() {
+        let course = Course::new(50, None, Stop { requests: None, within_ns: 10 });
+        assert_eq!(course.phase(50), Some(Phase::Measured));
+        assert_eq!(course.phase(59), Some(Phase::Measured));
+        assert_eq!(course.phase(60), None);
+        assert_eq!(course.never_issued(), 0);
+    }
+
+    #[test]
+    fn a_warm_up_by_number_ends_with_its_last_request() {
+        let course = Course::new(0, Some(by_number(2)), by_number(1));
+        assert_eq!(course.issue(1), Some(Phase::WarmUp));
+        assert_eq!(course.issue(1), Some(Phase::WarmUp));
+        assert_eq!(course.issue(1), None);
+        course.end_one(Phase::WarmUp, 5);
+        assert_eq!(course.phase(6), Some(Phase::WarmUp));
+        course.end_one(Phase::WarmUp, 7);
+        assert_eq!(course.phase(7), Some(Phase::Measured));
+        assert_eq!(course.never_issued(), 1);
+        assert_eq!(course.issue(8), Some(Phase::Measured));
+        course.end_one(Phase::Measured, 9);
+        assert_eq!((course.measured_from_ns(), course.ends_at_ns()), (7, 9));
+        assert_eq!(course.phase(9), None);
+        assert_eq!(course.never_issued(), 0);
+    }
+
+    #[test]
+    fn time_ends_what_the_number_did_not() {
+        let course = Course::new(0, Some(by_number(5)), by_number(5));
+        assert_eq!(course.phase(1000), Some(Phase::Measured));
+        course.issue(1001);
+        assert_eq!(course.phase(2000), None);
+        assert_eq!(course.issue(2000), None);
+        assert_eq!(course.never_issued(), 4);
+    }
+
+    #[test]
+    fn a_late_end_of_the_warm_up_changes_nothing() {
+        let course = Course::new(0, Some(by_number(1)), by_number(5));
+        course.issue(1);
+        course.end_one(Phase::WarmUp, 1500);
+        assert_eq!(course.measured_from_ns(), 1000);
+    }
+}

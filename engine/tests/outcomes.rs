@@ -1,0 +1,170 @@
+//! Every outcome of the glossary, from a peer that earns it.
+
+mod peer;
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use peer::{answering, assert_all, count, play, read_request, run, spec};
+use serde_json::json;
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+#[test]
+fn ok() {
+    let record = run(&spec(&answering(HELLO), 100));
+    assert_all(&record, "ok", 100);
+    assert_eq!(record["connections_opened"], 2);
+    assert_eq!(record["received_bytes"], 100 * HELLO.len() as u64);
+    let hashed = record["bodies_hashed"].as_u64().unwrap();
+    assert!((25..=27).contains(&hashed), "one in four and the first of each connection: {hashed}");
+}
+
+#[test]
+fn ok_in_every_framing() {
+    for answer in [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n".as_slice(),
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    ] {
+        assert_all(&run(&spec(&answering(answer), 20)), "ok", 20);
+    }
+    let until_close = play(|mut socket| {
+        read_request(&mut socket);
+        socket.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
+    });
+    let record = run(&spec(&until_close, 20));
+    assert_all(&record, "ok", 20);
+    assert_eq!(record["connections_opened"], 20);
+}
+
+#[test]
+fn ok_in_single_bytes() {
+    let drip = play(|mut socket| {
+        socket.set_nodelay(true).unwrap();
+        while read_request(&mut socket) {
+            for byte in HELLO {
+                socket.write_all(&[*byte]).unwrap();
+                std::thread::yield_now();
+            }
+        }
+    });
+    assert_all(&run(&spec(&drip, 6)), "ok", 6);
+}
+
+#[test]
+fn ok_with_a_connection_per_request() {
+    let mut spec = spec(&answering(HELLO), 30);
+    spec["connection"] = json!("per-request");
+    let record = run(&spec);
+    assert_all(&record, "ok", 30);
+    assert_eq!(record["connections_opened"], 30);
+    assert_eq!(record["histograms"]["connect_time"]["count"], 30);
+}
+
+#[test]
+fn wrong_status() {
+    let address = answering(b"HTTP/1.1 503 Busy\r\nContent-Length: 5\r\n\r\nhello");
+    assert_all(&run(&spec(&address, 20)), "wrong-status", 20);
+}
+
+#[test]
+fn wrong_body_by_length() {
+    let address = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell");
+    assert_all(&run(&spec(&address, 20)), "wrong-body", 20);
+}
+
+#[test]
+fn wrong_body_by_content_is_found_by_the_sample() {
+    let address = answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo");
+    let mut spec = spec(&address, 100);
+    let record = run(&spec);
+    assert!((25..=27).contains(&count(&record, "wrong-body")), "{:#}", record["outcomes"]);
+    spec["expect"]["hash_one_in"] = json!(1);
+    assert_all(&run(&spec), "wrong-body", 100);
+}
+
+#[test]
+fn refused() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let record = run(&spec(&address, 10));
+    assert_all(&record, "refused", 10);
+    assert!(record["measured_ns"].as_u64().unwrap() >= 4 * 10_000_000, "each retry rests");
+}
+
+#[test]
+fn reset() {
+    let address = play(|socket| {
+        // Closing with the request unread makes the kernel answer with a reset.
+        std::thread::sleep(Duration::from_millis(20));
+        drop(socket);
+    });
+    assert_all(&run(&spec(&address, 6)), "reset", 6);
+}
+
+#[test]
+fn closed_early() {
+    for part in [b"".as_slice(), b"HTTP/1.1 200", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"] {
+        let address = play(move |mut socket| {
+            read_request(&mut socket);
+            socket.write_all(part).unwrap();
+        });
+        assert_all(&run(&spec(&address, 6)), "closed-early", 6);
+    }
+}
+
+#[test]
+fn malformed() {
+    for answer in [
+        b"SSH-2.0-OpenSSH_9.2\r\n".as_slice(),
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more",
+    ] {
+        assert_all(&run(&spec(&answering(answer), 6)), "malformed", 6);
+    }
+}
+
+#[test]
+fn timeout() {
+    let silent = play(|mut socket| {
+        read_request(&mut socket);
+        std::thread::sleep(Duration::from_secs(5));
+    });
+    let record = run(&spec(&silent, 4));
+    assert_all(&record, "timeout", 4);
+    let min_ns = record["histograms"]["timed_out"]["min_ns"].as_u64().unwrap();
+    let max_ns = record["histograms"]["timed_out"]["max_ns"].as_u64().unwrap();
+    assert!(min_ns >= 299_000_000 && max_ns < 450_000_000, "{min_ns} to {max_ns}");
+}
+
+#[test]
+fn connect_timeout() {
+    // A listener that never accepts, and whose queue others have filled, answers no SYN.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    rustix::net::listen(&listener, 1).unwrap();
+    let _filling: Vec<_> =
+        (0..4).map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(100))).collect();
+    assert_all(&run(&spec(&address.to_string(), 4)), "connect-timeout", 4);
+}
+
+#[test]
+fn not_sent_and_unfinished() {
+    let slow = play(|mut socket| {
+        while read_request(&mut socket) {
+            std::thread::sleep(Duration::from_millis(80));
+            if socket.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let mut spec = spec(&slow, 1000);
+    spec["stop"]["within_s"] = json!(0.2);
+    let record = run(&spec);
+    assert_eq!(count(&record, "ok"), 4, "two connections, answers at 80 and 160 ms");
+    assert_eq!(count(&record, "unfinished"), 2);
+    assert_eq!(count(&record, "not-sent"), 994);
+    let age_ns = record["histograms"]["unfinished_age"]["max_ns"].as_u64().unwrap();
+    assert!((20_000_000..60_000_000).contains(&age_ns), "in flight since 160 ms, ended at 200: {age_ns}");
+}

@@ -1,0 +1,165 @@
+//! Whole trials: phases, pauses, threads, faults of the spec, and what the guard leaves behind.
+
+mod peer;
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use peer::{answering, assert_all, count, play, read_request, run, spec};
+use serde_json::{Value, json};
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Answers after exactly so long.
+fn after(wait: Duration) -> String {
+    play(move |mut socket| {
+        while read_request(&mut socket) {
+            std::thread::sleep(wait);
+            if socket.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn a_warm_up_by_number_leaves_the_totals_alone() {
+    let mut spec = spec(&answering(HELLO), 50);
+    spec["warm_up"] =
+        json!({"connections": 1, "stop": {"kind": "requests", "requests": 30, "within_s": 5.0}});
+    let record = run(&spec);
+    assert_all(&record, "ok", 50);
+    assert_eq!(record["warm_up"]["outcomes"]["ok"], 30);
+    assert_eq!(record["connections_opened"], 2, "the warm-up's connection is used on");
+    assert_eq!(record["series"]["phase"][0], "warm-up");
+}
+
+#[test]
+fn a_warm_up_by_time_takes_its_time() {
+    let mut spec = spec(&after(Duration::from_millis(10)), 0);
+    spec["warm_up"] = json!({"connections": null, "stop": {"kind": "duration", "duration_s": 0.25}});
+    spec["stop"] = json!({"kind": "duration", "duration_s": 0.5});
+    let record = run(&spec);
+    assert_eq!(record["warm_up_ns"], 250_000_000);
+    assert_eq!(record["measured_ns"], 500_000_000);
+    assert!((60..=100).contains(&count(&record, "ok")), "{:#}", record["outcomes"]);
+    assert!((1..=2).contains(&count(&record, "unfinished")));
+    let phases = record["series"]["phase"].as_array().unwrap();
+    assert_eq!(phases.iter().filter(|phase| *phase == "warm-up").count(), 3);
+    assert_eq!(phases.iter().filter(|phase| *phase == "measured").count(), 5);
+}
+
+#[test]
+fn a_pause_makes_room_between_requests() {
+    let mut spec = spec(&answering(HELLO), 0);
+    spec["shape"]["pause_ms"] = json!(50.0);
+    spec["stop"] = json!({"kind": "duration", "duration_s": 1.02});
+    let record = run(&spec);
+    // Two users, one request at once and then one every 50 ms and a little.
+    assert!((36..=42).contains(&count(&record, "ok")), "{:#}", record["outcomes"]);
+    assert_eq!(record["connections_opened"], 2);
+}
+
+#[test]
+fn the_response_time_is_the_servers() {
+    let record = run(&spec(&after(Duration::from_millis(20)), 40));
+    let times = &record["histograms"]["response_time"];
+    let mean_ns = times["mean_ns"].as_f64().unwrap();
+    assert!(times["min_ns"].as_u64().unwrap() >= 20_000_000);
+    assert!(mean_ns < 30_000_000.0, "{mean_ns}");
+}
+
+#[test]
+fn threads_share_the_work() {
+    let mut spec = spec(&answering(HELLO), 5000);
+    spec["shape"]["connections"] = json!(7);
+    spec["threads"] = json!(3);
+    spec["warm_up"] =
+        json!({"connections": 1, "stop": {"kind": "requests", "requests": 100, "within_s": 5.0}});
+    let record = run(&spec);
+    assert_all(&record, "ok", 5000);
+    assert_eq!(record["connections_opened"], 7);
+}
+
+#[test]
+fn the_probe_sees_the_server() {
+    let mut spec = spec(&after(Duration::from_millis(5)), 0);
+    spec["stop"] = json!({"kind": "duration", "duration_s": 0.55});
+    let record = run(&spec);
+    let server = &record["probes"]["server"];
+    assert!(server["samples"]["at_ns"].as_array().unwrap().len() >= 6);
+    assert!(server["window"]["threads_max"].as_u64().unwrap() > 1);
+    assert!(server["window"]["voluntary_switches"].as_u64().unwrap() > 50);
+    assert_eq!(record["probes"]["engine"]["window"]["processes_max"], 1);
+}
+
+#[test]
+fn a_server_that_has_gone_is_a_null_window() {
+    let mut spec = spec(&answering(HELLO), 10);
+    let mut gone = Command::new("true").spawn().unwrap();
+    gone.wait().unwrap();
+    spec["probe"]["server_pid"] = json!(gone.id());
+    let record = run(&spec);
+    assert_eq!(record["probes"]["server"]["window"], Value::Null);
+    assert_eq!(record["probes"]["server"]["unread"][0]["field"], "cpu_user_ns");
+}
+
+#[test]
+fn a_spec_without_sense_is_refused_in_one_line() {
+    let mut spec = spec("127.0.0.1:1", 1);
+    spec["shape"]["connections"] = json!(0);
+    spec["threads"] = json!(0);
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"))
+        .arg("run")
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
+    let output = engine.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    let failure: Value = serde_json::from_str(&text).unwrap();
+    let error = failure["error"].as_str().unwrap();
+    assert!(error.contains("shape.connections") && error.contains("threads"), "{error}");
+}
+
+fn is_alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn the_guard_leaves_nothing_even_of_those_that_left_their_session() {
+    let scratch = std::env::temp_dir().join(format!("crumple-guard-{}", std::process::id()));
+    let script = "setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 60' & wait";
+    let mut guard = Command::new(env!("CARGO_BIN_EXE_crumple-engine"))
+        .args(["guard", "--grace", "0.3", "--log"])
+        .arg(scratch.join("log"))
+        .arg("--scratch")
+        .arg(&scratch)
+        .args(["--", "sh", "-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(guard.stdout.take().unwrap()).lines();
+    let said: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    let root = said["pid"].to_string();
+    let deadline = Instant::now() + Duration::from_secs(5);
+    let stray = loop {
+        let log = std::fs::read_to_string(scratch.join("log")).unwrap_or_default();
+        if log.ends_with('\n') {
+            break log.trim().to_string();
+        }
+        assert!(Instant::now() < deadline);
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(is_alive(&root) && is_alive(&stray));
+    drop(guard.stdin.take());
+    guard.wait().unwrap();
+    assert!(!is_alive(&root), "the command is gone");
+    assert!(!is_alive(&stray), "and so is the child that ignored SIGTERM in a session of its own");
+    assert!(!scratch.exists(), "and the scratch folder");
+}
