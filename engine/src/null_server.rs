@@ -42,7 +42,8 @@ pub fn run(server: &NullServer) -> Result<(), Failure> {
         let listener = TcpListener::from(listener);
         port = listener.local_addr().map_err(|error| problem("cannot learn the port", &error))?.port();
         let answer = format!(
-            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\n\r\n{body}",
+            // Connection is said for HTTP/1.0 clients (ab), which close without it.
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );
         thread::spawn(move || serve(&OwnedFd::from(listener), answer.as_bytes()));
