@@ -1,0 +1,3 @@
+module crumple/servers/go-nethttp
+
+go 1.19
