@@ -18,7 +18,9 @@ fn main() {
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
     let ends_at = Instant::now() + Duration::from_secs_f64(seconds.parse().unwrap());
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-    let sockets: Vec<TcpStream> = (0..connections.parse().unwrap()).map(|_| dial(address)).collect();
+    let sockets: Vec<TcpStream> = (0..connections.parse().unwrap())
+        .map(|_| dial(address))
+        .collect();
     let answer_bytes = length_of_an_answer(address, &request);
     for (index, mut socket) in sockets.iter().enumerate() {
         socket.set_nonblocking(true).unwrap();
@@ -35,7 +37,10 @@ fn main() {
         for event in &events {
             let socket = sockets[event.data.u64() as usize].as_fd();
             let (_, bytes) = recv(socket, &mut buffer[..], RecvFlags::empty()).unwrap();
-            assert_eq!(bytes, answer_bytes, "an answer in parts: this loop is too simple for that server");
+            assert_eq!(
+                bytes, answer_bytes,
+                "an answer in parts: this loop is too simple for that server"
+            );
             send(socket, request.as_bytes(), SendFlags::NOSIGNAL).unwrap();
             answered += 1;
         }
