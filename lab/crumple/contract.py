@@ -1,7 +1,7 @@
 """The seam between lab and engine: `TrialSpec` goes in, `TrialRecord` comes out. Nothing else is exchanged.
 
-The engine's Rust types own the schema; these mirror them field by field, refuse what they do not know, and never
-change once read. No meaning is added here.
+The engine's Rust types own the schema; these mirror them field by field, refuse what they do not know, and
+never change once read. No meaning is added here.
 """
 
 from typing import Annotated, Literal
@@ -205,7 +205,7 @@ class Series(Frozen):
 
 
 class Samples(Frozen):
-    """Readings of one process tree; CPU times and switches are cumulative, `late_ns` is how late each reading was."""
+    """Readings of one process tree; CPU times and switches are cumulative, `late_ns`: how late each was."""
 
     at_ns: tuple[int, ...]
     late_ns: tuple[int, ...]

@@ -1,8 +1,10 @@
 """What can go wrong, as types: each says in one line what happened and what to do about it.
 
-The command line prints `str(error)` and exits with `exit_code`; a traceback means a bug in crumple. Not here: trials
-that failed, which are data (see store.py).
+The command line prints `str(error)` and exits with `exit_code`; a traceback means a bug in crumple. Not here:
+trials that failed, which are data (see store.py).
 """
+
+# ruff: noqa: N818 - they read as what happened: `except ServerFailed`
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,12 +46,13 @@ class Problem:
 
     def __str__(self) -> str:
         """One line: file, key, what is wrong, what to do."""
-        line = f"{self.file}: {self.key}: {self.message}" if self.key else f"{self.file}: {self.message}"
+        file = self.file.relative_to(Path.cwd()) if self.file.is_relative_to(Path.cwd()) else self.file
+        line = f"{file}: {self.key}: {self.message}" if self.key else f"{file}: {self.message}"
         return f"{line}; {self.remedy}" if self.remedy else line
 
 
 class FileInvalid(UsageError):
-    """A study, workload or server.toml that cannot be meant. Carries every problem of the file, one line each."""
+    """A study, workload or server.toml that cannot be meant. Carries every problem, one line each."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

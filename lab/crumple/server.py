@@ -1,19 +1,18 @@
 """One server as its folder describes it: `server.toml` → a frozen `ServerDescription`.
 
-Reading only. Whether its runtimes are there is `servers.readiness`, building is `build`, running is `start`.
+Reading only: whether its runtimes are there is `runtimes`, building is `build`, running is `start`.
 """
 
 import re
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
+from crumple import toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Problem
-from crumple.wording import problems_of
 
 FILE = "server.toml"
 
@@ -37,7 +36,7 @@ GIVEN_AT_START = ("port", "scratch")
 
 
 class Requirement(Frozen):
-    """A runtime or tool. `version`: a regular expression whose first group is the version in `command`'s output.
+    """A runtime or tool. `version`: a regular expression with one group, the version in `command`'s output.
 
     `at_least`: the oldest version that will do; `apt`: the packages that bring it on Debian and Ubuntu.
     """
@@ -53,14 +52,18 @@ class Requirement(Frozen):
         try:
             groups = re.compile(pattern).groups
         except re.error as error:
-            raise _impossible(f"is not a regular expression ({error})", "quote it in single quotes") from error
+            raise _impossible(
+                f"is not a regular expression ({error})", "quote it in single quotes"
+            ) from error
         if groups != 1:
-            raise _impossible(f"has {groups} groups", r"put one group around the version, as in 'go(\d+\.\d+)'")
+            raise _impossible(
+                f"has {groups} groups", r"put one group around the version, as in 'go(\d+\.\d+)'"
+            )
         return pattern
 
 
 class Build(Frozen):
-    """Commands run one after the other in a private copy of the program's folder; none if there is nothing to build."""
+    """Commands run one after the other in a private copy of the program's folder; none: nothing to build."""
 
     command: tuple[Command, ...] = ()
 
@@ -69,7 +72,7 @@ class Start(Frozen):
     """What starts it, in that private copy, with `{port}`, `{scratch}` and the settings filled in."""
 
     command: Command
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
 
 
 class SettingDescription(Frozen):
@@ -80,9 +83,9 @@ class SettingDescription(Frozen):
 
 
 class ServerDescription(Frozen):
-    """One program with its runtimes and settings. `name` is its folder's name, `program` the folder it is built from.
+    """One program with its runtimes and settings. `name`: of its folder; `program`: of what it is built from.
 
-    The first of `requires` is the runtime whose version stands for the server's. `libraries` is for display only.
+    The first of `requires` is the runtime whose version stands for the server's; `libraries` are for display.
     """
 
     name: Name
@@ -96,8 +99,8 @@ class ServerDescription(Frozen):
     requires: Annotated[dict[str, Requirement], Field(min_length=1)]
     build: Build = Build()
     start: Start
-    settings: dict[str, SettingDescription] = {}
-    libraries: dict[str, str] = {}
+    settings: dict[str, SettingDescription] = Field(default_factory=dict)
+    libraries: dict[str, str] = Field(default_factory=dict)
 
     @property
     def program_folder(self) -> Path:
@@ -113,7 +116,8 @@ class ServerDescription(Frozen):
         unknown = sorted(used - {*GIVEN_AT_START, *self.settings})
         if unknown:
             raise _impossible(
-                f"[start] says {{{unknown[0]}}}, which is no setting", f"describe it under [settings.{unknown[0]}]"
+                f"[start] says {{{unknown[0]}}}, which is no setting",
+                f"describe it under [settings.{unknown[0]}]",
             )
         unused = sorted(set(self.settings) - used)
         if unused:
@@ -126,23 +130,23 @@ class ServerDescription(Frozen):
 def load(folder: Path) -> ServerDescription:
     """The description in `folder`/server.toml. Raises FileInvalid with every problem of the file."""
     file = folder / FILE
-    try:
-        written: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileInvalid([Problem(file, "", f"is not TOML: {error}")]) from error
-    except OSError as error:
-        problem = Problem(file, "", f"cannot be read ({error.strerror})", "see docs/adding-a-server.md")
-        raise FileInvalid([problem]) from error
-    given = [Problem(file, key, "is taken from the folder", "remove it") for key in ("name", "folder") if key in written]
-    meant = {"program": folder.name, **written, "name": folder.name, "folder": folder}
-    try:
-        description = ServerDescription.model_validate(meant)
-    except ValidationError as error:
-        raise FileInvalid([*given, *problems_of(file, error, ServerDescription)]) from error
-    if not description.program_folder.is_dir():
-        given.append(Problem(file, "program", f"there is no folder {description.program} beside this one"))
-    if given:
-        raise FileInvalid(given)
+    written = toml_file.read(file)
+    problems = [
+        Problem(file, key, "is taken from the folder", "remove it")
+        for key in ("name", "folder")
+        if key in written
+    ]
+    tables = {"program": folder.name, **written, "name": folder.name, "folder": str(folder)}
+    description, invalid = toml_file.meant(ServerDescription, tables, file)
+    problems += invalid
+    if description is not None and not description.program_folder.is_dir():
+        problems.append(
+            Problem(
+                file, "program", f"there is no folder {description.program} beside this one", "mend the name"
+            )
+        )
+    if problems or description is None:
+        raise FileInvalid(problems)
     return description
 
 

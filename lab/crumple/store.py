@@ -1,26 +1,27 @@
 """Runs on disk: `run.json` and one file per trial, append-only, each whole or absent.
 
-A trial is written beside its place, synced and renamed into it, and never changes afterwards; a crash or a full disk
-loses at most the trial in flight. Nothing is judged here.
+A trial is written beside its place, synced and renamed into it, and never changes afterwards; a crash or a
+full disk loses at most the trial in flight. Nothing is judged here.
 """
 
 import contextlib
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen, TrialRecord
-from crumple.errors import NotFound, NotStored, StorageFull
+from crumple.errors import NotStored, StorageFull, UsageError
 
 Status = Literal["measured", "failed"]
 
 
 class TrialIdentity(Frozen):
-    """Which trial. `block` counts from 1, `position` is its place in the block, from 1; `twin`: the A/A control."""
+    """Which trial. `block` counts from 1, `position` is its place there, from 1; `twin`: the A/A control."""
 
     id: str
     experiment: str
@@ -32,7 +33,7 @@ class TrialIdentity(Frozen):
 
 
 class Failure(Frozen):
-    """Where a trial ended and why. `step`: setup, build, start, answers, engine, answers-after, stop or lab."""
+    """Where a trial ended and why. `step`: setup, build, start, answers, engine, answers-after, stop, lab."""
 
     step: str
     message: str
@@ -42,9 +43,9 @@ class Failure(Frozen):
 class ServerFacts(Frozen):
     """The server as it ran. `start_s`: from launch to the first answer; None if it never answered."""
 
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
     start_s: float | None = None
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
 
 
 class StoredTrial(Frozen):
@@ -82,6 +83,18 @@ class RunStore:
         """The run's id, which is the folder's name."""
         return self.folder.name
 
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """While inside, no other process runs this run. Raises UsageError if one does."""
+        folder = os.open(self.folder, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise UsageError(f"{self.name} is being run by another crumple", "wait until it ends") from None
+        finally:
+            os.close(folder)
+
     def write_run(self, document: str) -> None:
         """run.json, whole or as it was before. Raises StorageFull."""
         with _storage(self.folder):
@@ -97,15 +110,24 @@ class RunStore:
                 f"{self.folder} holds no run: {error.strerror}", "list runs with: ls runs"
             ) from None
 
-    def add(self, trial: StoredTrial, *, replace: bool = False) -> Path:
-        """Store one trial; the file it is now in. Raises FileExistsError unless `replace`, StorageFull."""
+    def add(self, trial: StoredTrial) -> Path:
+        """Store one trial; its file. Raises FileExistsError if it is there already, StorageFull."""
         path = self.path_of(trial.trial.id)
-        if path.exists() and not replace:
+        if path.exists():
             raise FileExistsError(f"{trial.trial.id} is stored already")
         with _storage(self.folder):
             path.parent.mkdir(parents=True, exist_ok=True)
             _write_whole(path, trial.model_dump_json(by_alias=True))
         return path
+
+    def set_aside(self, trial_id: str) -> Path:
+        """Make room for another attempt at a trial; the earlier one is kept, out of every report."""
+        path = self.path_of(trial_id)
+        aside = self._trials / "set-aside"
+        with _storage(self.folder):
+            aside.mkdir(exist_ok=True)
+            attempt = len(list(aside.glob(f"{path.stem}.*.json"))) + 1
+            return path.rename(aside / f"{path.stem}.{attempt}.json")
 
     def trials(self) -> list[StoredTrial]:
         """All stored trials, by id. Raises NotStored if one cannot be read."""

@@ -1,8 +1,10 @@
-"""A study as TOML → frozen types. All that is wrong with a file is reported at once, each with key and remedy.
+"""A study as TOML → frozen types. All that is wrong is reported at once, each with key and remedy.
 
-Types and reading only: names that must exist elsewhere are checked in `study_names`, order and repetition are `plan`.
+Types and reading only: names that must exist elsewhere are checked in `study_names`; order and repetition are
+`plan`'s.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +13,7 @@ from pydantic_core import PydanticCustomError
 
 from crumple import contract, toml_file
 from crumple.contract import Frozen
-from crumple.errors import FileInvalid, NotFound, Problem
+from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.study_names import Known, unknown_names
 
 Placement = Literal["shared", "separate"]
@@ -106,7 +108,7 @@ class Experiment(Frozen):
     servers: Annotated[tuple[str, ...], Field(min_length=1)]
     twin: str
     workload: str
-    parameters: dict[str, int | float | str] = {}
+    parameters: dict[str, int | float | str] = Field(default_factory=dict)
     placement: Placement = "separate"
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     connection: Connection = "keep-alive"
@@ -131,6 +133,17 @@ class Experiment(Frozen):
                 f"{self.threads} threads for {self.shape.connections} connections leave some without one",
                 f"set threads to {self.shape.connections} or fewer",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _warm_up_fits_the_shape(self) -> "Experiment":
+        for name, scale in self.scales.items():
+            connections = scale.warm_up.connections if scale.warm_up else None
+            if connections is not None and connections > self.shape.connections:
+                raise _impossible(
+                    f"scale {name} warms up with {connections} of {self.shape.connections} connections",
+                    f"set warm_up.connections to {self.shape.connections} or fewer, or leave it out",
+                )
         return self
 
 
@@ -185,7 +198,7 @@ def find(root: Path) -> dict[str, Path]:
 
 
 def load(name: str, root: Path, known: Known) -> Study:
-    """The study called `name`, or in the file of that path. Raises NotFound, or FileInvalid with all its problems."""
+    """The study called `name`, or in the file of that path. Raises NotFound, FileInvalid."""
     path = Path(name) if name.endswith(".toml") else find(root).get(name)
     if path is None:
         raise NotFound(f'no study is called "{name}"', toml_file.did_you_mean(name, find(root)))
@@ -202,6 +215,26 @@ def parse(written: dict[str, object], file: Path, known: Known) -> Study:
     if problems or study is None:
         raise FileInvalid(problems)
     return study
+
+
+def restricted(study: Study, servers: Collection[str]) -> Study:
+    """The study with these servers only; an experiment left with none is gone.
+
+    If the twin's server is left out, the first that remains has a twin in its stead: there always is a noise
+    floor. Claims stay as they are, so what can no longer be tested is said. Raises UsageError.
+    """
+    known = {server for experiment in study.experiments.values() for server in experiment.servers}
+    unknown = sorted(set(servers) - known)
+    if unknown:
+        remedy = toml_file.did_you_mean(unknown[0], known)
+        raise UsageError(f"study {study.name} has no server {', '.join(unknown)}", remedy)
+    experiments = {}
+    for name, experiment in study.experiments.items():
+        kept = tuple(server for server in experiment.servers if server in servers)
+        if kept:
+            twin = experiment.twin if experiment.twin in kept else kept[0]
+            experiments[name] = experiment.model_copy(update={"servers": kept, "twin": twin})
+    return study.model_copy(update={"experiments": experiments})
 
 
 def _impossible(message: str, remedy: str) -> PydanticCustomError:

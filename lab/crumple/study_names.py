@@ -1,6 +1,6 @@
 """Whether the names a study uses exist: servers, workloads, parameters, experiments, metrics.
 
-Works on the tables as written, so that wrong names are reported together with whatever else is wrong. Starts nothing.
+Works on the tables as written, so that wrong names are reported with whatever else is wrong. Starts nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +14,7 @@ from crumple.toml_file import did_you_mean
 
 @dataclass(frozen=True)
 class Known:
-    """What exists here. `servers`: name → workloads it answers; `workloads`: name → its parameters; `metrics`: names."""
+    """`servers`: name → workloads it answers; `workloads`: name → parameters; `metrics`: names."""
 
     servers: Mapping[str, Collection[str]]
     workloads: Mapping[str, Collection[str]]
@@ -23,7 +23,7 @@ class Known:
 
 def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Problem]:
     """Every name in the tables that stands for nothing; parts of the wrong type are left to the types."""
-    experiments = {name: table for name, table in _table(written.get("experiments")).items()}
+    experiments = _table(written.get("experiments"))
     problems = [
         problem
         for name, table in experiments.items()

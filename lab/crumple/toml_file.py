@@ -20,10 +20,10 @@ Loc = Sequence[int | str]
 # What to do, by the type of pydantic's finding; {…} are filled from its context.
 REMEDIES = {
     "missing": "add it",
-    "greater_than": "write a number above {gt}",
-    "greater_than_equal": "write {ge} or more",
-    "less_than": "write a number below {lt}",
-    "less_than_equal": "write {le} or less",
+    "greater_than": "write a number above {gt:g}",
+    "greater_than_equal": "write {ge:g} or more",
+    "less_than": "write a number below {lt:g}",
+    "less_than_equal": "write {le:g} or less",
     "finite_number": "write a finite number",
     "int_type": "write a whole number, without quotes",
     "int_from_float": "write a whole number",
@@ -75,7 +75,7 @@ def meant(model: type[Model], written: dict[str, Any], file: Path) -> tuple[Mode
 
 
 def key_of(loc: Loc, written: Any) -> str:
-    """The dotted key of a place in the tables; an entry of an array of tables goes by its `id` where it has one."""
+    """The dotted key of a place in the tables; an entry of an array goes by its `id` where it has one."""
     parts: list[str] = []
     here = written
     for step in loc:

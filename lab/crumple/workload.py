@@ -24,7 +24,7 @@ class Asked(Frozen):
 
     method: str = "GET"
     path: str = Field(min_length=1, pattern="^/")
-    headers: dict[str, str] = {}
+    headers: dict[str, str] = Field(default_factory=dict)
     body: str | None = None
 
 
@@ -60,11 +60,11 @@ class Workload(Frozen):
     title: str
     about: str = ""
     request: Asked
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
     answer: Answer
 
     def request_with(self, parameters: Mapping[str, Value]) -> contract.Request:
-        """The request, the defaults filling what is not given. Raises UsageError on a parameter it does not have."""
+        """The request, defaults for what is not given. Raises UsageError on a parameter it does not have."""
         unknown = [name for name in parameters if name not in self.parameters]
         if unknown:
             remedy = toml_file.did_you_mean(unknown[0], self.parameters)
@@ -79,7 +79,7 @@ class Workload(Frozen):
         )
 
     def expect(self, hash_one_in: int = 64) -> contract.Expect:
-        """What the engine checks: status and length of every answer, the body's hash of one in `hash_one_in`."""
+        """What the engine checks: status and length of every answer, the hash of one in `hash_one_in`."""
         return contract.Expect(
             status=self.answer.status,
             body_bytes=len(self.answer.body_bytes),

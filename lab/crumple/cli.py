@@ -1,0 +1,147 @@
+"""The command line: one function per command with its flags, its help and an example. No logic.
+
+What a command does is in `commands`, imported when it is called, so that help is there at once.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crumple.errors import CrumpleError
+
+app = typer.Typer(
+    name="crumple",
+    help="Finds the load at which a server crumples, and says why.",
+    epilog="Begin with: [bold]crumple try[/bold]",
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="The same facts as JSON on stdout.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]
+Servers = Annotated[list[str] | None, typer.Argument(metavar="SERVER…", help="Only these; all if left out.")]
+
+
+def _example(*lines: str) -> str:
+    return "Example: " + "   ".join(f"[bold]{line}[/bold]" for line in lines)
+
+
+@app.command("try", epilog=_example("crumple try --yes"))
+def try_(
+    yes: Yes = False,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the report in a browser.")] = False,
+    json: Json = False,
+) -> None:
+    """The tour: set up, run the todo study in short form, open the report."""
+    from crumple.commands import tour
+
+    raise typer.Exit(tour.take(yes=yes, open_it=not no_open, as_json=json))
+
+
+@app.command(epilog=_example("crumple setup go-nethttp node-http"))
+def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None:
+    """Install and build what the servers need; shows it first."""
+    from crumple.commands import setup
+
+    raise typer.Exit(setup.make_ready(servers or [], yes, json))
+
+
+@app.command(epilog=_example("crumple servers --json"))
+def servers(json: Json = False) -> None:
+    """Every server: version, I/O model, workloads, ready or why not."""
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_servers(json))
+
+
+@app.command(epilog=_example("crumple workloads"))
+def workloads(json: Json = False) -> None:
+    """Every workload: what a request asks, and the size of its answer."""
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_workloads(json))
+
+
+@app.command(epilog=_example("crumple studies"))
+def studies(json: Json = False) -> None:
+    """Every study and its question."""
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_studies(json))
+
+
+@app.command(epilog=_example("crumple verify node-http"))
+def verify(servers: Servers = None, json: Json = False) -> None:
+    """Every answer of every server against the contract; 1 if one is wrong."""
+    from crumple.commands import verify
+
+    raise typer.Exit(verify.check(servers or [], json))
+
+
+@app.command(
+    epilog=_example(
+        "crumple run todo-json --scale quick", "crumple run --resume todo-json-quick-20261121-063012"
+    )
+)
+def run(
+    studies: Annotated[list[str] | None, typer.Argument(metavar="STUDY…", help="Names or files.")] = None,
+    scale: Annotated[str, typer.Option(help="quick, full or published.")] = "quick",
+    servers: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Only these servers; may be repeated.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Order and load; drawn if left out.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Continue a run.")] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="With --resume: failed trials too.")
+    ] = False,
+    only: Annotated[str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.")] = None,
+    json: Json = False,
+) -> None:
+    """Run studies. 3: a trial failed or is not valid; 1: a server was skipped; 130: interrupted."""
+    from crumple.commands import run
+
+    if resume is not None:
+        raise typer.Exit(run.resume(resume, studies or [], retry_failed, only, json))
+    chosen = [name.strip() for names in servers or [] for name in names.split(",") if name.strip()]
+    raise typer.Exit(run.new(studies or [], scale, chosen, seed, only, json))
+
+
+@app.command(epilog=_example("crumple report --open", "crumple report --format md"))
+def report(
+    name: Annotated[str | None, typer.Argument(metavar="RUN", help="The latest if left out.")] = None,
+    format_: Annotated[str, typer.Option("--format", help="text, html, md or json.")] = "text",
+    open_it: Annotated[bool, typer.Option("--open", help="Write the HTML report and open it.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write it to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Render the report of a run again."""
+    from crumple.commands import report
+
+    raise typer.Exit(report.show(name, "json" if json else format_, open_it, out))
+
+
+def main() -> None:
+    """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
+    try:
+        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+    except CrumpleError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:
+        # Typer's own errors of usage have no common type that all its versions make public.
+        if not hasattr(error, "format_message"):
+            raise
+        command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
+        print(f"{error.format_message().rstrip('.')}; see: {command} --help", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,124 @@
+"""crumple servers, workloads, studies: what there is."""
+
+from rich.text import Text
+
+from crumple import servers, study
+from crumple.commands import output
+from crumple.commands.project_files import Project
+from crumple.errors import CrumpleError
+from crumple.study import Study
+
+
+def list_servers(as_json: bool) -> int:
+    """Every server: version, I/O model, workloads, ready or why not."""
+    found = Project.here().servers
+    readiness = {name: servers.readiness(each) for name, each in found.items()}
+    versions = {name: servers.versions(each) for name, each in found.items()}
+    if as_json:
+        data = []
+        for name, each in found.items():
+            ready = readiness[name]
+            missing = ready if isinstance(ready, servers.Missing) else None
+            facts = {
+                "name": name,
+                "title": each.title,
+                "language": each.language,
+                "io_model": each.io_model,
+                "workloads": list(each.workloads),
+                "versions": versions[name],
+                "ready": missing is None,
+                "reason": missing.reason if missing else None,
+                "remedy": missing.remedy if missing else None,
+            }
+            data.append(facts)
+        output.as_json(data)
+        return 0
+    rows = [
+        (name, _first(versions[name]), each.io_model, ", ".join(each.workloads), _ready(readiness[name]))
+        for name, each in found.items()
+    ]
+    output.as_table(("server", "version", "I/O model", "workloads", "ready"), rows)
+    return 0
+
+
+def list_workloads(as_json: bool) -> int:
+    """Every workload: its request and the size of its answer."""
+    found = Project.here().workloads
+    if as_json:
+        output.as_json(
+            [
+                {
+                    "name": each.name,
+                    "title": each.title,
+                    "about": each.about,
+                    "request": f"{each.request.method} {each.request.path}",
+                    "parameters": {name: part.model_dump() for name, part in each.parameters.items()},
+                    "status": each.answer.status,
+                    "content_type": each.answer.content_type,
+                    "body_bytes": len(each.answer.body_bytes),
+                }
+                for each in found.values()
+            ]
+        )
+        return 0
+    rows = [
+        (
+            name,
+            f"{each.request.method} {each.request.path}",
+            f"{len(each.answer.body_bytes)} bytes",
+            each.answer.content_type,
+            each.title,
+        )
+        for name, each in found.items()
+    ]
+    output.as_table(("workload", "request", "answer", "type", "title"), rows)
+    return 0
+
+
+def list_studies(as_json: bool) -> int:
+    """Every study with its question; one that cannot be read says why and makes this 2."""
+    here = Project.here()
+    read: dict[str, Study | CrumpleError] = {}
+    for name in study.find(here.root):
+        try:
+            read[name] = here.study(name)
+        except CrumpleError as error:
+            read[name] = error
+    if as_json:
+        output.as_json([_study_facts(name, each) for name, each in read.items()])
+    else:
+        rows = [
+            (name, _counts(each), each.question if isinstance(each, Study) else str(each))
+            for name, each in read.items()
+        ]
+        output.as_table(("study", "", "question"), rows)
+    return 2 if any(isinstance(each, CrumpleError) for each in read.values()) else 0
+
+
+def _study_facts(name: str, each: Study | CrumpleError) -> dict[str, object]:
+    if isinstance(each, CrumpleError):
+        return {"name": name, "error": str(each)}
+    return {
+        "name": name,
+        "title": each.title,
+        "question": each.question,
+        "experiments": list(each.experiments),
+        "claims": [claim.id for claim in each.claims],
+        "scales": sorted({scale for experiment in each.experiments.values() for scale in experiment.scales}),
+    }
+
+
+def _counts(each: Study | CrumpleError) -> str:
+    if isinstance(each, CrumpleError):
+        return "cannot be read"
+    return f"{len(each.experiments)} experiments, {len(each.claims)} claims"
+
+
+def _first(versions: dict[str, str]) -> str:
+    return next((f"{name} {version}" for name, version in versions.items()), "–")
+
+
+def _ready(readiness: servers.Ready | servers.Missing) -> Text:
+    if isinstance(readiness, servers.Missing):
+        return Text(f"no: {readiness.reason}; {readiness.remedy}", style="yellow")
+    return Text("yes", style="green")

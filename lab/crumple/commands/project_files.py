@@ -1,0 +1,57 @@
+"""What every command needs of the project: its folders, its descriptions, the names that exist."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from crumple import project, servers, study, workload
+from crumple.errors import NotFound
+from crumple.metrics import METRICS
+from crumple.server import ServerDescription
+from crumple.study import Study
+from crumple.study_names import Known
+from crumple.toml_file import did_you_mean
+from crumple.workload import Workload
+
+
+@dataclass(frozen=True)
+class Project:
+    """The project in `root`, read when asked for."""
+
+    root: Path
+
+    @classmethod
+    def here(cls) -> "Project":
+        """Raises UsageError outside of a project."""
+        return cls(project.root())
+
+    @property
+    def runs(self) -> Path:
+        """Where runs are stored."""
+        return project.runs(self.root)
+
+    @cached_property
+    def servers(self) -> dict[str, ServerDescription]:
+        """By name. Raises FileInvalid."""
+        return servers.find(self.root)
+
+    @cached_property
+    def workloads(self) -> dict[str, Workload]:
+        """By name. Raises FileInvalid."""
+        return workload.find(self.root)
+
+    def study(self, name: str) -> Study:
+        """Raises NotFound, FileInvalid."""
+        known = Known(
+            servers={each.name: each.workloads for each in self.servers.values()},
+            workloads={each.name: tuple(each.parameters) for each in self.workloads.values()},
+            metrics=tuple(METRICS),
+        )
+        return study.load(name, self.root, known)
+
+    def chosen(self, names: list[str]) -> list[ServerDescription]:
+        """The servers named, or all. Raises NotFound."""
+        for name in names:
+            if name not in self.servers:
+                raise NotFound(f'no server is called "{name}"', did_you_mean(name, self.servers))
+        return [self.servers[name] for name in names or self.servers]

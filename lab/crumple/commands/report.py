@@ -1,0 +1,90 @@
+"""crumple report: the report of a run, rendered again from what is stored."""
+
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from crumple import run_file, store
+from crumple.commands import output
+from crumple.commands.project_files import Project
+from crumple.errors import UsageError
+from crumple.report.view import RunView, view
+from crumple.store import RunStore
+from crumple.toml_file import did_you_mean
+
+Format = Literal["text", "html", "md", "json"]
+FORMATS: tuple[Format, ...] = ("text", "html", "md", "json")
+FILES: dict[Format, str] = {
+    "text": "report.txt",
+    "html": "report.html",
+    "md": "report.md",
+    "json": "report.json",
+}
+
+
+def show(name: str | None, format_: str, open_it: bool, out: Path | None) -> int:
+    """Print the report of a run, or the latest; HTML and what is to be opened goes to a file."""
+    kind = _format(format_)
+    run = store.find(Project.here().runs, name)
+    if open_it or kind == "html" or out is not None:
+        path = write(run, "html" if open_it else kind, out)
+        output.say(f"report: {path}")
+        if open_it:
+            webbrowser.open(path.resolve().as_uri())
+        return 0
+    print(_renderer(kind)(_view(run)), end="")
+    return 0
+
+
+def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
+    """The report as a file, in the run's folder unless `out` says where; with HTML come the charts."""
+    seen = _view(run)
+    path = out or run.folder / FILES[kind]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_renderer(kind)(seen), encoding="utf-8")
+        if kind == "html":
+            from crumple.report import charts
+
+            charts.write(seen, path.parent / "charts")
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {path}: {error.strerror}", "choose another place with --out"
+        ) from None
+    return path
+
+
+def summarise(run: RunStore, as_json: bool) -> None:
+    """The verdicts and what led to them, on stdout."""
+    print(_renderer("json" if as_json else "text")(_view(run)), end="")
+
+
+def _view(run: RunStore) -> RunView:
+    return view(run_file.read(run), run.trials())
+
+
+def _renderer(kind: Format) -> Callable[[RunView], str]:
+    # Each brings what the others do without: only the one that is asked for is loaded.
+    if kind == "html":
+        from crumple.report.html import html
+
+        return html
+    if kind == "md":
+        from crumple.report.markdown import markdown
+
+        return markdown
+    if kind == "json":
+        from crumple.report.data import data
+
+        return data
+    from crumple.report.text import text
+
+    return text
+
+
+def _format(name: str) -> Format:
+    for kind in FORMATS:
+        if name == kind:
+            return kind
+    raise UsageError(f'no format is called "{name}"', did_you_mean(name, FORMATS))

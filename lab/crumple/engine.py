@@ -1,0 +1,183 @@
+"""Finds the engine and calls it: a TrialSpec in, a TrialRecord out, its progress as it comes.
+
+What a trial needs and means is decided elsewhere; between the first and the last request no Python runs but
+this reader of one line a second.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import IO
+
+from pydantic import ValidationError
+
+from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
+
+NAME = "crumple-engine"
+TAIL_LINES = 20
+GRACE_S = 60.0
+STOP_S = 3.0
+
+OnProgress = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An executable that was found, and its version as it states it."""
+
+    path: Path
+    version: str
+
+
+def find(root: Path) -> Path:
+    """The engine's executable. Raises EngineMissing, which lists each place that was searched."""
+    named = os.environ.get("CRUMPLE_ENGINE")
+    places = [
+        *([(Path(named), "CRUMPLE_ENGINE")] if named else []),
+        (Path(sys.executable).parent / NAME, "beside this Python"),
+        (root / "engine" / "target" / "release" / NAME, "built from source"),
+    ]
+    for path, _ in places:
+        if path.is_file() and os.access(path, os.X_OK):
+            return path
+        if named:
+            break  # who names one means that one
+    searched = ", ".join(f"{path} ({what})" for path, what in (places[:1] if named else places))
+    raise EngineMissing(
+        f"no engine in {searched}", "build it with: cargo build --release, in the engine folder"
+    )
+
+
+def load(root: Path) -> Engine:
+    """The engine, of the lab's own version. Raises EngineMissing, EngineMismatch, EngineFailed."""
+    path = find(root)
+    try:
+        asked = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EngineFailed(f"{path} does not run: {error}", "build the engine again") from None
+    words = asked.stdout.split()
+    version = words[-1] if words else "none"
+    ours = metadata.version("crumple")
+    if version != ours:
+        message = f"the engine {path} is version {version}, the lab is {ours}"
+        raise EngineMismatch(message, "build it again: cargo build --release, in the engine folder")
+    return Engine(path, version)
+
+
+def run(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> TrialRecord:
+    """Put the load on; returns when it is over. Raises EngineFailed.
+
+    The engine dies with the lab: it is ended here on any exception, and notices its parent's death itself.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
+        try:
+            # A process group of its own: ctrl-C is for the lab, which then ends the engine in good order.
+            process = subprocess.Popen(
+                [engine.path, "run", "-"],
+                stdin=subprocess.PIPE,
+                stdout=answer,
+                stderr=subprocess.PIPE,
+                text=True,
+                process_group=0,
+            )
+        except OSError as error:
+            raise EngineFailed(f"{engine.path} does not run: {error}", "build the engine again") from None
+        try:
+            tail = _converse(process, spec, on_progress)
+        finally:
+            _end(process)
+        if process.returncode != 0:
+            raise _failure(process.returncode, tail)
+        answer.seek(0)
+        return _record(answer.read(), spec)
+
+
+def at_most_s(spec: TrialSpec) -> float:
+    """The longest the engine may take for a spec before it counts as hanging, in seconds."""
+    phases = [spec.stop, *([spec.warm_up.stop] if spec.warm_up else [])]
+    load_s = sum(stop.within_s if stop.kind == "requests" else stop.duration_s for stop in phases)
+    return load_s + len(phases) * (spec.timeouts.request_s + spec.timeouts.connect_s) + GRACE_S
+
+
+def _converse(process: subprocess.Popen[str], spec: TrialSpec, on_progress: OnProgress) -> deque[str]:
+    """Hand over the spec, read progress until stderr closes; the last lines that were no progress."""
+    assert process.stdin and process.stderr
+    hanging = threading.Event()
+
+    def end_it() -> None:
+        hanging.set()
+        process.kill()
+
+    watchdog = threading.Timer(at_most_s(spec), end_it)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        try:
+            process.stdin.write(spec.model_dump_json())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass  # it says why on stderr
+        tail = _listen(process.stderr, on_progress)
+        process.wait()
+    finally:
+        watchdog.cancel()
+    if hanging.is_set():
+        raise EngineFailed(f"the engine did not end within {at_most_s(spec):.0f} s", output_tail=tuple(tail))
+    return tail
+
+
+def _listen(stderr: IO[str], on_progress: OnProgress) -> deque[str]:
+    tail: deque[str] = deque(maxlen=TAIL_LINES)
+    for line in stderr:
+        try:
+            progress = Progress.model_validate_json(line)
+        except ValidationError:
+            tail.append(line.rstrip())
+        else:
+            on_progress(progress)
+    return tail
+
+
+def _failure(code: int, tail: deque[str]) -> EngineFailed:
+    ended = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+    last = tail[-1] if tail else ""
+    try:
+        said = json.loads(last)
+        return EngineFailed(f"the engine {ended}: {said['error']}", said.get("remedy") or "", tuple(tail))
+    except (ValueError, KeyError, TypeError):
+        return EngineFailed(f"the engine {ended}{': ' + last if last else ''}", output_tail=tuple(tail))
+
+
+def _record(text: str, spec: TrialSpec) -> TrialRecord:
+    try:
+        record = TrialRecord.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(step) for step in first["loc"])
+        message = f"the engine's record is not what the contract says: {where}: {first['msg']}"
+        raise EngineFailed(message, "build engine and lab from the same sources") from None
+    if record.spec.label != spec.label or record.spec.seed != spec.seed:
+        raise EngineFailed(f"the engine answered for {record.spec.label}, not for {spec.label}")
+    return record
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    for pipe in (process.stdin, process.stderr):
+        if pipe:
+            pipe.close()

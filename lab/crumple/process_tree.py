@@ -1,0 +1,15 @@
+"""Which processes descend from a process, read from /proc. It ends none of them."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """All that lives and descends from `pid`, parents before their children."""
+    # Children belong to the thread that forked them, so every thread is asked.
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text().split():
+                yield int(child)
+                yield from descendants(int(child))

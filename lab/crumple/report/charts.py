@@ -1,0 +1,98 @@
+"""Which charts a report has, and their files: the same specifications inline in HTML, as SVG and as PNG.
+
+What each chart shows is `bars` and `curves`; how charts look is `theme`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import altair as alt
+
+from crumple.report import bars, curves, theme
+from crumple.report.view import ExperimentView, RunView
+
+WIDE_PX = 892
+HALF_PX = 432
+NARROW_PX = 344
+EFFECTS = "published-and-measured"
+
+Draw = Callable[[ExperimentView, int], alt.TopLevelMixin | None]
+
+
+@dataclass(frozen=True)
+class ChartKind:
+    """A chart that every experiment has. `half`: drawn at half the page's width, two beside each other."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Draw
+    half: bool = False
+
+    def drawn(self, experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
+        """The chart at a width; None where nothing was measured."""
+        return theme.unchecked(lambda: self.draw(experiment, width_px))
+
+    def file_stem(self, experiment: ExperimentView) -> str:
+        """Name of the chart's files, without ending."""
+        return f"{experiment.name}-{self.name}"
+
+
+DOTS = (
+    "Bars are geometric means over starts, whiskers their 95 % intervals, dots single starts. "
+    "A cross is a start with more than 1 % failed requests, a larger dashed dot one that is not valid."
+)
+
+KINDS = (
+    ChartKind("throughput", "Throughput", DOTS, bars.throughput),
+    ChartKind(
+        "response-time",
+        "Response time",
+        "Response time over percentile, both logarithmic; a line for each start, the other servers in grey. "
+        "It ends where its samples no longer carry the percentile.",
+        curves.response_time,
+    ),
+    ChartKind("cpu", "CPU per request", "User space in full colour, kernel pale.", bars.cpu, half=True),
+    ChartKind(
+        "memory",
+        "Memory",
+        "The most the server's processes held in the measured window.",
+        bars.memory,
+        half=True,
+    ),
+    ChartKind(
+        "over-time",
+        "Throughput over time",
+        "Answers per second since the first request; the warm-up is shaded. Panels differ in scale.",
+        curves.over_time,
+    ),
+)
+EFFECTS_TITLE = "Published and measured"
+EFFECTS_CAPTION = (
+    "Diamonds are the published ratios, dots the measured ones with their 95 % intervals; the band around 1 "
+    "is the noise floor. Logarithmic."
+)
+
+
+def write(view: RunView, folder: Path) -> list[Path]:
+    """Every chart as SVG and PNG on white in `folder`, which is made; the files. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for stem, chart in _all(view):
+        vector, raster = folder / f"{stem}.svg", folder / f"{stem}.png"
+        vector.write_text(theme.svg(chart, "white"), encoding="utf-8")
+        raster.write_bytes(theme.png(chart))
+        files += [vector, raster]
+    return files
+
+
+def _all(view: RunView) -> Iterator[tuple[str, alt.TopLevelMixin]]:
+    effects = theme.unchecked(lambda: bars.effects(view, WIDE_PX))
+    if effects is not None:
+        yield EFFECTS, effects
+    for experiment in view.experiments:
+        for kind in KINDS:
+            chart = kind.drawn(experiment, HALF_PX if kind.half else WIDE_PX)
+            if chart is not None:
+                yield kind.file_stem(experiment), chart

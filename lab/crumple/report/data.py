@@ -1,0 +1,148 @@
+"""The report as data: the same facts as the other formats, unrounded.
+
+`version` grows when a field changes its meaning. Wording is for the other formats.
+"""
+
+import json
+import math
+from typing import Any
+
+from crumple.evidence import Floor
+from crumple.metrics import METRICS
+from crumple.report import sentences
+from crumple.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.stats import Interval
+from crumple.verdict import Effect, Verdict
+
+VERSION = 1
+
+
+def data(view: RunView) -> str:
+    """One JSON document. Times in ns, CPU in µs, memory in bytes, shares 0..1; an unknown end is null."""
+    run = view.run
+    document = {
+        "version": VERSION,
+        "run": run.id,
+        "study": run.study.name,
+        "title": run.study.title,
+        "question": run.study.question,
+        "article": run.study.article.model_dump() if run.study.article else None,
+        "prose": run.study.prose.model_dump(),
+        "scale": run.scale,
+        "seed": run.seed,
+        "only": run.only,
+        "began": run.began,
+        "ended": run.ended,
+        "caution": sentences.LOOPBACK,
+        "summary": sentences.summary(view),
+        "claims": [_verdict(verdict) for verdict in view.verdicts],
+        "experiments": [_experiment(experiment) for experiment in view.experiments],
+        "trials": [_trial(view, start) for start in sorted(view.starts, key=lambda s: s.trial.trial.id)],
+        "trials_left_out": view.left_out,
+        "machine": run.machine,
+        "versions": run.versions,
+        "servers": {name: note.model_dump() for name, note in run.servers.items()},
+        "lab_version": run.lab_version,
+        "engine_version": run.engine_version,
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "id": verdict.claim_id,
+        "text": verdict.text,
+        "kind": verdict.kind,
+        "answer": verdict.answer.value,
+        "direction_only": verdict.direction_only,
+        "sentence": verdict.sentence,
+        "effects": [_effect(effect) for effect in verdict.effects],
+        "trials": verdict.trials,
+    }
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "of": effect.of,
+        "to": effect.to,
+        "published": effect.published,
+        "ratio": _interval(effect.ratio),
+        "noise_floor": _finite(effect.noise_floor),
+        "answer": effect.answer.value,
+        "direction_only": effect.direction_only,
+        "reason": effect.reason,
+    }
+
+
+def _experiment(shown: ExperimentView) -> dict[str, Any]:
+    scheduled, outcomes = shown.outcomes
+    return {
+        "name": shown.name,
+        "title": shown.experiment.title,
+        "about": shown.experiment.about,
+        "setup": sentences.setup(shown),
+        "workload": shown.experiment.workload,
+        "placement": shown.experiment.placement,
+        "connection": shown.experiment.connection,
+        "shape": shown.experiment.shape.model_dump(),
+        "scale": shown.scale.model_dump(),
+        "identity": {"scheduled": scheduled, "outcomes": outcomes},
+        "noise_floors": {name: _floor(floor) for name, floor in shown.noise.items()},
+        "servers": [_server(row) for row in shown.rows],
+    }
+
+
+def _server(row: ServerView) -> dict[str, Any]:
+    return {
+        "server": row.name,
+        "twin": row.twin,
+        "starts": len(row.starts),
+        "starts_counted": len(row.counting),
+        "failed_share": row.failed_share,
+        "failed_marked": [start.trial.trial.id for start in row.lossy],
+        "summaries": {name: _interval(summary) for name, summary in row.summaries.items()},
+    }
+
+
+def _trial(view: RunView, start: Start) -> dict[str, Any]:
+    trial, seen, record = start.trial, start.figures, start.trial.record
+    return {
+        "id": trial.trial.id,
+        "experiment": trial.trial.experiment,
+        "block": trial.trial.block,
+        "position": trial.trial.position,
+        "server": trial.trial.server,
+        "twin": trial.trial.twin,
+        "status": trial.status,
+        "counts": start.counts,
+        "problems": trial.problems,
+        "failure": trial.failure.model_dump() if trial.failure else None,
+        "settings": trial.server.settings,
+        "start_s": trial.server.start_s,
+        "scheduled": record.scheduled if record else None,
+        "outcomes": record.outcomes.as_dict() if record else None,
+        "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
+        "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
+        "command": sentences.command(view, trial.trial.id),
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    if interval is None:
+        return None
+    return {
+        "estimate": interval.estimate,
+        "low": _finite(interval.low),
+        "high": _finite(interval.high),
+        "confidence": interval.confidence,
+        "n": interval.n,
+    }
+
+
+def _floor(floor: Floor) -> dict[str, Any]:
+    return {"ratio": _finite(floor.ratio), "server": floor.server, "why_unknown": floor.why or None}
+
+
+def _finite(value: float | None) -> float | None:
+    # JSON has no infinity: an end that is not known is null.
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,156 @@
+"""The report in Markdown, with the tables and sentences of the page and links to the chart files beside it.
+
+Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from crumple.report import charts, sentences, tables
+from crumple.report.view import ExperimentView, RunView, Start
+
+CHARTS = "charts"
+
+
+def markdown(view: RunView) -> str:
+    """The whole report."""
+    sections = [
+        *_opening(view),
+        *_claims(view),
+        *_prose(view),
+        *(part for experiment in view.experiments for part in _experiment(experiment)),
+        *_unsound(view),
+        *_machine(view),
+        *_trials(view),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _opening(view: RunView) -> Iterator[str]:
+    study = view.run.study
+    yield f"# {_text(study.title)}"
+    yield _text(study.question)
+    if study.article:
+        yield f"Re-checks {_text(sentences.article(view))}."
+    yield f"`{view.run.id}`: {', '.join(sentences.circumstances(view))}. {sentences.trials(view)}"
+
+
+def _claims(view: RunView) -> Iterator[str]:
+    yield "## Claims"
+    yield sentences.summary(view)
+    rows = []
+    for claim in tables.claims(view):
+        shown = claim.shown
+        rows.append(
+            (
+                claim.verdict.claim_id,
+                _text(claim.verdict.text),
+                f"**{claim.answer}**",
+                "<br>".join(effect.published for effect in shown) or "–",
+                "<br>".join(f"{effect.measured} {effect.label}" for effect in shown) or "–",
+            )
+        )
+    if rows:
+        yield _table(("Claim", "", "Verdict", "Published", "Measured [95 % interval]"), rows)
+        yield "\n".join(f"- **{v.claim_id}** {_text(v.sentence)}" for v in view.verdicts)
+    yield f"_{sentences.LOOPBACK}_"
+    if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):
+        yield _image(charts.EFFECTS_TITLE, charts.EFFECTS)
+        yield charts.EFFECTS_CAPTION
+
+
+def _prose(view: RunView) -> Iterator[str]:
+    prose = view.run.study.prose
+    if prose.did:
+        yield "## What the article did"
+        yield prose.did.strip()
+    if prose.differs:
+        yield "## What differs here"
+        yield prose.differs.strip()
+
+
+def _experiment(shown: ExperimentView) -> Iterator[str]:
+    yield f"## {_text(shown.experiment.title)}"
+    yield shown.experiment.about.strip()
+    yield f"Experiment `{shown.name}`: {sentences.setup(shown)}."
+    heads = ("Server", "I/O model", "Throughput /s", "p50", "p99", "p99.9", "CPU per request", "Memory")
+    rows = [
+        (
+            f"{_text(row.server.note.title)} `{row.server.name}`",
+            row.server.note.io_model,
+            *(str(cell) for cell in (row.throughput, row.p50, row.p99, row.p999, row.cpu, row.memory)),
+            f"**{row.failed}**" if row.server.lossy else row.failed,
+            row.starts,
+        )
+        for row in tables.servers(shown)
+    ]
+    yield _table((*heads, "Failed", "Starts"), rows)
+    yield f"{sentences.READING} {sentences.CLOSED}"
+    if any(start.figures for start in shown.starts):
+        for kind in charts.KINDS:
+            yield f"### {kind.title}"
+            yield _image(f"{kind.title}, {shown.name}", kind.file_stem(shown))
+            yield kind.caption
+    yield "### Noise floor"
+    yield sentences.noise(shown)
+    yield sentences.noise_floors(shown)
+    yield "### Every request, once"
+    yield f"`{sentences.identity(shown)}`"
+
+
+def _unsound(view: RunView) -> Iterator[str]:
+    unsound = [*view.failed, *view.not_valid]
+    if unsound:
+        yield "## Trials that do not count"
+        yield from (_unsound_one(start) for start in unsound)
+
+
+def _unsound_one(start: Start) -> str:
+    said = f"`{start.trial.trial.id}` {_text(sentences.remark(start))}."
+    tail = start.trial.failure.output_tail if start.trial.failure else ()
+    if not tail:
+        return said
+    longest = max((len(run) for line in tail for run in line.split() if set(run) == {"`"}), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([said, "", f"{fence}text", *tail, fence])
+
+
+def _machine(view: RunView) -> Iterator[str]:
+    yield "## Machine"
+    yield _table(("Fact", ""), [(name, _text(value)) for name, value in tables.machine(view)])
+    yield "## Servers"
+    yield _table(("Server", "Versions", "Settings"), tables.versions(view))
+    run = view.run
+    yield f"crumple {run.lab_version}, engine {run.engine_version}."
+
+
+def _trials(view: RunView) -> Iterator[str]:
+    yield "## All trials"
+    rows = [
+        (
+            row.id,
+            row.throughput,
+            row.p50,
+            row.p99,
+            row.failed,
+            _text(row.remark or ""),
+            f"`{row.command}`",
+        )
+        for row in tables.trials(view)
+    ]
+    yield _table(("Trial", "Throughput /s", "p50", "p99", "Failed", "Remark", "Repeat with"), rows)
+
+
+def _image(title: str, stem: str) -> str:
+    return f"![{title}]({CHARTS}/{stem}.png)"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _text(text: str) -> str:
+    # What comes from studies and servers is text here, not markup.
+    for mark in ("\\", "`", "*", "_", "<", "["):
+        text = text.replace(mark, f"\\{mark}")
+    return text.replace("\n", " ")

@@ -1,0 +1,156 @@
+"""Numbers as a reader takes them in: three significant digits, a thin unit, no false precision.
+
+Text only, no markup. `NARROW` stands between number and unit; the terminal replaces it.
+"""
+
+import math
+
+from crumple.stats import Interval
+
+NARROW = "\u202f"
+ABSENT = "–"
+
+_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+_SIZES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+
+
+def decimals(value: float, digits: int = 3) -> int:
+    """Decimal places that show `value` with so many significant digits; negative: left of the point."""
+    if value == 0 or not math.isfinite(value):
+        return 0
+    # As rounded, for 0.9998 is said as 1.00.
+    rounded = float(f"{value:.{digits - 1}e}")
+    return digits - 1 - math.floor(math.log10(abs(rounded)))
+
+
+def fixed(value: float, places: int) -> str:
+    """`value` rounded to `places` (which may be negative), with thousands separated: 32600 → "32,600"."""
+    rounded = round(value, places)
+    return f"{rounded + 0.0:,.{max(0, places)}f}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """`value` to three significant digits: 32626 → "32,600", 0.5123 → "0.512"."""
+    return fixed(value, decimals(value, digits))
+
+
+def raised(value: float, digits: int = 2) -> str:
+    """`value` to so many significant digits, rounded up: a limit must not look lower than it is."""
+    places = decimals(value, digits)
+    return fixed(math.ceil(round(value * 10.0**places, 6)) / 10.0**places, places)
+
+
+def duration(ns: float | None) -> str:
+    """A time in the unit that suits it: 931000 → "931 µs"."""
+    return _scaled(ns, _TIMES)
+
+
+def size(byte_count: float | None) -> str:
+    """A size in binary units: 31457280 → "30.0 MiB"."""
+    return _scaled(byte_count, _SIZES)
+
+
+def rate(per_s: float | None) -> str:
+    """Requests per second: "32,600 /s"."""
+    return ABSENT if per_s is None else f"{significant(per_s)}{NARROW}/s"
+
+
+def micros(us: float | None) -> str:
+    """CPU time given in microseconds."""
+    return ABSENT if us is None else f"{significant(us)}{NARROW}µs"
+
+
+def share(part: float | None) -> str:
+    """A share as per cent. Exactly none is "0 %", and what rounds to none is not written so."""
+    if part is None:
+        return ABSENT
+    if part == 0:
+        return f"0{NARROW}%"
+    if part < 0.0001:
+        return f"below 0.01{NARROW}%"
+    return f"{significant(part * 100, 2)}{NARROW}%"
+
+
+def seconds(value: float) -> str:
+    """A span a person waits for: "4.2 s", "3 min 20 s", "1 h 12 min"."""
+    if value < 60:
+        return f"{significant(value, 2)}{NARROW}s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}{NARROW}h {minutes}{NARROW}min"
+    return f"{minutes}{NARROW}min {rest}{NARROW}s" if rest else f"{minutes}{NARROW}min"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """ "1 trial", "12 trials", "no trials"."""
+    return f"{'no' if number == 0 else format(number, ',')} {one if number == 1 else many or one + 's'}"
+
+
+def published(value: float | None) -> str:
+    """A published figure with the digits it was printed with, none added."""
+    return ABSENT if value is None else f"{value:,.12g}"
+
+
+def bounded(interval: Interval) -> bool:
+    """Whether the interval has two ends; from one start there are none."""
+    return math.isfinite(interval.low) and math.isfinite(interval.high)
+
+
+def estimate(interval: Interval, scale: float = 1.0) -> str:
+    """The middle of an interval, with no more places than its width allows."""
+    return _worded(interval, scale)[1]
+
+
+def ends(interval: Interval, scale: float = 1.0) -> str:
+    """The interval itself: "0.498 – 0.529"."""
+    if not bounded(interval):
+        return "no interval: one start"
+    low, _, high = _worded(interval, scale)
+    return f"{low}{NARROW}–{NARROW}{high}"
+
+
+def with_interval(interval: Interval | None, scale: float = 1.0, unit: str = "") -> str:
+    """Both, as they always travel: "0.513 [0.498 – 0.529]"."""
+    if interval is None:
+        return ABSENT
+    thin_unit = f"{NARROW}{unit}" if unit else ""
+    return f"{estimate(interval, scale)}{thin_unit} [{ends(interval, scale)}]"
+
+
+def time_scale(ns: float) -> tuple[float, str]:
+    """Divisor and unit that suit a time in nanoseconds."""
+    return _unit(ns, _TIMES)
+
+
+def size_scale(byte_count: float) -> tuple[float, str]:
+    """Divisor and unit that suit a size in bytes."""
+    return _unit(byte_count, _SIZES)
+
+
+def _worded(interval: Interval, scale: float) -> tuple[str, str, str]:
+    """Low, estimate and high; of an infinite interval only the estimate means anything."""
+    values = (interval.low / scale, interval.estimate / scale, interval.high / scale)
+    if not bounded(interval):
+        return "", significant(values[1]), ""
+    if interval.high > 2 * interval.low:
+        # So far apart that one number of places cannot suit all three.
+        low, middle, high = (significant(value, 2) for value in values)
+        return low, middle, high
+    places = decimals(values[1])
+    if interval.high > interval.low:
+        places = min(places, decimals((values[2] - values[0]) / 2, 2))
+    low, middle, high = (fixed(value, places) for value in values)
+    return low, middle, high
+
+
+def _scaled(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
+    if value is None:
+        return ABSENT
+    factor, unit = _unit(value, units)
+    return f"{significant(value / factor)}{NARROW}{unit}"
+
+
+def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    # 999.7 µs rounds to 1,000 µs and is better said as 1.00 ms.
+    return next((unit for unit in units if abs(value) >= 0.9995 * unit[0]), units[-1])

@@ -1,0 +1,220 @@
+"""The sentences every format prints, in the words of the glossary: plain text, no markup.
+
+Verdicts bring their own sentence; this words what stands around them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+
+from crumple.evidence import phrase
+from crumple.report import numerals
+from crumple.report.numerals import NARROW
+from crumple.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.study import Until
+from crumple.verdict import Answer, Verdict
+
+LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
+CLOSED = (
+    "In a closed shape the next request is due when the reply is there, so response time and service time "
+    "are the same."
+)
+READING = (
+    "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
+    "Failed trials and those not valid are shown, but enter no figure and no verdict."
+)
+DIRECTION_ONLY = "direction only"
+
+_PLACEMENTS = {
+    "shared": "engine and server share the cores",
+    "separate": "engine and server have cores of their own",
+}
+_CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
+
+
+def answer(verdict: Verdict) -> str:
+    """A verdict's answer as a badge says it."""
+    return verdict.answer.value + (f", {DIRECTION_ONLY}" if verdict.direction_only else "")
+
+
+def reason(verdict: Verdict) -> str:
+    """The verdict's sentence without the answer it opens with, for where a badge says that."""
+    opening, _, rest = verdict.sentence.partition(". ")
+    return rest if opening.lower().startswith(verdict.answer.value) and rest else verdict.sentence
+
+
+def summary(view: RunView) -> str:
+    """How the claims came out: "Of 6 claims, 3 are supported (1 in direction only), …"."""
+    verdicts = view.verdicts
+    if not verdicts:
+        return "This study makes no claims."
+    parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
+    first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
+    return f"{first}, {_listed(parts)}."
+
+
+def trials(view: RunView) -> str:
+    """What became of the trials: "48 trials: 46 count, 1 failed, 1 is not valid."."""
+    starts, failed, not_valid = len(view.starts), len(view.failed), len(view.not_valid)
+    if not starts:
+        return "No trial has run yet."
+    parts = [f"{starts - failed - not_valid} count"]
+    if failed:
+        parts.append(f"{failed} failed")
+    if not_valid:
+        parts.append(f"{not_valid} {'is' if not_valid == 1 else 'are'} not valid")
+    left_out = f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
+    return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{left_out}"
+
+
+def setup(shown: ExperimentView) -> str:
+    """The load and its repetition in one line."""
+    experiment, scale = shown.experiment, shown.scale
+    shape = experiment.shape
+    pause = f", {numerals.significant(shape.pause_ms)}{NARROW}ms pause" if shape.pause_ms else ""
+    parameters = ", ".join(f"{name}={value}" for name, value in experiment.parameters.items())
+    warm_up = f"{_until(scale.warm_up)} of warm-up" if scale.warm_up else "no warm-up"
+    if scale.warm_up and scale.warm_up.connections:
+        warm_up += f" on {numerals.count(scale.warm_up.connections, 'connection')}"
+    return "; ".join(
+        [
+            f"workload {experiment.workload}{f' ({parameters})' if parameters else ''}",
+            f"closed shape, {numerals.count(shape.connections, 'connection')} "
+            f"{_CONNECTIONS[experiment.connection]}{pause}",
+            f"{_PLACEMENTS[experiment.placement]}, {numerals.count(experiment.threads, 'engine thread')}",
+            f"{numerals.count(scale.blocks, 'block')}, "
+            f"each start with {warm_up} and {_until(scale.stop)} measured",
+        ]
+    )
+
+
+def noise(shown: ExperimentView, metric: str = "throughput") -> str:
+    """The noise floor in plain words."""
+    floor = shown.noise[metric]
+    if floor.ratio is None:
+        return f"The noise floor is not known: {floor.why}."
+    return (
+        f"{floor.server} ran twice in every block, against itself: its two sets of starts may differ by up "
+        f"to {difference(floor.ratio)} in {phrase(metric)}. A smaller difference between two servers is not "
+        "distinguishable here."
+    )
+
+
+def noise_floors(shown: ExperimentView) -> str:
+    """All known floors: "Noise floors: throughput 4.5 %, median response time …"; empty if there is none."""
+    known = {name: floor.ratio for name, floor in shown.noise.items() if floor.ratio is not None}
+    listed = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
+    return f"Noise floors: {listed}." if listed else ""
+
+
+def difference(floor: float) -> str:
+    """A ratio ≥ 1 as a difference: 1.0443 → "4.5 %", 2.31 → "a factor of 2.4"."""
+    # Rounded up: a floor must not look lower than it is.
+    if floor >= 2:
+        return f"a factor of {numerals.raised(floor)}"
+    return f"{numerals.raised((floor - 1) * 100)}{NARROW}%"
+
+
+def identity(shown: ExperimentView) -> str:
+    """Every scheduled request of the experiment, and how it ended."""
+    scheduled, outcomes = shown.outcomes
+    if not scheduled:
+        return "No request was scheduled in a measured window."
+    ended = " + ".join(f"{number:,} {name}" for name, number in outcomes.items() if number or name == "ok")
+    sign = "=" if scheduled == sum(outcomes.values()) else "≠"
+    return f"{scheduled:,} scheduled {sign} {ended}"
+
+
+def failures(start: Start) -> str:
+    """How the failed requests of one trial ended: "1.4 % timeout, 0.9 % reset"; empty if none failed."""
+    record = start.trial.record
+    if record is None or not record.outcomes.failed:
+        return ""
+    ended = record.outcomes.ok + record.outcomes.failed
+    outcomes = Counter(record.outcomes.as_dict())
+    for not_failed in ("ok", "not-sent", "unfinished"):
+        del outcomes[not_failed]
+    return ", ".join(
+        f"{numerals.share(number / ended)} {name}" for name, number in outcomes.most_common() if number
+    )
+
+
+def remark(start: Start) -> str:
+    """What is to be said of one trial: why it failed, why it is not valid, what it lost. Empty: nothing."""
+    trial = start.trial
+    if trial.failure is not None:
+        return f"failed at {trial.failure.step}: {trial.failure.message}"
+    said = [f"not valid: {problem}" for problem in trial.problems]
+    lost = failures(start)
+    return "; ".join([*said, *([lost] if lost else [])])
+
+
+def marks(row: ServerView) -> str:
+    """What must not be overlooked at a server: losses, and starts that do not count. Empty: nothing."""
+    said = []
+    for start in row.starts:
+        if start.figures is None:
+            said.append(f"{start.block_name} did not run")
+        elif not start.counts:
+            said.append(f"{start.block_name} not valid")
+        elif start.lossy:
+            said.append(f"{numerals.share(start.figures.failed_share)} failed in {start.block_name}")
+    return ", ".join(said)
+
+
+def command(view: RunView, trial_id: str) -> str:
+    """What repeats one trial."""
+    run = view.run
+    restricted = f" --servers {','.join(run.only)}" if run.only else ""
+    return (
+        f"./crumple run {run.study.name} --scale {run.scale} --seed {run.seed}{restricted} --only {trial_id}"
+    )
+
+
+def circumstances(view: RunView) -> list[str]:
+    """Scale, seed, time and span of the run, each a few words."""
+    run = view.run
+    said = [f"scale {run.scale}", f"seed {run.seed}"]
+    began = _instant(run.began)
+    said.append(f"{began:%Y-%m-%d %H:%M} UTC" if began else run.began)
+    ended = _instant(run.ended)
+    if began and ended:
+        said.append(f"took {numerals.seconds((ended - began).total_seconds())}")
+    elif run.ended is None:
+        said.append("not finished")
+    return said
+
+
+def article(view: RunView) -> str:
+    """The publication that is re-checked, in one line; empty if there is none."""
+    source = view.run.study.article
+    if source is None:
+        return ""
+    updated = f", updated {source.updated}" if source.updated else ""
+    return f"“{source.title}”, {source.author}, {source.published}{updated}"
+
+
+def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
+    alike = [verdict for verdict in verdicts if verdict.answer == kind]
+    partly = sum(verdict.direction_only for verdict in alike)
+    said = f"{len(alike)} {'is' if len(alike) == 1 else 'are'} {kind.value}"
+    if not partly:
+        return said
+    return f"{said} ({DIRECTION_ONLY})" if partly == len(alike) else f"{said} ({partly} in {DIRECTION_ONLY})"
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _until(phase: Until) -> str:
+    if phase.requests is not None:
+        return numerals.count(phase.requests, "request")
+    return numerals.seconds(phase.duration_s or 0.0)
+
+
+def _instant(written: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(written) if written else None
+    except ValueError:
+        return None

@@ -1,0 +1,236 @@
+"""The tables every format prints, as rows of worded cells. How a table is drawn is the format's."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crumple.report import numerals, sentences
+from crumple.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.stats import Interval
+from crumple.verdict import Effect, Verdict
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A worded estimate and, where it has one, its interval."""
+
+    estimate: str
+    interval: str = ""
+
+    def __str__(self) -> str:
+        """Both, as they travel."""
+        return f"{self.estimate} [{self.interval}]" if self.interval else self.estimate
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """One comparison behind a verdict."""
+
+    label: str
+    published: str
+    measured: Figure
+    noise_floor: str
+    answer: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """One claim: `shown` are the effects its line carries, `effects` all of them."""
+
+    verdict: Verdict
+    answer: str
+    shown: tuple[EffectRow, ...]
+    effects: tuple[EffectRow, ...]
+
+
+@dataclass(frozen=True)
+class ServerRow:
+    """One server's line in an experiment."""
+
+    server: ServerView
+    throughput: Figure
+    p50: Figure
+    p99: Figure
+    p999: Figure
+    cpu: Figure
+    memory: Figure
+    failed: str
+    starts: str
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One trial's line. `status`: "ok", "failed", "not valid" or "lossy"."""
+
+    id: str
+    status: str
+    throughput: str
+    p50: str
+    p99: str
+    failed: str
+    remark: str
+    command: str
+
+
+def claims(view: RunView) -> list[ClaimRow]:
+    """Every claim with its effects. A claim of order shows the closest of its comparisons."""
+    return [_claim(verdict) for verdict in view.verdicts]
+
+
+def servers(experiment: ExperimentView) -> list[ServerRow]:
+    """Every server of an experiment, by throughput."""
+    return [_server(server) for server in experiment.servers]
+
+
+def trials(view: RunView) -> list[TrialRow]:
+    """Every trial of the run, by id."""
+    return [_trial(view, start) for start in sorted(view.starts, key=lambda start: start.trial.trial.id)]
+
+
+def machine(view: RunView) -> list[tuple[str, str]]:
+    """Facts of the machine, worded; what could not be read says why."""
+    facts = dict(view.run.machine)
+    unread = {entry["field"]: entry["why"] for entry in facts.pop("unread", [])}
+    rows = [(_worded(name), _fact(name, value)) for name, value in _flat(facts).items() if name not in unread]
+    return [*rows, *((_worded(name), f"not read: {why}") for name, why in unread.items())]
+
+
+def versions(view: RunView) -> list[tuple[str, str, str]]:
+    """Server, runtimes and libraries with versions, settings as "name = value"."""
+    rows = []
+    for name, note in view.run.servers.items():
+        runtimes = [f"{runtime} {version}" for runtime, version in view.run.versions.get(name, {}).items()]
+        libraries = [f"{library} {version}" for library, version in note.libraries.items()]
+        rows.append((name, ", ".join([*runtimes, *libraries]) or numerals.ABSENT, _settings(view, name)))
+    return rows
+
+
+def closest(verdict: Verdict) -> Effect | None:
+    """Of several comparisons with the verdict's answer the one nearest to 1: the weakest evidence for it."""
+    alike = [effect for effect in verdict.effects if effect.answer == verdict.answer and effect.ratio]
+    return min(alike, key=_distance, default=None)
+
+
+def figure(summary: Interval | None, scale: float = 1.0, unit: str = "") -> Figure:
+    """An interval, worded."""
+    if summary is None:
+        return Figure(numerals.ABSENT)
+    thin_unit = f"{numerals.NARROW}{unit}" if unit else ""
+    return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", numerals.ends(summary, scale))
+
+
+def _claim(verdict: Verdict) -> ClaimRow:
+    rows = {id(effect): _effect(effect) for effect in verdict.effects}
+    if verdict.kind == "order":
+        one = closest(verdict)
+        shown = (rows[id(one)],) if one is not None else ()
+    else:
+        shown = tuple(rows.values())
+    return ClaimRow(verdict, sentences.answer(verdict), shown, tuple(rows.values()))
+
+
+def _distance(effect: Effect) -> float:
+    return abs(math.log(effect.ratio.estimate)) if effect.ratio else math.inf
+
+
+def _effect(effect: Effect) -> EffectRow:
+    answer = effect.answer.value + (f", {sentences.DIRECTION_ONLY}" if effect.direction_only else "")
+    floor = sentences.difference(effect.noise_floor) if effect.noise_floor is not None else numerals.ABSENT
+    return EffectRow(
+        effect.label, numerals.published(effect.published), figure(effect.ratio), floor, answer, effect.reason
+    )
+
+
+def _server(server: ServerView) -> ServerRow:
+    of = server.summaries
+    failed = numerals.share(server.failed_share)
+    if server.lossy:
+        failed += f" ({', '.join(_lost(start) for start in server.lossy)})"
+    return ServerRow(
+        server=server,
+        throughput=figure(of["throughput"]),
+        p50=_time(of["response_p50"]),
+        p99=_time(of["response_p99"]),
+        p999=_time(of["response_p999"]),
+        cpu=figure(of["cpu_per_request"], 1.0, "µs"),
+        memory=_size(of["memory"]),
+        failed=failed,
+        starts=f"{len(server.counting)} of {len(server.starts)}",
+    )
+
+
+def _trial(view: RunView, start: Start) -> TrialRow:
+    trial, seen = start.trial, start.figures
+    status = "ok"
+    if seen is None:
+        status = "failed"
+    elif not start.counts:
+        status = "not valid"
+    elif start.lossy:
+        status = "lossy"
+    return TrialRow(
+        id=trial.trial.id,
+        status=status,
+        throughput=numerals.significant(seen.throughput_per_s) if seen else numerals.ABSENT,
+        p50=numerals.duration(seen.response_ns.get(0.5)) if seen else numerals.ABSENT,
+        p99=numerals.duration(seen.response_ns.get(0.99)) if seen else numerals.ABSENT,
+        failed=numerals.share(seen.failed_share) if seen else numerals.ABSENT,
+        remark=sentences.remark(start),
+        command=sentences.command(view, trial.trial.id),
+    )
+
+
+def _lost(start: Start) -> str:
+    return f"{numerals.share(start.figures.failed_share if start.figures else None)} in {start.block_name}"
+
+
+def _time(summary: Interval | None) -> Figure:
+    return figure(summary, *numerals.time_scale(summary.estimate)) if summary else figure(None)
+
+
+def _size(summary: Interval | None) -> Figure:
+    return figure(summary, *numerals.size_scale(summary.estimate)) if summary else figure(None)
+
+
+def _settings(view: RunView, server: str) -> str:
+    seen = {
+        (name, str(value))
+        for start in view.starts
+        if start.trial.trial.server == server
+        for name, value in start.trial.server.settings.items()
+    }
+    return ", ".join(f"{name} = {value}" for name, value in sorted(seen)) or numerals.ABSENT
+
+
+def _flat(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name} ")
+        else:
+            flat[f"{prefix}{name}"] = value
+    return flat
+
+
+def _worded(name: str) -> str:
+    return name.removesuffix("_bytes").replace("_", " ")
+
+
+def _fact(name: str, value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if name.endswith("_bytes"):
+            return numerals.size(value)
+        if "share" in name:
+            return numerals.share(value)
+        return f"{value:,}" if isinstance(value, int) else numerals.significant(value)
+    if isinstance(value, list | tuple):
+        return " · ".join(_fact("", part) if not isinstance(part, list) else _joined(part) for part in value)
+    return str(value)
+
+
+def _joined(part: list[Any]) -> str:
+    return "+".join(str(each) for each in part)

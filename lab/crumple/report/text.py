@@ -1,0 +1,133 @@
+"""The report in a terminal: one screen of verdicts, figures, noise floor and what is not valid.
+
+Pure: RunView → str with ANSI styles, or without them.
+"""
+
+import io
+import os
+import shutil
+import sys
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from crumple.report import numerals, sentences, tables
+from crumple.report.view import ExperimentView, RunView
+
+WIDTH_MIN, WIDTH_MAX = 80, 110
+WIDE = 100
+UNSOUND_SHOWN = 4
+_GLYPHS = {
+    "supported": ("✓", "green"),
+    "supported, direction only": ("↗", "yellow"),
+    "contradicted": ("✗", "red"),
+    "not distinguishable": ("≈", "cyan"),
+    "not testable here": ("–", "dim"),
+}
+
+
+def text(view: RunView, width: int | None = None, styled: bool | None = None) -> str:
+    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    chosen = width or min(WIDTH_MAX, max(WIDTH_MIN, shutil.get_terminal_size((WIDTH_MAX, 40)).columns))
+    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ if styled is None else styled
+    console = Console(
+        file=io.StringIO(),
+        width=chosen,
+        force_terminal=coloured,
+        color_system="standard" if coloured else None,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(_page(view, chosen >= WIDE))
+    written: io.StringIO = console.file  # type: ignore[assignment]
+    # Terminals are not agreed on how wide the narrow space is.
+    lines = written.getvalue().replace(numerals.NARROW, " ").splitlines()
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _page(view: RunView, wide: bool) -> Group:
+    parts: list[Text | Table] = [
+        Text(view.run.study.title, style="bold"),
+        Text(f"{view.run.id}: {', '.join(sentences.circumstances(view))}", style="dim"),
+    ]
+    if view.verdicts:
+        parts += [Text(), Text(sentences.summary(view)), _claims(view, wide)]
+    for shown in view.experiments:
+        parts += [Text(), _heading(shown), _servers(shown, wide), *_marks(shown), _noise(shown)]
+    parts += [Text(), *_validity(view)]
+    parts.append(Text(sentences.LOOPBACK, style="dim"))
+    parts.append(Text(f"In full, with charts: crumple report {view.run.id} --open"))
+    return Group(*parts)
+
+
+def _claims(view: RunView, wide: bool) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    table.add_column(no_wrap=True)
+    if wide:
+        table.add_column(no_wrap=True, justify="right")
+    for claim in tables.claims(view):
+        glyph, style = _GLYPHS[claim.answer]
+        measured = [_measured(claim, effect) for effect in claim.shown]
+        head = [Text(glyph, style=style), Text(claim.verdict.claim_id), Text(claim.verdict.text)]
+        head.append(Text(claim.answer, style=style))
+        if wide:
+            table.add_row(*head, Text("\n".join(measured)))
+        else:
+            table.add_row(*head)
+            for line in measured:
+                table.add_row("", "", Text(line, style="dim"))
+    return table
+
+
+def _measured(claim: tables.ClaimRow, effect: tables.EffectRow) -> str:
+    if len(claim.effects) > len(claim.shown):
+        return f"closest {effect.measured}"
+    published = "" if effect.published == numerals.ABSENT else f" published {effect.published}"
+    return f"{effect.measured}{published}"
+
+
+def _heading(shown: ExperimentView) -> Text:
+    return Text.assemble((shown.name, "bold"), f"  {shown.experiment.title}")
+
+
+def _servers(shown: ExperimentView, wide: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    heads = ("throughput /s [95 %]", "p50", "p99", "CPU/request", "memory", "failed")
+    left_out = () if wide else ("p50", "memory")
+    for head in heads:
+        if head not in left_out:
+            table.add_column(head, justify="right", no_wrap=True)
+    for row in tables.servers(shown):
+        cells = [str(row.throughput), *(cell.estimate for cell in (row.p50, row.p99, row.cpu, row.memory))]
+        kept = [Text(cell) for head, cell in zip(heads, cells, strict=False) if head not in left_out]
+        failed = Text(numerals.share(row.server.failed_share), style="bold red" if row.server.lossy else "")
+        table.add_row(row.server.name, *kept, failed)
+    return table
+
+
+def _marks(shown: ExperimentView) -> list[Text]:
+    marked = [(row, sentences.marks(row)) for row in shown.servers]
+    return [Text(f"{row.name}: {said}", style="yellow") for row, said in marked if said]
+
+
+def _noise(shown: ExperimentView) -> Text:
+    floor = shown.noise["throughput"]
+    if floor.ratio is None:
+        return Text(f"noise floor: not known, {floor.why}", style="dim")
+    return Text(f"noise floor {sentences.difference(floor.ratio)} in throughput", style="dim")
+
+
+def _validity(view: RunView) -> list[Text]:
+    unsound = [*view.failed, *view.not_valid]
+    lines = [Text(sentences.trials(view), style="yellow" if unsound else "")]
+    lines += [
+        Text(f"  {start.trial.trial.id}: {sentences.remark(start)}") for start in unsound[:UNSOUND_SHOWN]
+    ]
+    if len(unsound) > UNSOUND_SHOWN:
+        lines.append(Text(f"  and {len(unsound) - UNSOUND_SHOWN} more"))
+    return lines

@@ -1,0 +1,191 @@
+"""One run as a reader meets it: trials grouped by experiment and server, summarised over starts, judged.
+
+Everything a report prints is derived here, once, from stored trials; the formats only word and place it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from crumple import stats, verdict
+from crumple.contract import OUTCOMES
+from crumple.evidence import Floor
+from crumple.metrics import METRICS, Figures, figures
+from crumple.run_file import RunFile, ServerNote
+from crumple.stats import Interval
+from crumple.store import StoredTrial
+from crumple.study import Experiment, Scale
+from crumple.verdict import Verdict
+
+FAILED_SHARE_MARKED = 0.01
+
+# Beyond the metrics that claims may name, the report also shows this tail.
+_SHOWN: dict[str, Callable[[Figures], float | None]] = {
+    **{name: metric.of for name, metric in METRICS.items() if name != "failed_share"},
+    "response_p999": lambda trial: trial.response_ns.get(0.999),
+}
+
+
+@dataclass(frozen=True)
+class Start:
+    """One trial, and its figures if it was measured."""
+
+    trial: StoredTrial
+    figures: Figures | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it enters summaries and verdicts."""
+        return self.figures is not None and self.figures.valid
+
+    @property
+    def lossy(self) -> bool:
+        """More than 1 % of its requests failed: marked wherever it appears."""
+        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
+
+    @property
+    def block_name(self) -> str:
+        """ "b02"."""
+        return f"b{self.trial.trial.block:02d}"
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """One server in one experiment. `name` is its folder's; `twin`: these starts are the A/A control."""
+
+    name: str
+    note: ServerNote
+    starts: tuple[Start, ...]
+    twin: bool = False
+
+    @property
+    def counting(self) -> tuple[Start, ...]:
+        """The starts that enter summaries."""
+        return tuple(start for start in self.starts if start.counts)
+
+    @cached_property
+    def summaries(self) -> Mapping[str, Interval | None]:
+        """Metric → geometric mean over starts with its interval; None where a start has no value."""
+        return {name: self._summary(of) for name, of in _SHOWN.items()}
+
+    @cached_property
+    def failed_share(self) -> float | None:
+        """Failed requests of all counting starts in those that ended (0..1)."""
+        outcomes = [start.trial.record.outcomes for start in self.counting if start.trial.record]
+        ended = sum(outcome.ok + outcome.failed for outcome in outcomes)
+        return sum(outcome.failed for outcome in outcomes) / ended if ended else None
+
+    @property
+    def lossy(self) -> tuple[Start, ...]:
+        """Starts to be marked for their failures."""
+        return tuple(start for start in self.starts if start.lossy)
+
+    def _summary(self, of: Callable[[Figures], float | None]) -> Interval | None:
+        values = [of(start.figures) for start in self.counting if start.figures]
+        known = [value for value in values if value is not None and value > 0]
+        if not known or len(known) < len(values):
+            return None
+        return stats.geometric_mean_interval(known)
+
+
+@dataclass(frozen=True)
+class ExperimentView:
+    """One experiment. `servers` by throughput, best first; `noise`: metric → its noise floor."""
+
+    name: str
+    experiment: Experiment
+    scale: Scale
+    servers: tuple[ServerView, ...]
+    twin: ServerView | None
+    noise: Mapping[str, Floor]
+
+    @property
+    def rows(self) -> tuple[ServerView, ...]:
+        """The servers, and the twin behind the one it copies."""
+        rows: list[ServerView] = []
+        for server in self.servers:
+            rows.append(server)
+            if self.twin and server.name == self.twin.name:
+                rows.append(self.twin)
+        return tuple(rows)
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """Every trial, in the order of rows."""
+        return tuple(start for row in self.rows for start in row.starts)
+
+    @property
+    def outcomes(self) -> tuple[int, dict[str, int]]:
+        """Requests scheduled in all measured windows, and how many ended in which outcome."""
+        records = [start.trial.record for start in self.starts if start.trial.record]
+        sums = {name: sum(record.outcomes.as_dict()[name] for record in records) for name in OUTCOMES}
+        return sum(record.scheduled for record in records), sums
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run, ready to be worded."""
+
+    run: RunFile
+    experiments: tuple[ExperimentView, ...]
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """Every trial of the run, by experiment and row."""
+        return tuple(start for experiment in self.experiments for start in experiment.starts)
+
+    @property
+    def failed(self) -> tuple[Start, ...]:
+        """Trials that ended before they were measured."""
+        return tuple(start for start in self.starts if start.trial.status == "failed")
+
+    @property
+    def not_valid(self) -> tuple[Start, ...]:
+        """Trials that were measured, but do not count."""
+        return tuple(start for start in self.starts if start.figures is not None and not start.counts)
+
+    @property
+    def left_out(self) -> int:
+        """Planned trials that are not stored: the run was interrupted, or still goes on."""
+        return len(self.run.plan.trials) - len(self.starts)
+
+
+def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
+    """Group, summarise and judge the stored trials of one run."""
+    starts = [Start(trial, figures(trial)) for trial in trials]
+    known = [start.figures for start in starts if start.figures is not None]
+    failed = {trial.trial.id: trial.failure.message for trial in trials if trial.failure is not None}
+    experiments = tuple(_experiment(run, name, starts) for name in run.study.experiments)
+    verdicts = tuple(verdict.judge(claim, known, failed) for claim in run.study.claims)
+    return RunView(run, experiments, verdicts)
+
+
+def _experiment(run: RunFile, name: str, starts: Sequence[Start]) -> ExperimentView:
+    experiment = run.study.experiments[name]
+    own = sorted(
+        (start for start in starts if start.trial.trial.experiment == name),
+        key=lambda start: start.trial.trial.block,
+    )
+
+    def of(server: str, twin: bool) -> ServerView:
+        trials = (s for s in own if s.trial.trial.server == server and s.trial.trial.twin == twin)
+        note = run.servers.get(server, _undescribed(server))
+        return ServerView(server, note, tuple(trials), twin)
+
+    servers = sorted((of(server, False) for server in experiment.servers), key=_speed, reverse=True)
+    # A run restricted to other servers has no twin.
+    twin = of(experiment.twin, True) if experiment.twin in experiment.servers else None
+    seen = [start.figures for start in own if start.figures is not None]
+    noise = {metric: verdict.noise_floor(seen, name, metric) for metric in METRICS if metric in _SHOWN}
+    return ExperimentView(name, experiment, experiment.scales[run.scale], tuple(servers), twin, noise)
+
+
+def _undescribed(server: str) -> ServerNote:
+    return ServerNote(title=server, language="", io_model="", about="", libraries={})
+
+
+def _speed(server: ServerView) -> float:
+    summary = server.summaries["throughput"]
+    return summary.estimate if summary else -math.inf

@@ -1,0 +1,138 @@
+"""Verdicts in plain English, for readers without statistics. No ratio is written without its interval.
+
+Wording only: what is said has been decided in verdict.py.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crumple.effect import Answer, Effect
+from crumple.evidence import phrase
+from crumple.stats import Interval
+
+if TYPE_CHECKING:
+    from crumple.evidence import Floor
+
+NAMED_MAX = 3
+_PAIRS = "comparisons of a server with one of the next tier,"
+
+
+def verdict(
+    kind: str,
+    metric: str,
+    answer: Answer,
+    direction_only: bool,
+    effects: Sequence[Effect],
+    floor: "Floor",
+) -> str:
+    """The answer, what was measured, what was published, and how far a server differs from itself."""
+    lead = f"{_capital(answer.value)}{' in direction only' if direction_only else ''}."
+    if kind == "order" and len(effects) > 1:
+        body = _ranking(metric, answer, effects)
+    else:
+        body = " ".join(_capital(_comparison(metric, effect)) + "." for effect in effects)
+    compared = any(effect.ratio for effect in effects)
+    return " ".join([lead, body, _noise(floor)] if compared else [lead, body])
+
+
+def number(value: float, places: int | None = None) -> str:
+    """With `places` after the point, or three significant digits: 0.5123 → "0.512", 7.25 → "7.25"."""
+    if places is None:
+        # A bound of 1 or 1.5 is exact and gains nothing from zeros.
+        text = f"{value:,.{max(0, 2 - _magnitude(value))}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:,.{places}f}"
+
+
+def between(interval: Interval) -> str:
+    """The interval in words: "(between 2.10 and 2.40 times, 95 % interval, 5 blocks)"."""
+    low, _, high = _alike_digits(interval)
+    confidence = f"{interval.confidence * 100:g} % interval"
+    return f"(between {low} and {high} times, {confidence}, {interval.n} blocks)"
+
+
+def _ranking(metric: str, answer: Answer, effects: Sequence[Effect]) -> str:
+    if answer is Answer.SUPPORTED:
+        closest = min(effects, key=lambda effect: abs(math.log(effect.ratio.estimate)) if effect.ratio else 0)
+        return (
+            f"In all {len(effects)} {_PAIRS} the first did better, by more than noise. "
+            f"The closest: {_measured(metric, closest)}{_left_out(closest)}."
+        )
+    decisive = [effect for effect in effects if effect.answer is answer]
+    what = {
+        Answer.CONTRADICTED: "it is the other way round, by more than noise",
+        Answer.NOT_DISTINGUISHABLE: "the two cannot be told apart",
+        Answer.NOT_TESTABLE: "the two cannot be compared",
+    }[answer]
+    named = [f"{_capital(_comparison(metric, effect))}." for effect in decisive[:NAMED_MAX]]
+    if len(decisive) > NAMED_MAX:
+        named.append(f"So it is in {len(decisive) - NAMED_MAX} more.")
+    return " ".join([f"In {len(decisive)} of {len(effects)} {_PAIRS} {what}.", *named])
+
+
+def _comparison(metric: str, effect: Effect) -> str:
+    if effect.ratio is None:
+        compared = f"the {phrase(metric)} of {effect.of} cannot be compared with that of {effect.to}"
+        return f"{compared}: {effect.reason}"
+    published = "" if effect.published is None else f" The published ratio is {effect.published:g};"
+    separator = "." if published else ";"
+    return f"{_measured(metric, effect)}{separator}{published} {effect.reason}"
+
+
+def _measured(metric: str, effect: Effect) -> str:
+    assert effect.ratio is not None
+    _, times, _ = _alike_digits(effect.ratio)
+    compared = f"the {phrase(metric)} of {effect.of} was {times} times that of {effect.to}"
+    return f"{compared} {between(effect.ratio)}"
+
+
+def _left_out(effect: Effect) -> str:
+    _, mark, why = effect.reason.partition("; left out: ")
+    return f"{mark}{why}"
+
+
+def _noise(floor: "Floor") -> str:
+    if floor.ratio is None:
+        return (
+            f"How far a server differs from itself is not known here ({floor.why}), "
+            "so the answer rests on the interval alone."
+        )
+    return (
+        f"Measured twice, the same server ({floor.server}) may differ from itself by a factor of up to "
+        f"{_factor(floor.ratio)}; a smaller difference is noise."
+    )
+
+
+def _factor(ratio: float) -> str:
+    """Two digits of what it exceeds 1 by, rounded up: a floor must not look lower than it is."""
+    excess = ratio - 1
+    if excess < 1e-4:
+        return "1"
+    places = max(0, 1 - _magnitude(excess))
+    return number(math.ceil(round(ratio * 10**places, 6)) / 10**places, places)
+
+
+def _alike_digits(interval: Interval) -> tuple[str, str, str]:
+    """Low, estimate and high with as many digits as the width is worth, and no end on the wrong side of 1."""
+    ends = (interval.low, interval.estimate, interval.high)
+    half_width = (interval.high - interval.low) / 2
+    if interval.high > 2 * interval.low:
+        # Far apart, one number of decimals cannot suit all three.
+        return tuple(number(end, max(0, 1 - _magnitude(end))) for end in ends)  # type: ignore[return-value]
+    places = 2 - _magnitude(interval.estimate)
+    if half_width > 0:
+        places = min(places, 1 - _magnitude(half_width))
+    places = max(0, places)
+    while places < 6 and any(end != 1 and float(f"{end:.{places}f}") == 1 for end in ends[::2]):
+        places += 1
+    return tuple(number(end, places) for end in ends)  # type: ignore[return-value]
+
+
+def _magnitude(value: float) -> int:
+    """Power of ten of the first digit; 0 for nothing."""
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,102 @@
+"""Starting a built server and ending it: a fresh process on a free loopback port, nothing of it afterwards.
+
+Whether its answers are right is `verify`.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from crumple import guard, listening, runtimes
+from crumple.build import Built
+from crumple.errors import ServerFailed, UsageError
+from crumple.guard import Guarded
+from crumple.server import PLACEHOLDER, ServerDescription, Setting
+from crumple.toml_file import did_you_mean
+
+PORTS_TRIED = 3
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers. `address`: "ip:port"; `pid`: of its first process.
+
+    `start_s`: from launch to the first answer.
+    """
+
+    address: str
+    pid: int
+    start_s: float
+    settings: dict[str, Setting]
+    guarded: Guarded
+
+    def output_tail(self) -> list[str]:
+        """The last lines it wrote."""
+        return self.guarded.output_tail()
+
+    def alive(self) -> bool:
+        """Whether its first process still runs."""
+        return self.guarded.ended() is None
+
+
+@contextmanager
+def start(built: Built, *, cores: tuple[int, ...], settings: Mapping[str, Setting]) -> Iterator[Running]:
+    """The server, running on `cores` with `settings` over its defaults, for the length of the `with`.
+
+    Raises ServerFailed("start" or "stop"), and UsageError for a setting it does not have.
+    """
+    running = _launch(built, cores, settings_with(built.description, settings))
+    try:
+        yield running
+    finally:
+        running.guarded.end()
+
+
+def settings_with(description: ServerDescription, given: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The server's settings, `given` ones over the defaults. Raises UsageError for an unknown one."""
+    for name in given:
+        if name not in description.settings:
+            remedy = did_you_mean(name, description.settings)
+            raise UsageError(f"server {description.name} has no setting {name}", remedy)
+    return {name: given.get(name, setting.default) for name, setting in description.settings.items()}
+
+
+def _launch(built: Built, cores: tuple[int, ...], settings: dict[str, Setting]) -> Running:
+    for attempt in range(1, PORTS_TRIED + 1):
+        port = listening.free_port()
+        began = time.monotonic()
+        guarded = _command(built, cores, settings, port)
+        try:
+            listening.await_answer(guarded, port)
+        except BaseException as error:
+            guarded.end()
+            # Between our looking and its listening somebody else may have taken the port.
+            if isinstance(error, ServerFailed) and listening.is_taken(port) and attempt < PORTS_TRIED:
+                continue
+            raise
+        return Running(
+            address=f"{listening.HOST}:{port}",
+            pid=guarded.pid,
+            start_s=time.monotonic() - began,
+            settings=settings,
+            guarded=guarded,
+        )
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _command(built: Built, cores: tuple[int, ...], settings: dict[str, Setting], port: int) -> Guarded:
+    written = built.description.start
+    scratch = guard.new_scratch()
+    values = {
+        "port": str(port),
+        "scratch": str(scratch),
+        **{name: str(value) for name, value in settings.items()},
+    }
+
+    def filled(text: str) -> str:
+        return PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+    env = runtimes.environment() | {name: filled(value) for name, value in written.env.items()}
+    command = [filled(part) for part in written.command]
+    return guard.launch("start", command, cwd=built.folder, env=env, cores=cores, scratch=scratch)

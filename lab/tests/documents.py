@@ -1,0 +1,202 @@
+"""Documents for tests: a spec, a valid record, a stored trial, a study, an engine."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from crumple import contract, toml_file
+from crumple.store import ServerFacts, StoredTrial, TrialIdentity
+from crumple.study import Study
+
+KNOWN_SERVERS = ("go-nethttp", "node-http", "node-express")
+
+WORKLOAD_TOML = """\
+title = "Hello"
+about = "Thirteen bytes."
+[request]
+path = "/hello?delay_ms={delay_ms}"
+[parameters.delay_ms]
+default = 0
+meaning = "milliseconds to wait"
+[answer]
+content_type = "text/plain"
+body = "Hello, World!"
+"""
+
+STUDY: dict[str, Any] = {
+    "title": "A study",
+    "question": "Which one?",
+    "experiments": {
+        "shared": {
+            "title": "Both on the same cores",
+            "servers": list(KNOWN_SERVERS),
+            "twin": "go-nethttp",
+            "workload": "hello",
+            "placement": "shared",
+            "shape": {"kind": "closed", "connections": 32},
+            "scales": {"quick": {"blocks": 3, "warm_up": {"duration_s": 1}, "stop": {"duration_s": 1}}},
+        },
+        "separate": {
+            "title": "Each on its own",
+            "servers": list(KNOWN_SERVERS),
+            "twin": "node-http",
+            "workload": "hello",
+            "shape": {"kind": "closed", "connections": 8},
+            "scales": {"quick": {"blocks": 2, "stop": {"requests": 1000, "within_s": 5}}},
+        },
+    },
+    "claims": [
+        {
+            "id": "X-1",
+            "text": "Go is fastest.",
+            "kind": "order",
+            "experiment": "shared",
+            "metric": "throughput",
+            "tiers": [["go-nethttp"], ["node-http", "node-express"]],
+        },
+        {
+            "id": "X-2",
+            "text": "Express is half of plain http.",
+            "kind": "ratio",
+            "experiment": "shared",
+            "metric": "throughput",
+            "pairs": [{"of": "node-express", "to": "node-http", "published": 0.51}],
+        },
+    ],
+}
+
+
+def study() -> Study:
+    """Two experiments of three servers: 3 and 2 blocks of four trials at `quick`."""
+    meant, problems = toml_file.meant(Study, {**STUDY, "name": "demo"}, Path("demo.toml"))
+    assert meant is not None, problems
+    return meant
+
+
+def spec(**changes: Any) -> contract.TrialSpec:
+    """32 connections for two seconds on core 1."""
+    plain = contract.TrialSpec(
+        label="shared/b01/go-nethttp",
+        target=contract.Target(address="127.0.0.1:40001", host="127.0.0.1:40001"),
+        request=contract.Request(method="GET", path="/hello", headers=(("Accept", "text/plain"),)),
+        expect=contract.Expect(status=200, body_bytes=13, body_sha256=None, hash_one_in=64),
+        shape=contract.ClosedShape(connections=32, pause_ms=0),
+        connection="keep-alive",
+        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=1.0)),
+        stop=contract.AfterDuration(duration_s=2.0),
+        timeouts=contract.Timeouts(connect_s=5, request_s=20),
+        threads=1,
+        cores=(1,),
+        probe=contract.Probe(interval_ms=100, server_pid=4711),
+        seed=42,
+    )
+    return plain.model_copy(update=changes)
+
+
+def outcomes(**counts: int) -> contract.Outcomes:
+    """These, and none of the others."""
+    return contract.Outcomes.model_validate(
+        dict.fromkeys(contract.OUTCOMES, 0) | {k.replace("_", "-"): n for k, n in counts.items()}
+    )
+
+
+def record(**changes: Any) -> contract.TrialRecord:
+    """Two seconds of 10,000 answers per second at 3.2 ms: Little's law holds to the connection."""
+    none = contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
+    times = contract.Histogram(
+        count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
+    )
+    plain = contract.TrialRecord(
+        version=1,
+        engine_version="0.1.0",
+        spec=spec(),
+        began_unix_ns=1_795_242_612_000_000_000,
+        warm_up_ns=1_000_000_000,
+        measured_ns=2_000_000_000,
+        scheduled=20_032,
+        outcomes=outcomes(ok=20_000, unfinished=32),
+        warm_up=contract.WarmUpRecord(scheduled=9_000, outcomes=outcomes(ok=9_000)),
+        bodies_hashed=312,
+        received_bytes=20_000 * 150,
+        sent_bytes=20_032 * 80,
+        connections_opened=32,
+        histograms=contract.Histograms(
+            response_time=times, connect_time=none, failed=none, timed_out=none, unfinished_age=none
+        ),
+        series=contract.Series(
+            interval_ms=100, at_ns=(), duration_ns=(), phase=(), ok=(), failed=(), p50_ns=(), p99_ns=(),
+            max_ns=(), connections=(),
+        ),
+        probes=contract.Probes(engine=probe(cpu_share=0.5), server=probe(cpu_share=0.9)),
+    )  # fmt: skip
+    return plain.model_copy(update=changes)
+
+
+def probe(cpu_share: float, measured_ns: int = 2_000_000_000) -> contract.ProbeRecord:
+    """A process that used that share of one core over the window."""
+    window = contract.ProbeWindow(
+        cpu_user_ns=round(cpu_share * measured_ns / 2),
+        cpu_kernel_ns=round(cpu_share * measured_ns / 2),
+        voluntary_switches=10,
+        involuntary_switches=None,
+        rss_max_bytes=10_000_000,
+        pss_max_bytes=None,
+        processes_max=1,
+        threads_max=2,
+    )
+    empty = contract.Samples(**dict.fromkeys(contract.Samples.model_fields, ()))
+    unread = contract.Unread(field="pss_bytes", why="made up")
+    return contract.ProbeRecord(samples=empty, window=window, unread=(unread,))
+
+
+def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTrial:
+    """A measured, valid trial."""
+    experiment, block, server = trial_id.split("/")
+    identity = TrialIdentity(
+        id=trial_id,
+        experiment=experiment,
+        block=int(block[1:]),
+        position=1,
+        server=server.removesuffix("~twin"),
+        twin=server.endswith("~twin"),
+        seed=7,
+    )
+    plain = StoredTrial(
+        trial=identity,
+        status="measured",
+        failure=None,
+        server=ServerFacts(versions={"go": "1.26.8"}, start_s=0.1),
+        host={"load_1m": 0.1, "problems": []},
+        record=record(),
+        problems=(),
+        overhead_s=0.3,
+    )
+    return plain.model_copy(update=changes)
+
+
+def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
+    """An executable that speaks the contract: it answers any spec with a golden record of it.
+
+    `body`: Python that runs before the answer; it sees the dicts `spec` and `record`.
+    """
+    golden = folder / "golden.json"
+    golden.write_text(record().model_dump_json(by_alias=True))
+    progress = {
+        "at_s": 1.0, "phase": "measured", "ok": 10, "failed": 0, "throughput_per_s": 10.0, "p50_ns": 5,
+        "p99_ns": None, "connections": 32, "left_s": None,
+    }  # fmt: skip
+    path = folder / "crumple-engine"
+    path.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os, sys, time\n"
+        f"if sys.argv[1:] == ['--version']:\n    print('crumple-engine {version}'); sys.exit()\n"
+        "spec = json.load(sys.stdin)\n"
+        f"record = json.load(open({str(golden)!r}))\n"
+        "record['spec'] = spec\n"
+        f"print({json.dumps(progress)!r}, file=sys.stderr, flush=True)\n"
+        f"{body}\n"
+        "json.dump(record, sys.stdout)\n"
+    )
+    path.chmod(0o755)
+    return path

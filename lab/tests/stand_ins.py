@@ -1,0 +1,98 @@
+"""Stand-ins for servers and machine, so that tests of trials and runs need neither; not a test itself."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import documents
+import pytest
+from crumple import machine, servers, verify
+from crumple.errors import ServerFailed, WrongAnswer
+
+DESCRIBED = ("go-nethttp", "node-http", "node-express")
+
+
+class Stage:
+    """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened."""
+
+    def __init__(self) -> None:
+        self.fail_at: dict[str, str] = {}
+        self.missing: set[str] = set()
+        self.started: list[str] = []
+        self.built: list[str] = []
+        self.open = 0
+        self.asked = 0
+
+    def fails(self, server: str, step: str) -> bool:
+        return self.fail_at.get(server, self.fail_at.get("*")) == step
+
+
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Replace servers, machine and verification for one test."""
+    acts = Stage()
+
+    def build(description: Any) -> Any:
+        acts.built.append(description.name)
+        if acts.fails(description.name, "build"):
+            raise ServerFailed("build", "the compiler refused", ("main.go:1: no",))
+        return SimpleNamespace(description=description, name=description.name)
+
+    @contextmanager
+    def start(built: Any, *, cores: tuple[int, ...], settings: Mapping[str, Any]) -> Iterator[Any]:
+        acts.started.append(built.name)
+        acts.asked = 0
+        if acts.fails(built.name, "start"):
+            raise ServerFailed("start", "it ended with code 1 before it answered", ("port taken",))
+        acts.open += 1
+        try:
+            yield SimpleNamespace(
+                name=built.name,
+                address="127.0.0.1:1",
+                pid=1,
+                start_s=0.05,
+                output_tail=lambda: ["what the server said"],
+                alive=lambda: not acts.fails(built.name, "death"),
+            )
+        finally:
+            acts.open -= 1
+        if acts.fails(built.name, "stop"):
+            raise ServerFailed("stop", "it would not end")
+
+    def answers(address: str, workload: Any, parameters: Any) -> None:
+        acts.asked += 1
+        if acts.fails(acts.started[-1], "answers" if acts.asked == 1 else "answers-after"):
+            raise WrongAnswer("GET /hello: 4 bytes that differ")
+
+    def readiness(description: Any) -> Any:
+        if description.name in acts.missing:
+            return servers.Missing("go is not installed", "run: crumple setup")
+        return servers.Ready({"go": "1.26"})
+
+    monkeypatch.setattr(servers, "build", build)
+    monkeypatch.setattr(servers, "start", start)
+    monkeypatch.setattr(servers, "readiness", readiness)
+    monkeypatch.setattr(servers, "versions", lambda _: {"go": "1.26"})
+    monkeypatch.setattr(servers, "find", lambda _: {name: description(name) for name in DESCRIBED})
+    monkeypatch.setattr(verify, "answers", answers)
+    monkeypatch.setattr(machine, "facts", lambda: {"cpu": "made up"})
+    monkeypatch.setattr(machine, "fitness", lambda _=0: machine.Fitness({"load_1m": 0.1}, ("busy",)))
+    monkeypatch.setattr(machine, "cores_for", lambda *_: machine.Cores(engine=(1,), server=(0,)))
+    return acts
+
+
+def description(name: str) -> Any:
+    """As much of a server's description as the lab's core reads."""
+    return SimpleNamespace(
+        name=name, title=name, language="Go", io_model="green-threads", about="", libraries={},
+        workloads=("hello",), settings={"workers": SimpleNamespace(default=4)},
+    )  # fmt: skip
+
+
+def project(root: Path) -> Path:
+    """A project's folders with one workload and no study."""
+    for folder in ("contract/workloads", "servers", "studies"):
+        (root / folder).mkdir(parents=True)
+    (root / "contract" / "workloads" / "hello.toml").write_text(documents.WORKLOAD_TOML)
+    return root

@@ -1,0 +1,169 @@
+"""The command line as a user meets it: help with examples, errors in one line, exit codes, JSON."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import documents
+import pytest
+import stand_ins
+import tiny_servers
+from crumple import cli, engine
+from crumple.commands import report
+from crumple.commands import run as run_command
+from crumple.errors import CrumpleError
+from crumple.store import Failure
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "run", "report")
+Call = Callable[..., tuple[int, str, str]]
+
+STUDY_TOML = """
+title = "Hello"
+question = "Does it answer?"
+[experiments.one]
+title = "One"
+servers = ["tiny"]
+twin = "tiny"
+workload = "hello"
+placement = "shared"
+shape = { kind = "closed", connections = 2 }
+scales.quick = { blocks = 1, warm_up = { duration_s = 0.2 }, stop = { duration_s = 0.3 } }
+"""
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Calls `crumple …` in a small project; (exit code, stdout, stderr)."""
+    root = stand_ins.project(tmp_path / "project")
+    (root / "studies" / "hello.toml").write_text(STUDY_TOML)
+    tiny_servers.write(root, "tiny")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["crumple", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real engine, or skip."""
+    try:
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_helps_with_an_example(call: Call, command: str) -> None:
+    code, out, _ = call(command, "--help")
+    assert code == 0 and f"Example: crumple {command}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("run", "helo"), 'no study is called "helo"; did you mean hello?'),
+        (("run",), "no study named; name one, for instance: crumple run todo-json; see crumple studies"),
+        (("run", "hello", "--scale", "fast"), 'no scale is called "fast"; known: full, published, quick'),
+        (("run", "hello", "--servers", "tny"), "study hello has no server tny; did you mean tiny?"),
+        (("run", "hello", "--resume", "x"), "--resume knows its study; leave out hello"),
+        (("verify", "tinny"), 'no server is called "tinny"; did you mean tiny?'),
+        (("report", "--format", "pdf"), 'no format is called "pdf"; known: html, json, md, text'),
+        (("frob",), "No such command 'frob'; see: crumple --help"),
+    ],
+)
+def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], line: str) -> None:
+    assert call(*arguments) == (2, "", line + "\n")
+
+
+def test_no_run_yet_is_one(call: Call) -> None:
+    code, _, err = call("report")
+    assert code == 1 and err == "there is no run yet; start one with: crumple run todo-json --scale quick\n"
+
+
+def test_the_lists_are_the_same_as_data(call: Call) -> None:
+    code, out, _ = call("servers", "--json")
+    (server,) = json.loads(out)
+    assert code == 0 and server["name"] == "tiny" and server["ready"] and server["versions"]["python"]
+    assert "tiny" in call("servers")[1]
+    (workload,) = json.loads(call("workloads", "--json")[1])
+    assert workload["body_bytes"] == 13
+    (study,) = json.loads(call("studies", "--json")[1])
+    assert (study["name"], study["experiments"], study["scales"]) == ("hello", ["one"], ["quick"])
+
+
+def test_a_study_that_cannot_be_read_is_listed_with_its_problems(call: Call) -> None:
+    file = Path("studies/hello.toml")
+    file.write_text(STUDY_TOML.replace("connections = 2", "connections = 0"))
+    code, out, _ = call("studies")
+    assert code == 2 and "studies/hello.toml: experiments.one.shape.connections" in out
+
+
+@pytest.mark.parametrize(("here", "code", "state"), [("", 0, "right"), ("BODY = b'Hullo'", 1, "wrong")])
+def test_verify_tells_right_from_wrong(
+    call: Call, with_engine: None, here: str, code: int, state: str
+) -> None:
+    shutil.rmtree("servers/tiny")
+    tiny_servers.write(Path.cwd(), "tiny", here=here)
+    ended, out, _ = call("verify", "--json")
+    (finding,) = json.loads(out)
+    assert (ended, finding["state"]) == (code, state)
+
+
+def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:
+    code, out, err = call("run", "hello", "--seed", "7")
+    run = next(Path("runs").iterdir())
+    assert code == 0, err
+    assert sorted(path.name for path in (run / "trials").iterdir()) == [
+        "one__b01__tiny.json",
+        "one__b01__tiny~twin.json",
+    ]
+    assert "tiny" in out and "2/2" in err
+    for stored in (json.loads(path.read_text()) for path in (run / "trials").iterdir()):
+        assert stored["status"] == "measured" and stored["record"]["outcomes"]["ok"] > 0
+        assert stored["overhead_s"] < 2
+    assert json.loads(call("report", "--json")[1])
+    assert call("run", "--resume", run.name)[0] == 0
+
+
+def test_ctrl_c_keeps_what_is_stored_and_says_how_to_go_on(with_engine: None, call: Call) -> None:
+    file = Path("studies/hello.toml")
+    file.write_text(STUDY_TOML.replace("blocks = 1", "blocks = 50"))
+    command = [sys.executable, "-c", "from crumple.cli import main; main()", "run", "hello"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stderr
+    for line in process.stderr:
+        if "  3/100" in line:
+            break
+    process.terminate()
+    _, err = process.communicate(timeout=20)
+    run = next(Path("runs").iterdir())
+    stored = list((run / "trials").glob("*.json"))
+    assert process.returncode == 130 and len(stored) >= 3
+    assert f"continue with: crumple run --resume {run.name}" in err
+    assert not list(run.rglob("*.tmp"))
+
+
+def test_exit_codes_of_a_run() -> None:
+    fine = documents.stored()
+    skipped = documents.stored(status="failed", failure=Failure(step="setup", message="not installed"))
+    failed = documents.stored(status="failed", failure=Failure(step="start", message="no"))
+    assert run_command.code_of([fine]) == 0
+    assert run_command.code_of([fine, skipped]) == 1
+    assert run_command.code_of([fine, skipped, failed]) == 3
+    assert run_command.code_of([fine, documents.stored(problems=("measured the engine",))]) == 3
+
+
+def test_every_format_has_a_file() -> None:
+    assert set(report.FILES) == set(report.FORMATS)

@@ -1,0 +1,114 @@
+"""The engine as the lab calls it: found, of the right version, alive or dead; a script stands in for it."""
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import documents
+import pytest
+from crumple import contract, engine
+from crumple.engine import Engine
+from crumple.errors import EngineFailed, EngineMismatch, EngineMissing, Interrupted
+from crumple.interrupt import interruptible
+
+
+def _engine(folder: Path, body: str = "") -> Engine:
+    return Engine(documents.fake_engine(folder, body), "0.1.0")
+
+
+def _ignored(_: contract.Progress) -> None:
+    pass
+
+
+def test_a_spec_goes_in_and_its_record_comes_out(tmp_path: Path) -> None:
+    seen: list[contract.Progress] = []
+    record = engine.run(_engine(tmp_path), documents.spec(label="x", seed=9), seen.append)
+    assert record.spec == documents.spec(label="x", seed=9)
+    assert record.outcomes.ok == 20_000
+    assert [(line.ok, line.p99_ns) for line in seen] == [(10, None)]
+
+
+def test_no_engine_lists_each_place_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    with pytest.raises(EngineMissing) as caught:
+        engine.find(tmp_path)
+    for place in (tmp_path / "bin" / "crumple-engine", tmp_path / "engine" / "target" / "release"):
+        assert str(place) in str(caught.value)
+    assert "cargo build --release" in caught.value.remedy
+
+
+def test_the_engine_that_is_named_is_the_only_one_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = documents.fake_engine(tmp_path)
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
+    assert engine.find(tmp_path) == path
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(tmp_path / "none"))
+    with pytest.raises(EngineMissing, match="none \\(CRUMPLE_ENGINE\\)"):
+        engine.find(tmp_path)
+
+
+def test_an_engine_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path, version="9.9.9")))
+    with pytest.raises(EngineMismatch, match=r"is version 9\.9\.9, the lab is 0\.1\.0"):
+        engine.load(tmp_path)
+
+
+def test_what_the_engine_says_is_what_the_user_reads(tmp_path: Path) -> None:
+    body = 'print(\'{"error":"no such thing","remedy":"do this"}\', file=sys.stderr); sys.exit(2)'
+    with pytest.raises(EngineFailed, match="ended with code 2: no such thing; do this"):
+        engine.run(_engine(tmp_path, body), documents.spec(), _ignored)
+
+
+def test_a_killed_engine_is_a_failure_with_its_signal(tmp_path: Path) -> None:
+    body = "print('last words', file=sys.stderr, flush=True); os.kill(os.getpid(), 9)"
+    with pytest.raises(EngineFailed, match="was killed by signal 9: last words") as caught:
+        engine.run(_engine(tmp_path, body), documents.spec(), _ignored)
+    assert caught.value.output_tail == ("last words",)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("record['surprise'] = 1", "surprise: Extra inputs"),
+        ("del record['outcomes']['ok']", "outcomes.ok: Field required"),
+        ("record = 3", "not what the contract says"),
+        ("record['spec']['seed'] += 1", "answered for"),
+    ],
+)
+def test_what_is_no_record_of_this_trial_is_refused(tmp_path: Path, body: str, said: str) -> None:
+    with pytest.raises(EngineFailed, match=said):
+        engine.run(_engine(tmp_path, body), documents.spec(), _ignored)
+
+
+def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "at_most_s", lambda _: 0.5)
+    began_s = time.monotonic()
+    with pytest.raises(EngineFailed, match="did not end within"):
+        engine.run(_engine(tmp_path, "time.sleep(60)"), documents.spec(), _ignored)
+    assert time.monotonic() - began_s < 5
+
+
+def test_how_long_it_may_take_counts_both_phases() -> None:
+    stop = contract.AfterRequests(requests=100, within_s=120)
+    assert engine.at_most_s(documents.spec(stop=stop)) == 1 + 120 + 2 * 25 + engine.GRACE_S
+    assert engine.at_most_s(documents.spec(warm_up=None)) == 2 + 25 + engine.GRACE_S
+
+
+def test_an_interruption_ends_the_engine(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    running = _engine(tmp_path, f"open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
+
+    def interrupt() -> None:
+        while not pid_file.exists() or not pid_file.read_text():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(Interrupted), interruptible():
+        engine.run(running, documents.spec(), _ignored)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)

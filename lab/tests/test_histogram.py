@@ -1,0 +1,112 @@
+"""The engine's histograms, decoded: against the Rust encoder, against sorted samples, against rule 15."""
+
+import numpy as np
+import pytest
+from crumple import histogram
+from crumple.errors import NotStored
+from hdrh.histogram import HdrHistogram
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+# Written by the Rust crate: 1000, 2000 … 1,000,000 ns once each, and 5 s seven times; bounds 1 ns to 1 h.
+STAIRS = (
+    "HISTFAAAAKJ4nO2NPQrCMBTHX/5RIohmcFSPILiLuHkZTyCubo7irpN4Aw/gKj1F93bq2tAESj8phRbaJr/3lX/y3ltd7wsi4ZA+3GSm"
+    "yuP2+6SDpwVH4i/xmMAVeI3gc2NvIGA59mG44FziJ+wU+yjWyxsssVbEsf27xAxT5Zq4ylf7+i4wjuAmJ6mu2v7u93NQioxQROWPTcy0"
+    "y+3yYSy//dg8BN/pPvA="
+)
+# The same: 1, 2, 2, 2047, 2048 and 4095 ns, on both sides of where buckets become two wide.
+NEAR_ZERO = "HISTFAAAAD14nAEyAM3/HISTEwAAAAoAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAACBPcfAgL7DwKFpQaB"
+LONGEST_NS = 300_000_000_000
+WITHIN = 5.1e-4
+
+samples_ns = st.lists(st.integers(1, LONGEST_NS), min_size=1, max_size=60)
+
+
+def times_of(values_ns: list[int]) -> histogram.Times:
+    recorded = HdrHistogram(1, LONGEST_NS, 3)
+    for value in values_ns:
+        recorded.record_value(value)
+    return histogram.decode(recorded.encode().decode())
+
+
+def test_reads_what_the_rust_crate_writes() -> None:
+    times = histogram.decode(STAIRS)
+    assert times.count == 1007
+    assert times.counts.max() == 7
+    assert times.values_ns[-1] == pytest.approx(5e9, rel=WITHIN)
+    assert times.quantile_ns(0.5) == pytest.approx(504_000, rel=WITHIN)
+    assert times.mean_ns == pytest.approx((1000 * 500_500 + 7 * 5e9) / 1007, rel=WITHIN)
+    assert times.count_above(1_001_000) == 7
+
+
+def test_small_values_are_exact() -> None:
+    times = histogram.decode(NEAR_ZERO)
+    assert times.values_ns.tolist() == [1, 2, 2047, 2049, 4095]
+    assert times.counts.tolist() == [1, 2, 1, 1, 1]
+
+
+def test_arrays_are_int64() -> None:
+    times = histogram.decode(STAIRS)
+    assert times.values_ns.dtype == times.counts.dtype == np.int64
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples_ns, st.floats(0, 1))
+def test_a_quantile_is_a_sample(values_ns: list[int], q: float) -> None:
+    exact = np.quantile(values_ns, q, method="inverted_cdf")
+    assert times_of(values_ns).quantile_ns(q) == pytest.approx(exact, rel=WITHIN, abs=1)
+
+
+def test_a_quantile_takes_no_sample_too_many() -> None:
+    # 0.07 × 100 is 7.000000000000001 in binary.
+    assert times_of(list(range(1, 101))).quantile_ns(0.07) == 7
+
+
+@settings(max_examples=40, deadline=None)
+@given(samples_ns, samples_ns)
+def test_merged_is_as_if_recorded_together(one: list[int], other: list[int]) -> None:
+    merged, together = histogram.merge([times_of(one), times_of(other)]), times_of(one + other)
+    assert merged.values_ns.tolist() == together.values_ns.tolist()
+    assert merged.counts.tolist() == together.counts.tolist()
+
+
+def test_merging_nothing_is_empty() -> None:
+    empty = histogram.merge([])
+    assert (empty.count, empty.mean_ns, empty.count_above(0)) == (0, None, 0)
+
+
+def test_an_empty_histogram_has_no_mean_and_no_quantile() -> None:
+    empty = histogram.decode(HdrHistogram(1, LONGEST_NS, 3).encode().decode())
+    assert (empty.count, empty.mean_ns) == (0, None)
+    with pytest.raises(ValueError, match="no quantile"):
+        empty.quantile_ns(0.5)
+
+
+@pytest.mark.parametrize("q", [-0.1, 1.1])
+def test_a_quantile_lies_between_0_and_1(q: float) -> None:
+    with pytest.raises(ValueError, match="no quantile"):
+        histogram.decode(STAIRS).quantile_ns(q)
+
+
+def test_all_and_none_are_above() -> None:
+    times = histogram.decode(STAIRS)
+    assert (times.count_above(0), times.count_above(6e9)) == (1007, 0)
+
+
+@pytest.mark.parametrize("damaged", ["", "HISTFAAA", "not base64!", "é", STAIRS[:-24], "AAAA" + STAIRS[4:]])
+def test_what_is_no_histogram_is_refused_in_one_line(damaged: str) -> None:
+    with pytest.raises(NotStored) as refused:
+        histogram.decode(damaged)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("q", "needed"), [(0.5, 20), (0.75, 40), (0.9, 100), (0.99, 1_000), (0.999, 10_000), (0.9999, 100_000)]
+)
+def test_a_quantile_needs_ten_samples_beyond_it(q: float, needed: int) -> None:
+    assert histogram.printable(q, needed)
+    assert not histogram.printable(q, needed - 1)
+
+
+def test_the_maximum_is_no_quantile_to_print() -> None:
+    assert not histogram.printable(1.0, 10**9)

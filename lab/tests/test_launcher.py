@@ -1,0 +1,291 @@
+"""The launcher in a checkout of its own, on systems made of stubs: what it installs, says, leaves alone."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = Path(__file__).parents[2] / "crumple"
+# All that the launcher may count on.
+POSIX = """
+sh cat cp chmod dirname env find grep head ln ls mkdir mv printf readlink rm sed sort tail touch tr true
+"""
+# Makes a .venv as uv would; the program says what it was given.
+UV = """
+[ "$1" = --version ] && { echo "uv 0.9.1 (somewhere)"; exit; }
+echo "uv $*" >> "$LOG"
+command -v cargo >> "$LOG"
+[ ! -e "$HOME/sync-fails" ] || { echo "error: no network"; exit 2; }
+mkdir -p .venv/bin
+printf '#!/bin/sh\\nprintf "<%%s>" "$@"; exit 3\\n' > .venv/bin/crumple
+chmod +x .venv/bin/crumple
+"""
+PYTHON = """
+case "$*" in
+  *version_info*) exit 0;;
+  *ensurepip*) [ ! -e "$HOME/no-ensurepip" ];;
+  *"-m venv"*) for last in "$@"; do :; done; mkdir -p "$last/bin"; cp "$0" "$last/bin/python";;
+  *"pip install"*) echo "pip $*" >> "$LOG"; cp "$STUBS/uv" "${0%/*}/uv";;
+esac
+"""
+# Speaks German unless told otherwise; knows cargo and cargo-web as Debian 12 does.
+APT_CACHE = """
+[ "$1" = policy ] || exit 0
+candidate=Installationskandidat
+[ "${LC_ALL-}" != C ] || candidate=Candidate
+case "$2" in
+  cargo) echo "  $candidate: 0.66.0+ds1-1";;
+  cargo-web) echo "  $candidate: ${CARGO_WEB-1.96.0+dfsg1-1~deb12u2}";;
+  python3) echo "  $candidate: 3.11.2-1+b1";;
+esac
+"""
+# A package brings the stub of its name, with which it is installed.
+APT_GET = """
+echo "apt-get $*" >> "$LOG"
+for package in "$@"; do
+  case "$package" in
+    cargo-web) cp "$STUBS/cargo" "$BIN/cargo";;
+    python3) cp "$STUBS/python3" "$BIN/python3";;
+    python3-venv) rm -f "$HOME/no-ensurepip";;
+    gcc) cp "$STUBS/cc" "$BIN/cc";;
+  esac
+done
+"""
+RUSTUP = """
+echo "rustup $*" >> "$LOG"
+[ "$1" != which ] || echo "$STUBS/$4"
+"""
+
+
+def stub(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}")
+    path.chmod(0o755)
+
+
+class System:
+    """A checkout and a PATH of stubs. `has`: what is on the PATH; more may be had from apt."""
+
+    def __init__(self, folder: Path, has: str, user: int = 0) -> None:
+        self.home, self.bin, self.stubs = folder / "home", folder / "bin", folder / "stubs"
+        self.checkout, self.log = folder / "checkout", folder / "log"
+        for each in (
+            self.home,
+            self.bin,
+            self.stubs,
+            self.checkout / "engine" / "src",
+            self.checkout / "lab",
+        ):
+            each.mkdir(parents=True)
+        for name in POSIX.split():
+            (self.bin / name).symlink_to(shutil.which(name))
+        programs = {
+            "python3": PYTHON,
+            "cargo": "echo 'cargo 1.96.0 (abc 2026-01-01)'",
+            "rustc": "echo 'rustc 1.96.0'",
+            "cc": "",
+            "uv": UV,
+            "apt-cache": APT_CACHE,
+            "apt-get": APT_GET,
+            "sudo": 'echo "sudo $1" >> "$LOG"\nexec "$@"',
+            "rustup": RUSTUP,
+        }
+        for name, text in programs.items():
+            stub(self.stubs / name, text)
+        for name in has.split():
+            shutil.copy(self.stubs / name, self.bin / name)
+        stub(self.bin / "id", f"echo {user}")
+        shutil.copy(LAUNCHER, self.checkout / "crumple")
+        for name in ("pyproject.toml", "uv.lock", "lab/pyproject.toml", "engine/src/main.rs"):
+            (self.checkout / name).touch()
+        self.log.touch()
+
+    def run(
+        self, *arguments: str, launcher: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
+        variables = {
+            "PATH": str(self.bin),
+            "HOME": str(self.home),
+            "LANG": "de_DE.UTF-8",
+            "LOG": str(self.log),
+        }
+        variables |= {"STUBS": str(self.stubs), "BIN": str(self.bin)}
+        return subprocess.run(
+            [launcher or self.checkout / "crumple", *arguments],
+            env=variables | env,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+
+    def calls(self, program: str) -> list[str]:
+        """The lines the stub of that name wrote so far."""
+        return [line for line in self.log.read_text().splitlines() if line.startswith(f"{program} ")]
+
+    def touch_later(self, name: str) -> None:
+        path = self.checkout / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (time.time() + 5, time.time() + 5))
+
+
+COMPLETE = "python3 cargo cc uv"
+APT = "apt-get apt-cache"
+
+
+def test_first_use_sets_up_and_says_so_then_hands_over(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    done = system.run("load", "two words", "")
+    assert (done.stdout, done.returncode) == ("<load><two words><>", 3)
+    assert "crumple: building the engine and fetching Python packages, about a minute" in done.stderr
+    assert len(system.calls("uv")) == 1
+    assert all(line.startswith("crumple: ") for line in done.stderr.splitlines())
+
+
+def test_later_uses_are_silent_and_quick(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    system.run()
+    took_s = []
+    for _ in range(3):
+        began = time.monotonic()
+        done = system.run("servers")
+        took_s.append(time.monotonic() - began)
+        assert (done.stdout, done.stderr) == ("<servers>", "")
+    assert len(system.calls("uv")) == 1
+    assert min(took_s) < 0.3
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "lab/pyproject.toml", "engine/src/main.rs"])
+def test_a_changed_source_is_built_again(tmp_path, name):
+    system = System(tmp_path, COMPLETE)
+    system.run()
+    system.touch_later(name)
+    system.run()
+    assert len(system.calls("uv")) == 2
+
+
+@pytest.mark.parametrize("name", ["lab/crumple/cli.py", "engine/target/release/x", "servers/a/server.toml"])
+def test_what_needs_no_building_is_not_built(tmp_path, name):
+    system = System(tmp_path, COMPLETE)
+    system.run()
+    system.touch_later(name)
+    system.run()
+    assert len(system.calls("uv")) == 1
+
+
+def test_a_checkout_that_moved_is_set_up_anew(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    system.run()
+    (system.checkout / ".venv" / "of-the-old-place").touch()
+    system.checkout = system.checkout.rename(tmp_path / "moved")
+    assert system.run("x").stdout == "<x>"
+    assert len(system.calls("uv")) == 2
+    assert not (system.checkout / ".venv" / "of-the-old-place").exists()
+
+
+def test_it_may_be_called_through_a_link(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    link = tmp_path / "elsewhere"
+    link.symlink_to(system.checkout / "crumple")
+    assert system.run("x", launcher=link).stdout == "<x>"
+    assert (system.checkout / ".venv").is_dir()
+
+
+def test_a_setup_that_failed_is_tried_again(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    (system.home / "sync-fails").touch()
+    failed = system.run("x")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "error: no network" in failed.stderr
+    (system.home / "sync-fails").unlink()
+    assert system.run("x").stdout == "<x>"
+
+
+def test_what_is_missing_comes_from_apt_with_a_reason_for_each(tmp_path):
+    system = System(tmp_path, f"uv {APT}")
+    done = system.run("x")
+    assert done.stdout == "<x>"
+    said = [line for line in done.stderr.splitlines() if "installing" in line]
+    assert said == [
+        "crumple: installing python3 python3-venv with apt-get: Python 3.11 or newer, which runs the lab",
+        "crumple: installing gcc libc6-dev with apt-get: a C linker, which Rust links with",
+        "crumple: installing cargo-web with apt-get: Rust 1.88 or newer, which builds the engine",
+    ]
+    assert sum("update" in call for call in system.calls("apt-get")) == 1
+    assert system.calls("sudo") == []
+
+
+def test_a_user_with_sudo_installs_with_it(tmp_path):
+    system = System(tmp_path, f"python3 cc uv sudo {APT}", user=1000)
+    assert system.run("x").stdout == "<x>"
+    assert system.calls("sudo") == ["sudo apt-get", "sudo env"]
+
+
+def test_a_user_without_sudo_is_told_the_command(tmp_path):
+    system = System(tmp_path, f"python3 cc uv {APT}", user=1000)
+    done = system.run("x")
+    assert done.returncode == 1
+    expected = (
+        "Rust 1.88 or newer, which builds the engine is missing; run as root: apt-get install cargo-web"
+    )
+    assert done.stderr == f"crumple: {expected}\n"
+    assert system.calls("apt-get") == []
+
+
+def test_without_apt_it_says_what_is_needed(tmp_path):
+    done = System(tmp_path, "python3 cargo uv").run("x")
+    assert done.returncode == 1
+    assert "there is no apt-get here; install it with your system's packages (gcc libc6-dev)" in done.stderr
+
+
+def test_rust_that_apt_does_not_offer_is_pointed_to(tmp_path):
+    done = System(tmp_path, f"python3 cc uv {APT}").run("x", CARGO_WEB="1.70.0")
+    assert done.returncode == 1
+    assert "see https://rustup.rs" in done.stderr
+
+
+def test_an_old_cargo_gives_way_to_a_newer_one_at_home(tmp_path):
+    system = System(tmp_path, "python3 cc uv")
+    stub(system.bin / "cargo", "echo 'cargo 1.66.0'")
+    new = system.home / ".cargo" / "bin"
+    new.mkdir(parents=True)
+    shutil.copy(system.stubs / "cargo", new / "cargo")
+    assert system.run("x").stdout == "<x>"
+    assert str(new / "cargo") in system.log.read_text().splitlines()
+
+
+def test_a_versioned_cargo_is_used_under_its_plain_name(tmp_path):
+    system = System(tmp_path, "python3 cc uv")
+    for name in ("cargo-1.75", "cargo-1.89"):
+        stub(system.bin / name, f"echo 'cargo {name[6:]}.0'")
+    assert system.run("x").stdout == "<x>"
+    tools = system.checkout / ".bootstrap" / "tools"
+    assert (tools / "cargo").readlink() == system.bin / "cargo-1.89"
+    assert (tools / "rustc").readlink() == system.bin / "rustc-1.89"
+    assert str(tools / "cargo") in system.log.read_text().splitlines()
+
+
+def test_rustup_brings_a_toolchain_and_keeps_its_default(tmp_path):
+    system = System(tmp_path, "python3 cc uv rustup")
+    stub(system.bin / "cargo", "echo 'cargo 1.70.0'")
+    done = system.run("x")
+    assert done.stdout == "<x>"
+    assert "installing the stable toolchain with rustup" in done.stderr
+    assert not any("default" in call for call in system.calls("rustup"))
+
+
+@pytest.mark.parametrize("ensurepip", [True, False])
+def test_uv_is_fetched_into_the_checkout_where_there_is_none(tmp_path, ensurepip):
+    system = System(tmp_path, f"python3 cc cargo {APT}")
+    if not ensurepip:
+        (system.home / "no-ensurepip").touch()
+    done = system.run("x")
+    assert done.stdout == "<x>"
+    assert "fetching uv, which installs the Python packages, into .bootstrap" in done.stderr
+    assert len(system.calls("pip")) == 1
+    installed = [call for call in system.calls("apt-get") if call.endswith("install python3-venv")]
+    assert len(installed) == (0 if ensurepip else 1)

@@ -1,0 +1,136 @@
+"""Facts, fitness and the division of cores. Every check is triggered once."""
+
+import dataclasses
+import json
+import multiprocessing
+import resource
+
+import pytest
+from crumple import machine, machine_facts
+from crumple.machine_checks import CHECKS, Observed
+
+FIT = Observed(
+    others_share=0.01,
+    steal_share=0.0,
+    governor="performance",
+    usable_cores=4,
+    physical_cores=2,
+    cpu_quota_cores=None,
+    open_files_soft=1024,
+    connections=32,
+    ports=28_000,
+    memory_available_bytes=4 * 2**30,
+)
+
+
+def test_facts_are_data_and_name_what_they_could_not_read():
+    facts = machine.facts()
+    assert json.loads(json.dumps(facts)) == facts
+    assert facts["cores"] >= 1
+    assert facts["memory_bytes"] > 0
+    unread = {entry["field"] for entry in facts["unread"]}
+    assert unread == {name for name, value in facts.items() if value is None}
+    assert all(entry["why"] for entry in facts["unread"])
+
+
+def test_an_unreadable_fact_is_none_with_a_reason_never_zero(tmp_path):
+    missing = tmp_path / "no-such-file"
+    read = machine_facts.read({"one": lambda: machine_facts.text(missing), "two": lambda: 2})
+    assert read == {
+        "one": None,
+        "two": 2,
+        "unread": [{"field": "one", "why": f"{missing}: No such file or directory"}],
+    }
+
+
+def test_facts_hold_no_name_of_the_machine():
+    import socket
+
+    words = json.dumps(machine.facts()).split('"')
+    assert socket.gethostname() not in words
+
+
+def test_a_fit_machine_has_no_problems():
+    assert [check(FIT) for check in CHECKS] == [None] * len(CHECKS)
+
+
+def test_what_is_not_told_is_no_problem():
+    told_nothing = dataclasses.replace(
+        FIT,
+        others_share=None,
+        steal_share=None,
+        governor=None,
+        physical_cores=None,
+        ports=None,
+        memory_available_bytes=None,
+    )
+    assert not any(check(told_nothing) for check in CHECKS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"others_share": 0.5}, "other programs use 50% of the CPU"),
+        ({"steal_share": 0.1}, "the hypervisor takes 10%"),
+        ({"governor": "powersave"}, "the CPU governor is powersave"),
+        ({"usable_cores": 1, "physical_cores": 1}, "share the only core"),
+        ({"usable_cores": 2, "physical_cores": 1}, "share the only physical core"),
+        ({"cpu_quota_cores": 1.5}, "may use 1.5 of 4 cores"),
+        ({"connections": 1000}, "1024 open files are too few for 1000 connections"),
+        ({"connections": 40_000, "open_files_soft": 65_536}, "28000 local ports are too few"),
+        ({"memory_available_bytes": 2**20}, "only 1 MiB"),
+    ],
+)
+def test_each_problem_is_one_line_with_a_remedy(changed, said):
+    problems = [line for check in CHECKS if (line := check(dataclasses.replace(FIT, **changed)))]
+    assert len(problems) == 1
+    assert said in problems[0]
+    assert ";" in problems[0]
+    assert "\n" not in problems[0]
+
+
+def test_work_of_others_is_seen_and_our_own_is_not(monkeypatch):
+    ticks = iter(
+        [{"user": 0, "idle": 0, "iowait": 0, "steal": 0}, {"user": 60, "idle": 30, "iowait": 0, "steal": 10}]
+    )
+    monkeypatch.setattr(machine_facts, "cpu_ticks", lambda: next(ticks))
+    ours = iter([100, 120])
+    monkeypatch.setattr(machine, "_our_ticks", lambda: next(ours))
+    assert machine._shares(0.0) == (0.4, 0.1)
+
+
+def test_fitness_tells_the_moment():
+    fitness = machine.fitness(connections=10**9)
+    assert set(fitness.facts) >= {"others_share", "steal_share", "load_average", "memory_available_bytes"}
+    assert any("open files" in problem for problem in fitness.problems)
+
+
+@pytest.mark.parametrize(
+    ("placement", "threads", "physical", "engine", "server"),
+    [
+        ("shared", 1, [[0], [1]], (0, 1), (0, 1)),
+        ("separate", 1, [[0], [1]], (1,), (0,)),
+        ("separate", 1, [[0]], (0,), (0,)),
+        ("separate", 1, [[0, 1]], (1,), (0,)),
+        ("separate", 1, [[0, 2], [1, 3]], (1,), (0, 2)),
+        ("separate", 2, [[0, 4], [1, 5], [2, 6], [3, 7]], (2, 3), (0, 1, 4, 5)),
+        ("separate", 4, [[0], [1]], (1,), (0,)),
+    ],
+)
+def test_cores_are_divided_along_physical_cores(placement, threads, physical, engine, server):
+    assert machine.divide(placement, threads, physical) == machine.Cores(engine, server)
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
+    # In a process of its own: a limit that was lowered stays with this one.
+    process = multiprocessing.get_context("fork").Process(target=_lower_and_raise)
+    process.start()
+    process.join(10)
+    assert process.exitcode == 0
+
+
+def _lower_and_raise() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    machine.raise_open_files()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard

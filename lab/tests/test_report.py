@@ -1,0 +1,214 @@
+"""The report's formats against golden files, and what every format must say whatever the run.
+
+After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report.py, then read the difference.
+"""
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+import synthetic_run
+from crumple.report import sentences
+from crumple.report.data import data
+from crumple.report.html import html
+from crumple.report.markdown import markdown
+from crumple.report.text import text
+from crumple.report.view import RunView, view
+from crumple.run_file import RunFile
+from crumple.store import Failure
+
+GOLDEN = Path(__file__).parent / "golden"
+BADGES = (
+    "supported",
+    "supported, direction only",
+    "contradicted",
+    "not distinguishable",
+    "not testable here",
+)
+
+
+@cache
+def seen() -> RunView:
+    return view(synthetic_run.run_file(), synthetic_run.trials())
+
+
+@cache
+def page() -> str:
+    return html(seen())
+
+
+def as_golden(name: str, said: str) -> str:
+    """The golden file's text; written first if that was asked for."""
+    file = GOLDEN / name
+    if os.environ.get("CRUMPLE_WRITE_GOLDEN"):
+        file.write_text(said, encoding="utf-8")
+    return file.read_text(encoding="utf-8")
+
+
+def test_markdown_is_as_the_golden_file() -> None:
+    said = markdown(seen())
+    assert said == as_golden("report.md", said)
+
+
+@pytest.mark.parametrize("width", [80, 110])
+def test_text_is_as_the_golden_file(width: int) -> None:
+    said = text(seen(), width=width, styled=False)
+    assert said == as_golden(f"report-{width}.txt", said)
+    assert max(len(line) for line in said.splitlines()) <= width
+
+
+def test_data_is_as_the_golden_file() -> None:
+    said = data(seen())
+    alike(json.loads(said), json.loads(as_golden("report.json", said)))
+
+
+def alike(found: object, wanted: object, where: str = "") -> None:
+    """Equal, but for the last digits that another release of numpy may round otherwise."""
+    if isinstance(wanted, dict):
+        assert isinstance(found, dict), where
+        assert found.keys() == wanted.keys(), where
+        for key in wanted:
+            alike(found[key], wanted[key], f"{where}.{key}")
+    elif isinstance(wanted, list):
+        assert isinstance(found, list), where
+        assert len(found) == len(wanted), where
+        for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
+            alike(one, other, f"{where}[{index}]")
+    elif isinstance(wanted, float):
+        assert found == pytest.approx(wanted, rel=1e-9), where
+    else:
+        assert found == wanted, where
+
+
+def test_text_is_styled_only_where_asked() -> None:
+    assert "\x1b[" in text(seen(), width=110, styled=True)
+    assert "\x1b[" not in text(seen(), width=110, styled=False)
+
+
+def test_a_summary_of_two_experiments_fits_one_screen() -> None:
+    assert len(text(seen(), width=110, styled=False).splitlines()) <= 50
+
+
+def test_page_needs_no_network() -> None:
+    addresses = set(re.findall(r"https?://[^\s\"'<)]+", page()))
+    assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses
+    assert "<script" not in page()
+    assert "@import" not in page()
+
+
+def test_page_shows_every_server_in_every_chart() -> None:
+    charts = re.findall(r'<figure class="chart.*?</figure>', page(), re.S)
+    assert len(charts) == 1 + 2 * 5
+    for chart in charts[1:]:
+        for server in synthetic_run.SERVERS:
+            assert f">{server}</text>" in chart
+    assert page().count(">go-nethttp, twin</text>") == 4  # two experiments, wide and narrow
+
+
+def test_ids_in_the_page_are_unique() -> None:
+    ids = re.findall(r'\bid="([^"]+)"', page())
+    assert len(ids) == len(set(ids))
+    for reference in re.findall(r"url\(#([^)]+)\)", page()):
+        assert reference in ids
+
+
+def test_chart_colours_follow_the_page() -> None:
+    style = page().split("</style>")[0]
+    for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', page())):
+        assert f'"{colour}"]' in style, f"{colour} stays as it is in the dark"
+
+
+def test_failed_and_not_valid_trials_are_explained() -> None:
+    for said in (page(), markdown(seen())):
+        assert "the server ended with exit code 1 before it answered" in said
+        assert "java.net.BindException" in said
+        assert "the engine used 91 % of its core" in said
+    assert "b02 did not run" in page()
+    assert "b03 not valid" in page()
+
+
+def test_output_of_a_server_is_shown_as_text() -> None:
+    assert "&lt;port 40013&gt;" in page()
+    assert "<port 40013>" not in page()
+
+
+def test_a_lossy_start_is_marked_wherever_it_appears() -> None:
+    mark = f"2.3{sentences.NARROW}% failed in b02"
+    # Three bar charts and two of panels; some of them drawn twice, wide and narrow.
+    assert page().count(f">{mark}</text>") >= 5
+    assert mark.replace(sentences.NARROW, " ") in text(seen(), width=110, styled=False)
+    assert f"2.3{sentences.NARROW}% in b02" in markdown(seen())
+
+
+def test_every_format_repeats_the_caution_and_the_identity() -> None:
+    for said in (page(), markdown(seen()), text(seen()), data(seen())):
+        assert sentences.LOOPBACK in said
+    for shown in seen().experiments:
+        scheduled, outcomes = shown.outcomes
+        assert scheduled == sum(outcomes.values())
+        for said in (page(), markdown(seen())):
+            assert sentences.identity(shown) in said
+
+
+def test_every_trial_has_the_command_that_repeats_it() -> None:
+    for trial in synthetic_run.trials():
+        command = f"./crumple run todo-json --scale quick --seed {synthetic_run.SEED} --only {trial.trial.id}"
+        for said in (page(), markdown(seen()), data(seen())):
+            assert command in said
+
+
+def test_a_restricted_run_is_repeated_with_its_servers() -> None:
+    run = synthetic_run.run_file().model_copy(update={"only": ("go-nethttp", "node-http")})
+    command = sentences.command(view(run, []), "shared/b01/node-http")
+    assert "--servers go-nethttp,node-http --only shared/b01/node-http" in command
+
+
+def test_badges_have_a_style() -> None:
+    style = page().split("</style>")[0]
+    for answer in BADGES:
+        if answer != "not distinguishable":  # it has the plain one
+            assert f".badge.{re.sub('[^a-z]', '-', answer)} " in style
+
+
+def formats(shown: RunView) -> list[str]:
+    return [html(shown), markdown(shown), text(shown), data(shown)]
+
+
+def unfinished(run: RunFile) -> RunFile:
+    return run.model_copy(update={"ended": None, "machine": {}, "versions": {}})
+
+
+def test_a_run_without_trials_is_reported() -> None:
+    for said in formats(view(unfinished(synthetic_run.run_file()), [])):
+        assert "not testable here" in said
+
+
+def test_a_run_whose_trials_all_failed_is_reported() -> None:
+    failure = Failure(step="build", message="go is not installed")
+    trials = [
+        trial.model_copy(update={"status": "failed", "record": None, "failure": failure, "problems": ()})
+        for trial in synthetic_run.trials()
+    ]
+    for said in formats(view(synthetic_run.run_file(), trials)):
+        assert "go is not installed" in said
+
+
+def test_one_block_has_no_intervals_and_says_so() -> None:
+    trials = [trial for trial in synthetic_run.trials() if trial.trial.block == 1]
+    shown = view(synthetic_run.run_file(), trials)
+    assert "no interval: one start" in markdown(shown)
+    assert "NaN" not in data(shown)
+    assert "Infinity" not in data(shown)
+    html(shown)
+
+
+def test_markup_in_a_study_stays_text() -> None:
+    run = synthetic_run.run_file()
+    prose = run.study.prose.model_copy(update={"did": "<script>alert(1)</script>"})
+    study = run.study.model_copy(update={"prose": prose, "title": "A <b>title</b>"})
+    said = html(view(run.model_copy(update={"study": study}), []))
+    assert "<script" not in said
+    assert "A &lt;b&gt;title&lt;/b&gt;" in said

@@ -1,0 +1,73 @@
+"""Numbers as they are printed: three digits, thin units, intervals that claim no more than they know."""
+
+import math
+
+import pytest
+from crumple.report import numerals
+from crumple.stats import Interval
+
+
+def plain(text: str) -> str:
+    return text.replace(numerals.NARROW, " ")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (32626, "32,600"),
+        (0.5123, "0.512"),
+        (5.8, "5.80"),
+        (999.7, "1,000"),
+        (0, "0"),
+        (-0.001234, "-0.00123"),
+    ],
+)
+def test_three_significant_digits(value: float, said: str) -> None:
+    assert numerals.significant(value) == said
+
+
+@pytest.mark.parametrize(
+    ("ns", "said"),
+    [(931_000, "931 µs"), (999_800, "1.00 ms"), (1_550_000, "1.55 ms"), (2.5e9, "2.50 s"), (None, "–")],
+)
+def test_times_have_the_unit_that_suits_them(ns: float | None, said: str) -> None:
+    assert plain(numerals.duration(ns)) == said
+
+
+@pytest.mark.parametrize(
+    ("part", "said"), [(0, "0 %"), (0.023, "2.3 %"), (0.00001, "below 0.01 %"), (1.0, "100 %")]
+)
+def test_shares(part: float, said: str) -> None:
+    assert plain(numerals.share(part)) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(4.2, "4.2 s"), (200, "3 min 20 s"), (240, "4 min"), (4320, "1 h 12 min")]
+)
+def test_spans(seconds: float, said: str) -> None:
+    assert plain(numerals.seconds(seconds)) == said
+
+
+@pytest.mark.parametrize(
+    ("low", "estimate", "high", "said"),
+    [
+        (0.498, 0.5132, 0.529, "0.513 [0.498 – 0.529]"),
+        (28_137, 32_612, 44_211, "32,600 [28,100 – 44,200]"),
+        (24_137, 32_612, 54_211, "33,000 [24,000 – 54,000]"),
+        (0.2, 1.234, 8.0, "1.2 [0.20 – 8.0]"),
+    ],
+)
+def test_a_wide_interval_takes_digits_from_its_estimate(
+    low: float, estimate: float, high: float, said: str
+) -> None:
+    assert plain(numerals.with_interval(Interval(estimate, low, high, 0.95, 3))) == said
+
+
+def test_one_start_has_no_interval() -> None:
+    assert numerals.with_interval(Interval(1.2, 0.0, math.inf, 0.95, 1)) == "1.20 [no interval: one start]"
+
+
+def test_limits_are_rounded_up() -> None:
+    assert numerals.raised(4.4301) == "4.5"
+    assert numerals.raised(4.4) == "4.4"
+    assert numerals.raised(0) == "0"

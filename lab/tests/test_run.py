@@ -1,0 +1,169 @@
+"""A run: in the planned order, cut off and continued, without some servers; stand-ins do the work."""
+
+from pathlib import Path
+
+import documents
+import pytest
+import stand_ins
+from crumple import live, run, run_file
+from crumple.contract import Progress
+from crumple.errors import Interrupted, NotFound, UsageError
+from crumple.run import Begun
+from crumple.store import StoredTrial, TrialIdentity
+from rich.console import Console
+from stand_ins import Stage
+
+
+class Notes:
+    """Writes down what it is told; raises `Interrupted` after so many trials."""
+
+    def __init__(self, interrupt_after: int | None = None) -> None:
+        self.order: list[str] = []
+        self.skips: list[tuple[str, str]] = []
+        self.builds: list[str] = []
+        self._interrupt_after = interrupt_after
+
+    def preparing(self, server: str) -> None:
+        self.builds.append(server)
+
+    def skipped(self, server: str, reason: str) -> None:
+        self.skips.append((server, reason))
+
+    def began(self, trial: TrialIdentity) -> None:
+        if len(self.order) == self._interrupt_after:
+            raise Interrupted("SIGINT")
+
+    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
+        pass
+
+    def ended(self, stored: StoredTrial) -> None:
+        self.order.append(stored.trial.id)
+
+
+@pytest.fixture
+def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
+    return stand_ins.stage(monkeypatch)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return stand_ins.project(tmp_path / "project")
+
+
+def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42) -> Begun:
+    return run.begin(documents.study(), "quick", root=root, runs=root / "runs", seed=seed, only=only)
+
+
+def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> None:
+    begun, notes = _begin(root), Notes()
+    run.execute(begun, root, notes)
+    assert notes.order == [trial.id for trial in begun.file.plan.trials]
+    assert len(notes.order) == 20 and begun.store.ids() == set(notes.order)
+    assert sorted(acts.built) == sorted(documents.KNOWN_SERVERS)
+    file = run_file.read(begun.store)
+    assert file.ended is not None and file.machine == {"cpu": "made up"}
+    assert file.versions["go-nethttp"] == {"go": "1.26"}
+
+
+def test_cut_off_and_continued_it_is_the_same_run(acts: Stage, root: Path) -> None:
+    begun, first = _begin(root), Notes(interrupt_after=7)
+    with pytest.raises(Interrupted):
+        run.execute(begun, root, first)
+    assert len(begun.store.ids()) == 7 and run_file.read(begun.store).ended is None
+    again, second = run.resume(begun.store, retry_failed=False), Notes()
+    run.execute(again, root, second)
+    assert first.order + second.order == [trial.id for trial in begun.file.plan.trials]
+    assert run_file.read(begun.store).ended is not None
+    assert run.resume(begun.store, retry_failed=False).to_do == ()
+
+
+def test_failed_trials_stay_unless_they_are_to_be_retried(acts: Stage, root: Path) -> None:
+    begun = _begin(root)
+    acts.fail_at = {"node-http": "start"}
+    run.execute(begun, root, Notes())
+    failed = [trial for trial in begun.store.trials() if trial.status == "failed"]
+    assert len(failed) == 7  # 3 + 2 blocks, and the twin of two
+    assert run.resume(begun.store, retry_failed=False).to_do == ()
+    acts.fail_at = {}
+    again = run.resume(begun.store, retry_failed=True)
+    assert {trial.id for trial in again.to_do} == {trial.trial.id for trial in failed}
+    run.execute(again, root, Notes())
+    assert all(trial.status == "measured" for trial in begun.store.trials())
+
+
+def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: Path) -> None:
+    acts.missing = {"go-nethttp"}
+    begun, notes = _begin(root), Notes()
+    run.execute(begun, root, notes)
+    assert notes.skips == [("go-nethttp", "go is not installed; run: crumple setup")]
+    skipped = [trial for trial in begun.store.trials() if trial.trial.server == "go-nethttp"]
+    assert len(skipped) == 8
+    assert {trial.failure.step for trial in skipped if trial.failure} == {"setup"}
+    assert "go-nethttp" not in acts.built + acts.started
+
+
+def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Stage, root: Path) -> None:
+    acts.fail_at = {"node-express": "build"}
+    begun, notes = _begin(root), Notes()
+    run.execute(begun, root, notes)
+    failures = [trial.failure for trial in begun.store.trials() if trial.failure]
+    assert {(each.step, each.message, each.output_tail) for each in failures} == {
+        ("build", "the compiler refused", ("main.go:1: no",))
+    }
+    assert acts.built.count("node-express") == 1
+
+
+def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -> None:
+    begun = _begin(root, only=("node-http",))
+    assert {(trial.server, trial.twin) for trial in begun.file.plan.trials} == {
+        ("node-http", False),
+        ("node-http", True),
+    }
+    assert begun.file.only == ("node-http",)
+
+
+def test_one_trial_by_its_id(acts: Stage, root: Path) -> None:
+    begun, notes = _begin(root), Notes()
+    run.execute(run.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
+    assert notes.order == ["shared/b02/go-nethttp~twin"]
+    assert run_file.read(begun.store).ended is None
+    with pytest.raises(NotFound, match="its trials are"):
+        run.narrowed(begun, "shared/b9/none")
+    with pytest.raises(NotFound, match="stored already"):
+        run.narrowed(run.resume(begun.store, retry_failed=False), "shared/b02/go-nethttp~twin")
+
+
+def test_a_seed_is_drawn_where_none_is_given_and_runs_never_share_a_folder(acts: Stage, root: Path) -> None:
+    first, second = _begin(root, seed=None), _begin(root, seed=None)
+    assert first.file.seed != second.file.seed
+    assert first.store.folder != second.store.folder
+
+
+def test_a_run_that_is_running_cannot_be_resumed(acts: Stage, root: Path) -> None:
+    begun = _begin(root)
+    with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
+        run.execute(begun, root, Notes())
+
+
+def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> None:
+    acts.missing = {"go-nethttp"}
+    begun = _begin(root)
+    for terminal in (False, True):
+        console = Console(record=True, width=120, force_terminal=terminal, file=(root / "out").open("w"))
+        with live.LiveView(begun.file, 20, console) as view:
+            if not terminal:
+                run.execute(begun, root, view)
+            for stored in begun.store.trials() if terminal else ():
+                view.ended(stored)
+        said = console.export_text()
+        if not terminal:
+            assert said.count("go-nethttp is skipped: go is not installed; run: crumple setup") == 1
+            assert "20/20 " in said and "10,000 /s" in said and "not valid: Little" in said
+
+
+def test_time_left_is_by_the_trials_finished() -> None:
+    assert live.left_s([2.0, 4.0], 10, 99.0) == 30.0
+    assert live.left_s([], 10, 5.0) == 50.0
+    assert live.left_s([], 10, None) is None
+    assert [live.clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]

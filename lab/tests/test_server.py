@@ -1,0 +1,84 @@
+"""server.toml → ServerDescription, and all that is wrong with one at once."""
+
+from pathlib import Path
+
+import pytest
+import tiny_servers
+from crumple import server
+from crumple.errors import FileInvalid
+
+
+def problems_of(folder: Path) -> dict[str, str]:
+    """Key → the whole line."""
+    with pytest.raises(FileInvalid) as invalid:
+        server.load(folder)
+    return {problem.key: str(problem) for problem in invalid.value.problems}
+
+
+def rewrite(folder: Path, old: str, new: str) -> None:
+    file = folder / "server.toml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_a_description_says_all_that_its_file_says(tmp_path):
+    toml = '[build]\ncommand = [["true"]]\n[libraries]\nexpress = "5.1.0"\n'
+    tiny = tiny_servers.described(tmp_path, toml=toml)
+    assert (tiny.name, tiny.program, tiny.io_model) == ("tiny", "tiny", "event-loop")
+    assert tiny.build.command == (("true",),)
+    assert tiny.libraries == {"express": "5.1.0"}
+    assert tiny.start.command[-2:] == ("{port}", "{scratch}")
+    with pytest.raises(ValueError, match="frozen"):
+        tiny.title = "another"
+
+
+def test_a_program_may_be_a_siblings(tmp_path):
+    tiny_servers.write(tmp_path, "one")
+    two = tiny_servers.write(tmp_path, "two")
+    rewrite(two, 'title = "Tiny"', 'title = "Tiny"\nprogram = "one"')
+    assert server.load(two).program_folder == tmp_path / "servers" / "one"
+
+
+def test_every_problem_is_reported_with_file_key_and_remedy(tmp_path):
+    folder = tiny_servers.write(tmp_path, "tiny", toml="[settings.workers]\ndefault = 4\n")
+    rewrite(folder, 'io_model = "event-loop"', 'io_model = "magic"\ntitel = "x"\nname = "x"')
+    rewrite(folder, "version = 'Python (\\d+\\.\\d+)'", "version = 'Python (\\d+'")
+    rewrite(folder, 'workloads = ["hello"]', "workloads = []")
+    found = problems_of(folder)
+    assert set(found) == {
+        "io_model",
+        "titel",
+        "name",
+        "requires.python.version",
+        "workloads",
+        "settings.workers.meaning",
+    }
+    assert found["titel"].endswith("did you mean title?")
+    assert all(str(folder / "server.toml") in line and ";" in line for line in found.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"{port}"', '"80"', "pass {port}"),
+        ('"{scratch}"', '"{workers}"', "describe it under [settings.workers]"),
+        ("Python (\\d+\\.\\d+)", "Python \\d+", "one group"),
+        ('title = "Tiny"', 'title = "Tiny"\nprogram = "gone"', "no folder gone"),
+        ('title = "Tiny"', "title = Tiny", "is not TOML"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path, old, new, said):
+    folder = tiny_servers.write(tmp_path, "tiny")
+    rewrite(folder, old, new)
+    assert any(said in line for line in problems_of(folder).values())
+
+
+def test_a_setting_nothing_uses_is_refused(tmp_path):
+    folder = tiny_servers.write(
+        tmp_path, "tiny", toml='[settings.workers]\ndefault = 4\nmeaning = "workers"\n'
+    )
+    assert "has no effect" in next(iter(problems_of(folder).values()))
+
+
+def test_a_folder_without_a_file_says_so(tmp_path):
+    assert "does not exist" in problems_of(tmp_path)[""]

@@ -1,0 +1,354 @@
+"""Servers found, built, started and ended, with tiny ones that fail in every way a server can."""
+
+import multiprocessing
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+import tiny_servers
+from crumple import build, guard, listening, servers
+from crumple.errors import FileInvalid, ServerFailed, UsageError
+
+BUILD_ONCE = """
+[build]
+command = [["sh", "-c", "echo built >> {log}; sleep {sleep_s}; echo made > made"]]
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    """Builds and scratch folders of a test stay in its own folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+def started(description, settings=None):
+    return servers.start(servers.build(description), cores=(), settings=settings or {})
+
+
+def gone(pid: int) -> bool:
+    """No such process, or only its zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def eventually(what, within_s: float = 10.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if what():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+# Find
+
+
+def test_servers_are_found_by_their_file(tmp_path):
+    tiny_servers.write(tmp_path, "one")
+    tiny_servers.write(tmp_path, "two")
+    (tmp_path / "servers" / "no-server").mkdir()
+    assert list(servers.find(tmp_path)) == ["one", "two"]
+
+
+def test_the_problems_of_all_servers_are_reported_together(tmp_path):
+    for name in ("one", "two"):
+        tiny_servers.write(tmp_path, name, toml="wrong = 1\n")
+    with pytest.raises(FileInvalid) as invalid:
+        servers.find(tmp_path)
+    assert {problem.file.parent.name for problem in invalid.value.problems} == {"one", "two"}
+
+
+# Readiness
+
+
+def test_a_server_with_all_it_needs_is_ready_and_tells_versions(tmp_path):
+    tiny = tiny_servers.described(tmp_path)
+    expected = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
+    assert servers.readiness(tiny) == servers.Ready(expected)
+    assert servers.versions(tiny) == expected
+
+
+@pytest.mark.parametrize(
+    ("toml", "reason", "remedy"),
+    [
+        (
+            '[requires.gone]\ncommand = ["no-such-tool"]\nversion = "(1)"\napt = ["gone"]\n',
+            "gone is not installed",
+            "run: crumple setup tiny",
+        ),
+        (
+            '[requires.old]\ncommand = ["sh", "-c", "echo 1.9"]\nversion = "([0-9.]+)"\nat_least = "1.10"\n',
+            "old 1.9 is older than 1.10",
+            "install old",
+        ),
+        (
+            '[requires.mute]\ncommand = ["true"]\nversion = "([0-9]+)"\n',
+            "mute does not tell its version: true",
+            "install mute",
+        ),
+    ],
+)
+def test_what_is_missing_has_a_reason_and_a_remedy(tmp_path, toml, reason, remedy):
+    tiny = tiny_servers.described(tmp_path, toml=toml)
+    assert servers.readiness(tiny) == servers.Missing(reason, remedy)
+    with pytest.raises(ServerFailed, match=reason) as failed:
+        servers.build(tiny)
+    assert failed.value.step == "build"
+
+
+# Build
+
+
+def test_the_same_content_is_built_once_and_other_content_anew(tmp_path):
+    log = tmp_path / "log"
+    tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=0))
+    first, again = servers.build(tiny), servers.build(tiny)
+    assert (first.folder, again.build_s) == (again.folder, 0.0)
+    assert (first.folder / "made").is_file()
+    assert not (tiny.folder / "made").exists()
+    (tiny.folder / "server.py").write_text("# another")
+    assert servers.build(tiny).folder != first.folder
+    assert log.read_text().count("built") == 2
+
+
+def test_another_version_of_a_tool_is_another_build(tmp_path):
+    tiny = tiny_servers.described(tmp_path)
+    assert build.content_hash(tiny, {"python": "3.11"}) != build.content_hash(tiny, {"python": "3.12"})
+
+
+def test_what_does_not_build_keeps_its_output_and_leaves_nothing(tmp_path):
+    toml = '[build]\ncommand = [["sh", "-c", "echo the reason; exit 3"]]\n'
+    tiny = tiny_servers.described(tmp_path, toml=toml)
+    with pytest.raises(ServerFailed, match="ended with code 3") as failed:
+        servers.build(tiny)
+    assert (failed.value.step, failed.value.output_tail) == ("build", ("the reason",))
+    assert not [path for path in build.cache().iterdir() if path.is_dir()]
+
+
+def test_a_build_tool_that_is_not_there_is_named(tmp_path):
+    tiny = tiny_servers.described(tmp_path, toml='[build]\ncommand = [["no-such-tool"]]\n')
+    with pytest.raises(ServerFailed, match="no-such-tool"):
+        servers.build(tiny)
+
+
+def test_two_labs_that_build_at_once_build_once(tmp_path):
+    log = tmp_path / "log"
+    tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=0.3))
+    both = [multiprocessing.get_context("fork").Process(target=servers.build, args=(tiny,)) for _ in range(2)]
+    for lab in both:
+        lab.start()
+    for lab in both:
+        lab.join(20)
+    assert [lab.exitcode for lab in both] == [0, 0]
+    assert log.read_text() == "built\n"
+
+
+def test_a_build_killed_in_the_middle_is_not_taken_for_finished(tmp_path):
+    log = tmp_path / "log"
+    tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=1))
+    lab = multiprocessing.get_context("fork").Process(target=servers.build, args=(tiny,))
+    lab.start()
+    assert eventually(log.exists)
+    lab.kill()
+    lab.join()
+    built = servers.build(tiny)
+    assert (built.folder / "made").is_file()
+    assert log.read_text() == "built\nbuilt\n"
+
+
+# Start
+
+
+def test_a_server_answers_and_is_gone_afterwards(tmp_path):
+    with started(tiny_servers.described(tmp_path)) as running:
+        with urllib.request.urlopen(f"http://{running.address}/hello", timeout=5) as answer:
+            assert answer.read() == b"Hello, World!"
+        assert running.alive()
+        assert 0 < running.start_s < 10
+        assert any(line.startswith("serving") for line in running.output_tail())
+        scratch = running.guarded.scratch
+        assert scratch.is_dir()
+    assert gone(running.pid)
+    assert not scratch.exists()
+    assert not running.alive()
+
+
+def test_settings_fill_the_command_and_the_environment(tmp_path):
+    toml = 'env = { TINY = "{workers} at {port}" }\n[settings.workers]\ndefault = 4\nmeaning = "how many"\n'
+    tiny = tiny_servers.described(tmp_path, here='print("workers", os.environ["TINY"])', toml=toml)
+    with started(tiny, {"workers": 7}) as running:
+        port = running.address.split(":")[1]
+        assert f"workers 7 at {port}" in running.output_tail()
+    with started(tiny) as running:
+        assert running.settings == {"workers": 4}
+    with pytest.raises(UsageError, match="workers"), started(tiny, {"worker": 1}):
+        pass
+
+
+def test_a_users_variables_do_not_reach_the_server(tmp_path, monkeypatch):
+    monkeypatch.setenv("NODE_OPTIONS", "--max-old-space-size=64")
+    here = 'print("seen", os.environ.get("NODE_OPTIONS"))'
+    with started(tiny_servers.described(tmp_path, here=here)) as running:
+        assert "seen None" in running.output_tail()
+
+
+def test_a_server_runs_on_its_cores(tmp_path):
+    core = min(os.sched_getaffinity(0))
+    with servers.start(
+        servers.build(tiny_servers.described(tmp_path)), cores=(core,), settings={}
+    ) as running:
+        assert os.sched_getaffinity(running.pid) == {core}
+
+
+def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
+    # From another address than the server's, a socket that picks the awaited port is no connection to itself.
+    with started(tiny_servers.described(tmp_path)) as running:
+        assert any(line.startswith(f"{listening.ASKED_FROM} ") for line in running.output_tail())
+    assert listening.ASKED_FROM != listening.HOST
+
+
+def test_one_that_ends_at_once_fails_at_once_with_its_last_lines(tmp_path):
+    began = time.monotonic()
+    tiny = tiny_servers.described(tmp_path, here='print("no database"); sys.exit(7)')
+    with pytest.raises(ServerFailed, match="ended with code 7 before it answered") as failed, started(tiny):
+        pass
+    assert failed.value.step == "start"
+    assert failed.value.output_tail == ("no database",)
+    assert time.monotonic() - began < 5
+
+
+def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(listening, "LIMIT_S", 0.5)
+    tiny = tiny_servers.described(tmp_path, here='print("thinking", flush=True); time.sleep(600)')
+    with pytest.raises(ServerFailed, match="does not listen") as failed, started(tiny):
+        pass
+    assert failed.value.output_tail == ("thinking",)
+
+
+def test_one_that_listens_and_says_nothing_fails_at_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(listening, "LIMIT_S", 1.0)
+    here = 'import socket; mute = socket.create_server(("127.0.0.1", PORT)); time.sleep(600)'
+    with (
+        pytest.raises(ServerFailed, match="it listens but did not answer"),
+        started(tiny_servers.described(tmp_path, here=here)),
+    ):
+        pass
+
+
+def test_one_that_speaks_no_http_is_told_so(tmp_path):
+    here = """
+import socket
+listener = socket.create_server(("127.0.0.1", PORT))
+while True: listener.accept()[0].sendall(b"SSH-2.0-tiny\\r\\n")
+"""
+    with (
+        pytest.raises(ServerFailed, match="no HTTP/1"),
+        started(tiny_servers.described(tmp_path, here=here)),
+    ):
+        pass
+
+
+def test_a_command_that_is_not_there_is_named(tmp_path):
+    folder = tiny_servers.write(tmp_path, "tiny")
+    file = folder / "server.toml"
+    file.write_text(
+        file.read_text().replace(f'command = ["{sys.executable}", "server.py"', 'command = ["./gone"')
+    )
+    with pytest.raises(ServerFailed, match="gone"), started(servers.find(tmp_path)["tiny"]):
+        pass
+
+
+@pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
+def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here):
+    # The one who took it even answers in HTTP, and must not be taken for the server.
+    other = subprocess.Popen(
+        [sys.executable, "-m", "http.server", "0", "--bind", "127.0.0.1", "-d", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        taken = int(other.stdout.readline().split(b"port ")[1].split()[0])
+        free = listening.free_port
+        offered = iter([taken, taken])
+        monkeypatch.setattr(listening, "free_port", lambda: next(offered, None) or free())
+        with started(tiny_servers.described(tmp_path, here=here)) as running:
+            assert running.address != f"127.0.0.1:{taken}"
+        offered = iter([taken] * 3)
+        with pytest.raises(ServerFailed), started(servers.find(tmp_path)["tiny"]):
+            pass
+    finally:
+        other.kill()
+        other.wait()
+        other.stdout.close()
+
+
+def test_a_port_whose_owner_does_not_listen_counts_as_taken():
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        assert listening.is_taken(holder.getsockname()[1])
+
+
+# End
+
+
+def test_a_daemon_that_left_its_session_is_gone_after_the_stop(tmp_path):
+    pid_file = tmp_path / "daemon.pid"
+    here = tiny_servers.DAEMON.format(pid_file=str(pid_file))
+    with started(tiny_servers.described(tmp_path, here=here)):
+        daemon = int(pid_file.read_text())
+        assert not gone(daemon)
+    assert gone(daemon)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_when_the_lab_is_killed(tmp_path, signal_number):
+    pid_file, told = tmp_path / "daemon.pid", tmp_path / "told"
+    tiny = tiny_servers.described(tmp_path, here=tiny_servers.DAEMON.format(pid_file=str(pid_file)))
+
+    def lab() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with started(tiny) as running:
+            told.with_suffix(".part").write_text(f"{running.pid} {running.guarded.guard_pid}")
+            scratch = running.guarded.scratch
+            (scratch / "something").write_text("x")
+            told.with_suffix(".part").rename(told)
+            time.sleep(60)
+
+    process = multiprocessing.get_context("fork").Process(target=lab)
+    process.start()
+    assert eventually(told.exists, 20)
+    os.kill(process.pid, signal_number)
+    process.join(20)
+    pids = [int(pid) for pid in told.read_text().split()] + [int(pid_file.read_text())]
+    assert eventually(lambda: all(gone(pid) for pid in pids))
+    assert eventually(lambda: not list(tmp_path.glob("crumple-*")))
+
+
+def test_nothing_is_left_when_the_guard_itself_is_killed(tmp_path):
+    pid_file = tmp_path / "daemon.pid"
+    here = tiny_servers.DAEMON.format(pid_file=str(pid_file))
+    with started(tiny_servers.described(tmp_path, here=here)) as running:
+        os.kill(running.guarded.guard_pid, signal.SIGKILL)
+        assert eventually(lambda: not running.alive())
+    assert gone(running.pid)
+    assert gone(int(pid_file.read_text()))
+    assert not running.guarded.scratch.exists()
+
+
+def test_one_that_ignores_sigterm_is_ended_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(guard, "GRACE_S", 0.3)
+    here = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    with started(tiny_servers.described(tmp_path, here=here)) as running:
+        began = time.monotonic()
+    assert gone(running.pid)
+    assert time.monotonic() - began < 3

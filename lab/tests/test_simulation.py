@@ -1,0 +1,155 @@
+"""Proof by simulation, seeded: intervals hold the truth as often as they say, twins stay alike.
+
+Each number is a share of simulated studies whose truth is known. The bands are rule 18 of the method.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from crumple.stats import distinguishable, mean_intervals, noise_floor, paired_ratio, steady_from
+from numpy.random import Generator
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+STUDIES = 3_000
+NOISE = 0.03
+SLOWDOWN = 1.10
+
+# Log ratios around a true 0: as they should be, lopsided, and with odd starts among them.
+SHAPES: dict[str, Callable[[Generator, tuple[int, int]], Floats]] = {
+    "normal": lambda random, size: random.normal(size=size),
+    "gamma": lambda random, size: random.gamma(2, size=size) - 2,
+    "exponential": lambda random, size: random.exponential(size=size) - 1,
+    "lognormal": lambda random, size: random.lognormal(0, 0.5, size) - np.exp(0.125),
+    "student-3": lambda random, size: random.standard_t(3, size),
+    "laplace": lambda random, size: random.laplace(size=size),
+}
+# Shapes the method was not chosen on. On these it holds the truth too often; what that costs is width.
+WIDE_SHAPES: dict[str, Callable[[Generator, tuple[int, int]], Floats]] = {
+    "uniform": lambda random, size: random.uniform(-1, 1, size=size),
+    "two-levels": lambda random, size: random.choice([-1.0, 1.0], size) + random.normal(0, 0.3, size),
+}
+
+
+def coverage(samples: Floats) -> float:
+    low, high = mean_intervals(samples)
+    return float(np.mean((low <= 0) & (high >= 0)))
+
+
+@pytest.mark.parametrize("n", [10, 15, 30])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_from_ten_blocks_on_95_per_cent_hold_the_truth_of_normal_skewed_and_heavy_noise(
+    shape: str, n: int
+) -> None:
+    samples = SHAPES[shape](np.random.default_rng([n, *shape.encode()]), (STUDIES, n))
+    assert 0.93 <= coverage(samples) <= 0.97
+
+
+@pytest.mark.parametrize("n", [10, 15, 30])
+@pytest.mark.parametrize("shape", WIDE_SHAPES)
+def test_flat_and_two_level_shapes_err_on_the_wide_side_and_by_little(shape: str, n: int) -> None:
+    samples = WIDE_SHAPES[shape](np.random.default_rng([n, *shape.encode()]), (STUDIES, n))
+    assert coverage(samples) >= 0.95
+    low, high = mean_intervals(samples)
+    student = 2 * stats.t.ppf(0.975, n - 1) * stats.sem(samples, axis=1)
+    assert np.median((high - low) / student) <= 1.1
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_below_ten_blocks_95_per_cent_hold_the_truth_of_normal_noise(n: int) -> None:
+    samples = np.random.default_rng(n).normal(size=(5 * STUDIES, n))
+    assert 0.945 <= coverage(samples) <= 0.955
+
+
+@pytest.mark.parametrize(("confidence", "within"), [(0.8, 0.02), (0.99, 0.006)])
+def test_other_confidences_hold_too(confidence: float, within: float) -> None:
+    samples = np.random.default_rng(4).normal(size=(STUDIES, 12))
+    low, high = mean_intervals(samples, confidence)
+    assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(confidence, abs=within)
+
+
+def trials(random: Generator, blocks: int, speed: float = 10_000.0) -> Floats:
+    return speed * np.exp(random.normal(0, NOISE, blocks))
+
+
+def found_different(random: Generator, blocks: int, slowdown: float, floor: bool) -> float:
+    """Share of studies in which one server is told from another, `slowdown` times as slow."""
+    studies = 600
+    told = 0
+    for _ in range(studies):
+        fast, slow = trials(random, blocks), trials(random, blocks) / slowdown
+        limit = noise_floor(trials(random, blocks), trials(random, blocks)) if floor else 1.0
+        told += distinguishable(paired_ratio(fast, slow), limit)
+    return told / studies
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 10])
+def test_twins_are_called_different_in_at_most_5_per_cent(blocks: int) -> None:
+    assert found_different(np.random.default_rng(blocks), blocks, 1.0, floor=True) <= 0.05
+
+
+def test_without_the_floor_it_is_the_intervals_5_per_cent() -> None:
+    told = found_different(np.random.default_rng(2), 5, 1.0, floor=False)
+    assert 0.03 <= told <= 0.07
+
+
+def test_a_slowdown_of_a_tenth_shows_at_ten_blocks() -> None:
+    assert found_different(np.random.default_rng(1), 10, SLOWDOWN, floor=True) >= 0.9
+
+
+def test_swings_shared_by_a_block_do_not_widen_the_interval() -> None:
+    random = np.random.default_rng(8)
+    swing = np.exp(random.normal(0, 0.5, 10))
+    fast, slow = trials(random, 10), trials(random, 10) / SLOWDOWN
+    still, swinging = paired_ratio(fast, slow), paired_ratio(fast * swing, slow * swing)
+    assert swinging.high - swinging.low == pytest.approx(still.high - still.low)
+
+
+def remembering(random: Generator, n: int, memory: float) -> Floats:
+    """Readings of which each resembles the one before; one reading's deviation is 1."""
+    noise = random.normal(size=n) * np.sqrt(1 - memory**2)
+    noise[0] /= np.sqrt(1 - memory**2)
+    for index in range(1, n):
+        noise[index] += memory * noise[index - 1]
+    return noise
+
+
+def steady(series: Callable[[Generator], Floats], seed: int, count: int = 100) -> list[int | None]:
+    random = np.random.default_rng(seed)
+    return [steady_from(series(random)) for _ in range(count)]
+
+
+@pytest.mark.parametrize("n", [35, 50, 100, 200])
+def test_a_level_series_is_steady_from_its_start(n: int) -> None:
+    found = steady(lambda random: random.normal(size=n), n)
+    assert found.count(0) >= 0.95 * len(found)
+
+
+def test_counts_and_readings_with_memory_are_mostly_steady() -> None:
+    for series in (lambda r: r.poisson(3, 100).astype(float), lambda r: remembering(r, 100, 0.3)):
+        found = steady(series, 9)
+        assert found.count(0) >= 0.85 * len(found)
+
+
+@pytest.mark.parametrize("n", [50, 100, 200])
+@pytest.mark.parametrize("height", [-3.0, 3.0, 20.0])
+def test_a_step_is_found_where_it_is(height: float, n: int) -> None:
+    at = round(0.3 * n)
+    found = steady(lambda random: random.normal(size=n) + height * (np.arange(n) >= at), 7)
+    near = [index for index in found if index is not None and abs(index - at) <= 2]
+    assert len(near) >= 0.9 * len(found)
+
+
+@pytest.mark.parametrize("n", [50, 100, 200])
+@pytest.mark.parametrize("rise", [-30.0, -10.0, 5.0, 10.0, 30.0])
+def test_a_drift_is_refused(rise: float, n: int) -> None:
+    found = steady(lambda random: random.normal(size=n) + rise * np.arange(n) / n, 5)
+    assert found.count(None) >= 0.9 * len(found)
+
+
+@pytest.mark.parametrize("n", [50, 100, 200])
+def test_a_step_in_the_last_third_is_refused(n: int) -> None:
+    found = steady(lambda random: random.normal(size=n) + 5 * (np.arange(n) >= 0.8 * n), 6)
+    assert found.count(None) >= 0.98 * len(found)

@@ -1,0 +1,216 @@
+"""Intervals, floors and steadiness: known answers and properties. Coverage is test_simulation.py's."""
+
+import math
+
+import numpy as np
+import pytest
+from crumple.stats import (
+    Interval,
+    distinguishable,
+    geometric_mean_interval,
+    mean_intervals,
+    noise_floor,
+    paired_ratio,
+    steady_from,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as reference
+
+speeds = st.lists(st.floats(100, 1e6), min_size=2, max_size=14)
+paired = st.lists(st.tuples(st.floats(100, 1e6), st.floats(100, 1e6)), min_size=2, max_size=14)
+
+
+def noise(n: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(100, 1, n)
+
+
+def close(one: Interval, other: Interval) -> bool:
+    return np.allclose([one.estimate, one.low, one.high], [other.estimate, other.low, other.high], rtol=1e-9)
+
+
+def test_five_blocks_are_students_t_on_logarithms() -> None:
+    of, to = [10.0, 12.0, 11.0, 13.0, 9.0], [5.0, 5.5, 6.0, 6.1, 4.4]
+    logs = np.log(np.array(of) / np.array(to))
+    low, high = reference.t.interval(0.95, 4, loc=logs.mean(), scale=reference.sem(logs))
+    ratio = paired_ratio(of, to)
+    assert ratio.estimate == pytest.approx(math.exp(logs.mean()))
+    assert (ratio.low, ratio.high) == pytest.approx((math.exp(low), math.exp(high)))
+    assert (ratio.n, ratio.confidence) == (5, 0.95)
+
+
+def test_two_blocks_by_hand() -> None:
+    # Logs 0 and ln 4: mean ln 2, standard error ln 2, and t(1) at 97.5 % is 12.706.
+    ratio = paired_ratio([1.0, 4.0], [1.0, 1.0])
+    assert ratio.estimate == pytest.approx(2)
+    assert ratio.low == pytest.approx(2 ** (1 - 12.7062), rel=1e-4)
+    assert ratio.high == pytest.approx(2 ** (1 + 12.7062), rel=1e-4)
+
+
+def test_from_ten_blocks_on_the_interval_follows_the_skew() -> None:
+    skewed = np.exp(np.random.default_rng(5).exponential(0.1, 12))
+    ratio = paired_ratio(skewed, np.ones(12))
+    assert math.log(ratio.high / ratio.estimate) > 1.1 * math.log(ratio.estimate / ratio.low)
+    nine = paired_ratio(skewed[:9], np.ones(9))
+    assert math.log(nine.high / nine.estimate) == pytest.approx(math.log(nine.estimate / nine.low))
+
+
+def test_one_odd_start_does_not_blow_the_interval_up() -> None:
+    logs = np.append(np.linspace(-0.001, 0.001, 9), 0.1)
+    (low,), (high,) = mean_intervals(logs[np.newaxis])
+    student = reference.t.ppf(0.975, 9) * reference.sem(logs)
+    assert 0.9 * student <= high - logs.mean() <= 2.001 * student
+    assert 0.899 * student <= logs.mean() - low <= 2.001 * student
+
+
+@given(paired)
+def test_swapping_inverts(pairs: list[tuple[float, float]]) -> None:
+    of, to = zip(*pairs, strict=True)
+    there, back = paired_ratio(of, to), paired_ratio(to, of)
+    assert there.estimate * back.estimate == pytest.approx(1)
+    # The bootstrap draws the same resamples both ways, and its tails change places.
+    assert there.low * back.high == pytest.approx(1, rel=1e-6)
+
+
+@given(paired, st.floats(1e-3, 1e3))
+def test_scaling_both_changes_nothing(pairs: list[tuple[float, float]], factor: float) -> None:
+    of, to = np.array(pairs).T
+    assert close(paired_ratio(of, to), paired_ratio(of * factor, to * factor))
+
+
+@given(paired, st.floats(1e-3, 1e3))
+def test_scaling_one_scales_the_ratio(pairs: list[tuple[float, float]], factor: float) -> None:
+    of, to = np.array(pairs).T
+    plain, scaled = paired_ratio(of, to), paired_ratio(of * factor, to)
+    assert scaled.estimate == pytest.approx(plain.estimate * factor)
+    assert scaled.high == pytest.approx(plain.high * factor)
+
+
+@given(speeds)
+def test_an_estimate_lies_in_its_interval(values: list[float]) -> None:
+    interval = geometric_mean_interval(values)
+    assert interval.low <= interval.estimate <= interval.high
+    assert interval.n == len(values)
+
+
+@settings(max_examples=30)
+@given(speeds)
+def test_more_confidence_is_wider(values: list[float]) -> None:
+    wide, narrow = geometric_mean_interval(values, 0.99), geometric_mean_interval(values, 0.9)
+    assert wide.low <= narrow.low and narrow.high <= wide.high
+
+
+def test_the_seed_decides_and_is_kept() -> None:
+    values = noise(12)
+    assert geometric_mean_interval(values, seed=1) == geometric_mean_interval(values, seed=1)
+    assert geometric_mean_interval(values, seed=1) != geometric_mean_interval(values, seed=2)
+
+
+def test_one_start_says_nothing_of_the_spread() -> None:
+    assert paired_ratio([4.0], [2.0]) == Interval(2.0, 0.0, math.inf, 0.95, 1)
+    assert noise_floor([4.0], [2.0]) == math.inf
+    assert not distinguishable(paired_ratio([4.0], [2.0]), 1.0)
+
+
+@pytest.mark.parametrize("n", [2, 5, 10])
+def test_equal_values_have_no_width(n: int) -> None:
+    ratio = paired_ratio([3.0] * n, [2.0] * n)
+    assert (ratio.low, ratio.estimate, ratio.high) == pytest.approx((1.5, 1.5, 1.5))
+
+
+@pytest.mark.parametrize(
+    ("of", "to"), [([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0]), ([-1.0], [1.0]), ([math.nan], [1.0])]
+)
+def test_what_has_no_ratio_is_refused(of: list[float], to: list[float]) -> None:
+    with pytest.raises(ValueError):
+        paired_ratio(of, to)
+
+
+def test_the_floor_is_the_far_end_either_way() -> None:
+    first, twin = [100.0, 101.0, 99.0], [103.0, 102.0, 104.0]
+    ratio = paired_ratio(first, twin)
+    assert noise_floor(first, twin) == pytest.approx(1 / ratio.low)
+    assert noise_floor(twin, first) == pytest.approx(noise_floor(first, twin))
+    assert noise_floor(first, first) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "low", "high", "floor", "answer"),
+    [
+        (1.10, 1.05, 1.15, 1.04, True),
+        (0.90, 0.85, 0.95, 1.04, True),
+        (1.10, 1.05, 1.15, 1.12, False),
+        (0.90, 0.85, 0.95, 1.12, False),
+        (1.10, 0.99, 1.22, 1.04, False),
+        (1.10, 1.00, 1.21, 1.04, False),
+    ],
+)
+def test_distinguishable(estimate: float, low: float, high: float, floor: float, answer: bool) -> None:
+    assert distinguishable(Interval(estimate, low, high, 0.95, 5), floor) is answer
+
+
+def test_a_step_is_where_the_steady_part_begins() -> None:
+    series = noise(100)
+    series[:30] -= 20
+    assert steady_from(series) == 30
+
+
+def test_steady_from_the_start() -> None:
+    assert steady_from(noise(60)) == 0
+    assert steady_from([5.0] * 60) == 0
+    assert steady_from([0.0] * 60) == 0
+
+
+def test_a_warm_up_curve_ends_in_a_steady_part() -> None:
+    warming = noise(200) - 30 * np.exp(-np.arange(200) / 8)
+    start = steady_from(warming)
+    assert start is not None
+    assert 15 <= start <= 60
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(80.0), noise(80) + np.arange(80) / 8, noise(80) - np.arange(80) / 4]
+)
+def test_a_drift_is_never_steady(values: np.ndarray) -> None:
+    assert steady_from(values) is None
+
+
+def test_too_late_a_change_leaves_no_steady_part() -> None:
+    series = noise(90)
+    series[65:] += 20
+    assert steady_from(series) is None
+
+
+def test_going_back_and_forth_is_not_steady() -> None:
+    series = noise(120)
+    series[30:60] += 20
+    series[90:] += 20
+    assert steady_from(series) is None
+
+
+def test_single_pauses_do_not_end_the_steady_part() -> None:
+    series = noise(100)
+    series[[20, 55, 90]] = 10
+    assert steady_from(series) == 0
+
+
+def test_a_step_without_noise() -> None:
+    assert steady_from([1.0] * 20 + [2.0] * 40) == 20
+
+
+@given(st.floats(0.01, 1e6), st.floats(-1e3, 1e3))
+def test_units_do_not_matter(factor: float, offset: float) -> None:
+    series = noise(60) - 100
+    series[:15] -= 8
+    assert steady_from(series * factor + offset * factor) == steady_from(series) == 15
+
+
+@pytest.mark.parametrize("values", [[], [1.0] * 29])
+def test_too_little_to_tell(values: list[float]) -> None:
+    assert steady_from(values) is None
+
+
+@pytest.mark.parametrize("values", [[1.0, math.nan] * 20, [[1.0] * 40] * 2])
+def test_what_is_no_series_is_refused(values: list[float]) -> None:
+    with pytest.raises(ValueError):
+        steady_from(values)

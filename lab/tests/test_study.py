@@ -1,0 +1,189 @@
+"""Studies: what is wrong with a file is said at once, each with its key and what to do."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+from crumple import study, toml_file
+from crumple.contract import AfterDuration, AfterRequests
+from crumple.errors import FileInvalid, NotFound, Problem, UsageError
+from crumple.study_names import Known
+
+KNOWN = Known(
+    servers=dict.fromkeys(documents.KNOWN_SERVERS, ("hello",)) | {"java-only-todos": ("todos",)},
+    workloads={"hello": ("delay_ms",), "todos": ()},
+    metrics=("throughput", "response_p99"),
+)
+FILE = Path("demo.toml")
+ROOT = Path(__file__).parents[2]
+
+
+def _changed(*path: str | int, to: Any = None, drop: bool = False) -> dict[str, Any]:
+    written = copy.deepcopy(documents.STUDY)
+    here: Any = written
+    for step in path[:-1]:
+        here = here[step]
+    if drop:
+        del here[path[-1]]
+    else:
+        here[path[-1]] = to
+    return written
+
+
+def _problems(written: dict[str, Any]) -> list[Problem]:
+    with pytest.raises(FileInvalid) as caught:
+        study.parse(written, FILE, KNOWN)
+    assert caught.value.exit_code == 2
+    return list(caught.value.problems)
+
+
+def test_a_study_is_meant_as_written() -> None:
+    demo = study.parse(documents.STUDY, FILE, KNOWN)
+    assert demo.name == "demo"
+    assert demo.experiments["separate"].placement == "separate"
+    assert demo.experiments["shared"].scales["quick"].stop.stop() == AfterDuration(duration_s=1)
+    assert demo.experiments["separate"].scales["quick"].stop.stop() == AfterRequests(
+        requests=1000, within_s=5
+    )
+    assert [claim.kind for claim in demo.claims] == ["order", "ratio"]
+
+
+def test_its_snapshot_reads_back_the_same() -> None:
+    demo = documents.study()
+    assert study.Study.model_validate_json(demo.model_dump_json()) == demo
+
+
+SHAPE = ("experiments", "shared", "shape")
+QUICK = ("experiments", "shared", "scales", "quick")
+WRONG = [
+    ((*SHAPE, "connections"), 0, "experiments.shared.shape.connections", "write 1 or more"),
+    ((*SHAPE, "connections"), "32", "experiments.shared.shape.connections", "whole number"),
+    ((*SHAPE, "conections"), 32, "experiments.shared.shape.conections", "did you mean connections?"),
+    ((*SHAPE, "pause_ms"), -1, "experiments.shared.shape.pause_ms", "write 0 or more"),
+    ((*SHAPE, "pause_ms"), float("nan"), "experiments.shared.shape.pause_ms", "finite"),
+    ((*SHAPE, "kind"), "clsoed", "experiments.shared.shape.kind", "'closed'"),
+    (("experiments", "shared", "threads"), 0, "experiments.shared.threads", "write 1 or more"),
+    (("experiments", "shared", "threads"), 33, "experiments.shared", "set threads to 32 or fewer"),
+    (
+        ("experiments", "shared", "placement"),
+        "both",
+        "experiments.shared.placement",
+        "'shared' or 'separate'",
+    ),
+    (("experiments", "shared", "servers"), [], "experiments.shared.servers", "at least 1"),
+    (
+        ("experiments", "shared", "servers"),
+        ["go-nethtp"],
+        "experiments.shared.servers",
+        "did you mean go-nethttp",
+    ),
+    (
+        ("experiments", "shared", "servers"),
+        ["java-only-todos"],
+        "experiments.shared.servers",
+        "choose among todos",
+    ),
+    (("experiments", "shared", "servers"), ["go-nethttp"] * 2, "experiments.shared.servers", "twin"),
+    (("experiments", "shared", "twin"), "node", "experiments.shared.twin", "did you mean node-http"),
+    (("experiments", "shared", "workload"), "helo", "experiments.shared.workload", "did you mean hello?"),
+    (
+        ("experiments", "shared", "parameters"),
+        {"delay": 1},
+        "experiments.shared.parameters.delay",
+        "delay_ms",
+    ),
+    ((*QUICK, "blocks"), 0, "experiments.shared.scales.quick.blocks", "write 1 or more"),
+    (
+        (*QUICK, "stop"),
+        {"requests": 0, "within_s": 1},
+        "experiments.shared.scales.quick.stop.requests",
+        "1 or more",
+    ),
+    ((*QUICK, "stop"), {"requests": 10}, "experiments.shared.scales.quick.stop", "add within_s"),
+    ((*QUICK, "stop"), {}, "experiments.shared.scales.quick.stop", "write one of them"),
+    ((*QUICK, "stop"), {"duration_s": -1}, "experiments.shared.scales.quick.stop.duration_s", "above 0"),
+    ((*QUICK, "warm_up"), {"duration_s": 1, "connections": 99}, "experiments.shared", "32 or fewer"),
+    (("experiments", "shared", "scales", "fast"), {}, "experiments.shared.scales.fast", "'quick'"),
+    (("claims", 0, "experiment"), "shard", "claims.X-1.experiment", "did you mean shared?"),
+    (("claims", 0, "metric"), "speed", "claims.X-1.metric", "known: response_p99, throughput"),
+    (("claims", 0, "tiers"), [["go-nethttp"], ["nod-http"]], "claims.X-1.tiers", "did you mean node-http"),
+    (("claims", 0, "tiers"), [["go-nethttp"]], "claims.X-1.tiers", "at least 2"),
+    (("claims", 0, "kind"), "odrer", "claims.X-1", "'order', 'ratio'"),
+    (("claims", 0, "tires"), [], "claims.X-1.tires", "did you mean tiers?"),
+    (("claims", 1, "id"), "X-1", "claims.X-1", "one of its own"),
+    (("claims", 1, "pairs", 0, "of"), "express", "claims.X-2.pairs.0.of", "did you mean node-express?"),
+    (("claims", 1, "pairs", 0, "published"), 0, "claims.X-2.pairs.0.published", "above 0"),
+    (("name",), "x", "name", "remove it"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "key", "remedy"), WRONG, ids=lambda part: str(part)[:50])
+def test_what_is_wrong_is_said_with_key_and_remedy(
+    path: tuple[str | int, ...], value: Any, key: str, remedy: str
+) -> None:
+    problems = _problems(_changed(*path, to=value))
+    found = [problem for problem in problems if problem.key == key]
+    assert found, [str(problem) for problem in problems]
+    assert any(remedy in problem.remedy for problem in found), [str(problem) for problem in found]
+    assert all(str(problem).startswith(f"demo.toml: {problem.key}: ") for problem in found)
+
+
+def test_all_of_it_at_once() -> None:
+    written = _changed(*SHAPE, "connections", to=0)
+    written["experiments"]["shared"]["workload"] = "helo"
+    written["claims"][0]["metric"] = "speed"
+    del written["question"]
+    keys = [problem.key for problem in _problems(written)]
+    expected = [
+        "question",
+        "experiments.shared.shape.connections",
+        "experiments.shared.workload",
+        "claims.X-1.metric",
+    ]
+    assert sorted(keys) == sorted(expected)
+
+
+def test_a_missing_key_is_named() -> None:
+    (problem,) = _problems(_changed("experiments", "shared", "twin", drop=True))
+    assert (problem.key, problem.message) == ("experiments.shared.twin", "is missing")
+
+
+@pytest.mark.parametrize("value", [None, 3, "x", [], [3], {"a": 3}])
+@pytest.mark.parametrize("key", ["experiments", "claims", "article", "prose"])
+def test_nonsense_of_any_type_never_breaks_the_reader(key: str, value: Any) -> None:
+    if (key, value) not in (("claims", []), ("article", None)):
+        assert _problems(_changed(key, to=value))
+
+
+def test_not_toml_says_which_line(tmp_path: Path) -> None:
+    file = tmp_path / "broken.toml"
+    file.write_text('title = "x"\nquestion = \n')
+    with pytest.raises(FileInvalid, match="line 2"):
+        toml_file.read(file)
+
+
+def test_an_unknown_study_names_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "todo-json.toml").touch()
+    with pytest.raises(NotFound, match="did you mean todo-json"):
+        study.load("todo-jsn", tmp_path, KNOWN)
+
+
+def test_restricted_to_some_servers_it_keeps_a_twin() -> None:
+    demo = study.restricted(documents.study(), ["node-express", "node-http"])
+    assert demo.experiments["shared"].servers == ("node-http", "node-express")
+    assert demo.experiments["shared"].twin == "node-http"
+    with pytest.raises(UsageError, match="did you mean node-http"):
+        study.restricted(documents.study(), ["node-htp"])
+
+
+def test_the_projects_own_studies_are_meant() -> None:
+    written = toml_file.read(ROOT / "studies" / "todo-json.toml")
+    servers = {name for table in written["experiments"].values() for name in table["servers"]}
+    known = Known(dict.fromkeys(servers, ("todos",)), {"todos": ()}, ("throughput",))
+    todo = study.parse(written, Path("todo-json.toml"), known)
+    assert [claim.id for claim in todo.claims] == [f"TJ-{number}" for number in range(1, 7)]
+    for experiment in todo.experiments.values():
+        assert len(experiment.servers) == 7 and set(experiment.scales) == set(study.SCALES)

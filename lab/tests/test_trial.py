@@ -1,0 +1,139 @@
+"""One trial: what it stores when all goes well, and at whichever step it does not."""
+
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+import stand_ins
+from crumple import plan, servers, store, trial, workload
+from crumple.contract import Progress
+from crumple.engine import Engine
+from crumple.errors import StorageFull
+from crumple.store import RunStore, StoredTrial
+from stand_ins import Stage
+
+
+@pytest.fixture
+def acts(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    return stand_ins.stage(monkeypatch)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunStore:
+    return RunStore(tmp_path / "run")
+
+
+def _job(tmp_path: Path, experiment: str = "separate") -> trial.Job:
+    study = documents.study()
+    file = tmp_path / "hello.toml"
+    file.write_text(documents.WORKLOAD_TOML)
+    described: Any = stand_ins.description("go-nethttp")
+    identity = next(
+        each
+        for each in plan.plan(study, "quick", 1).trials
+        if each.experiment == experiment and each.server == "go-nethttp"
+    )
+    return trial.Job(
+        trial=identity,
+        experiment=study.experiments[experiment],
+        scale=study.experiments[experiment].scales["quick"],
+        workload=workload.load(file),
+        built=servers.build(described),
+        versions={"go": "1.26"},
+        settings={"workers": 4},
+    )
+
+
+def _conduct(tmp_path: Path, run: RunStore, body: str = "") -> StoredTrial:
+    seen: list[Progress] = []
+    engine = Engine(documents.fake_engine(tmp_path, body), "0.1.0")
+    return trial.conduct(_job(tmp_path), engine, run, seen.append)
+
+
+# 8 connections at 10,000 answers per second: 0.8 ms each.
+GOLDEN_SHAPE = "record['histograms']['response_time']['mean_ns'] = 800_000"
+
+
+def test_a_trial_is_measured_and_stored(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+    stored = _conduct(tmp_path, run, GOLDEN_SHAPE)
+    assert (stored.status, stored.failure, stored.problems, stored.valid) == ("measured", None, (), True)
+    assert stored.host == {"load_1m": 0.1, "problems": ["busy"]}
+    assert stored.server.start_s == 0.05 and stored.server.settings == {"workers": 4}
+    assert stored.record is not None and stored.record.spec.label == stored.trial.id
+    assert run.trials() == [stored]
+    assert (acts.asked, acts.open) == (2, 0)
+
+
+def test_what_speaks_against_it_is_stored_with_it(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+    stored = _conduct(tmp_path, run)
+    assert stored.status == "measured" and not stored.valid
+    assert "Little's law" in stored.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("at", "step", "tail"),
+    [
+        ("start", "start", "port taken"),
+        ("answers", "answers", "what the server said"),
+        ("death", "engine", "what the server said"),
+        ("answers-after", "answers-after", "what the server said"),
+        ("stop", "stop", None),
+    ],
+)
+def test_whatever_goes_wrong_is_a_stored_trial(
+    acts: Stage, tmp_path: Path, run: RunStore, at: str, step: str, tail: str | None
+) -> None:
+    acts.fail_at = {"*": at}
+    stored = _conduct(tmp_path, run, GOLDEN_SHAPE)
+    assert stored.status == "failed" and stored.failure is not None
+    assert stored.failure.step == step
+    assert stored.failure.output_tail == ((tail,) if tail else ())
+    assert run.trials() == [stored]
+    assert acts.open == 0
+
+
+def test_an_engine_that_dies_fails_the_trial(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+    stored = _conduct(tmp_path, run, "sys.exit(1)")
+    assert stored.failure is not None and stored.failure.step == "engine"
+    assert stored.record is None and acts.open == 0
+
+
+def test_a_fault_of_the_lab_costs_one_trial(
+    acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "spec_of", lambda *_: 1 / 0)
+    stored = _conduct(tmp_path, run)
+    assert stored.failure is not None
+    assert "ZeroDivisionError" in stored.failure.message and "bug in crumple" in stored.failure.message
+
+
+def test_an_interruption_stores_nothing_and_leaves_nothing(
+    acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trial, "spec_of", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        _conduct(tmp_path, run)
+    assert run.ids() == set() and acts.open == 0
+
+
+def test_a_full_disk_is_not_a_failed_trial(
+    acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "no space")
+
+    monkeypatch.setattr(store.os, "fsync", full)
+    with pytest.raises(StorageFull):
+        _conduct(tmp_path, run)
+
+
+def test_the_spec_is_the_experiments(acts: Stage, tmp_path: Path) -> None:
+    spec = trial.spec_of(_job(tmp_path, "shared"), "127.0.0.1:9", 77, (0, 1))
+    assert spec.shape.connections == 32 and spec.cores == (0, 1) and spec.probe.server_pid == 77
+    assert spec.request.path == "/hello?delay_ms=0" and spec.expect.body_bytes == 13
+    assert spec.warm_up is not None and spec.warm_up.connections is None
+    assert trial.spec_of(_job(tmp_path), "127.0.0.1:9", 77, ()).warm_up is None

@@ -1,0 +1,385 @@
+"""Verdicts: each kind reached by hand-made figures, the rules on who may speak, and how it is worded."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from crumple import sentences
+from crumple.metrics import Figures
+from crumple.stats import Interval
+from crumple.study import OrderClaim, RatioClaim, RatioPair
+from crumple.verdict import Answer, Verdict, judge, noise_floor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+# Within a block all servers share its luck; on top of it each trial wobbles by up to 1 %.
+WOBBLE = (1.0, 1.01, 0.99, 1.005, 0.995)
+UNDECIDED = (0.9, 1.12, 0.95, 1.1, 1.0)
+
+
+def trial(server: str, block: int, speed: float, **changes: Any) -> Figures:
+    twin = changes.get("twin", False)
+    known: dict[str, Any] = {
+        "trial_id": f"shared/b{block:02}/{server}{'~twin' if twin else ''}",
+        "experiment": "shared", "block": block, "server": server, "twin": False, "valid": True,
+        "problems": (), "throughput_per_s": speed, "failed_share": 0.0, "response_mean_ns": 1e9 / speed, "response_ns": {},
+        "cpu_per_request_us": None, "cpu_user_us": None, "cpu_kernel_us": None, "switches_per_request": None,
+        "memory_peak_bytes": None, "processes_max": None, "threads_max": None,
+        "engine_cpu_per_request_us": None, "engine_core_share": None,
+    }  # fmt: skip
+    return Figures(**(known | changes))
+
+
+def server(
+    name: str, speed: float, wobble: Sequence[float] = WOBBLE, shift: int = 0, **changes: Any
+) -> list[Figures]:
+    rolled = [wobble[(index + shift) % len(wobble)] for index in range(len(wobble))]
+    return [trial(name, block, speed * luck, **changes) for block, luck in enumerate(rolled, 1)]
+
+
+def twins(name: str = "go", speed: float = 30_000.0, apart: float = 1.0) -> list[Figures]:
+    return server(name, speed) + server(name, speed * apart, shift=1, twin=True)
+
+
+def run(apart: float = 1.0) -> list[Figures]:
+    return [
+        *twins(apart=apart),
+        *server("java", 20_000, shift=2),
+        *server("node", 11_000, shift=3),
+        *server("express", 5_600, shift=1),
+        *server("close", 11_050, UNDECIDED),
+    ]
+
+
+def ratio(*pairs: tuple[str, str, float], tolerance: float = 0.25, **changes: Any) -> RatioClaim:
+    meant = tuple(RatioPair(of=of, to=to, published=published) for of, to, published in pairs)
+    known: dict[str, Any] = {
+        "id": "R", "text": "A claim.", "kind": "ratio", "experiment": "shared", "metric": "throughput",
+        "pairs": meant, "tolerance": tolerance,
+    }  # fmt: skip
+    return RatioClaim(**(known | changes))
+
+
+def order(*tiers: Sequence[str], metric: str = "throughput") -> OrderClaim:
+    meant = tuple(tuple(tier) for tier in tiers)
+    return OrderClaim(id="O", text="A claim.", kind="order", experiment="shared", metric=metric, tiers=meant)
+
+
+def answered(verdict: Verdict) -> tuple[Answer, bool]:
+    return verdict.answer, verdict.direction_only
+
+
+SUPPORTED, DIRECTION = (Answer.SUPPORTED, False), (Answer.SUPPORTED, True)
+CONTRADICTED, OPEN = (Answer.CONTRADICTED, False), (Answer.NOT_DISTINGUISHABLE, False)
+UNTESTABLE = (Answer.NOT_TESTABLE, False)
+
+
+@pytest.mark.parametrize(
+    ("of", "to", "published", "answer"),
+    [
+        ("express", "node", 0.51, SUPPORTED),
+        ("go", "express", 5.4, SUPPORTED),
+        ("express", "node", 0.30, DIRECTION),  # wholly above
+        ("go", "express", 9.0, DIRECTION),  # wholly below
+        ("go", "express", 6.7, DIRECTION),  # across the lower bound, 5.36
+        ("express", "node", 1.5, CONTRADICTED),
+        ("node", "express", 0.9, CONTRADICTED),
+        ("close", "node", 1.3, OPEN),
+        ("close", "node", 0.7, OPEN),
+        ("node", "php", 2.0, UNTESTABLE),
+    ],
+)
+def test_a_ratio(of: str, to: str, published: float, answer: tuple[Answer, bool]) -> None:
+    assert answered(judge(ratio((of, to, published)), run())) == answer
+
+
+@pytest.mark.parametrize(
+    ("measured", "published", "tolerance", "answer"),
+    [
+        # A published 1 states likeness; so does 1.03, but not 1.10, however wide its tolerance.
+        (1.00, 1.0, 0.25, SUPPORTED),
+        (1.10, 1.0, 0.25, SUPPORTED),
+        (1.50, 1.0, 0.25, CONTRADICTED),
+        (0.60, 1.03, 0.25, CONTRADICTED),
+        (1.25, 1.0, 0.25, OPEN),
+        (1.00, 1.03, 0.25, SUPPORTED),
+        (1.00, 1.10, 0.25, OPEN),
+        (0.90, 1.10, 0.25, CONTRADICTED),
+        (1.12, 1.10, 0.25, SUPPORTED),
+        (0.90, 0.91, 0.25, SUPPORTED),
+        # With a tolerance this narrow even 1.03 states a gain.
+        (1.00, 1.03, 0.01, OPEN),
+    ],
+)
+def test_published_ratios_near_1(
+    measured: float, published: float, tolerance: float, answer: tuple[Answer, bool]
+) -> None:
+    figures = [*twins(), *server("x", 10_000 * measured, shift=2), *server("y", 10_000)]
+    assert answered(judge(ratio(("x", "y", published), tolerance=tolerance), figures)) == answer
+
+
+def test_likeness_is_not_shown_where_a_server_is_not_like_itself() -> None:
+    figures = [*twins(apart=1.4), *server("x", 10_000, shift=2), *server("y", 10_000)]
+    assert answered(judge(ratio(("x", "y", 1.0)), figures)) == OPEN
+
+
+def test_a_difference_below_the_noise_floor_is_not_distinguishable() -> None:
+    claim = ratio(("node", "express", 1.96))
+    assert answered(judge(claim, run(apart=1.9))) == SUPPORTED
+    above = judge(claim, run(apart=2.0))
+    assert answered(above) == OPEN
+    assert "a server differs from itself by as much or more" in above.sentence
+
+
+def test_without_a_twin_the_interval_decides_and_says_so() -> None:
+    alone = [trial for trial in run() if not trial.twin]
+    verdict = judge(ratio(("express", "node", 0.51)), alone)
+    assert answered(verdict) == SUPPORTED
+    assert verdict.effects[0].noise_floor is None
+    assert "not known here (no server was measured twice in a block)" in verdict.sentence
+    assert "rests on the interval alone" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("tiers", "answer"),
+    [
+        ([["go"], ["java"], ["node", "close"], ["express"]], SUPPORTED),
+        ([["go"], ["java"], ["express"], ["node"]], CONTRADICTED),
+        ([["go"], ["node"], ["close"]], OPEN),
+        ([["go"], ["php"], ["express"]], UNTESTABLE),
+        # One comparison against it outweighs one that cannot be made, and that one what is open.
+        ([["php"], ["express"], ["go"]], CONTRADICTED),
+        ([["php"], ["node"], ["close"]], UNTESTABLE),
+        ([["java"], ["go"], ["node"], ["close"]], CONTRADICTED),
+    ],
+)
+def test_an_order(tiers: list[list[str]], answer: tuple[Answer, bool]) -> None:
+    assert answered(judge(order(*tiers), run())) == answer
+
+
+def test_an_order_compares_each_tier_with_the_next_only() -> None:
+    verdict = judge(order(["go"], ["java", "node"], ["express"]), run())
+    compared = [(effect.of, effect.to) for effect in verdict.effects]
+    assert compared == [("go", "java"), ("go", "node"), ("java", "express"), ("node", "express")]
+
+
+def test_where_less_is_better_the_first_has_less() -> None:
+    assert answered(judge(order(["go"], ["java"], metric="response_mean"), run())) == SUPPORTED
+    assert answered(judge(order(["java"], ["go"], metric="response_mean"), run())) == CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("pairs", "answer"),
+    [
+        ([("express", "node", 0.51), ("go", "java", 1.5)], SUPPORTED),
+        ([("express", "node", 0.51), ("go", "java", 3.0)], DIRECTION),
+        ([("go", "java", 3.0), ("close", "node", 1.3)], OPEN),
+        ([("close", "node", 1.3), ("php", "node", 1.3)], UNTESTABLE),
+        ([("php", "node", 1.3), ("java", "go", 1.3)], CONTRADICTED),
+    ],
+)
+def test_several_ratios_together(pairs: list[tuple[str, str, float]], answer: tuple[Answer, bool]) -> None:
+    for arranged in itertools.permutations(pairs):
+        assert answered(judge(ratio(*arranged), run())) == answer
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(0.2, 5), st.floats(0.2, 5))
+def test_swapping_of_and_to_inverts_the_ratio_and_keeps_the_answer(measured: float, published: float) -> None:
+    figures = [*twins(), *server("x", 10_000 * measured, shift=2), *server("y", 10_000)]
+    there = judge(ratio(("x", "y", published)), figures)
+    back = judge(ratio(("y", "x", 1 / published)), figures)
+    assert answered(there) == answered(back)
+    one, other = there.effects[0].ratio, back.effects[0].ratio
+    assert one is not None and other is not None
+    assert one.low * other.high == pytest.approx(1)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(1e-3, 1e3))
+def test_a_faster_machine_changes_no_answer(factor: float) -> None:
+    def faster(figures: Figures) -> Figures:
+        changes = {"twin": figures.twin, "throughput_per_s": figures.throughput_per_s * factor}
+        return trial(figures.server, figures.block, figures.throughput_per_s, **changes)
+
+    for claim in (ratio(("express", "node", 0.51)), order(["go"], ["node"], ["close"])):
+        assert answered(judge(claim, [faster(seen) for seen in run()])) == answered(judge(claim, run()))
+
+
+def test_trials_are_paired_within_their_block() -> None:
+    # The machine slows down tenfold from block to block; the ratio within a block never moves.
+    drift = [10.0**-block for block in range(5)]
+    figures = [
+        *[trial("x", block, 2_000 * slow) for block, slow in enumerate(drift, 1)],
+        *[trial("y", block, 1_000 * slow) for block, slow in enumerate(reversed(drift), 1)][::-1],
+    ]
+    same = [trial("y", seen.block, drift[seen.block - 1] * 1_000) for seen in figures if seen.server == "y"]
+    found = judge(ratio(("x", "y", 2.0)), [*figures[:5], *reversed(same)]).effects[0].ratio
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((2, 2))
+
+
+def test_only_the_claims_experiment_speaks() -> None:
+    elsewhere = [trial("php", block, 1.0, experiment="separate") for block in range(1, 6)]
+    assert answered(judge(ratio(("node", "php", 2.0)), [*run(), *elsewhere])) == UNTESTABLE
+
+
+def test_a_twin_is_no_repetition_of_its_server() -> None:
+    effect = judge(ratio(("go", "java", 1.5)), run(apart=0.5)).effects[0]
+    assert effect.ratio is not None
+    assert effect.ratio.estimate == pytest.approx(1.5, rel=0.02)
+
+
+def test_blocks_with_a_trial_that_is_not_valid_are_left_out() -> None:
+    bad = [
+        trial("node", seen.block, 1.0, valid=False, problems=("the engine was late",))
+        if (seen.server, seen.block) in (("node", 2), ("node", 3))
+        else seen
+        for seen in run()
+    ]
+    verdict = judge(ratio(("express", "node", 0.51)), bad)
+    assert verdict.effects[0].ratio is not None
+    assert verdict.effects[0].ratio.n == 3
+    assert "left out: node was not valid in blocks 2 and 3 (the engine was late)" in verdict.sentence
+    assert "shared/b02/node" not in verdict.trials
+    assert "shared/b02/express" not in verdict.trials
+
+
+def test_two_blocks_are_the_fewest() -> None:
+    claim = ratio(("express", "node", 0.51))
+    assert judge(claim, [seen for seen in run() if seen.block <= 2]).effects[0].ratio is not None
+    one = judge(claim, [seen for seen in run() if seen.block <= 1])
+    assert answered(one) == UNTESTABLE
+    assert one.effects[0].ratio is None
+    assert one.trials == ()
+
+
+def test_what_failed_is_named_with_its_reason() -> None:
+    failed = {f"shared/b{block:02}/php": "build: no php-cgi" for block in range(1, 6)}
+    sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence
+    assert sentence == (
+        "Not testable here. The throughput of node cannot be compared with that of php: it takes 2 blocks in "
+        "which both have a valid trial, and there is none: php failed in all 5 blocks (build: no php-cgi)."
+    )
+
+
+def test_failures_elsewhere_are_not_named() -> None:
+    failed = {"separate/b01/php": "elsewhere", "shared/b01/php~twin": "a twin", "shared/b01/ph": "another"}
+    sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence
+    assert sentence.endswith("and there is none: php was not measured.")
+
+
+def test_many_reasons_are_cut_short() -> None:
+    failed = {f"shared/b{block:02}/php": f"reason {block}" for block in range(1, 6)}
+    sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence
+    assert "(reason 3)" in sentence and "(reason 4)" not in sentence
+    assert "php likewise in blocks 4 and 5" in sentence
+
+
+def test_a_server_that_fails_is_not_ranked_by_speed() -> None:
+    def losing(share: float) -> list[Figures]:
+        return [
+            trial("node", seen.block, 11_000, failed_share=share)
+            if seen.trial_id == "shared/b03/node"
+            else seen
+            for seen in run()
+        ]
+
+    claim = ratio(("express", "node", 0.51))
+    assert answered(judge(claim, losing(0.01))) == SUPPORTED
+    lossy = judge(claim, losing(0.043))
+    assert answered(lossy) == UNTESTABLE
+    assert "node failed more than 1 % of its requests in block 3 (up to 4.3 %)" in lossy.sentence
+
+
+def test_failures_may_be_compared_as_failures() -> None:
+    lossy = [
+        *server("x", 100, failed_share=0.2),
+        *server("y", 100, failed_share=0.1),
+        *server("z", 100),
+    ]
+    assert answered(judge(order(["y"], ["x"], metric="failed_share"), lossy)) == SUPPORTED
+    none = judge(order(["z"], ["x"], metric="failed_share"), lossy)
+    assert answered(none) == UNTESTABLE
+    assert "z had a share of failed requests of 0 in all 5 blocks (zero has no ratio)" in none.sentence
+
+
+def test_a_metric_that_was_not_read_is_not_testable() -> None:
+    sentence = judge(order(["go"], ["java"], metric="memory"), run()).sentence
+    assert "go has no figure for the peak memory in all 5 blocks" in sentence
+
+
+def test_a_verdict_names_the_trials_it_rests_on() -> None:
+    trials = judge(ratio(("express", "node", 0.51)), run()).trials
+    assert len(trials) == len(set(trials)) == 20
+    assert {name.split("/")[2] for name in trials} == {"express", "node", "go", "go~twin"}
+
+
+def test_the_floor_and_why_there_is_none() -> None:
+    assert noise_floor(run(), "shared", "throughput").server == "go"
+    assert (noise_floor(run(apart=1.5), "shared", "throughput").ratio or 0) > 1.5
+    assert noise_floor([], "shared", "throughput").ratio is None
+    broken = [*server("go", 1.0), trial("go", 1, 1.0, twin=True)]
+    assert "fewer than 2 blocks" in noise_floor(broken, "shared", "throughput").why
+    lossy = server("go", 1.0) + server("go", 1.0, twin=True, failed_share=0.5)
+    assert noise_floor(lossy, "shared", "throughput").ratio is None
+
+
+def test_the_sentence_of_a_ratio() -> None:
+    assert judge(ratio(("express", "node", 0.51)), run()).sentence == (
+        "Supported. The throughput of express was 0.509 times that of node (between 0.503 and 0.515 times, "
+        "95 % interval, 5 blocks). The published ratio is 0.51; the whole interval lies in what counts as "
+        "the published size (0.408 to 0.637 times). Measured twice, the same server (go) may differ from "
+        "itself by a factor of up to 1.019; a smaller difference is noise."
+    )
+
+
+def test_the_sentence_of_a_ratio_in_direction_only() -> None:
+    sentence = judge(ratio(("go", "express", 9.0)), run()).sentence
+    assert sentence.startswith(
+        "Supported in direction only. The throughput of go was 5.36 times that of express"
+    )
+    assert "the direction holds but not the size: the whole interval lies below" in sentence
+    assert "(7.2 to 11.2 times)" in sentence
+
+
+def test_the_sentence_of_an_order_names_the_closest_call() -> None:
+    sentence = judge(order(["go"], ["java"], ["express"]), run()).sentence
+    assert sentence.startswith(
+        "Supported. In all 2 comparisons of a server with one of the next tier, the first did better, by "
+        "more than noise. The closest: the throughput of go was 1.50 times that of java (between "
+    )
+
+
+def test_the_sentence_of_an_order_names_what_speaks_against_it() -> None:
+    sentence = judge(order(["go"], ["express"], ["node"]), run()).sentence
+    assert (
+        "In 1 of 2 comparisons of a server with one of the next tier, it is the other way round" in sentence
+    )
+    assert "The throughput of express was 0.509 times that of node (between" in sentence
+    assert "that of go" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("interval", "shown"),
+    [
+        ((2.24, 2.1, 2.4), "(between 2.10 and 2.40 times, 95 % interval, 5 blocks)"),
+        ((1.01, 1.0004, 1.02), "(between 1.0004 and 1.0200 times, 95 % interval, 5 blocks)"),
+        ((0.99, 0.98, 0.9996), "(between 0.9800 and 0.9996 times, 95 % interval, 5 blocks)"),
+        ((1.9, 0.012, 301.0), "(between 0.012 and 301 times, 95 % interval, 5 blocks)"),
+        ((1.5, 1.5, 1.5), "(between 1.50 and 1.50 times, 95 % interval, 5 blocks)"),
+    ],
+)
+def test_an_interval_shows_the_digits_it_is_worth(interval: tuple[float, float, float], shown: str) -> None:
+    assert sentences.between(Interval(*interval, 0.95, 5)) == shown
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.05, 20), st.floats(0.05, 20))
+def test_no_ratio_without_its_interval(measured: float, published: float) -> None:
+    figures = [*twins(), *server("x", 10_000 * measured, shift=2), *server("y", 10_000)]
+    for claim in (ratio(("x", "y", published)), order(["x"], ["y"])):
+        sentence = judge(claim, figures).sentence
+        assert sentence.count("times that of") == sentence.count("(between ") == 1
+        assert sentence.count(". ") >= 2 and sentence.endswith(".")

@@ -1,0 +1,79 @@
+"""Tiny servers for tests: a folder with a server.toml and a Python program, right or wrong in one way.
+
+Not a test itself.
+"""
+
+import sys
+from pathlib import Path
+
+from crumple import server
+from crumple.server import ServerDescription
+
+TOML = """
+title = "Tiny"
+language = "Python"
+io_model = "event-loop"
+workloads = ["hello"]
+about = "For tests."
+
+[requires.python]
+command = ["{python}", "--version"]
+version = 'Python (\\d+\\.\\d+)'
+at_least = "3.11"
+
+[start]
+command = ["{python}", "server.py", "{{port}}", "{{scratch}}"]
+"""
+
+# Answers the hello workload. The parts in capitals are what the wrong ones replace.
+PROGRAM = """
+import http.server, os, subprocess, sys, time
+
+PORT, SCRATCH = int(sys.argv[1]), sys.argv[2]
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        known = self.path.startswith("/hello")
+        body = BODY if known else b"no"
+        self.send_response(STATUS if known else UNKNOWN)
+        self.send_header("Content-Type", CONTENT_TYPE)
+        self.send_header("Content-Length", str(len(body)))
+        if CLOSE:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+BODY, STATUS, UNKNOWN, CONTENT_TYPE, CLOSE = b"Hello, World!", 200, 404, "text/plain", False
+# HERE
+print("serving", PORT, flush=True)
+http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
+"""
+
+# Leaves its session and its parent, as a daemon does, and notes its process id.
+DAEMON = """
+subprocess.Popen([sys.executable, "-c", '''
+import os, sys, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+with open(sys.argv[1] + ".part", "w") as file: file.write(str(os.getpid()))
+os.rename(sys.argv[1] + ".part", sys.argv[1])
+time.sleep(600)
+''', {pid_file!r}]).wait()
+while not os.path.exists({pid_file!r}): time.sleep(0.01)
+"""
+
+
+def write(root: Path, name: str, *, here: str = "", program: str | None = None, toml: str = "") -> Path:
+    """A server's folder under root/servers. `here`: lines before it serves; `toml`: added to server.toml."""
+    folder = root / "servers" / name
+    folder.mkdir(parents=True)
+    (folder / "server.toml").write_text(TOML.format(python=sys.executable) + toml)
+    (folder / "server.py").write_text(program if program is not None else PROGRAM.replace("# HERE", here))
+    return folder
+
+
+def described(root: Path, name: str = "tiny", **parts: str) -> ServerDescription:
+    """The same, loaded."""
+    return server.load(write(root, name, **parts))
