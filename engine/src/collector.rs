@@ -128,10 +128,14 @@ impl Collector {
         }
     }
 
-    /// Requests that the measured phase was to send and never did.
-    pub fn count_not_sent(&mut self, requests: u64) {
-        self.scheduled += requests;
-        self.outcomes.not_sent += requests;
+    /// Counts the requests that either phase was to send by number and never did.
+    pub fn count_not_sent(&mut self, course: &Course) {
+        let warm_up = course.never_issued(Phase::WarmUp);
+        self.warm_up.scheduled += warm_up;
+        self.warm_up.outcomes.not_sent += warm_up;
+        let measured = course.never_issued(Phase::Measured);
+        self.scheduled += measured;
+        self.outcomes.not_sent += measured;
     }
 
     /// One line for whoever watches: the last full second.

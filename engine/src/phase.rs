@@ -98,9 +98,9 @@ impl Course {
         }
     }
 
-    /// Requests that the measured phase was to send and did not.
-    pub fn never_issued(&self) -> u64 {
-        let count = &self.measured;
+    /// Requests that `phase` was to send and did not.
+    pub fn never_issued(&self, phase: Phase) -> u64 {
+        let count = self.count(phase);
         count.limit.map_or(0, |limit| limit.saturating_sub(count.issued.load(Relaxed)))
     }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(course.phase(50), Some(Phase::Measured));
         assert_eq!(course.phase(59), Some(Phase::Measured));
         assert_eq!(course.phase(60), None);
-        assert_eq!(course.never_issued(), 0);
+        assert_eq!(course.never_issued(Phase::Measured), 0);
     }
 
     #[test]
@@ -163,12 +163,12 @@ mod tests {
         assert_eq!(course.phase(6), Some(Phase::WarmUp));
         course.end_one(Phase::WarmUp, 7);
         assert_eq!(course.phase(7), Some(Phase::Measured));
-        assert_eq!(course.never_issued(), 1);
+        assert_eq!(course.never_issued(Phase::Measured), 1);
         assert_eq!(course.issue(8), Some(Phase::Measured));
         course.end_one(Phase::Measured, 9);
         assert_eq!((course.measured_from_ns(), course.ends_at_ns()), (7, 9));
         assert_eq!(course.phase(9), None);
-        assert_eq!(course.never_issued(), 0);
+        assert_eq!(course.never_issued(Phase::Measured), 0);
     }
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         course.issue(1001);
         assert_eq!(course.phase(2000), None);
         assert_eq!(course.issue(2000), None);
-        assert_eq!(course.never_issued(), 4);
+        assert_eq!(course.never_issued(Phase::Measured), 4);
     }
 
     #[test]
@@ -187,5 +187,6 @@ mod tests {
         course.issue(1);
         course.end_one(Phase::WarmUp, 1500);
         assert_eq!(course.measured_from_ns(), 1000);
+        assert_eq!(course.never_issued(Phase::WarmUp), 0);
     }
 }

@@ -94,7 +94,7 @@ fn measure(spec: TrialSpec, plan: &Plan) -> Result<TrialRecord, Failure> {
         collect(plan, &course, &inbox, &returns, &mut collector, &mut watches);
         Ok(())
     })?;
-    collector.count_not_sent(course.never_issued());
+    collector.count_not_sent(&course);
     Ok(TrialRecord {
         version: CONTRACT_VERSION,
         engine_version: env!("CARGO_PKG_VERSION").into(),

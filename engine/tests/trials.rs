@@ -36,6 +36,17 @@ fn a_warm_up_by_number_leaves_the_totals_alone() {
 }
 
 #[test]
+fn a_warm_up_cut_short_says_what_it_did_not_send() {
+    let mut spec = spec(&after(Duration::from_millis(50)), 4);
+    spec["warm_up"] =
+        json!({"connections": 1, "stop": {"kind": "requests", "requests": 100, "within_s": 0.22}});
+    let record = run(&spec);
+    assert_all(&record, "ok", 4);
+    assert_eq!(record["warm_up"]["outcomes"]["not-sent"], 95, "{:#}", record["warm_up"]);
+    assert_eq!(record["warm_up"]["scheduled"], 100);
+}
+
+#[test]
 fn a_warm_up_by_time_takes_its_time() {
     let mut spec = spec(&after(Duration::from_millis(10)), 0);
     spec["warm_up"] = json!({"connections": null, "stop": {"kind": "duration", "duration_s": 0.25}});
