@@ -1,5 +1,5 @@
-"""Do the engine and its peers see the same server? Throughput of each server of the todo study, measured by the
-engine, wrk and h2load in turn against one running process, on separate cores.
+"""Do the engine and its peers see the same server? Throughput of each server of the todo study, measured by
+the engine, wrk and h2load in turn against one running process, on separate cores.
 
     python bench/agreement.py --rounds 5
     python bench/agreement.py --servers go-nethttp,node-http
@@ -22,8 +22,15 @@ def main() -> None:
     peers = [peer for peer in PEERS if peer.name in ("wrk", "h2load") and peer.installed]
     described = servers.find(load.ROOT)
     chosen = arguments.servers or sorted(described)
-    print(f"todos over {arguments.connections} keep-alive connections, {arguments.rounds} rounds of {arguments.seconds:g} s")
-    print(f"{'':24}{'crumple':>12}" + "".join(f"{peer.name:>12}" for peer in peers) + "   requests/s; ratio (95 % interval)")
+    print(
+        f"todos over {arguments.connections} keep-alive connections, "
+        f"{arguments.rounds} rounds of {arguments.seconds:g} s"
+    )
+    print(
+        f"{'':24}{'crumple':>12}"
+        + "".join(f"{peer.name:>12}" for peer in peers)
+        + "   requests/s; ratio (95 % interval)"
+    )
     apart = []
     for name in chosen:
         built = servers.build(described[name])
@@ -37,7 +44,9 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, default=32)
@@ -77,7 +86,10 @@ def report(name: str, seen: dict[str, list[float]], peer: str, arguments: argpar
     ratio = stats.paired_ratio(seen["crumple"], seen[peer])
     middle = {who: sorted(rates)[len(rates) // 2] for who, rates in seen.items()}
     rates = "".join(f"{rate:12,.0f}" for rate in middle.values())
-    print(f"{name:24}{rates}   over {peer:7}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f})", flush=True)
+    print(
+        f"{name:24}{rates}   over {peer:7}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f})",
+        flush=True,
+    )
     return abs(ratio.estimate - 1) <= arguments.tolerance
 
 

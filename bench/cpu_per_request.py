@@ -32,24 +32,36 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--connections", type=lambda text: [int(n) for n in text.split(",")], default=[32, 256])
+    parser.add_argument(
+        "--connections", type=lambda text: [int(n) for n in text.split(",")], default=[32, 256]
+    )
     parser.add_argument("--server-core", type=int, default=0)
     parser.add_argument("--load-core", type=int, default=1)
     return parser.parse_args()
 
 
-def compare(name: str, address: str, connections: int, peers: list[Peer], arguments: argparse.Namespace) -> None:
+def compare(
+    name: str, address: str, connections: int, peers: list[Peer], arguments: argparse.Namespace
+) -> None:
     """Runs the rounds against one server and prints the table."""
     costs: dict[str, list[load.Cost]] = {"crumple": [], **{peer.name: [] for peer in peers}}
     shuffled = random.Random(connections)
     for _ in range(arguments.rounds):
         for who in shuffled.sample(sorted(costs), len(costs)):
             costs[who].append(once(who, address, connections, peers, arguments))
-    print(f"\n{name}, {connections} keep-alive connections, {arguments.rounds} rounds of {arguments.seconds:g} s")
-    print(f"{'':10}{'CPU µs/request':>16}{'requests/s':>14}   crumple's CPU per request over this one's (95 % interval)")
+    print(
+        f"\n{name}, {connections} keep-alive connections, "
+        f"{arguments.rounds} rounds of {arguments.seconds:g} s"
+    )
+    print(
+        f"{'':10}{'CPU µs/request':>16}{'requests/s':>14}   "
+        "crumple's CPU per request over this one's (95 % interval)"
+    )
     ours = [cost.cpu_per_request_us for cost in costs["crumple"]]
     for who, spent in costs.items():
         theirs = [cost.cpu_per_request_us for cost in spent]
@@ -62,7 +74,9 @@ def compare(name: str, address: str, connections: int, peers: list[Peer], argume
         print(f"{who:10}{middle:16.2f}{rate:14,.0f}   {ratio}")
 
 
-def once(who: str, address: str, connections: int, peers: list[Peer], arguments: argparse.Namespace) -> load.Cost:
+def once(
+    who: str, address: str, connections: int, peers: list[Peer], arguments: argparse.Namespace
+) -> load.Cost:
     if who == "crumple":
         return load.with_engine(address, "/", connections, arguments.seconds, arguments.load_core)
     peer = next(peer for peer in peers if peer.name == who)

@@ -1,4 +1,4 @@
-"""One timed load with the engine or with a peer, and what it cost: answers, and the CPU of the whole process."""
+"""One timed load with the engine or with a peer, and what it cost: answers, and CPU of the whole process."""
 
 import json
 import os
@@ -122,7 +122,8 @@ def answers(port: int) -> bool:
 
 NGINX = """daemon off; pid {scratch}/pid; error_log {scratch}/error.log; worker_processes 1;
 events {{ worker_connections 4096; }}
-http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {scratch}; proxy_temp_path {scratch};
+http {{ access_log off; keepalive_requests 1000000000;
+client_body_temp_path {scratch}; proxy_temp_path {scratch};
 fastcgi_temp_path {scratch}; uwsgi_temp_path {scratch}; scgi_temp_path {scratch};
 server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }} }} }}
 """

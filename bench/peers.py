@@ -1,5 +1,5 @@
 """The load generators that the engine is measured beside: how each is called for a timed closed load over
-keep-alive connections, and where it says how many requests were answered. They put the load on; nothing here times.
+keep-alive connections, and where it says how many requests were answered. Nothing here times anything.
 """
 
 import json

@@ -1,6 +1,6 @@
 """What the probes cost the server they watch: its throughput with and without them, in interleaved rounds.
 
-    python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
+python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
 """
 
 import argparse
@@ -10,19 +10,27 @@ from crumple import servers, stats
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=2.0)
     names = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
     parser.add_argument("--servers", type=lambda text: text.split(","), default=names)
     arguments = parser.parse_args()
     described = servers.find(load.ROOT)
-    print(f"throughput watched every 100 ms over unwatched, {arguments.rounds} interleaved rounds of {arguments.seconds:g} s")
+    print(
+        "throughput watched every 100 ms over unwatched, "
+        f"{arguments.rounds} interleaved rounds of {arguments.seconds:g} s"
+    )
     for name in arguments.servers:
         built = servers.build(described[name])
         with servers.start(built, cores=(0,), settings={}) as running:
             ratio = compare(running.address, running.pid, arguments)
-        print(f"{name:24}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f}, 95 % interval)", flush=True)
+        print(
+            f"{name:24}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f}, 95 % interval)",
+            flush=True,
+        )
 
 
 def compare(address: str, pid: int, arguments: argparse.Namespace) -> stats.Interval:
