@@ -110,10 +110,10 @@ def mean_intervals(
     strongly skewed ones; the bootstrap unheld in 92 % of heavy-tailed ones, and a single odd start widens it
     without bound. Held, it stays within 93 to 97 % on normal, skewed (up to an exponential) and heavy-tailed
     (down to Student's t of three degrees) samples, the families the two factors were chosen on. Beyond them,
-    flat or two-level samples are held in 97 to 99 %, a tenth too wide at most, and more skew than that of an
-    exponential in about 90 %. Below ten starts skew costs Student's t as much: 88 % of exponential samples at five.
-    tests/test_simulation.py measures it. (Hall, Annals of Statistics 1988; Hesterberg, The American
-    Statistician 2015.)
+    flat or two-level samples are held in 97 to 99 %, by intervals typically less than a tenth wider, and more
+    skew than that of an exponential in about 90 %. Below ten starts skew costs Student's t as much: 88 % of
+    exponential samples at five. tests/test_simulation.py measures it. (Hall, Annals of Statistics 1988;
+    Hesterberg, The American Statistician 2015.)
     """
     n = samples.shape[1]
     mean, error = samples.mean(axis=1), samples.std(axis=1, ddof=1) / math.sqrt(n)

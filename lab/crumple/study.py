@@ -156,10 +156,13 @@ class RatioPair(Frozen):
 
 
 class _Claim(Frozen):
+    """`scales`: those that can answer it; at the others it is not testable, however clear figures look."""
+
     id: Text
     text: Text
     experiment: str
     metric: str
+    scales: Annotated[tuple[ScaleName, ...], Field(min_length=1)] = SCALES
 
 
 class OrderClaim(_Claim):

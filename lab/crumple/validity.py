@@ -5,7 +5,7 @@ Pure, and no more than that: an invalid trial is stored, shown and left out of v
 
 from collections.abc import Collection
 
-from crumple.contract import OUTCOMES, TrialRecord
+from crumple.contract import OUTCOMES, AfterRequests, TrialRecord
 from crumple.study import Placement
 
 ENGINE_SHARE_MAX = 0.85
@@ -22,6 +22,7 @@ def problems(
         _identity(record),
         _some_answers(record),
         _bytes(record),
+        _warmed_up(record),
         _kept_apart(record, placement, server_cores),
         _engine_share(record, placement),
         _littles_law(record),
@@ -77,6 +78,17 @@ def _bytes(record: TrialRecord) -> str | None:
     if record.outcomes.ok and not record.sent_bytes:
         return f"{record.outcomes.ok} answers to no byte sent"
     return None
+
+
+def _warmed_up(record: TrialRecord) -> str | None:
+    warm_up = record.spec.warm_up
+    if warm_up is None or not isinstance(warm_up.stop, AfterRequests):
+        return None
+    left = record.warm_up.outcomes.not_sent
+    if not left:
+        return None
+    asked, within_s = warm_up.stop.requests, warm_up.stop.within_s
+    return f"the warm-up was cut short: {asked - left:,} of its {asked:,} requests within {within_s:g} s"
 
 
 def _kept_apart(record: TrialRecord, placement: Placement, server_cores: Collection[int]) -> str | None:

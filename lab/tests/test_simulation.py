@@ -133,6 +133,14 @@ def test_counts_and_readings_with_memory_are_mostly_steady() -> None:
         assert found.count(0) >= 0.85 * len(found)
 
 
+def test_a_strong_memory_does_not_make_most_level_series_unsteady() -> None:
+    assert steady(lambda random: remembering(random, 200, 0.6), 9).count(0) >= 70
+
+
+def test_a_drift_too_gentle_for_steps_is_mostly_refused() -> None:
+    assert steady(lambda random: random.normal(size=200) + 1.5 * np.arange(200) / 200, 5).count(None) >= 80
+
+
 @pytest.mark.parametrize("n", [50, 100, 200])
 @pytest.mark.parametrize("height", [-3.0, 3.0, 20.0])
 def test_a_step_is_found_where_it_is(height: float, n: int) -> None:

@@ -112,6 +112,7 @@ WRONG = [
     (("claims", 0, "tiers"), [["go-nethttp"]], "claims.X-1.tiers", "at least 2"),
     (("claims", 0, "kind"), "odrer", "claims.X-1", "'order', 'ratio'"),
     (("claims", 0, "tires"), [], "claims.X-1.tires", "did you mean tiers?"),
+    (("claims", 0, "scales"), ["fast"], "claims.X-1.scales.0", "'quick'"),
     (("claims", 1, "id"), "X-1", "claims.X-1", "one of its own"),
     (("claims", 1, "pairs", 0, "of"), "express", "claims.X-2.pairs.0.of", "did you mean node-express?"),
     (("claims", 1, "pairs", 0, "published"), 0, "claims.X-2.pairs.0.published", "above 0"),

@@ -91,6 +91,16 @@ def test_littles_law_is_not_asked_of_few_or_failing_requests() -> None:
     assert validity.problems(few, "separate") == validity.problems(failing, "separate") == ()
 
 
+def test_a_warm_up_cut_short_is_no_warm_up() -> None:
+    warm_up = contract.WarmUp(connections=1, stop=contract.AfterRequests(requests=9_000, within_s=10))
+    spec = documents.spec(warm_up=warm_up)
+    assert validity.problems(documents.record(spec=spec), "separate") == ()
+    ended = documents.outcomes(ok=5_000, not_sent=4_000)
+    cut = contract.WarmUpRecord(scheduled=9_000, outcomes=ended)
+    (problem,) = validity.problems(documents.record(spec=spec, warm_up=cut), "separate")
+    assert problem == "the warm-up was cut short: 5,000 of its 9,000 requests within 10 s"
+
+
 def test_no_answer_is_no_measurement() -> None:
     histograms = documents.record().histograms
     record = documents.record(
