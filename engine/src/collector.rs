@@ -51,6 +51,7 @@ pub struct Collector {
     failed: Histogram<u64>,
     timed_out: Histogram<u64>,
     unfinished_age: Histogram<u64>,
+    carried_over: Histogram<u64>,
     open_intervals: BTreeMap<Key, Interval>,
     rows: BTreeMap<Key, Row>,
 }
@@ -71,6 +72,7 @@ impl Collector {
             failed: histogram(),
             timed_out: histogram(),
             unfinished_age: histogram(),
+            carried_over: histogram(),
             open_intervals: BTreeMap::new(),
             rows: BTreeMap::new(),
         }
@@ -99,6 +101,7 @@ impl Collector {
         add(&mut self.failed, &tally.failed);
         add(&mut self.timed_out, &tally.timed_out);
         add(&mut self.unfinished_age, &tally.unfinished_age);
+        add(&mut self.carried_over, &tally.carried_over);
     }
 
     fn add_to_series(&mut self, tally: &Tally) {
@@ -167,6 +170,7 @@ impl Collector {
             failed: HistogramRecord::of(&self.failed),
             timed_out: HistogramRecord::of(&self.timed_out),
             unfinished_age: HistogramRecord::of(&self.unfinished_age),
+            carried_over: HistogramRecord::of(&self.carried_over),
         }
     }
 

@@ -57,6 +57,9 @@ pub struct Histograms {
     pub timed_out: HistogramRecord,
     /// How long the unfinished requests had been due when the phase ended.
     pub unfinished_age: HistogramRecord,
+    /// How long requests of the warm-up went on in the measured phase. With the times of the answers,
+    /// the failures and the unfinished it accounts for every connection at every instant.
+    pub carried_over: HistogramRecord,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -30,6 +30,7 @@ pub struct Tally {
     pub failed: Histogram<u64>,
     pub timed_out: Histogram<u64>,
     pub unfinished_age: Histogram<u64>,
+    pub carried_over: Histogram<u64>,
     pub bodies_hashed: u64,
     pub received_bytes: u64,
     pub sent_bytes: u64,
@@ -54,6 +55,7 @@ impl Tally {
             failed: histogram(),
             timed_out: histogram(),
             unfinished_age: histogram(),
+            carried_over: histogram(),
             bodies_hashed: 0,
             received_bytes: 0,
             sent_bytes: 0,
@@ -83,13 +85,14 @@ impl Tally {
         self.connections_open = 0;
     }
 
-    fn histograms(&mut self) -> [&mut Histogram<u64>; 5] {
+    fn histograms(&mut self) -> [&mut Histogram<u64>; 6] {
         [
             &mut self.response_time,
             &mut self.connect_time,
             &mut self.failed,
             &mut self.timed_out,
             &mut self.unfinished_age,
+            &mut self.carried_over,
         ]
     }
 }

@@ -151,7 +151,12 @@ impl<'a> Worker<'a> {
         if self.tally.phase != present {
             self.turn(present, now_ns);
         }
-        self.tally.count(phase, outcome, took_ns, hashed);
+        if phase == self.tally.phase {
+            self.tally.count(outcome, took_ns, hashed);
+        } else {
+            self.tally.stragglers.count(outcome);
+            self.tally.carried_over.saturating_record(now_ns - self.course.measured_from_ns());
+        }
         self.course.end_one(phase, now_ns);
         let mut next_due_ns = self.plan.shape.next_due_ns(now_ns);
         if matches!(outcome, Outcome::Refused | Outcome::NotSent | Outcome::ConnectTimeout) {
@@ -292,7 +297,10 @@ impl<'a> Worker<'a> {
                     self.tally.outcomes.count(Outcome::Unfinished);
                     self.tally.unfinished_age.saturating_record(ended_ns.saturating_sub(user.due_ns));
                 }
-                Some(Phase::WarmUp) => self.tally.stragglers.count(Outcome::Unfinished),
+                Some(Phase::WarmUp) => {
+                    self.tally.stragglers.count(Outcome::Unfinished);
+                    self.tally.carried_over.saturating_record(ended_ns - self.course.measured_from_ns());
+                }
                 None => {}
             }
         }
@@ -338,13 +346,9 @@ fn sample(until_hashed: &mut u32, one_in: u32, served: u32) -> bool {
 }
 
 impl Tally {
-    /// Counts one request of `phase` that ended `took_ns` after it was due.
+    /// Counts one request that ended `took_ns` after it was due.
     #[inline]
-    fn count(&mut self, phase: Phase, outcome: Outcome, took_ns: u64, hashed: bool) {
-        if phase != self.phase {
-            self.stragglers.count(outcome);
-            return;
-        }
+    fn count(&mut self, outcome: Outcome, took_ns: u64, hashed: bool) {
         self.outcomes.count(outcome);
         match outcome {
             Outcome::Ok => {

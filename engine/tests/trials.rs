@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use peer::{answering, assert_all, count, play, read_request, run, spec};
+use peer::{answering, assert_all, busy_connections, count, play, read_request, run, spec};
 use serde_json::{Value, json};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -59,6 +59,19 @@ fn a_warm_up_by_time_takes_its_time() {
     let phases = record["series"]["phase"].as_array().unwrap();
     assert_eq!(phases.iter().filter(|phase| *phase == "warm-up").count(), 3);
     assert_eq!(phases.iter().filter(|phase| *phase == "measured").count(), 5);
+}
+
+#[test]
+fn every_connection_is_accounted_for_at_every_instant() {
+    // The answers are long beside the phase, so that much of it is begun before or ended after.
+    for wait_ms in [1, 30, 170] {
+        let mut spec = spec(&after(Duration::from_millis(wait_ms)), 0);
+        spec["shape"]["connections"] = json!(5);
+        spec["warm_up"] = json!({"connections": null, "stop": {"kind": "duration", "duration_s": 0.25}});
+        spec["stop"] = json!({"kind": "duration", "duration_s": 0.4});
+        let busy = busy_connections(&run(&spec));
+        assert!((4.95..=5.01).contains(&busy), "{busy} of 5 connections at {wait_ms} ms");
+    }
 }
 
 #[test]

@@ -126,7 +126,7 @@ def report(
 def main() -> None:
     """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
     try:
-        sys.exit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        sys.exit(app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False))
     except CrumpleError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

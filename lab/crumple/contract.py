@@ -187,6 +187,7 @@ class Histograms(Frozen):
     failed: Histogram
     timed_out: Histogram
     unfinished_age: Histogram
+    carried_over: Histogram
 
 
 class Series(Frozen):

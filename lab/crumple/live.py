@@ -32,11 +32,16 @@ def left_s(took_s: Sequence[float], trials_left: int, expected_s: float | None) 
 
 def expected_s(run: RunFile) -> float | None:
     """What a trial should take by its scale; None where that depends on the server's speed."""
-    scales = [experiment.scales[run.scale] for experiment in run.study.experiments.values()]
-    phases = [phase for scale in scales for phase in (scale.warm_up, scale.stop) if phase]
+    phases = [
+        phase
+        for trial in run.plan.trials
+        for scale in (run.study.experiments[trial.experiment].scales[run.scale],)
+        for phase in (scale.warm_up_for(trial.server), scale.stop)
+        if phase
+    ]
     if any(phase.duration_s is None for phase in phases):
         return None
-    return sum(phase.at_most_s for phase in phases) / len(scales) + LAB_S
+    return sum(phase.at_most_s for phase in phases) / len(run.plan.trials) + LAB_S
 
 
 def clock(seconds: float | None) -> str:

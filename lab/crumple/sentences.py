@@ -27,13 +27,19 @@ def verdict(
     floor: "Floor",
 ) -> str:
     """The answer, what was measured, what was published, and how far a server differs from itself."""
-    lead = f"{_capital(answer.value)}{' in direction only' if direction_only else ''}."
+    lead = f"{capital(answer.value)}{' in direction only' if direction_only else ''}."
     if kind == "order" and len(effects) > 1:
         body = _ranking(metric, answer, effects)
     else:
-        body = " ".join(_capital(_comparison(metric, effect)) + "." for effect in effects)
+        body = " ".join(capital(_comparison(metric, effect)) + "." for effect in effects)
     compared = any(effect.ratio for effect in effects)
     return " ".join([lead, body, _noise(floor)] if compared else [lead, body])
+
+
+def unasked(scale: str, scales: Sequence[str]) -> str:
+    """Why a run at `scale` answers nothing, and what would."""
+    enough = " or ".join(f"--scale {each}" for each in scales)
+    return f"scale {scale} is too short to answer this, as the study explains; {enough} answers it"
 
 
 def number(value: float, places: int | None = None) -> str:
@@ -65,7 +71,7 @@ def _ranking(metric: str, answer: Answer, effects: Sequence[Effect]) -> str:
         Answer.NOT_DISTINGUISHABLE: "the two cannot be told apart",
         Answer.NOT_TESTABLE: "the two cannot be compared",
     }[answer]
-    named = [f"{_capital(_comparison(metric, effect))}." for effect in decisive[:NAMED_MAX]]
+    named = [f"{capital(_comparison(metric, effect))}." for effect in decisive[:NAMED_MAX]]
     if len(decisive) > NAMED_MAX:
         named.append(f"So it is in {len(decisive) - NAMED_MAX} more.")
     return " ".join([f"In {len(decisive)} of {len(effects)} {_PAIRS} {what}.", *named])
@@ -134,5 +140,5 @@ def _magnitude(value: float) -> int:
     return math.floor(math.log10(abs(value))) if value else 0
 
 
-def _capital(text: str) -> str:
+def capital(text: str) -> str:
     return text[:1].upper() + text[1:]

@@ -93,11 +93,24 @@ class Timeouts(Frozen):
 
 
 class Scale(Frozen):
-    """How often and how long: `blocks` repetitions, each a warm-up and a measured window."""
+    """How often and how long: `blocks` repetitions, each a warm-up and a measured window.
+
+    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run.
+    """
 
     blocks: Annotated[int, Field(ge=1)]
     warm_up: WarmUp | None = None
+    warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
     stop: Until
+
+    def warm_up_for(self, server: str) -> WarmUp | None:
+        """The warm-up of that server's trials."""
+        return self.warm_up_of.get(server, self.warm_up)
+
+    @property
+    def warm_ups(self) -> tuple[WarmUp, ...]:
+        """Every warm-up of this scale."""
+        return (*([self.warm_up] if self.warm_up else []), *self.warm_up_of.values())
 
 
 class Experiment(Frozen):
@@ -138,10 +151,10 @@ class Experiment(Frozen):
     @model_validator(mode="after")
     def _warm_up_fits_the_shape(self) -> "Experiment":
         for name, scale in self.scales.items():
-            connections = scale.warm_up.connections if scale.warm_up else None
-            if connections is not None and connections > self.shape.connections:
+            most = max((warm_up.connections or 0 for warm_up in scale.warm_ups), default=0)
+            if most > self.shape.connections:
                 raise _impossible(
-                    f"scale {name} warms up with {connections} of {self.shape.connections} connections",
+                    f"scale {name} warms up with {most} of {self.shape.connections} connections",
                     f"set warm_up.connections to {self.shape.connections} or fewer, or leave it out",
                 )
         return self
@@ -166,7 +179,7 @@ class _Claim(Frozen):
 
 
 class OrderClaim(_Claim):
-    """Each server of an earlier tier is above (larger in `metric` than) each of a later one."""
+    """Each server of an earlier tier is above (better in `metric` than) each of a later one."""
 
     kind: Literal["order"]
     tiers: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=2)]

@@ -56,6 +56,11 @@ def _in_experiment(key: str, table: dict[str, Any], known: Known, file: Path) ->
                 f"choose among {', '.join(sorted(known.servers[server]))}, or add a handler to the server"
             )
             yield Problem(file, f"{key}.servers", f"{server} does not answer workload {workload}", remedy)
+    for scale, meant in _table(table.get("scales")).items():
+        for server in _table(_table(meant).get("warm_up_of")):
+            if server not in servers:
+                where = f"{key}.scales.{scale}.warm_up_of.{server}"
+                yield _unknown(file, where, "server of this experiment", server, servers)
     twin = table.get("twin")
     if isinstance(twin, str) and twin not in servers:
         yield _unknown(file, f"{key}.twin", "server of this experiment", twin, servers)

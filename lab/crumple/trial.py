@@ -69,9 +69,8 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
 def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> contract.TrialSpec:
     """What the engine is told. `cores`: the engine's own; empty leaves it unpinned."""
     experiment, scale = job.experiment, job.scale
-    warm_up = scale.warm_up and contract.WarmUp(
-        connections=scale.warm_up.connections, stop=scale.warm_up.stop()
-    )
+    written = scale.warm_up_for(job.trial.server)
+    warm_up = written and contract.WarmUp(connections=written.connections, stop=written.stop())
     return contract.TrialSpec(
         label=job.trial.id,
         target=contract.Target(address=address, host=address),

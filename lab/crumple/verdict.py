@@ -6,7 +6,7 @@ per kind of claim, found in KINDS.
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
@@ -40,15 +40,23 @@ class Verdict:
     trials: tuple[str, ...]
 
 
-def judge(claim: "Claim", figures: Sequence[Figures], failed: Mapping[str, str] | None = None) -> Verdict:
+def judge(
+    claim: "Claim",
+    figures: Sequence[Figures],
+    failed: Mapping[str, str] | None = None,
+    scale: str | None = None,
+) -> Verdict:
     """The verdict on `claim` from the figures of all measured trials of a run.
 
+    `scale`: of the run; a claim that this scale cannot answer is not testable, however clear the figures.
     `failed`: trial id → why, of those that failed; they are only named as reasons. Raises KeyError for a
     metric or kind that does not exist; studies are checked for both when read.
     """
     evidence = Evidence.of(claim.experiment, claim.metric, figures, failed or {})
     floor = evidence.floor()
     judged = [*KINDS[claim.kind](claim, evidence, floor)]
+    if scale is not None and scale not in claim.scales:
+        return _unasked(claim, scale, tuple(effect for effect, _ in judged))
     effects = tuple(effect for effect, _ in judged)
     answer = _together([effect.answer for effect in effects])
     direction_only = answer is Answer.SUPPORTED and any(effect.direction_only for effect in effects)
@@ -62,6 +70,24 @@ def judge(claim: "Claim", figures: Sequence[Figures], failed: Mapping[str, str] 
         effects=effects,
         sentence=sentences.verdict(claim.kind, claim.metric, answer, direction_only, effects, floor),
         trials=tuple(sorted(used | set(floor.trials))) if used else (),
+    )
+
+
+def _unasked(claim: "Claim", scale: str, effects: tuple[Effect, ...]) -> Verdict:
+    """The study says that this scale cannot answer; then no figure of it stands for an answer."""
+    reason = sentences.unasked(scale, claim.scales)
+    untested = partial(
+        replace, ratio=None, noise_floor=None, answer=Answer.NOT_TESTABLE, direction_only=False, reason=reason
+    )
+    return Verdict(
+        claim_id=claim.id,
+        text=claim.text,
+        kind=claim.kind,
+        answer=Answer.NOT_TESTABLE,
+        direction_only=False,
+        effects=tuple(untested(effect) for effect in effects),
+        sentence=f"Not testable here. {sentences.capital(reason)}.",
+        trials=(),
     )
 
 

@@ -122,7 +122,8 @@ def record(**changes: Any) -> contract.TrialRecord:
         sent_bytes=20_032 * 80,
         connections_opened=32,
         histograms=contract.Histograms(
-            response_time=times, connect_time=none, failed=none, timed_out=none, unfinished_age=none
+            response_time=times, connect_time=none, failed=none, timed_out=none, unfinished_age=none,
+            carried_over=none,
         ),
         series=contract.Series(
             interval_ms=100, at_ns=(), duration_ns=(), phase=(), ok=(), failed=(), p50_ns=(), p99_ns=(),

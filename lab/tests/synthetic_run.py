@@ -153,6 +153,7 @@ def _record(
             failed=histogram(reset, 40_000_000, 0.3),
             timed_out=histogram(timed_out, 20_000_000_000, 0.001),
             unfinished_age=histogram(unfinished, mean_ns / 2, 0.5),
+            carried_over=histogram(unfinished, mean_ns / 2, 0.5),
         ),
         series=_series(rng, throughput, nature, mean_ns, lost),
         probes=contract.Probes(

@@ -188,3 +188,16 @@ def test_the_projects_own_studies_are_meant() -> None:
     assert [claim.id for claim in todo.claims] == [f"TJ-{number}" for number in range(1, 7)]
     for experiment in todo.experiments.values():
         assert len(experiment.servers) == 7 and set(experiment.scales) == set(study.SCALES)
+
+
+def test_a_server_may_have_a_warm_up_of_its_own() -> None:
+    scale = study.Scale.model_validate(
+        {
+            "blocks": 1,
+            "warm_up": {"duration_s": 4},
+            "warm_up_of": {"java": {"duration_s": 24}},
+            "stop": {"duration_s": 4},
+        }
+    )
+    assert (scale.warm_up_for("java"), scale.warm_up_for("go")) == (scale.warm_up_of["java"], scale.warm_up)
+    assert [warm_up.duration_s for warm_up in scale.warm_ups] == [4, 24]

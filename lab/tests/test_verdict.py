@@ -385,3 +385,12 @@ def test_no_ratio_without_its_interval(measured: float, published: float) -> Non
         sentence = judge(claim, figures).sentence
         assert sentence.count("times that of") == sentence.count("(between ") == 1
         assert sentence.count(". ") >= 2 and sentence.endswith(".")
+
+
+def test_a_scale_that_is_too_short_answers_nothing_however_clear_the_figures() -> None:
+    claim = ratio(("express", "node", 0.51), scales=("full", "published"))
+    assert answered(judge(claim, run(), scale="full")) == SUPPORTED
+    short = judge(claim, run(), scale="quick")
+    assert answered(short) == UNTESTABLE and not short.trials
+    assert all(effect.ratio is None for effect in short.effects)
+    assert "Scale quick is too short" in short.sentence and "--scale full" in short.sentence

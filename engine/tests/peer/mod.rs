@@ -1,5 +1,7 @@
 //! A peer on loopback that does exactly what its script says, and a trial run against it.
 
+#![allow(dead_code, reason = "each test binary uses its part")]
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -86,7 +88,19 @@ pub fn run(spec: &Value) -> Value {
     };
     assert_eq!(measured("ok"), count(&record, "ok"), "the series adds up to the total");
     assert_eq!(record["histograms"]["response_time"]["count"], record["outcomes"]["ok"]);
+    let unfinished = record["histograms"]["unfinished_age"]["count"].as_u64();
+    assert_eq!(unfinished, record["outcomes"]["unfinished"].as_u64());
     record
+}
+
+/// Connections busy on average: the time that requests spent in the measured phase over its length.
+pub fn busy_connections(record: &Value) -> f64 {
+    let spent = |name: &str| {
+        let times = &record["histograms"][name];
+        times["count"].as_f64().unwrap() * times["mean_ns"].as_f64().unwrap_or(0.0)
+    };
+    let names = ["response_time", "failed", "timed_out", "unfinished_age", "carried_over"];
+    names.into_iter().map(spent).sum::<f64>() / record["measured_ns"].as_f64().unwrap()
 }
 
 /// How many requests ended as `outcome`.

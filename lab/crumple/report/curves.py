@@ -68,6 +68,8 @@ def steady(row: ServerView) -> str:
     settled = [at_s for at_s in found if at_s is not None]
     if not found:
         return "no valid start"
+    if all(len(_speeds(start)) < stats.SERIES_MIN for start in row.counting):
+        return "too short to tell whether it is steady"
     if len(settled) < len(found):
         return f"no steady part in {len(found) - len(settled)} of {len(found)}"
     return f"steady from {max(settled):.1f} s"

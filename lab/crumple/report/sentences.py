@@ -11,7 +11,7 @@ from crumple.evidence import phrase
 from crumple.report import numerals
 from crumple.report.numerals import NARROW
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.study import Until
+from crumple.study import Until, WarmUp
 from crumple.verdict import Answer, Verdict
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
@@ -67,15 +67,20 @@ def trials(view: RunView) -> str:
     return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{left_out}"
 
 
+def _warm_up(warm_up: WarmUp | None) -> str:
+    if warm_up is None:
+        return "no warm-up"
+    over = f" on {numerals.count(warm_up.connections, 'connection')}" if warm_up.connections else ""
+    return f"{_until(warm_up)} of warm-up{over}"
+
+
 def setup(shown: ExperimentView) -> str:
     """The load and its repetition in one line."""
     experiment, scale = shown.experiment, shown.scale
     shape = experiment.shape
     pause = f", {numerals.significant(shape.pause_ms)}{NARROW}ms pause" if shape.pause_ms else ""
     parameters = ", ".join(f"{name}={value}" for name, value in experiment.parameters.items())
-    warm_up = f"{_until(scale.warm_up)} of warm-up" if scale.warm_up else "no warm-up"
-    if scale.warm_up and scale.warm_up.connections:
-        warm_up += f" on {numerals.count(scale.warm_up.connections, 'connection')}"
+    others = "".join(f", {server} with {_warm_up(own)}" for server, own in scale.warm_up_of.items())
     return "; ".join(
         [
             f"workload {experiment.workload}{f' ({parameters})' if parameters else ''}",
@@ -83,7 +88,7 @@ def setup(shown: ExperimentView) -> str:
             f"{_CONNECTIONS[experiment.connection]}{pause}",
             f"{_PLACEMENTS[experiment.placement]}, {numerals.count(experiment.threads, 'engine thread')}",
             f"{numerals.count(scale.blocks, 'block')}, "
-            f"each start with {warm_up} and {_until(scale.stop)} measured",
+            f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
         ]
     )
 

@@ -158,7 +158,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     known = [start.figures for start in starts if start.figures is not None]
     failed = {trial.trial.id: trial.failure.message for trial in trials if trial.failure is not None}
     experiments = tuple(_experiment(run, name, starts) for name in run.study.experiments)
-    verdicts = tuple(verdict.judge(claim, known, failed) for claim in run.study.claims)
+    verdicts = tuple(verdict.judge(claim, known, failed, run.scale) for claim in run.study.claims)
     return RunView(run, experiments, verdicts)
 
 
