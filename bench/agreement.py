@@ -50,6 +50,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--warm-up", type=float, default=15.0, help="seconds, once per server")
     parser.add_argument("--servers", type=lambda text: text.split(","))
     parser.add_argument("--server-core", type=int, default=0)
     parser.add_argument("--load-core", type=int, default=1)
@@ -58,7 +59,7 @@ def parse() -> argparse.Namespace:
 
 
 def warm_up(address: str, arguments: argparse.Namespace) -> None:
-    load.with_engine(address, "/todos", arguments.connections, 5.0, arguments.load_core)
+    load.with_engine(address, "/todos", arguments.connections, arguments.warm_up, arguments.load_core)
 
 
 def rounds(address: str, peers: list, arguments: argparse.Namespace) -> dict[str, list[float]]:

@@ -29,16 +29,15 @@ def _example(*lines: str) -> str:
     return "Example: " + "   ".join(f"[bold]{line}[/bold]" for line in lines)
 
 
-@app.command("try", epilog=_example("crumple try --yes"))
+@app.command("try", epilog=_example("crumple try --no-open"))
 def try_(
-    yes: Yes = False,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the report in a browser.")] = False,
     json: Json = False,
 ) -> None:
-    """The tour: set up, run the todo study in short form, open the report."""
+    """The tour: set up what is missing, run the todo study in short form, open the report."""
     from crumple.commands import tour
 
-    raise typer.Exit(tour.take(yes=yes, open_it=not no_open, as_json=json))
+    raise typer.Exit(tour.take(open_it=not no_open, as_json=json))
 
 
 @app.command(epilog=_example("crumple setup go-nethttp node-http"))

@@ -38,13 +38,13 @@ def show(name: str | None, format_: str, open_it: bool, out: Path | None) -> int
 
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
-    """The report as a file, in the run's folder unless `out` says where; with HTML come the charts."""
+    """The report as a file, in the run's folder unless `out` says where; with HTML and Markdown come the charts."""
     seen = _view(run)
     path = out or run.folder / FILES[kind]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_renderer(kind)(seen), encoding="utf-8")
-        if kind == "html":
+        if kind in ("html", "md"):
             from crumple.report import charts
 
             charts.write(seen, path.parent / "charts")

@@ -12,7 +12,7 @@ from crumple.commands.project_files import Project
 STUDY, SCALE = "todo-json", "quick"
 
 
-def take(*, yes: bool, open_it: bool, as_json: bool) -> int:
+def take(*, open_it: bool, as_json: bool) -> int:
     """The exit code of the run; servers that cannot be had here are skipped with their reason."""
     here = Project.here()
     study = here.study(STUDY)
@@ -20,7 +20,7 @@ def take(*, yes: bool, open_it: bool, as_json: bool) -> int:
     output.say(
         f"crumple try: makes {len(names)} servers ready, runs {STUDY} at scale {SCALE}, writes a report"
     )
-    setup.prepare(here.chosen(names), yes=yes, say=output.say, ask=output.ask)
+    setup.prepare(here.chosen(names), yes=True, say=output.say, ask=output.ask)
     begun = run.begin(study, SCALE, root=here.root, runs=here.runs, seed=None, only=())
     code = run_command.carry_out(begun, here.root, as_json)
     if code == run_command.INTERRUPTED:
