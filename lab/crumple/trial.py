@@ -106,7 +106,9 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             fitness = machine.fitness(experiment.shape.connections)
             course.host = {**fitness.facts, "problems": list(fitness.problems)}
             course.step = "engine"
-            spec = spec_of(job, running.address, running.pid, cores.engine)
+            # Where they share, the scheduler must be free to move the engine out of the server's way.
+            own_cores = () if experiment.placement == "shared" else cores.engine
+            spec = spec_of(job, running.address, running.pid, own_cores)
             course.record = engine.run(load, spec, on_progress)
             course.step = "answers-after"
             _still_there(running)
