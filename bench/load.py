@@ -38,7 +38,8 @@ def with_peer(peer: Peer, url: str, connections: int, seconds: float, core: int)
     """Runs the peer on `core`. Raises RuntimeError with its last output where it fails."""
     command = peer.command(url, connections, seconds)
     output, cpu_s = _run(command, core, b"")
-    return Cost(peer.answered(output), seconds, cpu_s)
+    answered = peer.answered(output)
+    return Cost(answered, answered / peer.per_s(output), cpu_s)
 
 
 def with_engine(
