@@ -11,23 +11,24 @@ import jakarta.ws.rs.core.Response;
  */
 public record Delay(long millis) {
 
-    private static final long MAX_MILLIS = 60_000;
+  private static final long MAX_MILLIS = 60_000;
 
-    /**
-     * Jersey calls this for every {@code @QueryParam}.
-     *
-     * @throws BadRequestException where the text is no such number; Jersey's own answer would be 404
-     */
-    public static Delay valueOf(String text) {
-        if (text.isEmpty()) {
-            return new Delay(0);
-        }
-        if (text.matches("[0-9]{1,9}") && Long.parseLong(text) <= MAX_MILLIS) {
-            return new Delay(Long.parseLong(text));
-        }
-        throw new BadRequestException(Response.status(Response.Status.BAD_REQUEST)
-                .type(MediaType.TEXT_PLAIN)
-                .entity("delay_ms must be a whole number from 0 to 60000")
-                .build());
+  /**
+   * Jersey calls this for every {@code @QueryParam}.
+   *
+   * @throws BadRequestException where the text is no such number; Jersey's own answer would be 404
+   */
+  public static Delay valueOf(String text) {
+    if (text.isEmpty()) {
+      return new Delay(0);
     }
+    if (text.matches("[0-9]{1,9}") && Long.parseLong(text) <= MAX_MILLIS) {
+      return new Delay(Long.parseLong(text));
+    }
+    throw new BadRequestException(
+        Response.status(Response.Status.BAD_REQUEST)
+            .type(MediaType.TEXT_PLAIN)
+            .entity("delay_ms must be a whole number from 0 to 60000")
+            .build());
+  }
 }

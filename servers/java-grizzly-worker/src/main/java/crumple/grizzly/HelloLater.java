@@ -22,22 +22,26 @@ import org.glassfish.grizzly.http.server.Request;
 @Path("hello")
 public class HelloLater {
 
-    private static final ScheduledExecutorService TIMER = Executors.newSingleThreadScheduledExecutor();
+  private static final ScheduledExecutorService TIMER =
+      Executors.newSingleThreadScheduledExecutor();
 
-    @GET
-    @Produces(MediaType.TEXT_PLAIN)
-    public void hello(
-            @QueryParam("delay_ms") @DefaultValue("0") Delay delay,
-            @Suspended AsyncResponse response,
-            @Context Request request) {
-        if (delay.millis() == 0) {
-            response.resume("Hello, World!");
-            return;
-        }
-        // Grizzly 4 keeps reading while a response is suspended, and loses the request that arrives before the timer's
-        // thread is done with the one before. Its tracker has it as "Keep-alive connection processing breaks with
-        // SameThreadIOStrategy after suspend/resume"; the cure there is this call, in Grizzly 5, which needs Java 21.
-        request.getContext().suspend();
-        TIMER.schedule(() -> response.resume("Hello, World!"), delay.millis(), TimeUnit.MILLISECONDS);
+  @GET
+  @Produces(MediaType.TEXT_PLAIN)
+  public void hello(
+      @QueryParam("delay_ms") @DefaultValue("0") Delay delay,
+      @Suspended AsyncResponse response,
+      @Context Request request) {
+    if (delay.millis() == 0) {
+      response.resume("Hello, World!");
+      return;
     }
+    // Grizzly 4 keeps reading while a response is suspended, and loses the request that arrives
+    // before the timer's
+    // thread is done with the one before. Its tracker has it as "Keep-alive connection processing
+    // breaks with
+    // SameThreadIOStrategy after suspend/resume"; the cure there is this call, in Grizzly 5, which
+    // needs Java 21.
+    request.getContext().suspend();
+    TIMER.schedule(() -> response.resume("Hello, World!"), delay.millis(), TimeUnit.MILLISECONDS);
+  }
 }

@@ -14,48 +14,53 @@ import org.glassfish.jersey.server.ResourceConfig;
 import org.glassfish.jersey.server.ServerProperties;
 
 /**
- * Starts the workloads hello and todos on Jersey and Grizzly, with the I/O strategy the command line names.
+ * Starts the workloads hello and todos on Jersey and Grizzly, with the I/O strategy the command
+ * line names.
  *
- * <p>Both strategies are one program, so that nothing but the strategy, and the way to wait it demands, can differ.
+ * <p>Both strategies are one program, so that nothing but the strategy, and the way to wait it
+ * demands, can differ.
  */
 public final class Main {
 
-    private Main() {
-    }
+  private Main() {}
 
-    public static void main(String[] args) throws IOException, InterruptedException {
-        Options options = Options.parse(args);
-        URI address = UriBuilder.fromUri("http://127.0.0.1/").port(options.port()).build();
-        HttpServer server = GrizzlyHttpServerFactory.createHttpServer(address, resources(options.strategy()), false);
-        configure(server.getListener("grizzly"), options);
-        server.start();
-        // The selectors are daemon threads: with the same-thread strategy nothing else keeps the process alive.
-        Thread.currentThread().join();
-    }
+  public static void main(String[] args) throws IOException, InterruptedException {
+    Options options = Options.parse(args);
+    URI address = UriBuilder.fromUri("http://127.0.0.1/").port(options.port()).build();
+    HttpServer server =
+        GrizzlyHttpServerFactory.createHttpServer(address, resources(options.strategy()), false);
+    configure(server.getListener("grizzly"), options);
+    server.start();
+    // The selectors are daemon threads: with the same-thread strategy nothing else keeps the
+    // process alive.
+    Thread.currentThread().join();
+  }
 
-    private static ResourceConfig resources(Options.Strategy strategy) {
-        return new ResourceConfig()
-                .register(strategy == Options.Strategy.SAME ? HelloLater.class : HelloBlocking.class)
-                .register(TodosResource.class)
-                .register(JacksonFeature.class)
-                // Otherwise Jersey answers /application.wadl too, a description nobody asked for.
-                .property(ServerProperties.WADL_FEATURE_DISABLE, true);
-    }
+  private static ResourceConfig resources(Options.Strategy strategy) {
+    return new ResourceConfig()
+        .register(strategy == Options.Strategy.SAME ? HelloLater.class : HelloBlocking.class)
+        .register(TodosResource.class)
+        .register(JacksonFeature.class)
+        // Otherwise Jersey answers /application.wadl too, a description nobody asked for.
+        .property(ServerProperties.WADL_FEATURE_DISABLE, true);
+  }
 
-    private static void configure(NetworkListener listener, Options options) {
-        TCPNIOTransport transport = listener.getTransport();
-        switch (options.strategy()) {
-            // This also drops the pool of workers: with one, Grizzly would still hand every request over to it.
-            case SAME -> transport.setIOStrategy(SameThreadIOStrategy.getInstance());
-            case WORKER -> {
-                transport.setIOStrategy(WorkerThreadIOStrategy.getInstance());
-                if (options.workers() > 0) {
-                    transport.getWorkerThreadPoolConfig()
-                            .setCorePoolSize(options.workers())
-                            .setMaxPoolSize(options.workers());
-                }
-            }
+  private static void configure(NetworkListener listener, Options options) {
+    TCPNIOTransport transport = listener.getTransport();
+    switch (options.strategy()) {
+      // This also drops the pool of workers: with one, Grizzly would still hand every request over
+      // to it.
+      case SAME -> transport.setIOStrategy(SameThreadIOStrategy.getInstance());
+      case WORKER -> {
+        transport.setIOStrategy(WorkerThreadIOStrategy.getInstance());
+        if (options.workers() > 0) {
+          transport
+              .getWorkerThreadPoolConfig()
+              .setCorePoolSize(options.workers())
+              .setMaxPoolSize(options.workers());
         }
-        listener.getKeepAlive().setMaxRequestsCount(options.requestsPerConnection());
+      }
     }
+    listener.getKeepAlive().setMaxRequestsCount(options.requestsPerConnection());
+  }
 }

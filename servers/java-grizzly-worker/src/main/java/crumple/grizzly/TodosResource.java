@@ -10,17 +10,18 @@ import java.util.List;
 @Path("todos")
 public class TodosResource {
 
-    private static final List<Todo> TODOS = List.of(
-            new Todo(1, "Renew the TLS certificate", false, 1, "2027-01-08"),
-            new Todo(2, "Rotate the backup keys", true, 2, "2027-01-11"),
-            new Todo(3, "Answer the audit questions", false, 2, "2027-01-15"),
-            new Todo(4, "Order two spare disks", true, 3, "2027-01-19"),
-            new Todo(5, "Review the on-call rota", false, 3, "2027-01-22"),
-            new Todo(6, "Plan the database upgrade", false, 1, "2027-01-29"));
+  private static final List<Todo> TODOS =
+      List.of(
+          new Todo(1, "Renew the TLS certificate", false, 1, "2027-01-08"),
+          new Todo(2, "Rotate the backup keys", true, 2, "2027-01-11"),
+          new Todo(3, "Answer the audit questions", false, 2, "2027-01-15"),
+          new Todo(4, "Order two spare disks", true, 3, "2027-01-19"),
+          new Todo(5, "Review the on-call rota", false, 3, "2027-01-22"),
+          new Todo(6, "Plan the database upgrade", false, 1, "2027-01-29"));
 
-    @GET
-    @Produces(MediaType.APPLICATION_JSON)
-    public List<Todo> todos() {
-        return TODOS;
-    }
+  @GET
+  @Produces(MediaType.APPLICATION_JSON)
+  public List<Todo> todos() {
+    return TODOS;
+  }
 }
