@@ -2,7 +2,7 @@
 //! own CPU clocks. It looks at processes only, never at sockets or load.
 //!
 //! What is dear to read (each thread's switches, the proportional memory, the shape of the tree)
-//! paces itself: it is read again only when fifty times its last cost has gone by, so that a server
+//! paces itself: it is read again only when two hundred times its last cost has gone by, so that a server
 //! with thousands of threads is not slowed down by being watched.
 
 use std::collections::BTreeMap;
@@ -130,7 +130,7 @@ impl Processes {
     }
 }
 
-/// Lets a reading take at most a fiftieth of the time.
+/// Lets a reading take at most half a percent of the time.
 #[derive(Default)]
 struct Pace {
     not_before_ns: u64,
@@ -143,7 +143,7 @@ impl Pace {
 
     fn spent(&mut self, began_ns: u64) {
         let now_ns = now_ns();
-        self.not_before_ns = now_ns + 50 * (now_ns - began_ns);
+        self.not_before_ns = now_ns + 200 * (now_ns - began_ns);
     }
 }
 
