@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::outcome::Outcomes;
 use crate::phase::{Course, Phase};
 use crate::record::{HistogramRecord, Histograms, Series, WarmUpRecord};
-use crate::tally::{Tally, histogram};
+use crate::tally::{Tally, Times, add, histogram};
 use crate::worker::INTERVAL_NS;
 
 /// One interval of the series, over all threads.
@@ -46,12 +46,7 @@ pub struct Collector {
     pub received_bytes: u64,
     pub sent_bytes: u64,
     pub connections_opened: u64,
-    response_time: Histogram<u64>,
-    connect_time: Histogram<u64>,
-    failed: Histogram<u64>,
-    timed_out: Histogram<u64>,
-    unfinished_age: Histogram<u64>,
-    carried_over: Histogram<u64>,
+    times: Times,
     open_intervals: BTreeMap<Key, Interval>,
     rows: BTreeMap<Key, Row>,
 }
@@ -67,12 +62,7 @@ impl Collector {
             received_bytes: 0,
             sent_bytes: 0,
             connections_opened: 0,
-            response_time: histogram(),
-            connect_time: histogram(),
-            failed: histogram(),
-            timed_out: histogram(),
-            unfinished_age: histogram(),
-            carried_over: histogram(),
+            times: Times::new(),
             open_intervals: BTreeMap::new(),
             rows: BTreeMap::new(),
         }
@@ -85,11 +75,11 @@ impl Collector {
 
     fn add_to_totals(&mut self, tally: &Tally) {
         self.connections_opened += tally.connections_opened;
-        add(&mut self.connect_time, &tally.connect_time);
         self.warm_up.outcomes += tally.stragglers;
         if tally.phase == Phase::WarmUp {
             self.warm_up.scheduled += tally.scheduled;
             self.warm_up.outcomes += tally.outcomes;
+            add(&mut self.times.connect_time, &tally.times.connect_time);
             return;
         }
         self.scheduled += tally.scheduled;
@@ -97,11 +87,7 @@ impl Collector {
         self.bodies_hashed += tally.bodies_hashed;
         self.received_bytes += tally.received_bytes;
         self.sent_bytes += tally.sent_bytes;
-        add(&mut self.response_time, &tally.response_time);
-        add(&mut self.failed, &tally.failed);
-        add(&mut self.timed_out, &tally.timed_out);
-        add(&mut self.unfinished_age, &tally.unfinished_age);
-        add(&mut self.carried_over, &tally.carried_over);
+        self.times.add(&tally.times);
     }
 
     fn add_to_series(&mut self, tally: &Tally) {
@@ -119,7 +105,7 @@ impl Collector {
         interval.failed += tally.outcomes.failed();
         interval.connections += tally.connections_open;
         interval.heard += 1;
-        add(&mut interval.response_time, &tally.response_time);
+        add(&mut interval.response_time, &tally.times.response_time);
         if interval.heard >= self.threads {
             self.close_interval(key);
         }
@@ -165,12 +151,12 @@ impl Collector {
 
     pub fn histograms(&self) -> Histograms {
         Histograms {
-            response_time: HistogramRecord::of(&self.response_time),
-            connect_time: HistogramRecord::of(&self.connect_time),
-            failed: HistogramRecord::of(&self.failed),
-            timed_out: HistogramRecord::of(&self.timed_out),
-            unfinished_age: HistogramRecord::of(&self.unfinished_age),
-            carried_over: HistogramRecord::of(&self.carried_over),
+            response_time: HistogramRecord::of(&self.times.response_time),
+            connect_time: HistogramRecord::of(&self.times.connect_time),
+            failed: HistogramRecord::of(&self.times.failed),
+            timed_out: HistogramRecord::of(&self.times.timed_out),
+            unfinished_age: HistogramRecord::of(&self.times.unfinished_age),
+            carried_over: HistogramRecord::of(&self.times.carried_over),
         }
     }
 
@@ -212,11 +198,5 @@ impl Interval {
             p99_ns: any(times.value_at_quantile(0.99)),
             max_ns: any(times.max()),
         }
-    }
-}
-
-fn add(total: &mut Histogram<u64>, part: &Histogram<u64>) {
-    if !part.is_empty() {
-        total.add(part).expect("both have the same bounds");
     }
 }

@@ -15,6 +15,60 @@ pub fn histogram() -> Histogram<u64> {
         .expect("the bounds are constants and lawful")
 }
 
+/// How long requests took, by how they went: the histograms of one interval or of a whole trial.
+pub struct Times {
+    pub response_time: Histogram<u64>,
+    pub connect_time: Histogram<u64>,
+    pub failed: Histogram<u64>,
+    pub timed_out: Histogram<u64>,
+    pub unfinished_age: Histogram<u64>,
+    pub carried_over: Histogram<u64>,
+}
+
+impl Times {
+    pub fn new() -> Self {
+        Self {
+            response_time: histogram(),
+            connect_time: histogram(),
+            failed: histogram(),
+            timed_out: histogram(),
+            unfinished_age: histogram(),
+            carried_over: histogram(),
+        }
+    }
+
+    pub fn add(&mut self, part: &Self) {
+        add(&mut self.response_time, &part.response_time);
+        add(&mut self.connect_time, &part.connect_time);
+        add(&mut self.failed, &part.failed);
+        add(&mut self.timed_out, &part.timed_out);
+        add(&mut self.unfinished_age, &part.unfinished_age);
+        add(&mut self.carried_over, &part.carried_over);
+    }
+
+    fn clear(&mut self) {
+        for histogram in [
+            &mut self.response_time,
+            &mut self.connect_time,
+            &mut self.failed,
+            &mut self.timed_out,
+            &mut self.unfinished_age,
+            &mut self.carried_over,
+        ] {
+            // Clearing touches 240 KB; most of them were never written to.
+            if !histogram.is_empty() {
+                histogram.reset();
+            }
+        }
+    }
+}
+
+pub fn add(total: &mut Histogram<u64>, part: &Histogram<u64>) {
+    if !part.is_empty() {
+        total.add(part).expect("both have the same bounds");
+    }
+}
+
 pub struct Tally {
     pub phase: Phase,
     /// Which interval of the phase, counted from its beginning.
@@ -25,12 +79,7 @@ pub struct Tally {
     /// Requests of the warm-up that ended after it.
     pub stragglers: Outcomes,
     pub scheduled: u64,
-    pub response_time: Histogram<u64>,
-    pub connect_time: Histogram<u64>,
-    pub failed: Histogram<u64>,
-    pub timed_out: Histogram<u64>,
-    pub unfinished_age: Histogram<u64>,
-    pub carried_over: Histogram<u64>,
+    pub times: Times,
     pub bodies_hashed: u64,
     pub received_bytes: u64,
     pub sent_bytes: u64,
@@ -50,12 +99,7 @@ impl Tally {
             outcomes: Outcomes::default(),
             stragglers: Outcomes::default(),
             scheduled: 0,
-            response_time: histogram(),
-            connect_time: histogram(),
-            failed: histogram(),
-            timed_out: histogram(),
-            unfinished_age: histogram(),
-            carried_over: histogram(),
+            times: Times::new(),
             bodies_hashed: 0,
             received_bytes: 0,
             sent_bytes: 0,
@@ -67,12 +111,7 @@ impl Tally {
 
     /// Makes a spent tally ready for interval `index` of `phase`.
     pub fn clear(&mut self, phase: Phase, index: u64) {
-        for histogram in self.histograms() {
-            // Clearing touches 240 KB; most of them were never written to.
-            if !histogram.is_empty() {
-                histogram.reset();
-            }
-        }
+        self.times.clear();
         self.phase = phase;
         self.index = index;
         self.outcomes = Outcomes::default();
@@ -83,16 +122,5 @@ impl Tally {
         self.sent_bytes = 0;
         self.connections_opened = 0;
         self.connections_open = 0;
-    }
-
-    fn histograms(&mut self) -> [&mut Histogram<u64>; 6] {
-        [
-            &mut self.response_time,
-            &mut self.connect_time,
-            &mut self.failed,
-            &mut self.timed_out,
-            &mut self.unfinished_age,
-            &mut self.carried_over,
-        ]
     }
 }

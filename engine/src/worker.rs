@@ -125,7 +125,7 @@ impl<'a> Worker<'a> {
         if was_connecting && user.connection.is_open() {
             let took_ns = now_ns() - user.connect_began_ns;
             self.tally.connections_opened += 1;
-            self.tally.connect_time.saturating_record(took_ns);
+            self.tally.times.connect_time.saturating_record(took_ns);
         }
         if let Step::Ended(outcome) = step {
             self.end(index, outcome, now_ns());
@@ -155,7 +155,7 @@ impl<'a> Worker<'a> {
             self.tally.count(outcome, took_ns, hashed);
         } else {
             self.tally.stragglers.count(outcome);
-            self.tally.carried_over.saturating_record(now_ns - self.course.measured_from_ns());
+            self.tally.times.carried_over.saturating_record(now_ns - self.course.measured_from_ns());
         }
         self.course.end_one(phase, now_ns);
         let mut next_due_ns = self.plan.shape.next_due_ns(now_ns);
@@ -295,11 +295,14 @@ impl<'a> Worker<'a> {
             match user.in_hand {
                 Some(Phase::Measured) => {
                     self.tally.outcomes.count(Outcome::Unfinished);
-                    self.tally.unfinished_age.saturating_record(ended_ns.saturating_sub(user.due_ns));
+                    self.tally.times.unfinished_age.saturating_record(ended_ns.saturating_sub(user.due_ns));
                 }
                 Some(Phase::WarmUp) => {
                     self.tally.stragglers.count(Outcome::Unfinished);
-                    self.tally.carried_over.saturating_record(ended_ns - self.course.measured_from_ns());
+                    self.tally
+                        .times
+                        .carried_over
+                        .saturating_record(ended_ns - self.course.measured_from_ns());
                 }
                 None => {}
             }
@@ -353,11 +356,11 @@ impl Tally {
         match outcome {
             Outcome::Ok => {
                 self.bodies_hashed += u64::from(hashed);
-                self.response_time.saturating_record(took_ns);
+                self.times.response_time.saturating_record(took_ns);
             }
-            Outcome::Timeout | Outcome::ConnectTimeout => self.timed_out.saturating_record(took_ns),
+            Outcome::Timeout | Outcome::ConnectTimeout => self.times.timed_out.saturating_record(took_ns),
             Outcome::NotSent => {}
-            _ => self.failed.saturating_record(took_ns),
+            _ => self.times.failed.saturating_record(took_ns),
         }
     }
 }
