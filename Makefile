@@ -1,4 +1,4 @@
-# test · lint · bench · clean. Everything starts from ./crumple, which sets up what is missing.
+# test · lint · bench · wheels · clean. Everything starts from ./crumple, which sets up what is missing.
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
 export PATH := $(CURDIR)/.bootstrap/tools:$(PATH):$(CURDIR)/.bootstrap/venv/bin:$(HOME)/.cargo/bin
@@ -8,7 +8,7 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: test lint lint-python lint-rust lint-shell lint-servers bench clean develop
+.PHONY: test lint lint-python lint-rust lint-shell lint-servers bench wheels clean develop
 
 test: develop
 	@# 1: a runtime is not to be had here; the tests of its servers are skipped and say so.
@@ -40,11 +40,25 @@ lint-servers:
 	$(PRETTIER) --log-level warn --check 'servers/**/*.js' 'servers/**/package.json'
 	for pom in servers/*/pom.xml; do $(JAVA_FORMAT) --file "$$pom" || exit 1; done
 
+BENCHES := cpu_per_request lateness capture memory live_view agreement probe_cost
+
+# All of them, whatever the first finds.
 bench: develop
-	.venv/bin/python bench/cpu_per_request.py
-	.venv/bin/python bench/agreement.py
-	.venv/bin/python bench/probe_cost.py
+	cargo build --release --quiet --locked --examples --manifest-path engine/Cargo.toml
+	@missed=; \
+	for bench in $(BENCHES); do \
+		printf '\n== %s\n' $$bench; \
+		.venv/bin/python bench/$$bench.py || missed="$$missed $$bench"; \
+	done; \
+	[ -z "$$missed" ] || { echo "not all met:$$missed"; exit 1; }
+
+# Lab and engine into dist/, to be installed without the checkout: docs/wheels.md.
+wheels:
+	@./crumple --help >/dev/null
+	uv build --quiet --wheel --out-dir dist lab
+	uv build --quiet --wheel --out-dir dist engine
+	@ls dist/*.whl
 
 clean:
-	rm -rf .venv .bootstrap engine/target .ruff_cache .pytest_cache
+	rm -rf .venv .bootstrap dist engine/target .ruff_cache .pytest_cache
 	find lab servers bench -name __pycache__ -prune -exec rm -rf {} +

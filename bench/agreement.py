@@ -9,11 +9,11 @@ server's ratio lies further than the tolerance from 1.
 """
 
 import argparse
-import random
 import sys
 
 import load
-from crumple import servers, stats
+from bounds import run
+from crumple import contract, servers, stats
 from peers import PEERS
 
 
@@ -59,34 +59,34 @@ def parse() -> argparse.Namespace:
 
 
 def warm_up(address: str, arguments: argparse.Namespace) -> None:
-    load.with_engine(address, "/todos", arguments.connections, arguments.warm_up, arguments.load_core)
+    load.with_engine(spec(address, arguments.warm_up, arguments))
+
+
+def spec(address: str, seconds: float, arguments: argparse.Namespace) -> contract.TrialSpec:
+    shape = load.closed(arguments.connections)
+    return load.spec(address, shape, seconds, arguments.load_core, path="/todos")
 
 
 def rounds(address: str, peers: list, arguments: argparse.Namespace) -> dict[str, list[float]]:
     """Throughput per round of the engine and each peer, in random order within a round."""
     seen: dict[str, list[float]] = {"crumple": [], **{peer.name: [] for peer in peers}}
-    shuffled = random.Random()
     by_name = {peer.name: peer for peer in peers}
-    for _ in range(arguments.rounds):
-        for who in shuffled.sample(sorted(seen), len(seen)):
-            if who == "crumple":
-                cost = load.with_engine(
-                    address, "/todos", arguments.connections, arguments.seconds, arguments.load_core
-                )
-            else:
-                url = f"http://{address}/todos"
-                cost = load.with_peer(
-                    by_name[who], url, arguments.connections, arguments.seconds, arguments.load_core
-                )
-            seen[who].append(cost.throughput_per_s)
+    for who in load.interleaved(seen, arguments.rounds):
+        if who == "crumple":
+            cost = load.with_engine(spec(address, arguments.seconds, arguments))
+        else:
+            url = f"http://{address}/todos"
+            cost = load.with_peer(
+                by_name[who], url, arguments.connections, arguments.seconds, arguments.load_core
+            )
+        seen[who].append(cost.throughput_per_s)
     return seen
 
 
 def report(name: str, seen: dict[str, list[float]], peer: str, arguments: argparse.Namespace) -> bool:
     """Prints one line; whether the two agree."""
     ratio = stats.paired_ratio(seen["crumple"], seen[peer])
-    middle = {who: sorted(rates)[len(rates) // 2] for who, rates in seen.items()}
-    rates = "".join(f"{rate:12,.0f}" for rate in middle.values())
+    rates = "".join(f"{load.middle(rates):12,.0f}" for rates in seen.values())
     print(
         f"{name:24}{rates}   over {peer:7}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f})",
         flush=True,
@@ -95,4 +95,4 @@ def report(name: str, seen: dict[str, list[float]], peer: str, arguments: argpar
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

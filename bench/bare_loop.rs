@@ -16,7 +16,6 @@ fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let (address, connections, seconds) = (&arguments[1], &arguments[2], &arguments[3]);
     let request = format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let ends_at = Instant::now() + Duration::from_secs_f64(seconds.parse().unwrap());
     let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
     let sockets: Vec<TcpStream> = (0..connections.parse().unwrap())
         .map(|_| dial(address))
@@ -28,6 +27,7 @@ fn main() {
         epoll::add(&epoll, socket, data, EventFlags::IN | EventFlags::ET).unwrap();
         socket.write_all(request.as_bytes()).unwrap();
     }
+    let ends_at = Instant::now() + Duration::from_secs_f64(seconds.parse().unwrap());
     let mut buffer = vec![0; 64 * 1024];
     let mut events = Vec::with_capacity(256);
     let mut answered = 0_u64;

@@ -1,20 +1,25 @@
-"""One timed load with the engine or with a peer, and what it cost: answers, and CPU of the whole process."""
+"""One timed load with the engine or with a peer, and what it cost: answers, and CPU of the whole process.
 
-import json
+What is loaded is targets.py's; what the loads come to, the scripts'.
+"""
+
 import os
-import socket
+import random
 import subprocess
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from crumple import contract, engine
+from crumple.errors import CrumpleError
 from peers import Peer
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+class LoadError(CrumpleError):
+    """A load that did not come off, and what the load generator said."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,10 @@ class Cost:
     seconds: float
     cpu_s: float
 
+    def __post_init__(self) -> None:
+        if not self.answered:
+            raise LoadError("not one request was answered")
+
     @property
     def cpu_per_request_us(self) -> float:
         return self.cpu_s / self.answered * 1e6
@@ -34,119 +43,138 @@ class Cost:
         return self.answered / self.seconds
 
 
+def closed(connections: int) -> contract.ClosedShape:
+    """The next request after the answer, without a pause."""
+    return contract.ClosedShape(connections=connections)
+
+
+def poisson(rate_per_s: float, connections: int, seconds: float) -> contract.OpenShape:
+    """A constant rate, arrivals independent of one another."""
+    rate = contract.Rate(from_per_s=rate_per_s, to_per_s=rate_per_s, duration_s=seconds)
+    return contract.OpenShape(connections=connections, arrivals="poisson", rates=(rate,))
+
+
+def spec(
+    address: str,
+    shape: contract.Shape,
+    seconds: float,
+    core: int,
+    *,
+    path: str = "/",
+    warm_up_s: float = 0.0,
+    kernel_timestamps: bool = True,
+    pacing: str = "sleep",
+    server_pid: int | None = None,
+    seed: int = 1,
+) -> contract.TrialSpec:
+    """A trial of one thread on `core`, recording everything it records in a trial."""
+    warm_up = contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=warm_up_s))
+    return contract.TrialSpec(
+        label="bench",
+        target=contract.Target(address=address, host=address),
+        requests=(
+            contract.Request(
+                method="GET",
+                path=path,
+                expect=contract.Expect(status=200, body_bytes=None, body_sha256=None, hash_one_in=0),
+            ),
+        ),
+        shape=shape,
+        connection="keep-alive",
+        kernel_timestamps=kernel_timestamps,
+        pacing=pacing,
+        warm_up=warm_up if warm_up_s else None,
+        stop=contract.AfterDuration(duration_s=seconds),
+        timeouts=contract.Timeouts(connect_s=5.0, request_s=20.0),
+        threads=1,
+        cores=(core,),
+        probe=contract.Probe(interval_ms=100, server_pid=server_pid),
+        seed=seed,
+    )
+
+
+class Running:
+    """A command at work on a core of its own, nothing read from it before it is over."""
+
+    def __init__(self, command: list[str], core: int, given: bytes = b"") -> None:
+        """Starts it and hands it `given` on its standard input."""
+        self.command = command
+        self.scratch = tempfile.TemporaryDirectory()
+        self.output, self.errors = (Path(self.scratch.name) / name for name in ("output", "errors"))
+        with self.output.open("wb") as output, self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+                preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+            )
+        assert self.process.stdin
+        self.process.stdin.write(given)
+        self.process.stdin.close()
+
+    def finish(self) -> tuple[str, float]:
+        """Waits for its end: what it wrote, and its CPU in seconds. Raises LoadError where it failed."""
+        _, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        with self.scratch:
+            if self.process.returncode != 0:
+                tail = self.errors.read_text(errors="replace")[-300:].strip()
+                raise LoadError(f"{self.command[0]} ended with {self.process.returncode}: {tail}")
+            return self.output.read_text(), usage.ru_utime + usage.ru_stime
+
+
 def with_peer(peer: Peer, url: str, connections: int, seconds: float, core: int) -> Cost:
-    """Runs the peer on `core`. Raises RuntimeError with its last output where it fails."""
-    command = peer.command(url, connections, seconds)
-    output, cpu_s = _run(command, core, b"")
+    """Runs the peer on `core`. Raises LoadError with its last output where it fails."""
+    output, cpu_s = Running(peer.command(url, connections, seconds), core).finish()
     answered = peer.answered(output)
     return Cost(answered, answered / peer.per_s(output), cpu_s)
 
 
-def with_engine(
-    url_address: str,
-    path: str,
-    connections: int,
-    seconds: float,
-    core: int,
-    body_bytes: int | None = None,
-    server_pid: int | None = None,
-) -> Cost:
-    """Runs the engine on `core`, recording everything it records in a trial."""
-    spec = contract.TrialSpec.model_validate(
-        {
-            "version": contract.CONTRACT_VERSION,
-            "label": "bench",
-            "target": {"address": url_address, "host": url_address},
-            "request": {"method": "GET", "path": path, "headers": [], "body": None},
-            "expect": {"status": 200, "body_bytes": body_bytes, "body_sha256": None, "hash_one_in": 0},
-            "shape": {"kind": "closed", "connections": connections, "pause_ms": 0.0},
-            "connection": "keep-alive",
-            "warm_up": None,
-            "stop": {"kind": "duration", "duration_s": seconds},
-            "timeouts": {"connect_s": 5.0, "request_s": 20.0},
-            "threads": 1,
-            "cores": [core],
-            "probe": {"interval_ms": 100, "server_pid": server_pid},
-            "seed": 1,
-        }
-    )
-    output, cpu_s = _run([str(engine.find(ROOT)), "run", "-"], core, spec.model_dump_json().encode())
+def with_engine(spec: contract.TrialSpec) -> Cost:
+    """Runs the engine on the spec's core. Raises LoadError where more than 1 % of the requests failed."""
+    return measured(spec)[1]
+
+
+def measured(spec: contract.TrialSpec) -> tuple[contract.TrialRecord, Cost]:
+    """The same, with all that was recorded; the CPU is that of the warm-up too."""
+    output, cpu_s = begun(spec).finish()
     record = contract.TrialRecord.model_validate_json(output)
     if record.outcomes.failed > 0.01 * record.scheduled:
-        raise RuntimeError(f"failures under load: {record.outcomes}")
-    return Cost(record.outcomes.ok, seconds, cpu_s)
+        raise LoadError(f"failures under load: {record.outcomes.as_dict()}")
+    return record, Cost(record.outcomes.ok, record.measured_ns / 1e9, cpu_s)
 
 
-def _run(command: list[str], core: int, given: bytes) -> tuple[str, float]:
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=errors,
-            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
-        )
-        assert process.stdin
-        process.stdin.write(given)
-        process.stdin.close()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        for file in (output, errors):
-            file.seek(0)
-        if process.returncode != 0:
-            raise RuntimeError(f"{command[0]} ended with {process.returncode}: {errors.read()[-300:]!r}")
-        return output.read().decode(), usage.ru_utime + usage.ru_stime
+def begun(spec: contract.TrialSpec) -> Running:
+    """The engine at work on the spec's core."""
+    command = [str(engine.find(ROOT)), "run", "-"]
+    return Running(command, spec.cores[0], spec.model_dump_json().encode())
 
 
-@contextmanager
-def null_server(core: int) -> Iterator[str]:
-    """The engine's null server on `core`; yields its address."""
-    command = [str(engine.find(ROOT)), "null-server", "--cores", str(core)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout
-        yield f"127.0.0.1:{json.loads(process.stdout.readline())['port']}"
-    finally:
-        process.communicate()
+def bare_loop(address: str, connections: int, seconds: float, core: int) -> Cost:
+    """The floor: what sending and receiving cost where nothing is checked or recorded."""
+    command = [str(example("bare_loop")), address, str(connections), str(seconds)]
+    output, cpu_s = Running(command, core).finish()
+    return Cost(int(output.split()[0]), seconds, cpu_s)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def example(name: str) -> Path:
+    """The executable of a Rust program beside this file. Raises FileNotFoundError with the remedy."""
+    target = os.environ.get("CARGO_TARGET_DIR") or ROOT / "engine" / "target"
+    path = Path(target) / "release" / "examples" / name
+    if not path.is_file():
+        build = "cargo build --release --examples --manifest-path engine/Cargo.toml"
+        raise FileNotFoundError(f"{name} is not built (to build: {build})")
+    return path
 
 
-def answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def middle(values: Sequence[float]) -> float:
+    """The median; of an even number of values the upper one of the two."""
+    return sorted(values)[len(values) // 2]
 
 
-NGINX = """daemon off; pid {scratch}/pid; error_log {scratch}/error.log; worker_processes 1;
-events {{ worker_connections 4096; }}
-http {{ access_log off; keepalive_requests 1000000000;
-client_body_temp_path {scratch}; proxy_temp_path {scratch};
-fastcgi_temp_path {scratch}; uwsgi_temp_path {scratch}; scgi_temp_path {scratch};
-server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }} }} }}
-"""
-
-
-@contextmanager
-def nginx(core: int) -> Iterator[str]:
-    """nginx with one worker on `core`, a fixed body of 512 bytes; yields its address."""
-    port = free_port()
-    with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / "nginx.conf"
-        file.write_text(NGINX.format(scratch=scratch, port=port, body="x" * 512))
-        command = ["nginx", "-p", scratch, "-c", str(file)]
-        process = subprocess.Popen(
-            command, stderr=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, {core})
-        )
-        try:
-            while not answers(port):
-                if process.poll() is not None:
-                    raise RuntimeError(f"nginx ended with {process.returncode}")
-                time.sleep(0.01)
-            yield f"127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait()
+def interleaved(who: Iterable[str], rounds: int, seed: int | None = None) -> Iterator[str]:
+    """Each of `who` once in every round, in an order of the round's own."""
+    names, shuffled = sorted(who), random.Random(seed)
+    for _ in range(rounds):
+        yield from shuffled.sample(names, len(names))

@@ -6,6 +6,7 @@ python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
 import argparse
 
 import load
+from bounds import run
 from crumple import servers, stats
 
 
@@ -35,15 +36,19 @@ def main() -> None:
 
 def compare(address: str, pid: int, arguments: argparse.Namespace) -> stats.Interval:
     """The ratio of watched to unwatched throughput; who goes first alternates."""
-    load.with_engine(address, "/todos", 32, 5.0, 1)
+    throughput_per_s(address, 5.0, None)
     watched, unwatched = [], []
     for turn in range(arguments.rounds):
         order = [(watched, pid), (unwatched, None)]
         for rates, server_pid in order if turn % 2 else reversed(order):
-            cost = load.with_engine(address, "/todos", 32, arguments.seconds, 1, server_pid=server_pid)
-            rates.append(cost.throughput_per_s)
+            rates.append(throughput_per_s(address, arguments.seconds, server_pid))
     return stats.paired_ratio(watched, unwatched)
 
 
+def throughput_per_s(address: str, seconds: float, server_pid: int | None) -> float:
+    spec = load.spec(address, load.closed(32), seconds, core=1, path="/todos", server_pid=server_pid)
+    return load.with_engine(spec).throughput_per_s
+
+
 if __name__ == "__main__":
-    main()
+    run(main)

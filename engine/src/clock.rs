@@ -1,17 +1,92 @@
-//! The one clock of a trial: monotonic, in nanoseconds, never set back.
+//! The one clock of a trial: monotonic, in nanoseconds, never set back. The wall clock stands beside
+//! it only because the kernel stamps what it receives with that one.
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds since an arbitrary instant, the same for all threads of this machine.
 #[inline]
 pub fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
+    read_ns(ClockId::Monotonic)
+}
+
+/// Wall clock, in nanoseconds since 1970; it may be set at any time, so nothing is measured with it.
+#[inline]
+pub fn unix_ns() -> u64 {
+    read_ns(ClockId::Realtime)
+}
+
+#[inline]
+fn read_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Wall clock, for the record's date only; nothing is measured with it.
-pub fn unix_ns() -> u64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_nanos() as u64)
+/// How far the wall clock is ahead of the monotonic one at this moment.
+#[inline]
+pub fn unix_ahead_ns() -> u64 {
+    let mut before_ns = now_ns();
+    loop {
+        let unix_ns = unix_ns();
+        let after_ns = now_ns();
+        // Torn from the core in between, we would shift every stamp by the time we were away.
+        if after_ns - before_ns < TORN_NS {
+            return unix_ns.wrapping_sub(before_ns.midpoint(after_ns));
+        }
+        before_ns = after_ns;
+    }
+}
+
+/// Reading a clock twice takes some 50 ns.
+const TORN_NS: u64 = 2_000;
+
+/// When, on the monotonic clock, something happened that the kernel stamped with the wall clock, which
+/// is `unix_ahead_ns` ahead.
+///
+/// `None` where there is no stamp, or where it does not lie within `possible_ns`, from the sending of
+/// the request to now: then the wall clock was set in between.
+#[inline]
+pub fn stamped_ns(
+    stamp_unix_ns: u64,
+    unix_ahead_ns: u64,
+    possible_ns: std::ops::RangeInclusive<u64>,
+) -> Option<u64> {
+    let at_ns = stamp_unix_ns.wrapping_sub(unix_ahead_ns);
+    (stamp_unix_ns != 0 && possible_ns.contains(&at_ns)).then_some(at_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AHEAD_NS: u64 = 1_700_000_000_000_000_000;
+
+    #[test]
+    fn a_stamp_is_moved_to_the_monotonic_clock() {
+        assert_eq!(stamped_ns(AHEAD_NS + 9_700, AHEAD_NS, 9_000..=10_000), Some(9_700));
+        assert_eq!(stamped_ns(AHEAD_NS + 10_000, AHEAD_NS, 9_000..=10_000), Some(10_000));
+    }
+
+    #[test]
+    fn no_stamp_is_no_time() {
+        assert_eq!(stamped_ns(0, AHEAD_NS, 0..=u64::MAX), None);
+    }
+
+    #[test]
+    fn a_wall_clock_that_was_set_makes_a_stamp_useless() {
+        let hour_ns = 3_600_000_000_000;
+        for set_ns in [hour_ns, 0_u64.wrapping_sub(hour_ns)] {
+            let stamp = AHEAD_NS + 9_700;
+            assert_eq!(stamped_ns(stamp, AHEAD_NS.wrapping_add(set_ns), 9_000..=10_000), None);
+        }
+        // Before the request was sent.
+        assert_eq!(stamped_ns(AHEAD_NS + 8_000, AHEAD_NS, 9_000..=10_000), None);
+    }
+
+    #[test]
+    fn the_clocks_agree_on_the_present() {
+        let before_ns = now_ns();
+        let ahead_ns = unix_ahead_ns();
+        let at_ns = stamped_ns(unix_ns(), ahead_ns, before_ns..=now_ns() + 1_000_000);
+        assert!(at_ns.is_some());
+    }
 }

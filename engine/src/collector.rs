@@ -1,24 +1,31 @@
-//! Puts the threads' tallies together: totals, the series, and the lines of progress. It runs beside
-//! the hot loops and never inside one.
+//! Puts the threads' tallies together: totals, the series, the log, and the lines of progress. It runs
+//! beside the hot loops and never inside one.
 
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use serde_json::json;
 
-use crate::outcome::Outcomes;
+use crate::ledger::INTERVAL_NS;
+use crate::outcome::{Outcome, Outcomes};
 use crate::phase::{Course, Phase};
-use crate::record::{HistogramRecord, Histograms, Series, WarmUpRecord};
-use crate::tally::{Tally, Times, add, histogram};
-use crate::worker::INTERVAL_NS;
+use crate::plan::Plan;
+use crate::record::{HistogramRecord, Histograms, Log, Series, WarmUpRecord, encoded};
+use crate::tally::{Counts, Tally, Time, Times, add, histogram};
+use crate::timetable::Left;
+
+/// Intervals of the series to one of the log.
+const INTERVALS_LOGGED_AS_ONE: u64 = 10;
 
 /// One interval of the series, over all threads.
 struct Interval {
     ends_at_ns: u64,
     ok: u64,
     failed: u64,
+    scheduled: u64,
     connections: u64,
     response_time: Histogram<u64>,
+    engine_lateness: Histogram<u64>,
     /// Threads whose tally has come.
     heard: usize,
 }
@@ -28,10 +35,12 @@ struct Row {
     ends_at_ns: u64,
     ok: u64,
     failed: u64,
+    scheduled: u64,
     connections: u64,
     p50_ns: Option<u64>,
     p99_ns: Option<u64>,
     max_ns: Option<u64>,
+    engine_late_p99_ns: Option<u64>,
 }
 
 /// Sorts the warm-up before the measured phase, and intervals by number.
@@ -39,92 +48,107 @@ type Key = (bool, u64);
 
 pub struct Collector {
     threads: usize,
+    is_open: bool,
     pub outcomes: Outcomes,
-    pub scheduled: u64,
+    pub counts: Counts,
     pub warm_up: WarmUpRecord,
-    pub bodies_hashed: u64,
-    pub received_bytes: u64,
-    pub sent_bytes: u64,
-    pub connections_opened: u64,
+    pub tls_fault: Option<String>,
     times: Times,
     open_intervals: BTreeMap<Key, Interval>,
     rows: BTreeMap<Key, Row>,
+    /// What goes into the log's present interval, and which that is.
+    logged: (u64, Histogram<u64>),
+    log: BTreeMap<u64, String>,
 }
 
 impl Collector {
-    pub fn new(threads: usize) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         Self {
-            threads,
+            threads: plan.threads,
+            is_open: plan.shape.is_open(),
             outcomes: Outcomes::default(),
-            scheduled: 0,
+            counts: Counts::default(),
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
-            bodies_hashed: 0,
-            received_bytes: 0,
-            sent_bytes: 0,
-            connections_opened: 0,
+            tls_fault: None,
             times: Times::new(),
             open_intervals: BTreeMap::new(),
             rows: BTreeMap::new(),
+            logged: (0, histogram()),
+            log: BTreeMap::new(),
         }
     }
 
     pub fn add(&mut self, tally: &Tally) {
+        if self.tls_fault.is_none() {
+            self.tls_fault.clone_from(&tally.tls_fault);
+        }
         self.add_to_totals(tally);
         self.add_to_series(tally);
     }
 
     fn add_to_totals(&mut self, tally: &Tally) {
-        self.connections_opened += tally.connections_opened;
+        self.warm_up.scheduled += tally.stragglers_scheduled;
         self.warm_up.outcomes += tally.stragglers;
         if tally.phase == Phase::WarmUp {
-            self.warm_up.scheduled += tally.scheduled;
+            self.warm_up.scheduled += tally.counts.scheduled;
             self.warm_up.outcomes += tally.outcomes;
-            add(&mut self.times.connect_time, &tally.times.connect_time);
+            // Connections of the warm-up serve on in the measured phase.
+            self.counts.connections_opened += tally.counts.connections_opened;
+            self.times.add_one(Time::Connect, &tally.times);
             return;
         }
-        self.scheduled += tally.scheduled;
         self.outcomes += tally.outcomes;
-        self.bodies_hashed += tally.bodies_hashed;
-        self.received_bytes += tally.received_bytes;
-        self.sent_bytes += tally.sent_bytes;
+        self.counts += tally.counts;
         self.times.add(&tally.times);
     }
 
     fn add_to_series(&mut self, tally: &Tally) {
         let key = (tally.phase == Phase::Measured, tally.index);
-        let interval = self.open_intervals.entry(key).or_insert_with(|| Interval {
-            ends_at_ns: 0,
-            ok: 0,
-            failed: 0,
-            connections: 0,
-            response_time: histogram(),
-            heard: 0,
-        });
-        interval.ends_at_ns = interval.ends_at_ns.max(tally.ends_at_ns);
-        interval.ok += tally.outcomes.ok;
-        interval.failed += tally.outcomes.failed();
-        interval.connections += tally.connections_open;
-        interval.heard += 1;
-        add(&mut interval.response_time, &tally.times.response_time);
+        let interval = self.open_intervals.entry(key).or_insert_with(Interval::new);
+        interval.add(tally);
         if interval.heard >= self.threads {
             self.close_interval(key);
         }
     }
 
     fn close_interval(&mut self, key: Key) {
-        if let Some(interval) = self.open_intervals.remove(&key) {
-            self.rows.insert(key, interval.row());
+        let Some(interval) = self.open_intervals.remove(&key) else {
+            return;
+        };
+        if let (true, index) = key {
+            let entry = index / INTERVALS_LOGGED_AS_ONE;
+            if entry != self.logged.0 {
+                self.close_log_entry();
+                self.logged.0 = entry;
+            }
+            add(&mut self.logged.1, &interval.response_time);
+        }
+        self.rows.insert(key, interval.row());
+    }
+
+    fn close_log_entry(&mut self) {
+        let (entry, times) = &mut self.logged;
+        if !times.is_empty() {
+            self.log.insert(*entry, encoded(times));
+            times.reset();
         }
     }
 
-    /// Counts the requests that either phase was to send by number and never did.
-    pub fn count_not_sent(&mut self, course: &Course) {
-        let warm_up = course.never_issued(Phase::WarmUp);
-        self.warm_up.scheduled += warm_up;
-        self.warm_up.outcomes.not_sent += warm_up;
-        let measured = course.never_issued(Phase::Measured);
-        self.scheduled += measured;
-        self.outcomes.not_sent += measured;
+    /// Counts the requests of a closed shape that either phase was to send by number and never did.
+    pub fn count_never_issued(&mut self, course: &Course) {
+        self.count_left(Left {
+            warm_up: course.never_issued(Phase::WarmUp),
+            measured: course.never_issued(Phase::Measured),
+        });
+    }
+
+    /// Counts requests that were due, or to be sent by number, and that no thread took up.
+    pub fn count_left(&mut self, left: Left) {
+        self.warm_up.scheduled += left.warm_up;
+        *self.warm_up.outcomes.of(Outcome::NotSent) += left.warm_up;
+        self.counts.scheduled += left.measured;
+        self.counts.not_sent.too_late += left.measured;
+        *self.outcomes.of(Outcome::NotSent) += left.measured;
     }
 
     /// One line for whoever watches: the last full second.
@@ -143,6 +167,7 @@ impl Collector {
             "throughput_per_s": if seconds > 0.0 { sum(|row| row.ok) as f64 / seconds } else { 0.0 },
             "p50_ns": last.first().and_then(|row| row.p50_ns),
             "p99_ns": worst(|row| row.p99_ns),
+            "max_ns": worst(|row| row.max_ns),
             "connections": last.first().map_or(0, |row| row.connections),
             "left_s": course.ends_at_ns().saturating_sub(now_ns) as f64 / 1e9,
         });
@@ -150,22 +175,30 @@ impl Collector {
     }
 
     pub fn histograms(&self) -> Histograms {
+        let of = |time| HistogramRecord::of(self.times.of(time));
+        let of_open = |time| self.is_open.then(|| of(time));
         Histograms {
-            response_time: HistogramRecord::of(&self.times.response_time),
-            connect_time: HistogramRecord::of(&self.times.connect_time),
-            failed: HistogramRecord::of(&self.times.failed),
-            timed_out: HistogramRecord::of(&self.times.timed_out),
-            unfinished_age: HistogramRecord::of(&self.times.unfinished_age),
-            carried_over: HistogramRecord::of(&self.times.carried_over),
+            response_time: of(Time::Response),
+            service_time: of_open(Time::Service),
+            time_to_first_byte: of(Time::FirstByte),
+            lateness: of_open(Time::Lateness),
+            engine_lateness: of_open(Time::EngineLateness),
+            connect_time: of(Time::Connect),
+            failed: of(Time::Failed),
+            timed_out: of(Time::TimedOut),
+            unfinished_age: of(Time::UnfinishedAge),
+            carried_over: of(Time::CarriedOver),
         }
     }
 
-    pub fn series(&mut self, course: &Course) -> Series {
+    /// The series and the log, once every thread has handed in its last tally.
+    pub fn series(&mut self, course: &Course) -> (Series, Log) {
         // A thread that was held up through a whole interval has no tally for it.
         let unheard: Vec<Key> = self.open_intervals.keys().copied().collect();
         for key in unheard {
             self.close_interval(key);
         }
+        self.close_log_entry();
         let mut series = Series { interval_ms: INTERVAL_NS / 1_000_000, ..Series::default() };
         for (&(measured, index), row) in &self.rows {
             let phase = if measured { Phase::Measured } else { Phase::WarmUp };
@@ -179,24 +212,64 @@ impl Collector {
             series.p50_ns.push(row.p50_ns);
             series.p99_ns.push(row.p99_ns);
             series.max_ns.push(row.max_ns);
+            series.scheduled.push(row.scheduled);
+            series.engine_late_p99_ns.push(row.engine_late_p99_ns);
             series.connections.push(row.connections);
         }
-        series
+        (series, self.log(course))
+    }
+
+    fn log(&self, course: &Course) -> Log {
+        let each_ns = INTERVAL_NS * INTERVALS_LOGGED_AS_ONE;
+        let measured_ns = course.ends_at_ns() - course.measured_from_ns();
+        let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
+        for (&entry, encoded) in &self.log {
+            let at_ns = entry * each_ns;
+            log.at_ns.push(at_ns);
+            log.duration_ns.push(each_ns.min(measured_ns.saturating_sub(at_ns)));
+            log.response_time.push(encoded.clone());
+        }
+        log
     }
 }
 
 impl Interval {
+    fn new() -> Self {
+        Self {
+            ends_at_ns: 0,
+            ok: 0,
+            failed: 0,
+            scheduled: 0,
+            connections: 0,
+            response_time: histogram(),
+            engine_lateness: histogram(),
+            heard: 0,
+        }
+    }
+
+    fn add(&mut self, tally: &Tally) {
+        self.ends_at_ns = self.ends_at_ns.max(tally.ends_at_ns);
+        self.ok += tally.outcomes.ok;
+        self.failed += tally.outcomes.failed();
+        self.scheduled += tally.counts.scheduled;
+        self.connections += tally.connections_open;
+        self.heard += 1;
+        add(&mut self.response_time, tally.times.of(Time::Response));
+        add(&mut self.engine_lateness, tally.times.of(Time::EngineLateness));
+    }
+
     fn row(&self) -> Row {
-        let times = &self.response_time;
-        let any = |value: u64| (!times.is_empty()).then_some(value);
+        let quantile = |times: &Histogram<u64>, q| (!times.is_empty()).then(|| times.value_at_quantile(q));
         Row {
             ends_at_ns: self.ends_at_ns,
             ok: self.ok,
             failed: self.failed,
+            scheduled: self.scheduled,
             connections: self.connections,
-            p50_ns: any(times.value_at_quantile(0.5)),
-            p99_ns: any(times.value_at_quantile(0.99)),
-            max_ns: any(times.max()),
+            p50_ns: quantile(&self.response_time, 0.5),
+            p99_ns: quantile(&self.response_time, 0.99),
+            max_ns: quantile(&self.response_time, 1.0),
+            engine_late_p99_ns: quantile(&self.engine_lateness, 0.99),
         }
     }
 }

@@ -1,27 +1,51 @@
 //! One socket's state machine: connect, send, receive. It knows nothing of schedules and keeps no
 //! statistics; every call answers whether the request in hand has ended, and how.
 
-use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::epoll;
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::{self, SendFlags};
 
+use crate::clock::now_ns;
 use crate::http::answer::{Answer, Expectation, Progress};
 use crate::http::head::HeadMemo;
 use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::record::NotSent;
+use crate::socket::{self, Received};
+use crate::tls::Session;
 
 /// What all connections of a thread share while they exchange.
 pub struct Wire<'a> {
-    pub address: SocketAddr,
+    pub plan: &'a Plan,
     pub epoll: OwnedFd,
-    pub request: &'a [u8],
-    pub expect: &'a Expectation,
     pub buffer: Box<[u8]>,
-    pub memo: HeadMemo,
+    /// The last head of each kind of request.
+    pub memos: Vec<HeadMemo>,
     pub received_bytes: u64,
     pub sent_bytes: u64,
+    pub not_sent: NotSent,
+    /// Why TLS failed, the first time.
+    pub tls_fault: Option<String>,
+    /// Sockets opened so far, by which the next one's local address is chosen.
+    pub opened: usize,
+}
+
+impl<'a> Wire<'a> {
+    pub fn new(plan: &'a Plan, epoll: OwnedFd, buffer_bytes: usize) -> Self {
+        Self {
+            plan,
+            epoll,
+            buffer: vec![0; buffer_bytes].into_boxed_slice(),
+            memos: plan.requests.iter().map(|_| HeadMemo::default()).collect(),
+            received_bytes: 0,
+            sent_bytes: 0,
+            not_sent: NotSent::default(),
+            tls_fault: None,
+            opened: 0,
+        }
+    }
 }
 
 /// What a call brought.
@@ -29,6 +53,8 @@ pub struct Wire<'a> {
 pub enum Step {
     /// Nothing has ended; the kernel will report when there is more to do.
     Pending,
+    /// The connection stands; the request in hand may be sent.
+    Connected,
     /// The request in hand has ended.
     Ended(Outcome),
 }
@@ -38,35 +64,67 @@ enum Stage {
     /// No request in hand; the socket, if any, is at rest.
     Idle,
     Connecting,
+    /// Connected, and agreeing on keys.
+    Shaking,
     /// So many bytes of the request are sent.
     Sending(u32),
     Receiving,
 }
 
+/// When a piece of the answer came.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrival {
+    /// By the kernel's stamp; 0 = none.
+    pub stamp_unix_ns: u64,
+    /// By the engine's own clock, where the answer went on after this piece; 0 = it was the last.
+    pub seen_ns: u64,
+}
+
 #[derive(Debug)]
+enum Stream {
+    None,
+    Plain(OwnedFd),
+    Tls(OwnedFd, Box<Session>),
+}
+
 pub struct Connection {
-    socket: Option<OwnedFd>,
+    stream: Stream,
     stage: Stage,
     /// Requests answered on the present socket.
     pub served: u32,
+    /// Which of the plan's requests is in hand.
+    kind: u16,
+    /// Its bytes, where they are its own and not those of its kind.
+    own: Vec<u8>,
     answer: Answer,
+    first: Arrival,
+    last_stamp_unix_ns: u64,
 }
 
 impl Connection {
     pub fn new() -> Self {
-        Self { socket: None, stage: Stage::Idle, served: 0, answer: Answer::default() }
+        Self {
+            stream: Stream::None,
+            stage: Stage::Idle,
+            served: 0,
+            kind: 0,
+            own: Vec::new(),
+            answer: Answer::default(),
+            first: Arrival::default(),
+            last_stamp_unix_ns: 0,
+        }
     }
 
     pub fn is_open(&self) -> bool {
-        self.socket.is_some() && self.stage != Stage::Connecting
+        self.has_socket() && !self.is_connecting()
     }
 
     pub fn is_connecting(&self) -> bool {
-        self.stage == Stage::Connecting
+        matches!(self.stage, Stage::Connecting | Stage::Shaking)
     }
 
     pub fn has_socket(&self) -> bool {
-        self.socket.is_some()
+        !matches!(self.stream, Stream::None)
     }
 
     /// Whether the answer in hand is hashed in full.
@@ -74,23 +132,55 @@ impl Connection {
         self.answer.is_hashed()
     }
 
+    /// Whether not a byte of the answer in hand has come.
+    pub fn is_unanswered(&self) -> bool {
+        self.answer.is_untouched()
+    }
+
+    /// When the first piece of the answer came, and when the last did by the kernel's stamp (0 = none).
+    #[inline]
+    pub fn arrivals(&self) -> (Arrival, u64) {
+        (self.first, self.last_stamp_unix_ns)
+    }
+
     /// Begins to connect. `token` is what epoll will report for this socket.
-    pub fn connect(&mut self, wire: &Wire, token: u64) -> Step {
+    pub fn connect(&mut self, wire: &mut Wire, token: u64) -> Step {
         self.served = 0;
         match open(wire, token) {
             Ok(socket) => {
-                self.socket = Some(socket);
+                self.stream = match &wire.plan.tls {
+                    Some(tls) => Stream::Tls(socket, Box::new(tls.session())),
+                    None => Stream::Plain(socket),
+                };
                 self.stage = Stage::Connecting;
                 Step::Pending
             }
-            Err(errno) => Step::Ended(connect_outcome(errno)),
+            Err(errno) => Step::Ended(connect_outcome(errno, &mut wire.not_sent)),
         }
     }
 
-    /// Takes a request in hand; `hash` says whether its answer is of the sample that is hashed.
+    /// Takes a request of kind `kind` in hand; `own`: its bytes where they are not those of its kind.
+    /// `hash` says whether its answer is of the sample that is hashed.
     #[inline]
-    pub fn prepare(&mut self, hash: bool) {
+    pub fn prepare(&mut self, kind: u16, own: Option<&[u8]>, hash: bool) {
+        self.kind = kind;
+        if let Some(own) = own {
+            self.own.clear();
+            self.own.extend_from_slice(own);
+        }
+        self.begin(hash);
+    }
+
+    /// Takes the same request in hand again.
+    pub fn prepare_again(&mut self) {
+        self.begin(self.answer.is_hashed());
+    }
+
+    #[inline]
+    fn begin(&mut self, hash: bool) {
         self.answer.begin(hash);
+        self.first = Arrival::default();
+        self.last_stamp_unix_ns = 0;
     }
 
     /// Sends the request over the open socket.
@@ -108,6 +198,7 @@ impl Connection {
         match self.stage {
             Stage::Receiving => self.receive(ready.intersects(BROKEN), wire),
             Stage::Connecting => self.finish_connecting(ready, wire),
+            Stage::Shaking => self.shake(wire),
             Stage::Sending(_) if ready.contains(epoll::EventFlags::OUT) => self.go_on_sending(wire),
             // Cut off while sending: an answer may be there all the same (413, say).
             Stage::Sending(_) if ready.intersects(BROKEN) => self.receive(true, wire),
@@ -123,35 +214,69 @@ impl Connection {
 
     /// Gives up the request in hand and the socket with it.
     pub fn close(&mut self) {
-        self.socket = None;
+        if let Stream::Tls(socket, session) = &mut self.stream {
+            session.close(socket.as_fd());
+        }
+        self.stream = Stream::None;
         self.stage = Stage::Idle;
     }
 
     #[cold]
     fn finish_connecting(&mut self, ready: epoll::EventFlags, wire: &mut Wire) -> Step {
-        let Some(socket) = &self.socket else {
-            return Step::Pending;
-        };
         if !ready.intersects(epoll::EventFlags::OUT | epoll::EventFlags::ERR | epoll::EventFlags::HUP) {
             return Step::Pending;
         }
-        match sockopt::socket_error(socket) {
-            Ok(Ok(())) => self.send(wire),
-            Ok(Err(errno)) | Err(errno) => self.fail(connect_outcome(errno)),
+        let connected = match &self.stream {
+            Stream::None => return Step::Pending,
+            Stream::Plain(socket) | Stream::Tls(socket, _) => socket::connected(socket),
+        };
+        match connected {
+            Ok(()) if matches!(self.stream, Stream::Tls(..)) => {
+                self.stage = Stage::Shaking;
+                self.shake(wire)
+            }
+            Ok(()) => self.stand(),
+            Err(errno) => self.fail(connect_outcome(errno, &mut wire.not_sent)),
         }
+    }
+
+    #[cold]
+    fn shake(&mut self, wire: &mut Wire) -> Step {
+        let Stream::Tls(socket, session) = &mut self.stream else {
+            return Step::Pending;
+        };
+        match session.shake(socket.as_fd()) {
+            Ok(true) => self.stand(),
+            Ok(false) | Err(Errno::AGAIN) => Step::Pending,
+            Err(Errno::PROTO) => {
+                if wire.tls_fault.is_none() {
+                    wire.tls_fault = session.why();
+                }
+                self.fail(Outcome::Malformed)
+            }
+            Err(Errno::CONNABORTED) => self.fail(Outcome::ClosedEarly),
+            Err(_) => self.fail(Outcome::Reset),
+        }
+    }
+
+    fn stand(&mut self) -> Step {
+        self.stage = Stage::Idle;
+        Step::Connected
     }
 
     #[inline]
     fn go_on_sending(&mut self, wire: &mut Wire) -> Step {
-        let (Some(socket), Stage::Sending(sent)) = (&self.socket, self.stage) else {
+        let Stage::Sending(sent) = self.stage else {
             return Step::Pending;
         };
         let mut sent = sent as usize;
-        while sent < wire.request.len() {
-            match net::send(socket, &wire.request[sent..], SendFlags::NOSIGNAL) {
-                Ok(bytes) => {
-                    sent += bytes;
-                    wire.sent_bytes += bytes as u64;
+        let fixed = wire.plan.requests[usize::from(self.kind)].message.fixed();
+        let bytes = fixed.unwrap_or(&self.own);
+        while sent < bytes.len() {
+            match write(&mut self.stream, &bytes[sent..]) {
+                Ok(taken) => {
+                    sent += taken;
+                    wire.sent_bytes += taken as u64;
                 }
                 Err(Errno::AGAIN) => {
                     self.stage = Stage::Sending(sent as u32);
@@ -161,7 +286,11 @@ impl Connection {
                 Err(_) => return self.fail(Outcome::Reset),
             }
         }
-        self.stage = Stage::Receiving;
+        match flush(&mut self.stream) {
+            Ok(true) => self.stage = Stage::Receiving,
+            Ok(false) | Err(Errno::AGAIN) => self.stage = Stage::Sending(sent as u32),
+            Err(_) => return self.fail(Outcome::Reset),
+        }
         Step::Pending
     }
 
@@ -169,26 +298,44 @@ impl Connection {
     /// sent before must be told from its end. Edge-triggered epoll reports anything that comes later.
     #[inline]
     fn receive(&mut self, to_the_end: bool, wire: &mut Wire) -> Step {
+        let kind = usize::from(self.kind);
         loop {
-            let Some(socket) = &self.socket else {
-                return Step::Pending;
-            };
-            match net::recv(socket, &mut wire.buffer[..], RecvFlags::empty()) {
-                Ok((_, 0)) => return self.end_of_stream(wire.expect),
-                Ok((_, bytes)) => {
+            match read(&mut self.stream, &mut wire.buffer, wire.plan.stamped) {
+                Ok(Received { bytes: 0, .. }) => return self.end_of_stream(wire),
+                Ok(Received { bytes, stamp_unix_ns }) => {
                     wire.received_bytes += bytes as u64;
-                    match self.answer.feed(&wire.buffer[..bytes], wire.expect, &mut wire.memo) {
-                        Ok(Progress::Whole { excess: 0 }) => return self.whole(to_the_end, wire.expect),
+                    let is_first = self.answer.is_untouched() && self.first.seen_ns == 0;
+                    self.last_stamp_unix_ns = stamp_unix_ns;
+                    let expect = &wire.plan.requests[kind].expect;
+                    match self.answer.feed(&wire.buffer[..bytes], expect, &mut wire.memos[kind]) {
+                        Ok(Progress::Whole { excess: 0 }) => {
+                            if is_first {
+                                self.first = Arrival { stamp_unix_ns, seen_ns: 0 };
+                            }
+                            return self.whole(to_the_end, expect);
+                        }
                         Ok(Progress::Whole { .. }) | Err(_) => return self.fail(Outcome::Malformed),
-                        Ok(Progress::More) if bytes == wire.buffer.len() || to_the_end => {}
-                        Ok(Progress::More) => return Step::Pending,
+                        Ok(Progress::More) => {
+                            if is_first {
+                                self.first = Arrival { stamp_unix_ns, seen_ns: now_ns() };
+                            }
+                            if !(bytes == wire.buffer.len() || to_the_end || self.has_more_at_hand()) {
+                                return Step::Pending;
+                            }
+                        }
                     }
                 }
                 Err(Errno::AGAIN) => return Step::Pending,
                 Err(Errno::INTR) => {}
+                Err(Errno::PROTO) => return self.fail(Outcome::Malformed),
                 Err(_) => return self.fail(Outcome::Reset),
             }
         }
+    }
+
+    /// Whether bytes wait on this side of the socket, of which epoll cannot tell.
+    fn has_more_at_hand(&self) -> bool {
+        matches!(&self.stream, Stream::Tls(_, session) if session.has_plaintext())
     }
 
     #[inline]
@@ -202,9 +349,11 @@ impl Connection {
         Step::Ended(outcome)
     }
 
-    fn end_of_stream(&mut self, expect: &Expectation) -> Step {
-        if self.answer.end_of_stream() {
-            return self.whole(true, expect);
+    fn end_of_stream(&mut self, wire: &Wire) -> Step {
+        // Over TLS an end that nobody announced may be anybody's (RFC 9112, 9.8).
+        let cut = matches!(&self.stream, Stream::Tls(_, session) if session.is_cut());
+        if !cut && self.answer.end_of_stream() {
+            return self.whole(true, &wire.plan.requests[usize::from(self.kind)].expect);
         }
         self.fail(Outcome::ClosedEarly)
     }
@@ -215,17 +364,46 @@ impl Connection {
     }
 }
 
+impl Default for Connection {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[inline]
+fn write(stream: &mut Stream, bytes: &[u8]) -> Result<usize, Errno> {
+    match stream {
+        Stream::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
+        Stream::Tls(socket, session) => session.send(socket.as_fd(), bytes),
+        Stream::None => Err(Errno::NOTCONN),
+    }
+}
+
+/// Whether nothing that was written waits on this side of the socket.
+#[inline]
+fn flush(stream: &mut Stream) -> Result<bool, Errno> {
+    match stream {
+        Stream::Tls(socket, session) => session.flush(socket.as_fd()),
+        Stream::Plain(_) | Stream::None => Ok(true),
+    }
+}
+
+#[inline]
+fn read(stream: &mut Stream, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+    match stream {
+        Stream::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
+        Stream::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
+        Stream::None => Err(Errno::AGAIN),
+    }
+}
+
 /// A socket that is being connected and watched. One registration for its whole life: with edges,
 /// readiness to send costs nothing while nobody waits for it.
-fn open(wire: &Wire, token: u64) -> Result<OwnedFd, Errno> {
-    let family = if wire.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    match net::connect(&socket, &wire.address) {
-        Ok(()) | Err(Errno::INPROGRESS) => {}
-        Err(errno) => return Err(errno),
-    }
+fn open(wire: &mut Wire, token: u64) -> Result<OwnedFd, Errno> {
+    let sources = &wire.plan.sources;
+    let source = (!sources.is_empty()).then(|| sources[wire.opened % sources.len()]);
+    let socket = wire.plan.address.connect(source, wire.plan.stamped)?;
+    wire.opened += 1;
     let interest =
         epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
     epoll::add(&wire.epoll, &socket, epoll::EventData::new_u64(token), interest)?;
@@ -234,12 +412,15 @@ fn open(wire: &Wire, token: u64) -> Result<OwnedFd, Errno> {
 
 /// How a failed attempt to connect counts. Running out of ports or descriptors is this side's
 /// fault: such a request was never sent.
-fn connect_outcome(errno: Errno) -> Outcome {
-    match errno {
-        Errno::CONNREFUSED => Outcome::Refused,
-        Errno::TIMEDOUT => Outcome::ConnectTimeout,
-        Errno::ADDRNOTAVAIL | Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => Outcome::NotSent,
-        Errno::CONNRESET | Errno::PIPE => Outcome::Reset,
-        _ => Outcome::Refused,
-    }
+fn connect_outcome(errno: Errno, not_sent: &mut NotSent) -> Outcome {
+    let cause = match errno {
+        Errno::ADDRNOTAVAIL => &mut not_sent.ports,
+        Errno::MFILE | Errno::NFILE => &mut not_sent.descriptors,
+        Errno::NOBUFS | Errno::NOMEM => &mut not_sent.memory,
+        Errno::TIMEDOUT => return Outcome::ConnectTimeout,
+        Errno::CONNRESET | Errno::PIPE => return Outcome::Reset,
+        _ => return Outcome::Refused,
+    };
+    *cause += 1;
+    Outcome::NotSent
 }

@@ -1,29 +1,7 @@
-//! The engine of crumple: all that runs while the clock runs. It knows no server, no language and
-//! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
-
-mod clock;
-mod collector;
-mod connection;
-mod cores;
-mod failure;
-mod guard;
-mod http;
-mod limits;
-mod null_server;
-mod outcome;
-mod phase;
-mod probe;
-mod process_tree;
-mod record;
-mod run;
-mod schema;
-mod shape;
-mod spec;
-mod tally;
-mod watch;
-mod worker;
+//! The engine's command line.
 
 use clap::{Parser, Subcommand};
+use crumple_engine::{guard, null_server, run, schema};
 use std::process::ExitCode;
 
 #[derive(Parser)]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::spec::Stop;
+use crate::plan::Stop;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -60,6 +60,18 @@ impl Course {
         } else {
             None
         }
+    }
+
+    /// The phase that what is due at `due_ns` belongs to.
+    #[inline]
+    pub fn phase_of(&self, due_ns: u64) -> Phase {
+        if due_ns < self.measured_from_ns() { Phase::WarmUp } else { Phase::Measured }
+    }
+
+    /// Somebody wants no more: the trial is over at `now_ns`, and what is measured is kept.
+    pub fn stop(&self, now_ns: u64) {
+        self.measured_from_ns.fetch_min(now_ns, Relaxed);
+        self.ends_at_ns.fetch_min(now_ns, Relaxed);
     }
 
     /// When measuring begins; may come sooner, as a warm-up by number ends early.
@@ -179,6 +191,17 @@ mod tests {
         assert_eq!(course.phase(2000), None);
         assert_eq!(course.issue(2000), None);
         assert_eq!(course.never_issued(Phase::Measured), 4);
+    }
+
+    #[test]
+    fn it_can_be_stopped_at_any_time() {
+        let course = Course::new(0, None, by_number(5));
+        course.stop(400);
+        assert_eq!((course.phase(399), course.phase(400)), (Some(Phase::Measured), None));
+        let course = Course::new(0, Some(by_number(5)), by_number(5));
+        course.stop(400);
+        assert_eq!((course.phase(399), course.phase(400)), (Some(Phase::WarmUp), None));
+        assert_eq!(course.ends_at_ns() - course.measured_from_ns(), 0);
     }
 
     #[test]

@@ -26,15 +26,69 @@ pub struct TrialRecord {
     pub measured_ns: u64,
     pub scheduled: u64,
     pub outcomes: Outcomes,
+    /// Why requests were not sent; adds up to the outcome `not-sent`.
+    pub not_sent: NotSent,
+    /// Requests that met a connection which the server had given up while it was idle, and went out
+    /// again over a new one.
+    pub retried: u64,
+    /// Why no TLS connection came about, the first time that none did.
+    pub tls_fault: Option<String>,
     pub warm_up: WarmUpRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
+    /// Of answers; under TLS as they were before it.
     pub received_bytes: u64,
+    /// Of requests; under TLS as they were before it.
     pub sent_bytes: u64,
     pub connections_opened: u64,
+    pub arrivals: ArrivalRecord,
     pub histograms: Histograms,
     pub series: Series,
+    pub log: Log,
     pub probes: Probes,
+}
+
+/// Why requests were not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotSent {
+    /// The phase, or the request's own patience, was over before a connection was free for it.
+    pub too_late: u64,
+    /// No local port was left to connect from.
+    pub ports: u64,
+    /// No descriptor was left.
+    pub descriptors: u64,
+    /// The kernel had no memory for another socket.
+    pub memory: u64,
+}
+
+impl std::ops::AddAssign for NotSent {
+    fn add_assign(&mut self, other: Self) {
+        self.too_late += other.too_late;
+        self.ports += other.ports;
+        self.descriptors += other.descriptors;
+        self.memory += other.memory;
+    }
+}
+
+/// Whose clock said when an answer had arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalClock {
+    /// The kernel's, as the last of the answer came in.
+    Kernel,
+    /// The engine's, as it got to read it: its own delay counts as the server's.
+    Engine,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrivalRecord {
+    pub clock: ArrivalClock,
+    /// Answers that had no usable timestamp of the kernel's although it was asked; the engine's clock stood in.
+    pub unstamped: u64,
+    /// How long answers had lain there when the engine took them up, all of them together.
+    pub held_ns: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -49,7 +103,16 @@ pub struct WarmUpRecord {
 pub struct Histograms {
     /// From due to last byte, of the requests that ended `ok`.
     pub response_time: HistogramRecord,
-    /// From the attempt to connect to the connection.
+    /// From sent to last byte, of the same. Null in closed shapes: a request is sent when it is due.
+    pub service_time: Option<HistogramRecord>,
+    /// From sent to the first byte of the answer (of the first piece that was read), of the same.
+    pub time_to_first_byte: HistogramRecord,
+    /// From due to sent, of all that were sent. Null in closed shapes.
+    pub lateness: Option<HistogramRecord>,
+    /// The engine's own part of the lateness: from when a request was due, and a connection was free for
+    /// it or could be opened, to when it was sent or the connection begun. Null in closed shapes.
+    pub engine_lateness: Option<HistogramRecord>,
+    /// From the attempt to connect to the connection, TLS included.
     pub connect_time: HistogramRecord,
     /// From due to the failure, timeouts apart.
     pub failed: HistogramRecord,
@@ -87,8 +150,24 @@ pub struct Series {
     pub p50_ns: Vec<Option<u64>>,
     pub p99_ns: Vec<Option<u64>>,
     pub max_ns: Vec<Option<u64>>,
+    /// Requests that came due.
+    pub scheduled: Vec<u64>,
+    /// The engine's own lateness; null where nothing was sent, and in closed shapes.
+    pub engine_late_p99_ns: Vec<Option<u64>>,
     /// Connections open when the interval ended.
     pub connections: Vec<u64>,
+}
+
+/// The response times of the answers that were ok, a histogram per interval of the measured phase.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    pub interval_ms: u64,
+    /// Beginning of the interval, since the measured phase began.
+    pub at_ns: Vec<u64>,
+    pub duration_ns: Vec<u64>,
+    /// HdrHistogram, V2 compressed, base64.
+    pub response_time: Vec<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +175,44 @@ pub struct Series {
 pub struct Probes {
     pub engine: ProcessRecord,
     pub server: Option<ProcessRecord>,
+    /// The engine's threads that send and receive.
+    pub threads: Vec<ThreadRecord>,
+    pub sockets: SocketRecord,
+}
+
+/// One thread; a row per sample, cumulative. Null = could not be read.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadRecord {
+    /// Since the first instant.
+    pub at_ns: Vec<u64>,
+    pub cpu_ns: Vec<Option<u64>>,
+    /// Time it was ready to run and did not.
+    pub run_queue_ns: Vec<Option<u64>>,
+    /// Over the measured phase alone.
+    pub window: Option<ThreadWindow>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadWindow {
+    pub cpu_ns: u64,
+    pub run_queue_ns: u64,
+}
+
+/// TCP of the whole machine (of its network namespace): a row per sample. Null = could not be read.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SocketRecord {
+    /// Since the first instant.
+    pub at_ns: Vec<u64>,
+    /// Segments sent again; cumulative.
+    pub retransmitted: Vec<Option<u64>>,
+    /// Sockets that hold a port.
+    pub in_use: Vec<Option<u64>>,
+    /// Ports of closed connections that wait to be free again.
+    pub time_wait: Vec<Option<u64>>,
+    pub unread: Vec<Unread>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -149,18 +266,23 @@ impl HistogramRecord {
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let count = histogram.len();
         let any = |value: u64| (count > 0).then_some(value);
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new()
-            .serialize(histogram, &mut bytes)
-            .expect("a histogram of u64 always fits its own encoding");
         Self {
             count,
             min_ns: any(histogram.min()),
             mean_ns: (count > 0).then(|| histogram.mean()),
             max_ns: any(histogram.max()),
-            encoded: base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes),
+            encoded: encoded(histogram),
         }
     }
+}
+
+/// HdrHistogram, V2 compressed, base64.
+pub fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("a histogram of u64 always fits its own encoding");
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
 }
 
 impl SampleColumns {

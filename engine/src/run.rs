@@ -3,20 +3,27 @@
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
+use std::thread::{self, Scope};
 use std::time::Duration;
 
 use crate::clock::{now_ns, unix_ns};
 use crate::collector::Collector;
 use crate::failure::Failure;
+use crate::http::feed::{self, Feed};
 use crate::phase::Course;
+use crate::plan::Plan;
 use crate::process_tree::Pid;
-use crate::record::{Probes, TrialRecord};
-use crate::spec::{CONTRACT_VERSION, Plan, TrialSpec};
+use crate::record::{ArrivalClock, ArrivalRecord, TrialRecord};
+use crate::shape::Shape;
+use crate::socket::Stamping;
+use crate::spec::{CONTRACT_VERSION, TrialSpec};
 use crate::tally::Tally;
-use crate::watch::Watch;
-use crate::worker::Worker;
+use crate::timetable::{Filler, Timetable};
+use crate::watch::Watches;
+use crate::worker::{Place, Worker};
 use crate::{cores, limits};
 
 #[derive(clap::Args)]
@@ -28,17 +35,22 @@ pub struct Run {
 
 const PROGRESS_EVERY_NS: u64 = 1_000_000_000;
 
-/// Reads the spec, runs the trial, prints the record.
+/// Reads the spec, runs the trial, prints the record. SIGINT ends the trial early, with its record.
 ///
 /// # Errors
 /// A spec that makes no sense (exit code 2), too few descriptors, a core that does not exist.
 pub fn run(run: &Run) -> Result<(), Failure> {
     // Whoever ordered the trial has to be there to read it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let enough = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&enough))
+        .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
     let spec = read(run)?;
-    let plan = spec.plan()?;
-    limits::raise_descriptors(plan.shape.connections)?;
-    let record = measure(spec, &plan)?;
+    let mut plan = spec.plan()?;
+    let stamping = plan.stamped.then(Stamping::begin).flatten();
+    plan.stamped = stamping.is_some();
+    limits::raise_descriptors(plan.shape.connections())?;
+    let record = measure(spec, &plan, &enough)?;
     let mut output = io::BufWriter::new(io::stdout().lock());
     serde_json::to_writer(&mut output, &record)
         .map_err(io::Error::from)
@@ -61,89 +73,120 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
     })
 }
 
-fn measure(spec: TrialSpec, plan: &Plan) -> Result<TrialRecord, Failure> {
+/// The ends of the channels that lead from the workers and to them, and their threads.
+struct Workers {
+    inbox: Receiver<Box<Tally>>,
+    returns: Vec<Sender<Box<Tally>>>,
+    threads: Vec<Pid>,
+}
+
+fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
+    let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
     let began_unix_ns = unix_ns();
     let course = Course::new(now_ns(), plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
-    let mut collector = Collector::new(plan.threads);
-    let mut engine = Watch::new(std::process::id() as Pid);
-    let mut server = plan.server_pid.map(Watch::new);
-    thread::scope(|scope| {
-        let (outbox, inbox) = mpsc::channel();
-        let mut returns = Vec::new();
-        for index in 0..plan.threads {
-            let (spent, refill) = mpsc::channel();
-            let worker = Worker::new(plan, &course, index, outbox.clone(), refill)?;
-            returns.push(spent);
-            let core = plan.cores.get(index % plan.cores.len().max(1)).copied();
-            let core: Vec<usize> = core.into_iter().collect();
-            thread::Builder::new()
-                .name(format!("worker-{index}"))
-                .spawn_scoped(scope, move || {
-                    if cores::pin_current_thread(&core).is_ok() {
-                        worker.run();
-                    }
-                })
-                .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+    let (timetable, mut filler) = schedule(plan, course.began_ns).unzip();
+    let mut collector = Collector::new(plan);
+    let watches = thread::scope(|scope| {
+        if let Some(renderer) = renderer {
+            scope.spawn(|| {
+                let _ = cores::pin_current_thread(&plan.cores);
+                renderer.run();
+            });
         }
-        drop(outbox);
+        let workers = start(scope, plan, &course, timetable.as_ref(), feeds)?;
         cores::pin_current_thread(&plan.cores).map_err(|errno| {
             Failure::usage(format!("cannot run on cores {:?}: {errno}", plan.cores))
                 .remedy("name cores that this machine lets us use")
         })?;
-        let mut watches: Vec<&mut Watch> = std::iter::once(&mut engine).chain(server.as_mut()).collect();
-        collect(plan, &course, &inbox, &returns, &mut collector, &mut watches);
-        Ok(())
+        let mut watches = Watches::new(&workers.threads, plan.server_pid);
+        let mut fill = || {
+            if let (Some(table), Some(filler)) = (&timetable, &mut filler) {
+                filler.fill(table);
+            }
+        };
+        collect(plan, &course, workers, enough, &mut fill, &mut collector, &mut watches);
+        Ok(watches)
     })?;
-    collector.count_not_sent(&course);
-    Ok(TrialRecord {
-        version: CONTRACT_VERSION,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
-        spec,
-        began_unix_ns,
-        warm_up_ns: course.measured_from_ns() - course.began_ns,
-        measured_ns: course.ends_at_ns() - course.measured_from_ns(),
-        scheduled: collector.scheduled,
-        outcomes: collector.outcomes,
-        bodies_hashed: collector.bodies_hashed,
-        received_bytes: collector.received_bytes,
-        sent_bytes: collector.sent_bytes,
-        connections_opened: collector.connections_opened,
-        histograms: collector.histograms(),
-        series: collector.series(&course),
-        warm_up: collector.warm_up,
-        probes: Probes {
-            engine: engine.record(&course),
-            server: server.map(|server| server.record(&course)),
-        },
-    })
+    match (timetable, filler) {
+        (Some(table), Some(filler)) => collector.count_left(filler.count_left(&table, course.ends_at_ns())),
+        _ => collector.count_never_issued(&course),
+    }
+    Ok(record(spec, plan, &course, began_unix_ns, collector, watches))
 }
 
-/// Until every worker has handed in its last tally: adds up, samples, tells how it goes.
+/// The schedule of an open shape: laid out by this thread, taken up by the workers.
+fn schedule(plan: &Plan, began_ns: u64) -> Option<(Timetable, Filler)> {
+    let Shape::Open(shape) = &plan.shape else {
+        return None;
+    };
+    let warm_up_ns = plan.warm_up.map_or(0, |warm_up| warm_up.stop.within_ns);
+    let mut filler = Filler::new(shape, began_ns, warm_up_ns, plan.stop.requests, plan.seed);
+    let table = Timetable::new(shape);
+    filler.fill(&table);
+    Some((table, filler))
+}
+
+fn start<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    plan: &'env Plan,
+    course: &'env Course,
+    timetable: Option<&'env Timetable>,
+    feeds: Vec<Feed>,
+) -> Result<Workers, Failure> {
+    let (outbox, inbox) = mpsc::channel();
+    let (telling, told) = mpsc::channel();
+    let mut returns = Vec::new();
+    for (index, feed) in feeds.into_iter().enumerate() {
+        let (returned, spent) = mpsc::channel();
+        returns.push(returned);
+        let place = Place { course, timetable, thread: index, feed, outbox: outbox.clone(), spent };
+        let worker = Worker::new(plan, place)?;
+        let core: Vec<usize> = plan.cores.get(index % plan.cores.len().max(1)).copied().into_iter().collect();
+        let telling = telling.clone();
+        thread::Builder::new()
+            .name(format!("worker-{index}"))
+            .spawn_scoped(scope, move || {
+                if cores::pin_current_thread(&core).is_ok() {
+                    let _ = telling.send(rustix::thread::gettid().as_raw_nonzero().get());
+                    drop(telling);
+                    let spent = worker.run();
+                    // The thread has to be there still when it is read for the last time.
+                    while spent.recv().is_ok() {}
+                }
+            })
+            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+    }
+    drop(telling);
+    Ok(Workers { inbox, returns, threads: told.iter().collect() })
+}
+
+/// Until every worker has handed in its last tally: adds up, samples, lays out what is due, tells how it
+/// goes.
 fn collect(
     plan: &Plan,
     course: &Course,
-    inbox: &Receiver<Box<Tally>>,
-    returns: &[Sender<Box<Tally>>],
+    workers: Workers,
+    enough: &AtomicBool,
+    fill: &mut dyn FnMut(),
     collector: &mut Collector,
-    watches: &mut [&mut Watch],
+    watches: &mut Watches,
 ) {
     let mut next_sample_ns = course.began_ns;
     let mut next_progress_ns = course.began_ns + PROGRESS_EVERY_NS;
-    let (mut is_open, mut is_closed) = (false, false);
     let mut working = plan.threads;
     let mut turn = 0;
     while working > 0 {
         let now_ns = now_ns();
-        if !is_open && now_ns >= course.measured_from_ns() {
-            is_open = true;
-            watches.iter_mut().for_each(|watch| watch.open(course.measured_from_ns()));
-        } else if !is_closed && now_ns >= course.ends_at_ns() {
-            is_closed = true;
-            watches.iter_mut().for_each(|watch| watch.close(course.ends_at_ns()));
-        } else if now_ns >= next_sample_ns && !is_closed {
-            watches.iter_mut().for_each(|watch| watch.sample(next_sample_ns));
-            next_sample_ns +=
-                plan.probe_interval_ns * (1 + (now_ns - next_sample_ns) / plan.probe_interval_ns);
+        if enough.load(Relaxed) {
+            course.stop(now_ns);
+        }
+        fill();
+        if now_ns >= next_sample_ns || watches.at_a_boundary(course, now_ns) {
+            watches.sample(course, next_sample_ns, now_ns);
+            if now_ns >= next_sample_ns {
+                next_sample_ns +=
+                    plan.probe_interval_ns * (1 + (now_ns - next_sample_ns) / plan.probe_interval_ns);
+            }
         }
         if now_ns >= next_progress_ns {
             eprintln!("{}", collector.progress(course, now_ns));
@@ -155,18 +198,55 @@ fn collect(
                 wake_ns = wake_ns.min(boundary_ns);
             }
         }
-        match inbox.recv_timeout(Duration::from_nanos(wake_ns.saturating_sub(now_ns))) {
+        match workers.inbox.recv_timeout(Duration::from_nanos(wake_ns.saturating_sub(now_ns))) {
             Ok(tally) => {
                 collector.add(&tally);
                 working -= usize::from(tally.is_last);
-                turn = (turn + 1) % returns.len();
-                let _ = returns[turn].send(tally); // Its worker may have ended.
+                turn = (turn + 1) % workers.returns.len();
+                let _ = workers.returns[turn].send(tally); // Its worker may have ended.
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    if !is_closed {
-        watches.iter_mut().for_each(|watch| watch.close(course.ends_at_ns()));
+    watches.close(course);
+}
+
+fn record(
+    spec: TrialSpec,
+    plan: &Plan,
+    course: &Course,
+    began_unix_ns: u64,
+    mut collector: Collector,
+    watches: Watches,
+) -> TrialRecord {
+    let (series, log) = collector.series(course);
+    let counts = collector.counts;
+    TrialRecord {
+        version: CONTRACT_VERSION,
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        spec,
+        began_unix_ns,
+        warm_up_ns: course.measured_from_ns() - course.began_ns,
+        measured_ns: course.ends_at_ns() - course.measured_from_ns(),
+        scheduled: counts.scheduled,
+        outcomes: collector.outcomes,
+        not_sent: counts.not_sent,
+        retried: counts.retried,
+        tls_fault: collector.tls_fault.take(),
+        bodies_hashed: counts.bodies_hashed,
+        received_bytes: counts.received_bytes,
+        sent_bytes: counts.sent_bytes,
+        connections_opened: counts.connections_opened,
+        arrivals: ArrivalRecord {
+            clock: if plan.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
+            unstamped: counts.unstamped,
+            held_ns: counts.held_ns,
+        },
+        histograms: collector.histograms(),
+        series,
+        log,
+        warm_up: collector.warm_up,
+        probes: watches.record(course),
     }
 }

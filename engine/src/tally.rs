@@ -3,8 +3,9 @@
 
 use hdrhistogram::Histogram;
 
-use crate::outcome::Outcomes;
+use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
+use crate::record::NotSent;
 
 /// Times from 1 ns to 5 minutes, in nanoseconds, to three significant digits.
 pub const LONGEST_NS: u64 = 300_000_000_000;
@@ -15,46 +16,52 @@ pub fn histogram() -> Histogram<u64> {
         .expect("the bounds are constants and lawful")
 }
 
-/// How long requests took, by how they went: the histograms of one interval or of a whole trial.
-pub struct Times {
-    pub response_time: Histogram<u64>,
-    pub connect_time: Histogram<u64>,
-    pub failed: Histogram<u64>,
-    pub timed_out: Histogram<u64>,
-    pub unfinished_age: Histogram<u64>,
-    pub carried_over: Histogram<u64>,
+/// What is timed. The record says what each means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Time {
+    Response,
+    Service,
+    FirstByte,
+    Lateness,
+    EngineLateness,
+    Connect,
+    Failed,
+    TimedOut,
+    UnfinishedAge,
+    CarriedOver,
 }
+
+const KINDS: usize = Time::CarriedOver as usize + 1;
+
+/// A histogram for each time: those of one interval or of a whole trial.
+pub struct Times([Histogram<u64>; KINDS]);
 
 impl Times {
     pub fn new() -> Self {
-        Self {
-            response_time: histogram(),
-            connect_time: histogram(),
-            failed: histogram(),
-            timed_out: histogram(),
-            unfinished_age: histogram(),
-            carried_over: histogram(),
-        }
+        Self(std::array::from_fn(|_| histogram()))
+    }
+
+    #[inline]
+    pub fn record(&mut self, time: Time, ns: u64) {
+        self.0[time as usize].saturating_record(ns);
+    }
+
+    pub fn of(&self, time: Time) -> &Histogram<u64> {
+        &self.0[time as usize]
     }
 
     pub fn add(&mut self, part: &Self) {
-        add(&mut self.response_time, &part.response_time);
-        add(&mut self.connect_time, &part.connect_time);
-        add(&mut self.failed, &part.failed);
-        add(&mut self.timed_out, &part.timed_out);
-        add(&mut self.unfinished_age, &part.unfinished_age);
-        add(&mut self.carried_over, &part.carried_over);
+        for (total, part) in self.0.iter_mut().zip(&part.0) {
+            add(total, part);
+        }
+    }
+
+    pub fn add_one(&mut self, time: Time, part: &Self) {
+        add(&mut self.0[time as usize], part.of(time));
     }
 
     fn clear(&mut self) {
-        for histogram in [
-            &mut self.response_time,
-            &mut self.connect_time,
-            &mut self.failed,
-            &mut self.timed_out,
-            &mut self.unfinished_age,
-            &mut self.carried_over,
-        ] {
+        for histogram in &mut self.0 {
             // Clearing touches 240 KB; most of them were never written to.
             if !histogram.is_empty() {
                 histogram.reset();
@@ -63,9 +70,45 @@ impl Times {
     }
 }
 
+impl Default for Times {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 pub fn add(total: &mut Histogram<u64>, part: &Histogram<u64>) {
     if !part.is_empty() {
         total.add(part).expect("both have the same bounds");
+    }
+}
+
+/// What is counted, beside the outcomes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub scheduled: u64,
+    pub not_sent: NotSent,
+    pub retried: u64,
+    pub bodies_hashed: u64,
+    pub received_bytes: u64,
+    pub sent_bytes: u64,
+    pub connections_opened: u64,
+    /// Answers whose arrival the kernel was to stamp and did not.
+    pub unstamped: u64,
+    /// How long answers lay there before they were taken up.
+    pub held_ns: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.scheduled += other.scheduled;
+        self.not_sent += other.not_sent;
+        self.retried += other.retried;
+        self.bodies_hashed += other.bodies_hashed;
+        self.received_bytes += other.received_bytes;
+        self.sent_bytes += other.sent_bytes;
+        self.connections_opened += other.connections_opened;
+        self.unstamped += other.unstamped;
+        self.held_ns += other.held_ns;
     }
 }
 
@@ -76,14 +119,13 @@ pub struct Tally {
     pub ends_at_ns: u64,
     /// Requests of this phase, by how they ended.
     pub outcomes: Outcomes,
-    /// Requests of the warm-up that ended after it.
+    /// Requests of the warm-up that ended, or came to be sent, after it.
     pub stragglers: Outcomes,
-    pub scheduled: u64,
+    pub stragglers_scheduled: u64,
+    pub counts: Counts,
     pub times: Times,
-    pub bodies_hashed: u64,
-    pub received_bytes: u64,
-    pub sent_bytes: u64,
-    pub connections_opened: u64,
+    /// Why TLS failed, the first time it did.
+    pub tls_fault: Option<String>,
     /// Connections open when the interval ended.
     pub connections_open: u64,
     /// The thread's last.
@@ -98,12 +140,10 @@ impl Tally {
             ends_at_ns: 0,
             outcomes: Outcomes::default(),
             stragglers: Outcomes::default(),
-            scheduled: 0,
+            stragglers_scheduled: 0,
+            counts: Counts::default(),
             times: Times::new(),
-            bodies_hashed: 0,
-            received_bytes: 0,
-            sent_bytes: 0,
-            connections_opened: 0,
+            tls_fault: None,
             connections_open: 0,
             is_last: false,
         }
@@ -116,11 +156,31 @@ impl Tally {
         self.index = index;
         self.outcomes = Outcomes::default();
         self.stragglers = Outcomes::default();
-        self.scheduled = 0;
-        self.bodies_hashed = 0;
-        self.received_bytes = 0;
-        self.sent_bytes = 0;
-        self.connections_opened = 0;
+        self.stragglers_scheduled = 0;
+        self.counts = Counts::default();
+        self.tls_fault = None;
         self.connections_open = 0;
+    }
+
+    /// A request of `phase` has come due.
+    #[inline]
+    pub fn schedule(&mut self, phase: Phase) {
+        if phase == self.phase {
+            self.counts.scheduled += 1;
+        } else {
+            self.stragglers_scheduled += 1;
+        }
+    }
+
+    /// A request of this tally's phase has ended, `took_ns` after it was due.
+    #[inline]
+    pub fn count(&mut self, outcome: Outcome, took_ns: u64) {
+        self.outcomes.count(outcome);
+        match outcome {
+            Outcome::Ok => self.times.record(Time::Response, took_ns),
+            Outcome::Timeout | Outcome::ConnectTimeout => self.times.record(Time::TimedOut, took_ns),
+            Outcome::NotSent => {}
+            _ => self.times.record(Time::Failed, took_ns),
+        }
     }
 }

@@ -6,22 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use peer::{answering, assert_all, busy_connections, count, play, read_request, run, spec};
+use peer::record::{assert_all, busy_connections, count};
+use peer::{HELLO, after, answering, refusal, run, spec};
 use serde_json::{Value, json};
-
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-
-/// Answers after exactly so long.
-fn after(wait: Duration) -> String {
-    play(move |mut socket| {
-        while read_request(&mut socket) {
-            std::thread::sleep(wait);
-            if socket.write_all(HELLO).is_err() {
-                return;
-            }
-        }
-    })
-}
 
 #[test]
 fn a_warm_up_by_number_leaves_the_totals_alone() {
@@ -134,18 +121,8 @@ fn a_spec_without_sense_is_refused_in_one_line() {
     let mut spec = spec("127.0.0.1:1", 1);
     spec["shape"]["connections"] = json!(0);
     spec["threads"] = json!(0);
-    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"))
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
-    let output = engine.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let text = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(text.lines().count(), 1, "{text}");
-    let failure: Value = serde_json::from_str(&text).unwrap();
+    let (exit_code, failure) = refusal(&spec);
+    assert_eq!(exit_code, Some(2));
     let error = failure["error"].as_str().unwrap();
     assert!(error.contains("shape.connections") && error.contains("threads"), "{error}");
 }

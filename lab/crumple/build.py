@@ -8,6 +8,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -118,12 +119,20 @@ def _build_into(place: Path, description: ServerDescription) -> None:
             dirs_exist_ok=True,
             ignore=lambda _, names: NOT_THE_PROGRAM.intersection(names),
         )
+        _make_writable(folder)
         for command in description.build.command:
             _run(command, folder)
         folder.chmod(0o755)  # mkdtemp's 0o700 would keep out a server that runs as another user
         folder.rename(place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_writable(folder: Path) -> None:
+    """The copy is there to be built in, also where its sources are read-only, as installed ones may be."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | stat.S_IWUSR)
 
 
 def _run(command: tuple[str, ...], folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from crumple import find_flags, load_flags
 from crumple.errors import CrumpleError
 
 app = typer.Typer(
@@ -26,7 +27,7 @@ Servers = Annotated[list[str] | None, typer.Argument(metavar="SERVER…", help="
 
 
 def _example(*lines: str) -> str:
-    return "Example: " + "   ".join(f"[bold]{line}[/bold]" for line in lines)
+    return "Example: " + "\n\n".join(f"[bold]{line}[/bold]" for line in lines)
 
 
 @app.command("try", epilog=_example("crumple try --no-open"))
@@ -120,6 +121,41 @@ def report(
     from crumple.commands import report
 
     raise typer.Exit(report.show(name, "json" if json else format_, open_it, out))
+
+
+@app.command(
+    epilog=_example(
+        "crumple load http://localhost:8080/",
+        "crumple load http://localhost:8080/ --rate 5000 -z 1m --watch :8080 --fail-if 'p99>250ms'",
+    )
+)
+@load_flags.spread
+def load(url: load_flags.Url, flags: load_flags.LoadFlags) -> None:
+    """Put a load on a URL: 50 connections for 10 s, unless told otherwise.
+
+    Exit code 1: a --fail-if holds, or nothing was answered; 3: not valid; 130: interrupted.
+    """
+    from crumple.commands import load
+
+    raise typer.Exit(load.put_on(url, flags))
+
+
+@app.command(
+    epilog=_example(
+        "crumple find go-nethttp",
+        "crumple find http://localhost:8080/ --objective 'p99<100ms, failed<0.1%' --watch :8080",
+    )
+)
+@load_flags.spread
+def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
+    """The highest load at which the objective still holds, with its 95 % interval: of a URL, or of a server.
+
+    Exit code 1: it does not hold even at the lowest load; 3: the engine was the limit, or the budget was too
+    short; 130: interrupted.
+    """
+    from crumple.commands import find
+
+    raise typer.Exit(find.breaking_point(what, flags))
 
 
 def main() -> None:

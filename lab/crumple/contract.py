@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION = 2
 
 OUTCOMES = (
     "ok",
@@ -35,37 +35,95 @@ Count = Annotated[int, Field(ge=0)]
 Header = tuple[str, str]
 
 
+class Tls(Frozen):
+    """The name the certificate must be for; whether it is verified, by the system's or `ca_file`'s authorities."""
+
+    server_name: str
+    verify: bool = True
+    ca_file: str | None = None
+
+
 class Target(Frozen):
-    """Where to connect (`address`, "ip:port") and what to say in the Host header (`host`)."""
+    """Where to connect (`address`: "ip:port" or "unix:/path") and what to say in the Host header (`host`).
+
+    `sources`: local addresses to connect from, in turn; none leaves it to the kernel.
+    """
 
     address: str
     host: str
-
-
-class Request(Frozen):
-    """What every request of the trial sends."""
-
-    method: str
-    path: str
-    headers: tuple[Header, ...] = ()
-    body: str | None = None
+    tls: Tls | None = None
+    sources: tuple[str, ...] = ()
 
 
 class Expect(Frozen):
-    """What counts as `ok`. Of the bodies one in `hash_one_in` is hashed in full; None is not checked."""
+    """What counts as `ok`. Of the bodies one in `hash_one_in` is hashed in full; None is not checked.
 
-    status: int
+    `status` None: any from 200 to 299.
+    """
+
+    status: int | None
     body_bytes: int | None
     body_sha256: str | None
     hash_one_in: int
 
 
+class Request(Frozen):
+    """What a request sends and the answer it expects; of several, each as often as its `weight` says.
+
+    `body_file` instead of `body`: its bytes. `varies`: `{seq}`, `{random:1-1000}`, `{line:FILE}` are filled in.
+    """
+
+    method: str
+    path: str
+    headers: tuple[Header, ...] = ()
+    body: str | None = None
+    body_file: str | None = None
+    varies: bool = False
+    weight: int = 1
+    expect: Expect
+
+
+PauseKind = Literal["fixed", "exponential"]
+
+
 class ClosedShape(Frozen):
-    """`connections` of them, each sending its next request `pause_ms` after the reply."""
+    """`connections` of them, each sending its next request `pause_ms` (on average) after the reply."""
 
     kind: Literal["closed"] = "closed"
     connections: int
     pause_ms: float = 0.0
+    pause: PauseKind = "fixed"
+
+
+class RampShape(Frozen):
+    """Closed, with connections that rise evenly over `over_s` from the first instant of measuring."""
+
+    kind: Literal["ramp"] = "ramp"
+    from_connections: int
+    to_connections: int
+    over_s: float
+    pause_ms: float = 0.0
+    pause: PauseKind = "fixed"
+
+
+class Rate(Frozen):
+    """A stretch of an open schedule: requests per second, evenly from one to the other."""
+
+    from_per_s: float
+    to_per_s: float
+    duration_s: float
+
+
+class OpenShape(Frozen):
+    """One schedule that waits for no reply; up to `connections` are opened as needed, beyond that it queues."""
+
+    kind: Literal["open"] = "open"
+    connections: int
+    arrivals: Literal["even", "poisson"] = "poisson"
+    rates: tuple[Rate, ...]
+
+
+Shape = Annotated[ClosedShape | RampShape | OpenShape, Field(discriminator="kind")]
 
 
 class AfterRequests(Frozen):
@@ -110,13 +168,14 @@ class Probe(Frozen):
 class TrialSpec(Frozen):
     """All the engine needs to know for one trial. `cores` empty: not pinned."""
 
-    version: Literal[1] = CONTRACT_VERSION
+    version: Literal[2] = CONTRACT_VERSION
     label: str
     target: Target
-    request: Request
-    expect: Expect
-    shape: ClosedShape
+    requests: tuple[Request, ...]
+    shape: Shape
     connection: Literal["keep-alive", "per-request"]
+    kernel_timestamps: bool = True
+    pacing: Literal["sleep", "spin"] = "sleep"
     warm_up: WarmUp | None
     stop: Stop
     timeouts: Timeouts
@@ -162,6 +221,23 @@ class Outcomes(Frozen):
         return self.total - self.ok - self.not_sent - self.unfinished
 
 
+class NotSent(Frozen):
+    """Why requests were not sent; adds up to the outcome. `too_late`: no connection was free for it in time."""
+
+    too_late: Count
+    ports: Count
+    descriptors: Count
+    memory: Count
+
+
+class ArrivalRecord(Frozen):
+    """Whose clock said when an answer had arrived. `held_ns`: how long they lay unread, all together."""
+
+    clock: Literal["kernel", "engine"]
+    unstamped: Count
+    held_ns: Count
+
+
 class WarmUpRecord(Frozen):
     """What became of the warm-up's requests."""
 
@@ -180,9 +256,16 @@ class Histogram(Frozen):
 
 
 class Histograms(Frozen):
-    """Of the measured window. `response_time`: answers that were ok; the others never mix into it."""
+    """Of the measured window. `response_time`: answers that were ok; the others never mix into it.
+
+    `service_time`, `lateness`, `engine_lateness` are None in closed shapes, which send when it is due.
+    """
 
     response_time: Histogram
+    service_time: Histogram | None
+    time_to_first_byte: Histogram
+    lateness: Histogram | None
+    engine_lateness: Histogram | None
     connect_time: Histogram
     failed: Histogram
     timed_out: Histogram
@@ -202,7 +285,18 @@ class Series(Frozen):
     p50_ns: tuple[int | None, ...]
     p99_ns: tuple[int | None, ...]
     max_ns: tuple[int | None, ...]
+    scheduled: tuple[int, ...]
+    engine_late_p99_ns: tuple[int | None, ...]
     connections: tuple[int, ...]
+
+
+class Log(Frozen):
+    """Response times of the measured phase, an encoded histogram per interval; `at_ns` from its beginning."""
+
+    interval_ms: int
+    at_ns: tuple[int, ...]
+    duration_ns: tuple[int, ...]
+    response_time: tuple[str, ...]
 
 
 class Samples(Frozen):
@@ -248,17 +342,45 @@ class ProbeRecord(Frozen):
     unread: tuple[Unread, ...]
 
 
+class ThreadWindow(Frozen):
+    """One thread over the measured window: CPU time, and time it was ready to run and did not."""
+
+    cpu_ns: int
+    run_queue_ns: int
+
+
+class ThreadRecord(Frozen):
+    """One of the engine's sending threads, cumulative; None: could not be read."""
+
+    at_ns: tuple[int, ...]
+    cpu_ns: tuple[int | None, ...]
+    run_queue_ns: tuple[int | None, ...]
+    window: ThreadWindow | None
+
+
+class SocketRecord(Frozen):
+    """TCP of the whole machine: segments sent again (cumulative), sockets in use, ports in TIME_WAIT."""
+
+    at_ns: tuple[int, ...]
+    retransmitted: tuple[int | None, ...]
+    in_use: tuple[int | None, ...]
+    time_wait: tuple[int | None, ...]
+    unread: tuple[Unread, ...]
+
+
 class Probes(Frozen):
-    """The engine's own tree, and the server's if its pid was given."""
+    """The engine's own tree and threads, the server's tree if its pid was given, and the machine's sockets."""
 
     engine: ProbeRecord
     server: ProbeRecord | None
+    threads: tuple[ThreadRecord, ...]
+    sockets: SocketRecord
 
 
 class TrialRecord(Frozen):
     """All the engine saw of one trial."""
 
-    version: Literal[1]
+    version: Literal[2]
     engine_version: str
     spec: TrialSpec
     began_unix_ns: int
@@ -266,13 +388,18 @@ class TrialRecord(Frozen):
     measured_ns: int
     scheduled: Count
     outcomes: Outcomes
+    not_sent: NotSent
+    retried: Count
+    tls_fault: str | None = None
     warm_up: WarmUpRecord
     bodies_hashed: Count
     received_bytes: Count
     sent_bytes: Count
     connections_opened: Count
+    arrivals: ArrivalRecord
     histograms: Histograms
     series: Series
+    log: Log
     probes: Probes
 
 
@@ -288,5 +415,6 @@ class Progress(Frozen):
     throughput_per_s: float
     p50_ns: int | None
     p99_ns: int | None
+    max_ns: int | None
     connections: int
     left_s: float | None

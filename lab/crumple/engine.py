@@ -6,6 +6,7 @@ this reader of one line a second.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,26 @@ STOP_S = 3.0
 OnProgress = Callable[[Progress], None]
 
 
+class EndEarly:
+    """Called, it asks the load that runs to end at once and to give its record all the same."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._process: subprocess.Popen[str] | None = None
+
+    def __call__(self) -> None:
+        """Ask the engine that runs, or else the next one that begins."""
+        self.asked = True
+        if self._process is not None:
+            self._process.send_signal(signal.SIGINT)
+
+    def began(self, process: subprocess.Popen[str]) -> None:
+        """This is the engine to ask."""
+        self._process = process
+        if self.asked:
+            self()
+
+
 @dataclass(frozen=True)
 class Engine:
     """An executable that was found, and its version as it states it."""
@@ -41,20 +62,18 @@ class Engine:
 def find(root: Path) -> Path:
     """The engine's executable. Raises EngineMissing, which lists each place that was searched."""
     named = os.environ.get("CRUMPLE_ENGINE")
-    places = [
-        *([(Path(named), "CRUMPLE_ENGINE")] if named else []),
-        (Path(sys.executable).parent / NAME, "beside this Python"),
-        (root / "engine" / "target" / "release" / NAME, "built from source"),
-    ]
+    places = [(Path(sys.executable).parent / NAME, "beside this Python")]
+    if named:
+        places.insert(0, (Path(named), "CRUMPLE_ENGINE"))
+    if _source(root).is_dir():
+        places.append((_source(root) / "target" / "release" / NAME, "built from source"))
     for path, _ in places:
         if path.is_file() and os.access(path, os.X_OK):
             return path
         if named:
             break  # who names one means that one
     searched = ", ".join(f"{path} ({what})" for path, what in (places[:1] if named else places))
-    raise EngineMissing(
-        f"no engine in {searched}", "build it with: cargo build --release, in the engine folder"
-    )
+    raise EngineMissing(f"no engine in {searched}", _remedy(root))
 
 
 def load(root: Path) -> Engine:
@@ -69,11 +88,13 @@ def load(root: Path) -> Engine:
     ours = metadata.version("crumple")
     if version != ours:
         message = f"the engine {path} is version {version}, the lab is {ours}"
-        raise EngineMismatch(message, "build it again: cargo build --release, in the engine folder")
+        raise EngineMismatch(message, _remedy(root))
     return Engine(path, version)
 
 
-def run(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> TrialRecord:
+def run(
+    engine: Engine, spec: TrialSpec, on_progress: OnProgress, end_early: EndEarly | None = None
+) -> TrialRecord:
     """Put the load on; returns when it is over. Raises EngineFailed.
 
     The engine dies with the lab: it is ended here on any exception, and notices its parent's death itself.
@@ -92,6 +113,8 @@ def run(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> TrialRecord
         except OSError as error:
             raise EngineFailed(f"{engine.path} does not run: {error}", "build the engine again") from None
         try:
+            if end_early is not None:
+                end_early.began(process)
             tail = _converse(process, spec, on_progress)
         finally:
             _end(process)
@@ -99,6 +122,17 @@ def run(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> TrialRecord
             raise _failure(process.returncode, tail)
         answer.seek(0)
         return _record(answer.read(), spec)
+
+
+def _source(root: Path) -> Path:
+    return root / "engine"
+
+
+def _remedy(root: Path) -> str:
+    """How the lab comes by an engine of its own version, in a checkout or installed from its wheel."""
+    if _source(root).is_dir():
+        return "build it with: cargo build --release, in the engine folder"
+    return f"install {NAME} {metadata.version('crumple')} into the environment of this Python"
 
 
 def at_most_s(spec: TrialSpec) -> float:

@@ -6,9 +6,12 @@ trials that failed, which are data (see store.py).
 
 # ruff: noqa: N818 - they read as what happened: `except ServerFailed`
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+Meant = TypeVar("Meant")
 
 EXIT_NO = 1
 EXIT_USAGE = 2
@@ -29,6 +32,30 @@ class UsageError(CrumpleError):
     """Asked for something that does not exist or does not make sense; nothing was started."""
 
     exit_code = EXIT_USAGE
+
+
+class Mistakes:
+    """Collects what is wrong with a command, so that all of it is said at once, a line each."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def add(self, message: str, remedy: str) -> None:
+        """One more."""
+        self._lines.append(str(UsageError(message, remedy)))
+
+    def of(self, read: Callable[[], Meant]) -> Meant | None:
+        """What `read` returns; where it raises UsageError, that is one more and the answer is None."""
+        try:
+            return read()
+        except UsageError as mistake:
+            self._lines.append(str(mistake))
+            return None
+
+    def none(self) -> None:
+        """Return only if there are none. Raises UsageError."""
+        if self._lines:
+            raise UsageError("\n".join(dict.fromkeys(self._lines)))
 
 
 class NotFound(UsageError):

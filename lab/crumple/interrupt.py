@@ -1,8 +1,9 @@
 """Ctrl-C, SIGTERM and a closed terminal, turned into one `Interrupted` that lets everything be put away."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 from crumple.errors import Interrupted
 
@@ -12,16 +13,38 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Inside, the first of these signals raises Interrupted and the rest are ignored. Main thread only."""
+    with _handled(_stop):
+        yield
 
-    def stop(number: int, _frame: object) -> None:
-        # Once is enough: a second one must not cut off the clearing away.
+
+@contextmanager
+def ending_early(end: Callable[[], None]) -> Iterator[None]:
+    """Inside, the first of these signals calls `end`, the second raises Interrupted and the rest are ignored.
+
+    Main thread only.
+    """
+
+    def end_then_stop(_number: int, _frame: FrameType | None) -> None:
         for each in SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
-        raise Interrupted(signal.Signals(number).name)
+            signal.signal(each, _stop)
+        end()
 
-    before = {each: signal.signal(each, stop) for each in SIGNALS}
+    with _handled(end_then_stop):
+        yield
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    # Once is enough: a second one must not cut off the clearing away.
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(signal.Signals(number).name)
+
+
+@contextmanager
+def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = {each: signal.signal(each, handler) for each in SIGNALS}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for each, previous in before.items():
+            signal.signal(each, previous)

@@ -1,15 +1,19 @@
-"""Ports on loopback: which is free, whose a listener is, and when the first HTTP answer comes.
+"""Ports on this machine: which is free, whose a listener is, and when the first HTTP answer comes.
 
 It starts and ends nothing.
 """
 
 import contextlib
+import ipaddress
+import os
 import socket
+import sys
 import time
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from crumple import process_tree
-from crumple.errors import ServerFailed
+from crumple.errors import ServerFailed, UsageError
 from crumple.guard import Guarded
 
 HOST = "127.0.0.1"
@@ -40,6 +44,28 @@ def is_taken(port: int) -> bool:
         except OSError:
             return True
     return False
+
+
+def listens_at(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> bool:
+    """Whether somebody listens on `port` where `address` of this machine reaches them; asks nobody."""
+    reached = {address, ipaddress.ip_address("0.0.0.0" if address.version == 4 else "::")}
+    # A listener on all IPv6 addresses takes IPv4 too, unless told otherwise.
+    reached.add(ipaddress.ip_address("::"))
+    return any(at in reached for at, _ in _listeners_with_address(port))
+
+
+def owner(port: int) -> int:
+    """The root of the process tree that listens on `port`. Raises UsageError if there is none, or more."""
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    if not sockets:
+        raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
+    holders = {pid for pid in _pids() if _holds(pid, sockets)}
+    if not holders:
+        raise UsageError(
+            f"whoever listens on port {port} belongs to another user", "name its process: --watch PID"
+        )
+    # Where the first process holds the socket as well, it does so for the service it started.
+    return _root(holders - {1} or holders, port)
 
 
 def await_answer(guarded: Guarded, port: int) -> None:
@@ -101,6 +127,28 @@ def _listens(guarded: Guarded, port: int) -> bool:
     return False
 
 
+def _pids() -> Iterator[int]:
+    return (int(process.name) for process in Path("/proc").glob("[0-9]*"))
+
+
+def _holds(pid: int, sockets: Collection[str]) -> bool:
+    with contextlib.suppress(OSError):
+        return any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir())
+    return False
+
+
+def _root(holders: Collection[int], port: int) -> int:
+    """The one of them from which the others descend, or the nearest process from which all of them do."""
+    lines = [[pid, *process_tree.ancestors(pid)] for pid in sorted(holders)]
+    ours = {os.getpid(), *process_tree.ancestors(os.getpid())}
+    for pid in lines[0]:
+        # What we descend from as well is a shell or a service manager, not the server.
+        if pid not in ours and all(pid in line for line in lines[1:]):
+            return pid
+    listed = ", ".join(str(pid) for pid in sorted(holders))
+    raise UsageError(f"several programs listen on port {port}", f"name one: --watch PID, of {listed}")
+
+
 def _link(file: Path) -> str:
     try:
         return str(file.readlink())
@@ -110,11 +158,23 @@ def _link(file: Path) -> str:
 
 def _listeners(port: int) -> list[str]:
     """The inodes of the sockets that listen on `port`, on any address."""
-    found = []
+    return [inode for _, inode in _listeners_with_address(port)]
+
+
+def _listeners_with_address(
+    port: int,
+) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
             for line in Path(table).read_text().splitlines()[1:]:
                 fields = line.split()
-                if fields[3] == LISTEN and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                    found.append(fields[9])
-    return found
+                address, _, local_port = fields[1].rpartition(":")
+                if fields[3] == LISTEN and int(local_port, 16) == port:
+                    yield _from_table(address), fields[9]
+
+
+def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The kernel prints an address as words of 32 bits, each in the byte order of the machine."""
+    raw = bytes.fromhex(text)
+    words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
+    return ipaddress.ip_address(b"".join(w[::-1] if sys.byteorder == "little" else w for w in words))

@@ -68,6 +68,8 @@ def result(stored: StoredTrial) -> tuple[str, str]:
         parts.append(f"{failed / record.scheduled:.1%} failed")
     if stored.problems:
         return "  ".join([*parts, f"not valid: {stored.problems[0]}"]), "yellow"
+    if stored.warnings:
+        parts.append(f"warning: {stored.warnings[0]}")
     return "  ".join(parts), "yellow" if failed > 0.01 * record.scheduled else "green"
 
 
@@ -110,6 +112,10 @@ class LiveView:
         self._now = f"building {server} (once; kept for the next runs)"
         if not self._console.is_terminal:
             self._console.print(self._now, highlight=False)
+
+    def calibrating(self) -> None:
+        """Seconds at most, and not worth a line."""
+        self._now = "measuring the engine's own ceiling"
 
     def skipped(self, server: str, reason: str) -> None:
         """Said once, above the bar."""

@@ -31,7 +31,7 @@ class Fitness:
 
 @dataclass(frozen=True)
 class Cores:
-    """Which cores are whose; the same for both where they share."""
+    """Which cores are whose. `engine` empty: bound to none, for both share those of the server."""
 
     engine: tuple[int, ...]
     server: tuple[int, ...]
@@ -57,7 +57,8 @@ def fitness(connections: int = 0) -> Fitness:
 def cores_for(placement: str, threads: int = 1) -> Cores:
     """Cores for an engine of `threads` threads and for the server.
 
-    "separate": as far as there are enough, no physical core serves both. "shared": both may use all.
+    "separate": as far as there are enough, no physical core serves both. "shared": both may use all, and the
+    engine is bound to none.
     """
     usable = machine_facts.usable_cores()
     physical = _or_none(machine_facts.physical_cores) or [[core] for core in usable]
@@ -67,7 +68,10 @@ def cores_for(placement: str, threads: int = 1) -> Cores:
 def divide(placement: str, threads: int, physical: list[list[int]]) -> Cores:
     """The same, for cores given as groups that share a physical core."""
     every = tuple(sorted(core for group in physical for core in group))
-    if placement == "shared" or len(every) < 2:
+    if placement == "shared":
+        # The scheduler must be free to move the engine out of the server's way.
+        return Cores(engine=(), server=every)
+    if len(every) < 2:
         return Cores(engine=every, server=every)
     if len(physical) > threads:
         # One thread each of the last physical cores; what they share it with stays idle.

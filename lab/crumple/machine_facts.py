@@ -181,14 +181,16 @@ def crumple_version() -> str:
 
 def commit() -> str:
     """Of the checkout crumple runs from; ends in "+changes" if files differ from it. Raises UnreadError."""
-    folder = Path(__file__).resolve().parent
+    here = Path(__file__).resolve()
     git = shutil.which("git")
     if git is None:
         raise UnreadError("git is not installed")
-    head = _said([git, "-C", str(folder), "rev-parse", "--verify", "HEAD"])
-    if not head:
+    in_folder = [git, "-C", str(here.parent)]
+    head = _said([*in_folder, "rev-parse", "--verify", "HEAD"])
+    # An environment often lies inside somebody's repository, whose commit is not crumple's.
+    if not head or not _said([*in_folder, "ls-files", here.name]):
         raise UnreadError("not a git checkout with a commit")
-    changes = _said([git, "-C", str(folder), "status", "--porcelain", "--untracked-files=no"])
+    changes = _said([*in_folder, "status", "--porcelain", "--untracked-files=no"])
     return f"{head}+changes" if changes else head
 
 

@@ -5,13 +5,14 @@ What a trial does is `trial`; what the user sees meanwhile is `live`. Nothing is
 
 import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-from crumple import engine, machine, plan, run_file, servers, study, trial, workload
+from crumple import ceiling, engine, listening, machine, plan, run_file, servers, study, trial, workload
+from crumple.ceiling import Ceiling
 from crumple.contract import Progress
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, NotFound, ServerFailed
@@ -26,6 +27,9 @@ class Watcher(Protocol):
 
     def preparing(self, server: str) -> None:
         """A server is being built, which may take minutes the first time."""
+
+    def calibrating(self) -> None:
+        """The engine's ceiling is being measured, once for each kind of load since the machine started."""
 
     def skipped(self, server: str, reason: str) -> None:
         """None of this server's trials can be tried; `reason` holds the remedy."""
@@ -107,17 +111,25 @@ def narrowed(begun: Begun, trial_id: str) -> Begun:
 def execute(begun: Begun, root: Path, watcher: Watcher) -> None:
     """Do what is to be done, trial by trial, each stored as it ends. Raises StorageFull, UsageError."""
     load = engine.load(root)
-    workloads = workload.find(root)
+    means = _Means(load, workload.find(root), watcher)
     with begun.store.held():
-        _conduct_all(begun, root, load, workloads, watcher)
+        _conduct_all(begun, root, means)
 
 
-def _conduct_all(
-    begun: Begun, root: Path, load: Engine, workloads: Mapping[str, workload.Workload], watcher: Watcher
-) -> None:
-    ready = _made_ready({each.server for each in begun.to_do}, servers.find(root), watcher)
+@dataclass(frozen=True)
+class _Means:
+    """What all trials of a run are conducted with. `ceilings`: the engine's, by experiment, once it began."""
+
+    load: Engine
+    workloads: Mapping[str, workload.Workload]
+    watcher: Watcher
+    ceilings: dict[str, Ceiling | None] = field(default_factory=dict)
+
+
+def _conduct_all(begun: Begun, root: Path, means: _Means) -> None:
+    ready = _made_ready({each.server for each in begun.to_do}, servers.find(root), means.watcher)
     for each in begun.to_do:
-        _one(begun, each, ready[each.server], load, workloads, watcher)
+        _one(begun, each, ready[each.server], means)
     if {each.id for each in begun.file.plan.trials} <= begun.store.ids():
         run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
 
@@ -132,19 +144,12 @@ class _Ready:
     refusal: Failure | None
 
 
-def _one(
-    begun: Begun,
-    identity: TrialIdentity,
-    server: _Ready,
-    load: Engine,
-    workloads: Mapping[str, workload.Workload],
-    watcher: Watcher,
-) -> None:
+def _one(begun: Begun, identity: TrialIdentity, server: _Ready, means: _Means) -> None:
     if server.built is None or server.description is None:
         assert server.refusal is not None
         stored = trial.refused(identity, server.refusal, server.versions)
         begun.store.add(stored)
-        watcher.ended(stored)
+        means.watcher.ended(stored)
         return
     experiment = begun.file.study.experiments[identity.experiment]
     settings = {name: setting.default for name, setting in server.description.settings.items()}
@@ -152,14 +157,27 @@ def _one(
         trial=identity,
         experiment=experiment,
         scale=experiment.scales[begun.file.scale],
-        workload=workloads[experiment.workload],
+        workload=means.workloads[experiment.workload],
         built=server.built,
         versions=server.versions,
         settings=settings,
     )
-    watcher.began(identity)
-    stored = trial.conduct(job, load, begun.store, lambda progress: watcher.progress(identity, progress))
-    watcher.ended(stored)
+    job = replace(job, ceiling=_ceiling(job, means))
+    means.watcher.began(identity)
+    stored = trial.conduct(
+        job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
+    )
+    means.watcher.ended(stored)
+
+
+def _ceiling(job: trial.Job, means: _Means) -> Ceiling | None:
+    """The engine's ceiling under the experiment's load, before any server is there to be disturbed."""
+    name = job.trial.experiment
+    if name not in means.ceilings:
+        means.watcher.calibrating()
+        like = trial.spec_of(job, f"{listening.HOST}:0", None, ())
+        means.ceilings[name] = ceiling.ceiling(means.load, like, ceiling.cache())
+    return means.ceilings[name]
 
 
 def _made_ready(

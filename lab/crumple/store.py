@@ -51,6 +51,7 @@ class ServerFacts(Frozen):
 class StoredTrial(Frozen):
     """One trial, whatever became of it. A non-empty `problems` means measured, but not valid.
 
+    `warnings`: what to know of it beside, valid or not.
     `host`: the machine's facts just before the load, with what makes it unfit under "problems".
     `overhead_s`: the lab's own time, without the server's start and the engine's load.
     """
@@ -62,6 +63,7 @@ class StoredTrial(Frozen):
     host: dict[str, Any]
     record: TrialRecord | None
     problems: tuple[str, ...]
+    warnings: tuple[str, ...]
     overhead_s: float
 
     @property
@@ -107,7 +109,7 @@ class RunStore:
             return self.run_file.read_text(encoding="utf-8")
         except OSError as error:
             raise NotStored(
-                f"{self.folder} holds no run: {error.strerror}", "list runs with: ls runs"
+                f"{self.folder} holds no run: {error.strerror}", f"list runs with: ls {self.folder.parent}"
             ) from None
 
     def add(self, trial: StoredTrial) -> Path:

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crumple import contract, engine, machine, servers, validity, verify
+from crumple.ceiling import Ceiling
 from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, ServerFailed, StorageFull
 from crumple.store import Failure, RunStore, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study import Experiment, Scale
+from crumple.validity import Validity
 from crumple.workload import Workload
 
 PROBE_INTERVAL_MS = 100
@@ -21,7 +23,7 @@ PROBE_INTERVAL_MS = 100
 
 @dataclass(frozen=True)
 class Job:
-    """All one trial needs. `settings`: the server's, defaults filled in."""
+    """All one trial needs. `settings`: the server's, defaults filled in. `ceiling`: that of the engine."""
 
     trial: TrialIdentity
     experiment: Experiment
@@ -30,6 +32,7 @@ class Job:
     built: servers.Built
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
+    ceiling: Ceiling | None = None
 
 
 def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
@@ -39,7 +42,12 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
         _measure(course, job, load, on_progress)
         course.step = "validity"
         assert course.record is not None
-        course.problems = validity.problems(course.record, job.experiment.placement, course.server_cores)
+        course.validity = validity.assess(
+            course.record,
+            placement=job.experiment.placement,
+            server_cores=course.server_cores,
+            ceiling=job.ceiling,
+        )
     except StorageFull:
         raise
     except CrumpleError as error:
@@ -62,6 +70,7 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
         host={},
         record=None,
         problems=(),
+        warnings=(),
         overhead_s=0.0,
     )
 
@@ -74,8 +83,7 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     return contract.TrialSpec(
         label=job.trial.id,
         target=contract.Target(address=address, host=address),
-        request=job.workload.request_with(experiment.parameters),
-        expect=job.workload.expect(),
+        requests=(job.workload.request_with(experiment.parameters),),
         shape=contract.ClosedShape(
             connections=experiment.shape.connections, pause_ms=experiment.shape.pause_ms
         ),
@@ -106,9 +114,7 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             fitness = machine.fitness(experiment.shape.connections)
             course.host = {**fitness.facts, "problems": list(fitness.problems)}
             course.step = "engine"
-            # Where they share, the scheduler must be free to move the engine out of the server's way.
-            own_cores = () if experiment.placement == "shared" else cores.engine
-            spec = spec_of(job, running.address, running.pid, own_cores)
+            spec = spec_of(job, running.address, running.pid, cores.engine)
             course.record = engine.run(load, spec, on_progress)
             course.step = "answers-after"
             _still_there(running)
@@ -134,7 +140,7 @@ class _Course:
     start_s: float | None = None
     host: dict[str, Any] = field(default_factory=dict)
     record: contract.TrialRecord | None = None
-    problems: tuple[str, ...] = ()
+    validity: Validity | None = None
     output_tail: tuple[str, ...] = ()
     failure: Failure | None = None
     began_s: float = field(default_factory=time.monotonic)
@@ -160,6 +166,7 @@ class _Course:
             ),
             host=self.host,
             record=self.record,
-            problems=() if self.failure else self.problems,
+            problems=self.validity.problems if self.validity else (),
+            warnings=self.validity.warnings if self.validity else (),
             overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
         )

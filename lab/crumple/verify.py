@@ -9,14 +9,18 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 
-from crumple.contract import Request
+from crumple.contract import Expect, Request
 from crumple.errors import WrongAnswer
 from crumple.workload import Answer, Value, Workload
 
 LIMIT_S = 20.0
 # Long enough that the two segments are two reads for the server.
 BETWEEN_SEGMENTS_S = 0.02
-UNKNOWN_PATH = "/no-such-path-as-this"
+UNKNOWN = Request(
+    method="GET",
+    path="/no-such-path-as-this",
+    expect=Expect(status=http.HTTPStatus.NOT_FOUND, body_bytes=None, body_sha256=None, hash_one_in=0),
+)
 SHOWN_BYTES = 24
 
 
@@ -55,12 +59,11 @@ def _in_two_segments(address: str, request: Request, answer: Answer) -> None:
 
 
 def _unknown_path(address: str) -> None:
-    asked = f"GET {UNKNOWN_PATH}"
-    request = Request(method="GET", path=UNKNOWN_PATH)
+    asked = f"{UNKNOWN.method} {UNKNOWN.path}"
     with _connection(address) as peer, _told(asked):
-        peer.sendall(_written(request, address))
-        response, _ = _answer(peer, request.method)
-    if response.status != http.HTTPStatus.NOT_FOUND:
+        peer.sendall(_written(UNKNOWN, address))
+        response, _ = _answer(peer, UNKNOWN.method)
+    if response.status != UNKNOWN.expect.status:
         raise WrongAnswer(f"{asked}: status {response.status}", "answer 404 on paths no workload has")
 
 

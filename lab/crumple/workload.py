@@ -16,6 +16,8 @@ from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
 
 Value = int | float | str
+# Length and status of every answer are checked; to hash all bodies would cost the engine its ceiling.
+HASH_ONE_IN = 64
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
@@ -64,7 +66,7 @@ class Workload(Frozen):
     answer: Answer
 
     def request_with(self, parameters: Mapping[str, Value]) -> contract.Request:
-        """The request, defaults for what is not given. Raises UsageError on a parameter it does not have."""
+        """The request and its answer, defaults for what is not given. Raises UsageError on an unknown one."""
         unknown = [name for name in parameters if name not in self.parameters]
         if unknown:
             remedy = toml_file.did_you_mean(unknown[0], self.parameters)
@@ -76,15 +78,12 @@ class Workload(Frozen):
             path=PLACEHOLDER.sub(lambda found: quote(str(values[found[1]]), safe=""), self.request.path),
             headers=tuple(headers.items()),
             body=self.request.body,
-        )
-
-    def expect(self, hash_one_in: int = 64) -> contract.Expect:
-        """What the engine checks: status and length of every answer, the hash of one in `hash_one_in`."""
-        return contract.Expect(
-            status=self.answer.status,
-            body_bytes=len(self.answer.body_bytes),
-            body_sha256=self.answer.body_sha256,
-            hash_one_in=hash_one_in,
+            expect=contract.Expect(
+                status=self.answer.status,
+                body_bytes=len(self.answer.body_bytes),
+                body_sha256=self.answer.body_sha256,
+                hash_one_in=HASH_ONE_IN,
+            ),
         )
 
 

@@ -2,12 +2,14 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from crumple import contract, toml_file
 from crumple.store import ServerFacts, StoredTrial, TrialIdentity
 from crumple.study import Study
+from hdrh.histogram import HdrHistogram
 
 KNOWN_SERVERS = ("go-nethttp", "node-http", "node-express")
 
@@ -74,13 +76,23 @@ def study() -> Study:
     return meant
 
 
+def request(body_bytes: int | None = 13, **changes: Any) -> contract.Request:
+    """One for the workload above, and the length of its answer."""
+    plain = contract.Request(
+        method="GET",
+        path="/hello",
+        headers=(("Accept", "text/plain"),),
+        expect=contract.Expect(status=200, body_bytes=body_bytes, body_sha256=None, hash_one_in=64),
+    )
+    return plain.model_copy(update=changes)
+
+
 def spec(**changes: Any) -> contract.TrialSpec:
     """32 connections for two seconds on core 1."""
     plain = contract.TrialSpec(
         label="shared/b01/go-nethttp",
         target=contract.Target(address="127.0.0.1:40001", host="127.0.0.1:40001"),
-        request=contract.Request(method="GET", path="/hello", headers=(("Accept", "text/plain"),)),
-        expect=contract.Expect(status=200, body_bytes=13, body_sha256=None, hash_one_in=64),
+        requests=(request(),),
         shape=contract.ClosedShape(connections=32, pause_ms=0),
         connection="keep-alive",
         warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=1.0)),
@@ -101,14 +113,32 @@ def outcomes(**counts: int) -> contract.Outcomes:
     )
 
 
+def histogram(counts: Mapping[int, int]) -> contract.Histogram:
+    """Times in ns, and how often each was seen."""
+    counts = {value_ns: count for value_ns, count in counts.items() if count}
+    if not counts:
+        return contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
+    recorded = HdrHistogram(1, 300_000_000_000, 3)
+    for value_ns, count in counts.items():
+        recorded.record_value(value_ns, count)
+    number = sum(counts.values())
+    return contract.Histogram(
+        count=number,
+        min_ns=min(counts),
+        mean_ns=sum(value_ns * count for value_ns, count in counts.items()) / number,
+        max_ns=max(counts),
+        encoded=recorded.encode().decode(),
+    )
+
+
 def record(**changes: Any) -> contract.TrialRecord:
     """Two seconds of 10,000 answers per second at 3.2 ms: Little's law holds to the connection."""
-    none = contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
+    none = histogram({})
     times = contract.Histogram(
         count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
     )
     plain = contract.TrialRecord(
-        version=1,
+        version=2,
         engine_version="0.1.0",
         spec=spec(),
         began_unix_ns=1_795_242_612_000_000_000,
@@ -116,22 +146,57 @@ def record(**changes: Any) -> contract.TrialRecord:
         measured_ns=2_000_000_000,
         scheduled=20_032,
         outcomes=outcomes(ok=20_000, unfinished=32),
+        not_sent=not_sent(),
+        retried=0,
         warm_up=contract.WarmUpRecord(scheduled=9_000, outcomes=outcomes(ok=9_000)),
         bodies_hashed=312,
         received_bytes=20_000 * 150,
         sent_bytes=20_032 * 80,
         connections_opened=32,
+        arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0),
         histograms=contract.Histograms(
-            response_time=times, connect_time=none, failed=none, timed_out=none, unfinished_age=none,
+            response_time=times, service_time=None, time_to_first_byte=times, lateness=None,
+            engine_lateness=None, connect_time=none, failed=none, timed_out=none, unfinished_age=none,
             carried_over=none,
         ),
         series=contract.Series(
             interval_ms=100, at_ns=(), duration_ns=(), phase=(), ok=(), failed=(), p50_ns=(), p99_ns=(),
-            max_ns=(), connections=(),
+            max_ns=(), scheduled=(), engine_late_p99_ns=(), connections=(),
         ),
-        probes=contract.Probes(engine=probe(cpu_share=0.5), server=probe(cpu_share=0.9)),
+        log=contract.Log(interval_ms=1_000, at_ns=(), duration_ns=(), response_time=()),
+        probes=contract.Probes(
+            engine=probe(cpu_share=0.5), server=probe(cpu_share=0.9), threads=(thread(cpu_share=0.45),),
+            sockets=sockets(()),
+        ),
     )  # fmt: skip
     return plain.model_copy(update=changes)
+
+
+def not_sent(**counts: int) -> contract.NotSent:
+    """These reasons, and none of the others."""
+    return contract.NotSent(**(dict.fromkeys(contract.NotSent.model_fields, 0) | counts))
+
+
+def thread(
+    cpu_share: float, waited_share: float = 0.0, measured_ns: int = 2_000_000_000
+) -> contract.ThreadRecord:
+    """One of the engine's threads, and what share of the window it ran and waited to run."""
+    window = contract.ThreadWindow(
+        cpu_ns=round(cpu_share * measured_ns), run_queue_ns=round(waited_share * measured_ns)
+    )
+    return contract.ThreadRecord(at_ns=(), cpu_ns=(), run_queue_ns=(), window=window)
+
+
+def sockets(retransmitted: Sequence[int | None], interval_ns: int = 500_000_000) -> contract.SocketRecord:
+    """The machine's sockets, read at even intervals from the first instant on."""
+    none = (None,) * len(retransmitted)
+    return contract.SocketRecord(
+        at_ns=tuple(index * interval_ns for index in range(len(retransmitted))),
+        retransmitted=tuple(retransmitted),
+        in_use=none,
+        time_wait=none,
+        unread=(),
+    )
 
 
 def probe(cpu_share: float, measured_ns: int = 2_000_000_000) -> contract.ProbeRecord:
@@ -171,6 +236,7 @@ def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTri
         host={"load_1m": 0.1, "problems": []},
         record=record(),
         problems=(),
+        warnings=(),
         overhead_s=0.3,
     )
     return plain.model_copy(update=changes)
@@ -179,19 +245,22 @@ def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTri
 def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
     """An executable that speaks the contract: it answers any spec with a golden record of it.
 
-    `body`: Python that runs before the answer; it sees the dicts `spec` and `record`.
+    `body`: Python that runs before the answer; it sees the dicts `spec` and `record`. As a null server it
+    names a port where nobody listens.
     """
     golden = folder / "golden.json"
     golden.write_text(record().model_dump_json(by_alias=True))
     progress = {
         "at_s": 1.0, "phase": "measured", "ok": 10, "failed": 0, "throughput_per_s": 10.0, "p50_ns": 5,
-        "p99_ns": None, "connections": 32, "left_s": None,
+        "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": None,
     }  # fmt: skip
     path = folder / "crumple-engine"
     path.write_text(
         f"#!{sys.executable}\n"
         "import json, os, sys, time\n"
         f"if sys.argv[1:] == ['--version']:\n    print('crumple-engine {version}'); sys.exit()\n"
+        "if sys.argv[1] == 'null-server':\n"
+        "    print(json.dumps({'port': 1}), flush=True); sys.stdin.read(); sys.exit()\n"
         "spec = json.load(sys.stdin)\n"
         f"record = json.load(open({str(golden)!r}))\n"
         "record['spec'] = spec\n"

@@ -8,20 +8,27 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import machine, servers, verify
+from crumple import ceiling, machine, servers, verify
+from crumple.ceiling import Ceiling
+from crumple.contract import TrialSpec
 from crumple.errors import ServerFailed, WrongAnswer
 
 DESCRIBED = ("go-nethttp", "node-http", "node-express")
 
 
 class Stage:
-    """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened."""
+    """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened.
+
+    `calibrated`: the loads for which the engine's ceiling was asked; it is `ceiling`.
+    """
 
     def __init__(self) -> None:
         self.fail_at: dict[str, str] = {}
         self.missing: set[str] = set()
         self.started: list[str] = []
         self.built: list[str] = []
+        self.ceiling: Ceiling | None = None
+        self.calibrated: list[TrialSpec] = []
         self.open = 0
         self.asked = 0
 
@@ -70,6 +77,12 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
             return servers.Missing("go is not installed", "run: crumple setup")
         return servers.Ready({"go": "1.26"})
 
+    def known_ceiling(load: Any, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
+        assert acts.open == 0, "a server that runs would be disturbed"
+        acts.calibrated.append(spec)
+        return acts.ceiling
+
+    monkeypatch.setattr(ceiling, "ceiling", known_ceiling)
     monkeypatch.setattr(servers, "build", build)
     monkeypatch.setattr(servers, "start", start)
     monkeypatch.setattr(servers, "readiness", readiness)

@@ -1,12 +1,14 @@
 """A made-up run for tests of the report: seven servers and a twin × three blocks × two experiments.
 
 Deterministic: the same seed gives the same trials. One trial failed to start, one measured the engine (not
-valid), one lost 2.3 % of its requests. The figures are invented; nothing here was measured.
+valid), one lost 2.3 % of its requests, one came near the engine's ceiling. The figures are invented; nothing
+here was measured.
 """
 
 import math
 from collections.abc import Iterator
 
+import documents
 import numpy as np
 from crumple import contract
 from crumple.plan import plan
@@ -36,6 +38,7 @@ MACHINE = {
 
 FAILED = ("shared", 2, "java-grizzly-worker")
 NOT_VALID = ("separate", 3, "node-cluster")
+WARNED = ("separate", 1, "go-nethttp")
 LOSSY = ("separate", 2, "node-express-cluster")
 
 
@@ -94,6 +97,7 @@ def _trial(
     failed = here == FAILED
     lost = 0.023 if here == LOSSY else 0.0
     problems = ("the engine used 91 % of its core, more than 85 %",) if here == NOT_VALID else ()
+    warnings = ("the throughput is 74 % of what the engine reaches",) if here == WARNED else ()
     record = _record(rng, identity.id, experiment, nature, factor, lost)
     return StoredTrial(
         trial=identity,
@@ -103,6 +107,7 @@ def _trial(
         host={"load_1m": 0.4, "problems": []},
         record=None if failed else record,
         problems=problems,
+        warnings=warnings,
         overhead_s=0.31,
     )
 
@@ -132,7 +137,7 @@ def _record(
     warm_ok = round(throughput * 1.5 * 0.8)
     cpu_factor = 1 / factor if factor < 0.9 else 1.0
     return contract.TrialRecord(
-        version=1,
+        version=2,
         engine_version="0.1.0",
         spec=_spec(label, experiment),
         began_unix_ns=BEGAN_UNIX_NS,
@@ -140,6 +145,8 @@ def _record(
         measured_ns=measured_ns,
         scheduled=sum(outcomes.values()),
         outcomes=contract.Outcomes.model_validate(outcomes),
+        not_sent=documents.not_sent(),
+        retried=0,
         warm_up=contract.WarmUpRecord(
             scheduled=warm_ok, outcomes=contract.Outcomes.model_validate(NO_OUTCOMES | {"ok": warm_ok})
         ),
@@ -147,8 +154,13 @@ def _record(
         received_bytes=ok * 700,
         sent_bytes=ok * 90,
         connections_opened=32,
+        arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=ok * 4_000),
         histograms=contract.Histograms(
             response_time=histogram(ok, mean_ns, nature.tail),
+            service_time=None,
+            time_to_first_byte=histogram(ok, mean_ns, nature.tail),
+            lateness=None,
+            engine_lateness=None,
             connect_time=histogram(32, 90_000, 0.3),
             failed=histogram(reset, 40_000_000, 0.3),
             timed_out=histogram(timed_out, 20_000_000_000, 0.001),
@@ -156,6 +168,7 @@ def _record(
             carried_over=histogram(unfinished, mean_ns / 2, 0.5),
         ),
         series=_series(rng, throughput, nature, mean_ns, lost),
+        log=contract.Log(interval_ms=1_000, at_ns=(), duration_ns=(), response_time=()),
         probes=contract.Probes(
             engine=_probe(ok, 9.0, 6.0, 9 * MIB, 1, 2),
             server=_probe(
@@ -166,6 +179,8 @@ def _record(
                 nature.processes,
                 nature.threads,
             ),
+            threads=(documents.thread(cpu_share=ok * 14e-6 / 2),),
+            sockets=documents.sockets((3, 3, 3, 3, 3, 3, 3, 3)),
         ),
     )
 
@@ -174,8 +189,7 @@ def _spec(label: str, experiment: Experiment) -> contract.TrialSpec:
     return contract.TrialSpec(
         label=label,
         target=contract.Target(address="127.0.0.1:40001", host="127.0.0.1:40001"),
-        request=contract.Request(method="GET", path="/todos"),
-        expect=contract.Expect(status=200, body_bytes=523, body_sha256=None, hash_one_in=64),
+        requests=(documents.request(body_bytes=523, path="/todos", headers=()),),
         shape=contract.ClosedShape(connections=experiment.shape.connections),
         connection=experiment.connection,
         warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=1.5)),
@@ -234,6 +248,8 @@ def _series(
         p50_ns=[round(mean_ns * 0.9)] * 35,
         p99_ns=[round(mean_ns * 3)] * 35,
         max_ns=[round(mean_ns * 8)] * 35,
+        scheduled=ok,
+        engine_late_p99_ns=[None] * 35,
         connections=[32] * 35,
     )
 

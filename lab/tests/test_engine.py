@@ -33,11 +33,23 @@ def test_a_spec_goes_in_and_its_record_comes_out(tmp_path: Path) -> None:
 def test_no_engine_lists_each_place_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
     monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    (tmp_path / "engine").mkdir()
     with pytest.raises(EngineMissing) as caught:
         engine.find(tmp_path)
     for place in (tmp_path / "bin" / "crumple-engine", tmp_path / "engine" / "target" / "release"):
         assert str(place) in str(caught.value)
     assert "cargo build --release" in caught.value.remedy
+
+
+def test_without_sources_an_engine_is_to_be_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    with pytest.raises(EngineMissing) as caught:
+        engine.find(tmp_path)
+    assert "target" not in caught.value.message
+    assert caught.value.remedy == "install crumple-engine 0.1.0 into the environment of this Python"
 
 
 def test_the_engine_that_is_named_is_the_only_one_searched(

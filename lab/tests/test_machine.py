@@ -4,6 +4,8 @@ import dataclasses
 import json
 import multiprocessing
 import resource
+import shutil
+import subprocess
 
 import pytest
 from crumple import machine, machine_facts
@@ -108,7 +110,8 @@ def test_fitness_tells_the_moment():
 @pytest.mark.parametrize(
     ("placement", "threads", "physical", "engine", "server"),
     [
-        ("shared", 1, [[0], [1]], (0, 1), (0, 1)),
+        ("shared", 1, [[0], [1]], (), (0, 1)),
+        ("shared", 1, [[0]], (), (0,)),
         ("separate", 1, [[0], [1]], (1,), (0,)),
         ("separate", 1, [[0]], (0,), (0,)),
         ("separate", 1, [[0, 1]], (1,), (0,)),
@@ -119,6 +122,21 @@ def test_fitness_tells_the_moment():
 )
 def test_cores_are_divided_along_physical_cores(placement, threads, physical, engine, server):
     assert machine.divide(placement, threads, physical) == machine.Cores(engine, server)
+
+
+def test_the_repository_around_an_installed_lab_is_not_its_checkout(tmp_path, monkeypatch):
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    file = tmp_path / "machine_facts.py"
+    file.touch()
+    monkeypatch.setattr(machine_facts, "__file__", str(file))
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.com"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "somebody's work"], check=True)
+    with pytest.raises(machine_facts.UnreadError, match="not a git checkout"):
+        machine_facts.commit()
+    subprocess.run([*git, "add", file.name], check=True)
+    assert machine_facts.commit().endswith("+changes")
 
 
 def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():

@@ -4,10 +4,8 @@ After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report.py
 """
 
 import json
-import os
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
 import synthetic_run
@@ -19,8 +17,8 @@ from crumple.report.text import text
 from crumple.report.view import RunView, view
 from crumple.run_file import RunFile
 from crumple.store import Failure
+from golden_file import alike, as_golden
 
-GOLDEN = Path(__file__).parent / "golden"
 BADGES = (
     "supported",
     "supported, direction only",
@@ -40,14 +38,6 @@ def page() -> str:
     return html(seen())
 
 
-def as_golden(name: str, said: str) -> str:
-    """The golden file's text; written first if that was asked for."""
-    file = GOLDEN / name
-    if os.environ.get("CRUMPLE_WRITE_GOLDEN"):
-        file.write_text(said, encoding="utf-8")
-    return file.read_text(encoding="utf-8")
-
-
 def test_markdown_is_as_the_golden_file() -> None:
     said = markdown(seen())
     assert said == as_golden("report.md", said)
@@ -63,24 +53,6 @@ def test_text_is_as_the_golden_file(width: int) -> None:
 def test_data_is_as_the_golden_file() -> None:
     said = data(seen())
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
-
-
-def alike(found: object, wanted: object, where: str = "") -> None:
-    """Equal, but for the last digits that another release of numpy may round otherwise."""
-    if isinstance(wanted, dict):
-        assert isinstance(found, dict), where
-        assert found.keys() == wanted.keys(), where
-        for key in wanted:
-            alike(found[key], wanted[key], f"{where}.{key}")
-    elif isinstance(wanted, list):
-        assert isinstance(found, list), where
-        assert len(found) == len(wanted), where
-        for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
-            alike(one, other, f"{where}[{index}]")
-    elif isinstance(wanted, float):
-        assert found == pytest.approx(wanted, rel=1e-9), where
-    else:
-        assert found == wanted, where
 
 
 def test_text_is_styled_only_where_asked() -> None:
@@ -130,6 +102,18 @@ def test_failed_and_not_valid_trials_are_explained() -> None:
     assert "b03 not valid" in page()
 
 
+def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
+    (warned,) = seen().warned
+    assert warned.counts and warned.trial.warnings
+    for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
+        assert f"warning: {warned.trial.warnings[0]}" in said
+        assert "46 count (1 with a warning)" in said
+    told = {
+        trial["id"]: trial["warnings"] for trial in json.loads(data(seen()))["trials"] if trial["warnings"]
+    }
+    assert told == {warned.trial.trial.id: list(warned.trial.warnings)}
+
+
 def test_output_of_a_server_is_shown_as_text() -> None:
     assert "&lt;port 40013&gt;" in page()
     assert "<port 40013>" not in page()
@@ -155,7 +139,7 @@ def test_every_format_repeats_the_caution_and_the_identity() -> None:
 
 def test_every_trial_has_the_command_that_repeats_it() -> None:
     for trial in synthetic_run.trials():
-        command = f"./crumple run todo-json --scale quick --seed {synthetic_run.SEED} --only {trial.trial.id}"
+        command = f"crumple run todo-json --scale quick --seed {synthetic_run.SEED} --only {trial.trial.id}"
         for said in (page(), markdown(seen()), data(seen())):
             assert command in said
 

@@ -6,6 +6,7 @@ import documents
 import pytest
 import stand_ins
 from crumple import live, run, run_file
+from crumple.ceiling import Ceiling
 from crumple.contract import Progress
 from crumple.errors import Interrupted, NotFound, UsageError
 from crumple.run import Begun
@@ -25,6 +26,9 @@ class Notes:
 
     def preparing(self, server: str) -> None:
         self.builds.append(server)
+
+    def calibrating(self) -> None:
+        pass
 
     def skipped(self, server: str, reason: str) -> None:
         self.skips.append((server, reason))
@@ -64,6 +68,20 @@ def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> 
     file = run_file.read(begun.store)
     assert file.ended is not None and file.machine == {"cpu": "made up"}
     assert file.versions["go-nethttp"] == {"go": "1.26"}
+
+
+def test_the_engines_ceiling_is_asked_once_for_each_experiment(acts: Stage, root: Path) -> None:
+    acts.ceiling = Ceiling(throughput_per_s=10_500)
+    begun = _begin(root)
+    run.execute(begun, root, Notes())
+    assert sorted(spec.shape.connections for spec in acts.calibrated) == [8, 32]
+    assert all("95.2% (limit 70%) of the 10,500 /s" in trial.warnings[0] for trial in begun.store.trials())
+
+
+def test_without_a_server_that_is_ready_nobody_asks_for_the_ceiling(acts: Stage, root: Path) -> None:
+    acts.missing = set(documents.KNOWN_SERVERS)
+    run.execute(_begin(root), root, Notes())
+    assert acts.calibrated == []
 
 
 def test_cut_off_and_continued_it_is_the_same_run(acts: Stage, root: Path) -> None:

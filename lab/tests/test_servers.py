@@ -120,6 +120,19 @@ def test_the_same_content_is_built_once_and_other_content_anew(tmp_path):
     assert log.read_text().count("built") == 2
 
 
+def test_what_is_built_of_read_only_files_may_be_written_to(tmp_path):
+    toml = '[build]\ncommand = [["sh", "-c", "echo >> server.py; echo made > part/made"]]\n'
+    tiny = tiny_servers.described(tmp_path, toml=toml)
+    (tiny.folder / "part").mkdir()
+    (tiny.folder / "part" / "file").touch()
+    for path in (*tiny.folder.rglob("*"), tiny.folder):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    built = servers.build(tiny).folder
+    # Root writes whatever the modes say, so they are looked at.
+    assert all(path.stat().st_mode & 0o200 for path in (built, *built.rglob("*")))
+    assert (built / "part" / "made").is_file() and not (tiny.folder / "part" / "made").exists()
+
+
 def test_another_version_of_a_tool_is_another_build(tmp_path):
     tiny = tiny_servers.described(tmp_path)
     assert build.content_hash(tiny, {"python": "3.11"}) != build.content_hash(tiny, {"python": "3.12"})

@@ -1,5 +1,6 @@
 """One trial: what it stores when all goes well, and at whichever step it does not."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import documents
 import pytest
 import stand_ins
 from crumple import plan, servers, store, trial, workload
+from crumple.ceiling import Ceiling
 from crumple.contract import Progress
 from crumple.engine import Engine
 from crumple.errors import StorageFull
@@ -58,11 +60,23 @@ GOLDEN_SHAPE = "record['histograms']['response_time']['mean_ns'] = 800_000"
 def test_a_trial_is_measured_and_stored(acts: Stage, tmp_path: Path, run: RunStore) -> None:
     stored = _conduct(tmp_path, run, GOLDEN_SHAPE)
     assert (stored.status, stored.failure, stored.problems, stored.valid) == ("measured", None, (), True)
+    assert stored.warnings == ()
     assert stored.host == {"load_1m": 0.1, "problems": ["busy"]}
     assert stored.server.start_s == 0.05 and stored.server.settings == {"workers": 4}
     assert stored.record is not None and stored.record.spec.label == stored.trial.id
     assert run.trials() == [stored]
     assert (acts.asked, acts.open) == (2, 0)
+
+
+def test_how_near_it_came_to_the_ceiling_is_stored_with_it(
+    acts: Stage, tmp_path: Path, run: RunStore
+) -> None:
+    engine = Engine(documents.fake_engine(tmp_path, GOLDEN_SHAPE), "0.1.0")
+    job = replace(_job(tmp_path), ceiling=Ceiling(throughput_per_s=12_500))
+    stored = trial.conduct(job, engine, run, lambda _: None)
+    assert stored.valid and run.trials() == [stored]
+    (warning,) = stored.warnings
+    assert warning.startswith("the throughput is 80% (limit 70%) of the 12,500 /s")
 
 
 def test_what_speaks_against_it_is_stored_with_it(acts: Stage, tmp_path: Path, run: RunStore) -> None:
@@ -134,6 +148,7 @@ def test_a_full_disk_is_not_a_failed_trial(
 def test_the_spec_is_the_experiments(acts: Stage, tmp_path: Path) -> None:
     spec = trial.spec_of(_job(tmp_path, "shared"), "127.0.0.1:9", 77, (0, 1))
     assert spec.shape.connections == 32 and spec.cores == (0, 1) and spec.probe.server_pid == 77
-    assert spec.request.path == "/hello?delay_ms=0" and spec.expect.body_bytes == 13
+    (request,) = spec.requests
+    assert request.path == "/hello?delay_ms=0" and request.expect.body_bytes == 13
     assert spec.warm_up is not None and spec.warm_up.connections is None
     assert trial.spec_of(_job(tmp_path), "127.0.0.1:9", 77, ()).warm_up is None

@@ -38,7 +38,7 @@ def test_an_unknown_parameter_names_the_nearest(tmp_path: Path) -> None:
 
 def test_the_engine_is_told_length_and_hash_of_the_bytes(tmp_path: Path) -> None:
     text = documents.WORKLOAD_TOML.replace("Hello, World!", "Grüße")
-    expect = workload.load(_written(tmp_path, text)).expect()
+    expect = workload.load(_written(tmp_path, text)).request_with({}).expect
     assert expect.body_bytes == 7
     assert expect.body_sha256 == hashlib.sha256("Grüße".encode()).hexdigest()
 

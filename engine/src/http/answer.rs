@@ -3,19 +3,27 @@
 
 use sha2::{Digest, Sha256};
 
-use super::head::{Framing, Head, HeadMemo, LONGEST_HEAD_BYTES, Malformed};
+use super::head::{Framing, Head, HeadMemo, LONGEST_HEAD_BYTES, Malformed, is_token, is_value};
 use crate::outcome::Outcome;
 
 /// The answer that counts as `ok`.
 #[derive(Debug)]
 pub struct Expectation {
-    pub status: u16,
+    /// `None` = any from 200 to 299.
+    pub status: Option<u16>,
     pub body_bytes: Option<u64>,
     pub sha256: [u8; 32],
     /// One answer in so many is hashed in full; 0 = none.
     pub hash_one_in: u32,
     /// The request was a HEAD, whose answers have no body whatever their headers say.
     pub without_body: bool,
+}
+
+impl Expectation {
+    #[inline]
+    fn accepts(&self, status: u16) -> bool {
+        self.status.map_or((200..300).contains(&status), |expected| expected == status)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +41,7 @@ enum Stage {
     ChunkSize { size: u64, digits: u8, line: ChunkLine },
     Chunk { left: u64 },
     ChunkEnd { carriage_return: bool },
-    Trailer { line_bytes: u32, all_bytes: u32 },
+    Trailer { part: TrailerPart, bytes: u32 },
     UntilClose,
     Whole,
 }
@@ -42,9 +50,21 @@ enum Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChunkLine {
     Size,
+    /// So many blanks behind the size: no digit may follow.
+    Blank(u16),
     /// So many bytes into what follows the size and means nothing to us.
     Extension(u16),
     CarriageReturn,
+}
+
+/// Where in the lines that may follow the last chunk we are. They mean nothing to us, but must be headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TrailerPart {
+    LineStart,
+    Name,
+    Value,
+    CarriageReturn,
+    LastCarriageReturn,
 }
 
 #[derive(Debug)]
@@ -52,6 +72,8 @@ pub struct Answer {
     stage: Stage,
     status: u16,
     keep_alive: bool,
+    /// An interim answer (1xx) has come.
+    interim: bool,
     body_bytes: u64,
     /// The first part of a head that came in parts.
     partial_head: Vec<u8>,
@@ -64,6 +86,7 @@ impl Default for Answer {
             stage: Stage::Head,
             status: 0,
             keep_alive: false,
+            interim: false,
             body_bytes: 0,
             partial_head: Vec::new(),
             digest: None,
@@ -76,6 +99,7 @@ impl Answer {
     #[inline]
     pub fn begin(&mut self, hash: bool) {
         self.stage = Stage::Head;
+        self.interim = false;
         self.body_bytes = 0;
         if !self.partial_head.is_empty() {
             self.partial_head = Vec::new();
@@ -89,6 +113,11 @@ impl Answer {
 
     pub fn is_hashed(&self) -> bool {
         self.digest.is_some()
+    }
+
+    /// Whether none of it has come yet.
+    pub fn is_untouched(&self) -> bool {
+        self.stage == Stage::Head && self.partial_head.is_empty() && !self.interim
     }
 
     /// Whether the connection may serve another request.
@@ -134,7 +163,7 @@ impl Answer {
     /// How the whole answer compares with the expected one.
     #[inline]
     pub fn outcome(&mut self, expect: &Expectation) -> Outcome {
-        if self.status != expect.status {
+        if !expect.accepts(self.status) {
             return Outcome::WrongStatus;
         }
         if expect.body_bytes.is_some_and(|bytes| bytes != self.body_bytes) {
@@ -172,7 +201,10 @@ impl Answer {
         self.keep_alive = head.keep_alive && head.framing != Framing::UntilClose;
         self.stage = match head.status {
             101 => return Err(Malformed), // We never ask to switch protocols.
-            100..=199 => Stage::Head,     // An interim answer; the real one follows.
+            100..=199 => {
+                self.interim = true; // The real answer follows.
+                Stage::Head
+            }
             204 | 304 => self.whole_without_body(head),
             _ if expect.without_body => self.whole_without_body(head),
             _ => match head.framing {
@@ -234,43 +266,59 @@ impl Answer {
                 Ok(Stage::ChunkEnd { carriage_return: true })
             }
             Stage::ChunkEnd { carriage_return: true } if byte == b'\n' => Ok(FIRST_CHUNK),
-            Stage::Trailer { line_bytes, all_bytes } => match byte {
-                b'\n' if line_bytes == 0 => Ok(Stage::Whole),
-                b'\n' => Ok(Stage::Trailer { line_bytes: 0, all_bytes: all_bytes + 1 }),
-                b'\r' => Ok(Stage::Trailer { line_bytes, all_bytes: all_bytes + 1 }),
-                _ if all_bytes as usize > LONGEST_HEAD_BYTES => Err(Malformed),
-                _ => Ok(Stage::Trailer { line_bytes: line_bytes + 1, all_bytes: all_bytes + 1 }),
-            },
+            Stage::Trailer { part, bytes } => trailer(part, bytes, byte),
             _ => Err(Malformed),
         }
     }
 }
 
 const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
+const FIRST_TRAILER: Stage = Stage::Trailer { part: TrailerPart::LineStart, bytes: 0 };
 const LONGEST_EXTENSION_BYTES: u16 = 4096;
+/// As many as 64 bits hold.
+const MOST_DIGITS: u8 = 16;
 
 fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage, Malformed> {
     let on = |line| Ok(Stage::ChunkSize { size, digits, line });
     match (line, byte) {
-        (ChunkLine::CarriageReturn, b'\n') if size == 0 => Ok(Stage::Trailer { line_bytes: 0, all_bytes: 0 }),
+        (ChunkLine::CarriageReturn, b'\n') if size == 0 => Ok(FIRST_TRAILER),
         (ChunkLine::CarriageReturn, b'\n') => Ok(Stage::Chunk { left: size }),
         (ChunkLine::CarriageReturn, _) => Err(Malformed),
         (_, b'\r') if digits > 0 => on(ChunkLine::CarriageReturn),
         (_, b'\r' | b'\n') => Err(Malformed),
+        (ChunkLine::Size | ChunkLine::Blank(_), b';') if digits > 0 => on(ChunkLine::Extension(0)),
+        (ChunkLine::Size, b' ' | b'\t') if digits > 0 => on(ChunkLine::Blank(0)),
+        (ChunkLine::Blank(bytes), b' ' | b'\t') if bytes < LONGEST_EXTENSION_BYTES => {
+            on(ChunkLine::Blank(bytes + 1))
+        }
         (ChunkLine::Extension(bytes), _) if bytes < LONGEST_EXTENSION_BYTES => {
             on(ChunkLine::Extension(bytes + 1))
         }
-        (ChunkLine::Extension(_), _) => Err(Malformed),
-        (ChunkLine::Size, b';' | b' ' | b'\t') if digits > 0 => on(ChunkLine::Extension(0)),
-        (ChunkLine::Size, _) => {
+        (ChunkLine::Size, _) if digits < MOST_DIGITS => {
             let digit = (byte as char).to_digit(16).ok_or(Malformed)?;
-            if digits == 16 {
-                return Err(Malformed);
-            }
-            let size = size << 4 | u64::from(digit);
-            Ok(Stage::ChunkSize { size, digits: digits + 1, line })
+            Ok(Stage::ChunkSize { size: size << 4 | u64::from(digit), digits: digits + 1, line })
         }
+        _ => Err(Malformed),
     }
+}
+
+/// As in a head, lines may end with a mere line feed (RFC 9112, 2.2).
+fn trailer(part: TrailerPart, bytes: u32, byte: u8) -> Result<Stage, Malformed> {
+    use TrailerPart::{CarriageReturn, LastCarriageReturn, LineStart, Name, Value};
+    if bytes as usize == LONGEST_HEAD_BYTES {
+        return Err(Malformed);
+    }
+    let part = match (part, byte) {
+        (LineStart | LastCarriageReturn, b'\n') => return Ok(Stage::Whole),
+        (LineStart, b'\r') => LastCarriageReturn,
+        (LineStart | Name, _) if is_token(byte) => Name,
+        (Name, b':') => Value,
+        (Value, b'\r') => CarriageReturn,
+        (Value | CarriageReturn, b'\n') => LineStart,
+        (Value, _) if is_value(byte) => Value,
+        _ => return Err(Malformed),
+    };
+    Ok(Stage::Trailer { part, bytes: bytes + 1 })
 }
 
 #[cfg(test)]

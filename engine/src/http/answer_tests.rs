@@ -4,7 +4,7 @@ use super::*;
 
 fn expectation(body: &str) -> Expectation {
     Expectation {
-        status: 200,
+        status: Some(200),
         body_bytes: Some(body.len() as u64),
         sha256: Sha256::digest(body.as_bytes()).into(),
         hash_one_in: 1,
@@ -59,6 +59,7 @@ fn proper_answers_are_ok() {
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nhel\r\n2\r\nlo\r\n0\r\nX: y\r\n\r\n",
         "hello",
     );
+    ok("HTTP/1.1 200 OK\r\nContent-Length: 5 , 5\r\nContent-Length: 5\r\n\r\nhello", "hello");
     ok("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi");
     ok("HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "x");
 }
@@ -83,17 +84,56 @@ fn nonsense_is_malformed() {
     malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n\r\n");
     malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n");
     malformed("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n");
+    malformed("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    malformed("HTTP/1.1 099 Low\r\nContent-Length: 0\r\n\r\n");
     malformed("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n");
 }
 
 #[test]
-fn an_endless_head_is_given_up() {
-    let mut endless = b"HTTP/1.1 200 OK\r\n".to_vec();
-    for _ in 0..LONGEST_HEAD_BYTES / 40 + 10 {
-        endless.extend_from_slice(b"X: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+fn what_frames_a_body_has_a_longest_length() {
+    let line = "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(LONGEST_HEAD_BYTES / 32);
+    let value = "y".repeat(LONGEST_HEAD_BYTES);
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for endless in [
+        format!("HTTP/1.1 200 OK\r\nX: {value}\r\nContent-Length: 0\r\n\r\n"),
+        format!("HTTP/1.1 200 OK\r\n{line}Content-Length: 0\r\n\r\n"),
+        format!("{chunked}0\r\n{line}\r\n"),
+        format!("{chunked}0\r\nX: {value}\r\n\r\n"),
+        format!("{chunked}0;{value}\r\n\r\n"),
+        format!("{chunked}0{}\r\n\r\n", " ".repeat(LONGEST_HEAD_BYTES)),
+    ] {
+        for part_bytes in [1000, 16 * 1024, endless.len()] {
+            let parts: Vec<&[u8]> = endless.as_bytes().chunks(part_bytes).collect();
+            assert_eq!(read(&parts, &expectation("")), Err(Malformed), "in parts of {part_bytes}");
+        }
     }
-    let parts: Vec<&[u8]> = endless.chunks(1000).collect();
-    assert_eq!(read(&parts, &expectation("")), Err(Malformed));
+}
+
+#[test]
+fn trailers_are_headers() {
+    let with =
+        |trailers: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{trailers}\r\n");
+    for lawful in ["X: y\r\n", "X:\r\nServer-Timing: a;dur=1 \t\r\n", "X: y\n"] {
+        ok(&with(lawful), "");
+    }
+    for unlawful in
+        ["no colon\r\n", ": y\r\n", "X : y\r\n", "X: y\r\n folded\r\n", "X: \0\r\n", "\r", "X: y\rz\r\n"]
+    {
+        malformed(&with(unlawful));
+    }
+}
+
+#[test]
+fn a_chunks_size_stands_alone_or_before_a_semicolon() {
+    let with = |size: &str| {
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\nhello\r\n0\r\n\r\n")
+    };
+    for lawful in ["5", "5 ", "5;a=b", "5\t ;a", "5;a b;c"] {
+        ok(&with(lawful), "hello");
+    }
+    for unlawful in ["5 a", "5 5", " 5", ";5", "00000000000000005"] {
+        malformed(&with(unlawful));
+    }
 }
 
 #[test]
@@ -113,6 +153,7 @@ fn keep_alive_follows_version_and_connection_header() {
     };
     assert!(keeps("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"));
     assert!(!keeps("HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n"));
+    assert!(!keeps("HTTP/1.1 200 OK\r\nConnection: close, keep-alive\r\nContent-Length: 0\r\n\r\n"));
     assert!(!keeps("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"));
     assert!(keeps("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n"));
 }

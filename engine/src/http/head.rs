@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 /// Longest head that is read; a peer that sends more is not worth waiting for.
 pub const LONGEST_HEAD_BYTES: usize = 64 * 1024;
-const MOST_HEADERS: usize = 96;
+const MOST_HEADERS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -38,51 +38,55 @@ impl Head {
         let parsed = httparse::ParserConfig::default()
             .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
             .map_err(|_| Malformed)?;
-        let httparse::Status::Complete(length) = parsed else {
-            return if bytes.len() > LONGEST_HEAD_BYTES { Err(Malformed) } else { Ok(None) };
+        let length = match parsed {
+            httparse::Status::Complete(length) if length <= LONGEST_HEAD_BYTES => length,
+            httparse::Status::Partial if bytes.len() <= LONGEST_HEAD_BYTES => return Ok(None),
+            _ => return Err(Malformed),
         };
-        let status = response.code.ok_or(Malformed)?;
-        let mut head = Self {
-            bytes: length,
-            status,
-            framing: Framing::UntilClose,
-            keep_alive: response.version == Some(1),
-        };
+        let status = response.code.filter(|&code| code >= 100).ok_or(Malformed)?;
+        let mut head = Self { bytes: length, status, framing: Framing::UntilClose, keep_alive: false };
         let mut said = Said::default();
         for header in response.headers {
-            said.hear(header.name, header.value, &mut head)?;
+            said.hear(header.name, header.value)?;
+        }
+        let is_http_1_1 = response.version == Some(1);
+        if said.transfer_encoding && !is_http_1_1 {
+            return Err(Malformed); // Its framing is faulty (RFC 9112, 6.1).
         }
         head.framing = said.framing();
+        head.keep_alive = !said.close && (said.keep_alive || is_http_1_1);
         Ok(Some(head))
     }
 }
 
-/// What the headers heard so far say of the body.
+/// What the headers heard so far say of the body and of the connection.
 #[derive(Default)]
 struct Said {
     length: Option<u64>,
     transfer_encoding: bool,
     chunked: bool,
+    close: bool,
+    keep_alive: bool,
 }
 
 impl Said {
-    fn hear(&mut self, name: &str, value: &[u8], head: &mut Head) -> Result<(), Malformed> {
+    fn hear(&mut self, name: &str, value: &[u8]) -> Result<(), Malformed> {
         if name.eq_ignore_ascii_case("content-length") {
-            let length = decimal(value)?;
-            if self.length.is_some_and(|earlier| earlier != length) {
-                return Err(Malformed);
+            // The same length several times over is one length (RFC 9112, 6.3).
+            for length in tokens(value) {
+                let length = decimal(length)?;
+                if self.length.is_some_and(|earlier| earlier != length) {
+                    return Err(Malformed);
+                }
+                self.length = Some(length);
             }
-            self.length = Some(length);
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
             self.transfer_encoding = true;
             self.chunked = tokens(value).last().is_some_and(|last| last.eq_ignore_ascii_case(b"chunked"));
         } else if name.eq_ignore_ascii_case("connection") {
             for token in tokens(value) {
-                if token.eq_ignore_ascii_case(b"close") {
-                    head.keep_alive = false;
-                } else if token.eq_ignore_ascii_case(b"keep-alive") {
-                    head.keep_alive = true;
-                }
+                self.close |= token.eq_ignore_ascii_case(b"close");
+                self.keep_alive |= token.eq_ignore_ascii_case(b"keep-alive");
             }
         }
         Ok(())
@@ -101,12 +105,21 @@ fn tokens(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-fn decimal(value: &[u8]) -> Result<u64, Malformed> {
-    let digits = value.trim_ascii();
+fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Malformed);
     }
     std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(Malformed)
+}
+
+/// Whether `byte` may stand in a header's name (RFC 9110, 5.6.2).
+pub fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Whether `byte` may stand in a header's value (RFC 9110, 5.5).
+pub fn is_value(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
 /// The last head and its meaning. Servers repeat their head to the byte until the second of their

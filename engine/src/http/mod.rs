@@ -1,5 +1,10 @@
-//! HTTP/1.1 as a load generator needs it: a request rendered once, answers read without a copy.
+//! HTTP/1.1 as a load generator needs it: requests laid out once or rendered ahead, answers read without
+//! a copy.
 
 pub mod answer;
+pub mod deck;
+pub mod feed;
 pub mod head;
 pub mod request;
+pub mod template;
+pub mod values;

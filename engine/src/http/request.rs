@@ -1,75 +1,177 @@
-//! A request's bytes, laid out once before the clock starts.
+//! A request as it goes over the wire: laid out once before the clock starts, or, where it varies, as a
+//! template that is filled for each request anew.
 
-use crate::spec::{Faults, RequestSpec};
+use crate::faults::Faults;
+use crate::http::template::Template;
+use crate::http::values::{Files, Values};
+use crate::spec::RequestSpec;
 
-/// The whole request as it goes over the wire. Headers given by the spec replace ours.
-pub fn render(request: &RequestSpec, host: &str, faults: &mut Faults) -> Vec<u8> {
-    check(request, host, faults);
-    let has = |name: &str| request.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
-    let mut text = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
-    let mut header = |name: &str, value: &str| text.push_str(&format!("{name}: {value}\r\n"));
-    if !has("host") {
-        header("Host", host);
-    }
-    for (name, value) in &request.headers {
-        header(name, value);
-    }
-    if let Some(body) = &request.body
-        && !has("content-length")
-    {
-        header("Content-Length", &body.len().to_string());
-    }
-    text.push_str("\r\n");
-    text.push_str(request.body.as_deref().unwrap_or_default());
-    text.into_bytes()
+/// One of a trial's requests as meant.
+pub struct Message(Layout);
+
+enum Layout {
+    Fixed(Vec<u8>),
+    Varying {
+        /// All of it; or all before the length of `body`.
+        head: Template,
+        /// A body whose length varies with its values.
+        body: Option<Template>,
+        files: Files,
+    },
 }
 
-fn check(request: &RequestSpec, host: &str, faults: &mut Faults) {
-    let is_token = |text: &str| {
-        !text.is_empty()
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-    };
-    let is_value = |text: &str| text.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f));
-    faults.unless(is_token(&request.method), "request.method", "must be an HTTP method, for instance GET");
-    let path = &request.path;
-    faults.unless(
-        path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic()),
-        "request.path",
-        "must start with / and hold neither spaces nor control characters",
-    );
-    faults.unless(is_value(host) && !host.is_empty(), "target.host", "must be a host name or address");
-    for (name, value) in &request.headers {
-        let key = format!("request.headers[{name}]");
-        faults.unless(is_token(name) && is_value(value), &key, "is not a header that HTTP allows");
+impl Message {
+    /// Lays out `spec` for the server called `host`; its faults are named under `key`. Headers given by the
+    /// spec replace ours.
+    pub fn new(spec: &RequestSpec, host: &str, key: &str, faults: &mut Faults) -> Self {
+        let mut files = Files::default();
+        let mut text = |text: &str, key: &str, faults: &mut Faults| match spec.varies {
+            true => Template::parse(text, key, &mut files, faults),
+            false => Some(Template::text(text.as_bytes())),
+        };
+        let path = text(&spec.path, &format!("{key}.path"), faults);
+        let headers = spec
+            .headers
+            .iter()
+            .map(|(name, value)| (name.as_str(), text(value, &format!("{key}.headers[{name}]"), faults)));
+        let headers: Vec<_> = headers.collect();
+        let body = match (&spec.body, &spec.body_file) {
+            (Some(body), None) => text(body, &format!("{key}.body"), faults),
+            (None, Some(path)) => read_body(path, &format!("{key}.body_file"), faults),
+            (None, None) => None,
+            (Some(_), Some(_)) => {
+                faults.add(&format!("{key}.body_file"), "stands beside a body: give one of them");
+                None
+            }
+        };
+        let parts = Parts { spec, host, path, headers, body };
+        parts.check(key, &files, faults);
+        parts.lay_out(files)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn of(head: Template, body: Option<Template>, files: Files) -> Self {
+        Self(match (head.fixed(), &body) {
+            (Some(bytes), None) => Layout::Fixed(bytes.to_vec()),
+            _ => Layout::Varying { head, body, files },
+        })
+    }
 
-    fn request() -> RequestSpec {
-        RequestSpec {
-            method: "POST".into(),
-            path: "/x?y=1".into(),
-            headers: vec![("Accept".into(), "*/*".into())],
-            body: Some("abc".into()),
+    /// Its bytes, where they are always the same.
+    #[inline]
+    pub fn fixed(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Layout::Fixed(bytes) => Some(bytes),
+            Layout::Varying { .. } => None,
         }
     }
 
-    #[test]
-    fn a_request_is_laid_out_as_the_standard_says() {
-        let bytes = render(&request(), "127.0.0.1:80", &mut Faults::default());
-        let expected =
-            "POST /x?y=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAccept: */*\r\nContent-Length: 3\r\n\r\nabc";
-        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
-    }
-
-    #[test]
-    fn a_given_host_replaces_ours() {
-        let mut request = request();
-        request.headers = vec![("host".into(), "a.example".into())];
-        let bytes = render(&request, "127.0.0.1:80", &mut Faults::default());
-        assert_eq!(String::from_utf8(bytes).unwrap().to_lowercase().matches("host:").count(), 1);
+    /// Appends the request to `out`, with `values` in it.
+    pub fn render(&self, values: &mut Values, out: &mut Vec<u8>) {
+        let (head, body, files) = match &self.0 {
+            Layout::Fixed(bytes) => return out.extend_from_slice(bytes),
+            Layout::Varying { head, body, files } => (head, body, files),
+        };
+        head.render(files, values, out);
+        if let Some(body) = body {
+            let length_at = out.len();
+            out.extend_from_slice(b"\r\n\r\n");
+            let body_at = out.len();
+            body.render(files, values, out);
+            let length = out.len() - body_at;
+            out.splice(length_at..length_at, itoa::Buffer::new().format(length).bytes());
+        }
     }
 }
+
+/// A request's parts; `None` for those that have faults.
+struct Parts<'a> {
+    spec: &'a RequestSpec,
+    host: &'a str,
+    path: Option<Template>,
+    headers: Vec<(&'a str, Option<Template>)>,
+    body: Option<Template>,
+}
+
+impl Parts<'_> {
+    fn check(&self, key: &str, files: &Files, faults: &mut Faults) {
+        let method = format!("{key}.method");
+        faults.unless(is_token(&self.spec.method), &method, "must be an HTTP method, for instance GET");
+        if let Some(path) = &self.path {
+            let key = format!("{key}.path");
+            faults.unless(path.begins_with(b'/', files), &key, "must start with /");
+            if let Some(text) = path.find_unlike(files, |text| text.iter().all(u8::is_ascii_graphic)) {
+                let text = String::from_utf8_lossy(text);
+                let what = "must hold neither spaces nor control characters: percent-encode them";
+                faults.add(&key, format!("{what} in {text:?}"));
+            }
+        }
+        let host = self.host.as_bytes();
+        faults.unless(is_value(host) && !host.is_empty(), "target.host", "must be a host name or address");
+        for (name, value) in &self.headers {
+            let unlike = value.as_ref().and_then(|value| value.find_unlike(files, is_value));
+            let key = format!("{key}.headers[{name}]");
+            faults.unless(is_token(name) && unlike.is_none(), &key, "is not a header that HTTP allows");
+        }
+    }
+
+    fn lay_out(self, files: Files) -> Message {
+        let mut head = Template::text(format!("{} ", self.spec.method).as_bytes());
+        head.push(self.path.unwrap_or_default());
+        head.push_text(b" HTTP/1.1\r\n");
+        let has = |name: &str| self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        if !has("host") {
+            head.push_text(format!("Host: {}\r\n", self.host).as_bytes());
+        }
+        let is_framed = has("content-length") || has("transfer-encoding");
+        for (name, value) in self.headers {
+            head.push_text(format!("{name}: ").as_bytes());
+            head.push(value.unwrap_or_default());
+            head.push_text(b"\r\n");
+        }
+        // "A user agent SHOULD send Content-Length" where the method foresees content (RFC 9110, 8.6).
+        let foresees_content = matches!(self.spec.method.as_str(), "POST" | "PUT" | "PATCH");
+        match self.body.or_else(|| foresees_content.then(Template::default)) {
+            Some(body) if !is_framed => framed(head, body, files),
+            body => {
+                head.push_text(b"\r\n");
+                head.push(body.unwrap_or_default());
+                Message::of(head, None, files)
+            }
+        }
+    }
+}
+
+/// The request of `head`, as far as the spec gives it, and `body`, whose length we say.
+fn framed(mut head: Template, body: Template, files: Files) -> Message {
+    head.push_text(b"Content-Length: ");
+    let Some(bytes) = body.fixed() else {
+        return Message::of(head, Some(body), files);
+    };
+    head.push_text(format!("{}\r\n\r\n", bytes.len()).as_bytes());
+    head.push(body);
+    Message::of(head, None, files)
+}
+
+fn read_body(path: &str, key: &str, faults: &mut Faults) -> Option<Template> {
+    match std::fs::read(path) {
+        Ok(bytes) => Some(Template::text(&bytes)),
+        Err(error) => {
+            faults.add(key, format!("names {path}, which cannot be read: {error}"));
+            None
+        }
+    }
+}
+
+/// As RFC 9110, 5.6.2 has it.
+fn is_token(text: &str) -> bool {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+fn is_value(text: &[u8]) -> bool {
+    text.iter().all(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
+}
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

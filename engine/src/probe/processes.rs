@@ -222,17 +222,19 @@ mod tests {
 
     #[test]
     fn our_own_work_shows_in_our_own_reading() {
-        let mut probe = Processes::new(std::process::id() as Pid);
-        let before = probe.sample(now_ns(), true);
+        let own = std::process::id() as Pid;
+        let mut probe = Processes::new(own);
+        // Without the tree: other tests have children, who come and go.
+        let cpu_ns = || Stat::read(own).map(|stat| stat.cpu_user_ns + stat.cpu_kernel_ns).unwrap();
+        let before_ns = cpu_ns();
         // By the CPU clock, not the wall's: a busy machine may give us little of it.
-        let own_ns = || process_cpu_ns(std::process::id() as Pid).unwrap();
+        let own_ns = || process_cpu_ns(own).unwrap();
         let until_ns = own_ns() + 30_000_000;
         while own_ns() < until_ns {
             std::hint::spin_loop();
         }
+        assert!(cpu_ns() - before_ns >= 30_000_000);
         let after = probe.sample(now_ns(), true);
-        let cpu_ns = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
-        assert!(cpu_ns(&after) - cpu_ns(&before) >= 30_000_000);
         assert!(after.rss_bytes > 0 && after.pss_bytes.unwrap() > 0);
         assert!(after.voluntary_switches.unwrap() + after.involuntary_switches.unwrap() > 0);
         assert_eq!(probe.unread().count(), 0);

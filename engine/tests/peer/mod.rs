@@ -2,21 +2,28 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod record;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// Reads one request to the end of its head; false when the engine has closed.
+pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Reads one request without a body; false when the engine has closed.
 pub fn read_request(socket: &mut TcpStream) -> bool {
-    let mut seen = Vec::new();
-    let mut byte = [0];
-    while !seen.ends_with(b"\r\n\r\n") {
-        match socket.read(&mut byte) {
-            Ok(1) => seen.push(byte[0]),
-            _ => return false,
+    let mut request = Vec::new();
+    let mut piece = [0; 1024];
+    while !request.ends_with(b"\r\n\r\n") {
+        match socket.read(&mut piece) {
+            Ok(0) | Err(_) => return false,
+            Ok(bytes) => request.extend_from_slice(&piece[..bytes]),
         }
     }
     true
@@ -24,8 +31,7 @@ pub fn read_request(socket: &mut TcpStream) -> bool {
 
 /// Listens on a free port and plays `script` on every connection, each on a thread of its own.
 pub fn play(script: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
+    let (listener, address) = listen();
     thread::spawn(move || {
         for socket in listener.incoming() {
             let script = script.clone();
@@ -35,37 +41,105 @@ pub fn play(script: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Strin
     address
 }
 
+/// A free port and its address.
+pub fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Room for all connections of a test at once: none is to wait for a lost SYN.
+    rustix::net::listen(&listener, 1024).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    (listener, address)
+}
+
 /// A peer that answers every request on a connection with the same bytes.
 pub fn answering(answer: &'static [u8]) -> String {
+    play(move |mut socket| while read_request(&mut socket) && socket.write_all(answer).is_ok() {})
+}
+
+/// A peer that answers each request with `hello` after so long.
+pub fn after(wait: Duration) -> String {
     play(move |mut socket| {
         while read_request(&mut socket) {
-            if socket.write_all(answer).is_err() {
+            thread::sleep(wait);
+            if socket.write_all(HELLO).is_err() {
                 return;
             }
         }
     })
 }
 
+/// A peer that answers a request with `start` and then with `rest` over and over, until nobody listens.
+pub fn endless(start: &'static [u8], rest: &'static [u8]) -> String {
+    let rest = rest.repeat(4096 / rest.len() + 1);
+    play(move |mut socket| {
+        if read_request(&mut socket) && socket.write_all(start).is_ok() {
+            while socket.write_all(&rest).is_ok() {}
+        }
+    })
+}
+
+/// Closes so that the engine meets a reset and not the end of the stream.
+pub fn reset(socket: TcpStream) {
+    rustix::net::sockopt::set_socket_linger(&socket, Some(Duration::ZERO)).unwrap();
+}
+
 /// A spec for `requests` requests over 2 connections to `address` that expects the body `hello`.
 pub fn spec(address: &str, requests: u64) -> Value {
-    let mut spec: Value = serde_json::from_str(include_str!("../../../contract/golden/spec.json")).unwrap();
-    spec["target"] = json!({"address": address, "host": address});
-    spec["expect"] = json!({
-        "status": 200,
-        "body_bytes": 5,
-        "body_sha256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
-        "hash_one_in": 4
-    });
-    spec["shape"]["connections"] = json!(2);
-    spec["warm_up"] = Value::Null;
-    spec["stop"] = json!({"kind": "requests", "requests": requests, "within_s": 10.0});
-    spec["timeouts"] = json!({"connect_s": 0.3, "request_s": 0.3});
-    spec["probe"]["server_pid"] = json!(std::process::id());
-    spec
+    json!({
+        "version": 2,
+        "label": "peer",
+        "target": {"address": address, "host": "peer.test", "tls": null, "sources": []},
+        "requests": [request("GET", 200, 5)],
+        "shape": {"kind": "closed", "connections": 2, "pause_ms": 0.0, "pause": "fixed"},
+        "connection": "keep-alive",
+        "kernel_timestamps": true,
+        "pacing": "sleep",
+        "warm_up": null,
+        "stop": {"kind": "requests", "requests": requests, "within_s": 10.0},
+        "timeouts": {"connect_s": 0.3, "request_s": 0.3},
+        "threads": 2,
+        "cores": [],
+        "probe": {"interval_ms": 100, "server_pid": std::process::id()},
+        "seed": 42
+    })
+}
+
+/// A request whose answer is to have this status and a body of so many bytes; five are to be `hello`.
+pub fn request(method: &str, status: u16, body_bytes: u64) -> Value {
+    let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    json!({
+        "method": method,
+        "path": "/",
+        "headers": [],
+        "body": null,
+        "body_file": null,
+        "varies": false,
+        "weight": 1,
+        "expect": {
+            "status": status,
+            "body_bytes": body_bytes,
+            "body_sha256": if body_bytes == 5 { json!(sha256) } else { Value::Null },
+            "hash_one_in": 4
+        }
+    })
+}
+
+/// An open shape of even arrivals at one rate.
+pub fn open(connections: usize, per_s: f64) -> Value {
+    let rate = json!({"from_per_s": per_s, "to_per_s": per_s, "duration_s": 1.0});
+    json!({"kind": "open", "connections": connections, "arrivals": "even", "rates": [rate]})
+}
+
+pub fn for_seconds(seconds: f64) -> Value {
+    json!({"kind": "duration", "duration_s": seconds})
 }
 
 /// Runs the trial; asserts what every record must hold, and returns it.
 pub fn run(spec: &Value) -> Value {
+    record_of(start(spec))
+}
+
+/// The engine with the spec in hand.
+pub fn start(spec: &Value) -> Child {
     let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"))
         .arg("run")
         .stdin(Stdio::piped())
@@ -74,47 +148,36 @@ pub fn run(spec: &Value) -> Value {
         .spawn()
         .unwrap();
     engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
-    let output = engine.wait_with_output().unwrap();
+    engine
+}
+
+/// Waits for the record of a started trial; asserts what every record must hold.
+pub fn record_of(engine: Child) -> Value {
+    let output = output_of(engine);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let record: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_identity(&record, "scheduled", "outcomes");
-    assert_identity(&record["warm_up"], "scheduled", "outcomes");
-    let measured = |column: &str| -> u64 {
-        let series = &record["series"];
-        let phases = series["phase"].as_array().unwrap();
-        let values = series[column].as_array().unwrap();
-        let both = phases.iter().zip(values);
-        both.filter(|(phase, _)| *phase == "measured").map(|(_, value)| value.as_u64().unwrap()).sum()
-    };
-    assert_eq!(measured("ok"), count(&record, "ok"), "the series adds up to the total");
-    assert_eq!(record["histograms"]["response_time"]["count"], record["outcomes"]["ok"]);
-    let unfinished = record["histograms"]["unfinished_age"]["count"].as_u64();
-    assert_eq!(unfinished, record["outcomes"]["unfinished"].as_u64());
+    record::assert_consistent(&record);
     record
 }
 
-/// Connections busy on average: the time that requests spent in the measured phase over its length.
-pub fn busy_connections(record: &Value) -> f64 {
-    let spent = |name: &str| {
-        let times = &record["histograms"][name];
-        times["count"].as_f64().unwrap() * times["mean_ns"].as_f64().unwrap_or(0.0)
-    };
-    let names = ["response_time", "failed", "timed_out", "unfinished_age", "carried_over"];
-    names.into_iter().map(spent).sum::<f64>() / record["measured_ns"].as_f64().unwrap()
+/// The exit code and the single line of an engine that has refused a spec.
+pub fn refusal(spec: &Value) -> (Option<i32>, Value) {
+    let output = output_of(start(spec));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    (output.status.code(), serde_json::from_str(&text).unwrap())
 }
 
-/// How many requests ended as `outcome`.
-pub fn count(record: &Value, outcome: &str) -> u64 {
-    record["outcomes"][outcome].as_u64().unwrap()
-}
-
-/// Asserts that every request ended as `outcome`, `requests` of them.
-pub fn assert_all(record: &Value, outcome: &str, requests: u64) {
-    assert_eq!(count(record, outcome), requests, "{:#}", record["outcomes"]);
-    assert_eq!(record["scheduled"], requests);
-}
-
-fn assert_identity(record: &Value, scheduled: &str, outcomes: &str) {
-    let sum: u64 = record[outcomes].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
-    assert_eq!(record[scheduled].as_u64(), Some(sum), "{:#}", record[outcomes]);
+/// All that an engine says; it is killed, and so fails its test, where it does not end in a minute.
+pub fn output_of(engine: Child) -> Output {
+    let pid = Pid::from_child(&engine);
+    let (ended, wait) = mpsc::channel::<()>();
+    thread::spawn(move || {
+        if wait.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    });
+    let output = engine.wait_with_output().unwrap();
+    drop(ended);
+    output
 }

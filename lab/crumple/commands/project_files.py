@@ -16,13 +16,13 @@ from crumple.workload import Workload
 
 @dataclass(frozen=True)
 class Project:
-    """The project in `root`, read when asked for."""
+    """The project in `root`, read when asked for; never written to but for its runs."""
 
     root: Path
 
     @classmethod
     def here(cls) -> "Project":
-        """Raises UsageError outside of a project."""
+        """The one `project.root` finds. Raises UsageError."""
         return cls(project.root())
 
     @property

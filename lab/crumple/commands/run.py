@@ -50,6 +50,7 @@ def carry_out(begun: Begun, root: Path, as_json: bool) -> int:
     """Execute and report; how the run came out, as an exit code. Raises StorageFull."""
     again = f"crumple run --resume {begun.file.id}"
     output.say(f"{begun.file.id}: {len(begun.to_do)} trials, seed {begun.file.seed}")
+    output.say(f"stored in {begun.store.folder}")
     try:
         with interruptible(), LiveView(begun.file, len(begun.to_do)) as view:
             run.execute(begun, root, view)

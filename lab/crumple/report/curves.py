@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from crumple import histogram, stats
-from crumple.report import theme
+from crumple.report import axes, theme
 from crumple.report.bars import PLAIN_LABEL, label
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, ServerView, Start
@@ -21,11 +21,6 @@ AXIS_PX = 52
 OWN_AXIS_PX = 34
 SECOND_NS = 1e9
 _DEEPEST = 1_000.0
-_TIME_LABEL = (
-    "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
-    "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : format(datum.value / 1e3, '~g') + ' µs'"
-)
-_SHARE_LABEL = "format(1 - 1 / datum.value, '.1~%')"
 
 
 def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
@@ -103,13 +98,13 @@ def _quantile_panel(
         "x:Q",
         title=None,
         scale=alt.Scale(type="log", domain=[1, _DEEPEST], nice=False),
-        axis=alt.Axis(values=[2, 10, 100, 1000], labelExpr=_SHARE_LABEL, labelFlush=True),
+        axis=alt.Axis(values=[2, 10, 100, 1000], labelExpr=axes.QUANTILE_LABEL, labelFlush=True),
     )
     y = alt.Y(
         "ns:Q",
         title=None,
         scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(values=_ticks(domain), labelExpr=_TIME_LABEL, labels=leftmost),
+        axis=alt.Axis(values=axes.time_ticks(domain), labelExpr=axes.TIME_LABEL, labels=leftmost),
     )
     others = alt.Chart(behind).mark_line(color=theme.CONTEXT, strokeWidth=1)
     others = others.transform_filter(alt.datum.line != row.name)
@@ -128,7 +123,7 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
         "s:Q",
         title=None,
         scale=alt.Scale(domain=[0, longest_s], nice=False),
-        axis=alt.Axis(tickCount=3, grid=False, format="~g", labelExpr="datum.label + ' s'", labelFlush=True),
+        axis=alt.Axis(tickCount=3, grid=False, format="~g", labelExpr=axes.SECONDS_LABEL, labelFlush=True),
     )
     top = max((point["speed"] for point in points), default=1.0) * 1.08 or 1.0
     y = alt.Y(
@@ -194,15 +189,6 @@ def _arranged(
 
 def _columns(width_px: int) -> int:
     return 4 if width_px > 700 else 2
-
-
-def _ticks(domain: Sequence[float]) -> list[float]:
-    decades = [10.0**power for power in range(3, 12)]
-    tens = [tick for tick in decades if domain[0] <= tick <= domain[1]]
-    if len(tens) > 2:
-        return tens
-    finer = [tick * step for tick in decades for step in (1, 2, 5)]
-    return [tick for tick in finer if domain[0] <= tick <= domain[1]]
 
 
 def _round_speeds(top: float) -> list[float]:

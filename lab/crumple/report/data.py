@@ -116,6 +116,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "status": trial.status,
         "counts": start.counts,
         "problems": trial.problems,
+        "warnings": trial.warnings,
         "failure": trial.failure.model_dump() if trial.failure else None,
         "settings": trial.server.settings,
         "start_s": trial.server.start_s,

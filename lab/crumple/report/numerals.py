@@ -4,8 +4,10 @@ Text only, no markup. `NARROW` stands between number and unit; the terminal repl
 """
 
 import math
+from typing import TYPE_CHECKING
 
-from crumple.stats import Interval
+if TYPE_CHECKING:
+    from crumple.stats import Interval
 
 NARROW = "\u202f"
 ABSENT = "–"
@@ -92,17 +94,17 @@ def published(value: float | None) -> str:
     return ABSENT if value is None else f"{value:,.12g}"
 
 
-def bounded(interval: Interval) -> bool:
+def bounded(interval: "Interval") -> bool:
     """Whether the interval has two ends; from one start there are none."""
     return math.isfinite(interval.low) and math.isfinite(interval.high)
 
 
-def estimate(interval: Interval, scale: float = 1.0) -> str:
+def estimate(interval: "Interval", scale: float = 1.0) -> str:
     """The middle of an interval, with no more places than its width allows."""
     return _worded(interval, scale)[1]
 
 
-def ends(interval: Interval, scale: float = 1.0) -> str:
+def ends(interval: "Interval", scale: float = 1.0) -> str:
     """The interval itself: "0.498 – 0.529"."""
     if not bounded(interval):
         return "no interval: one start"
@@ -110,7 +112,7 @@ def ends(interval: Interval, scale: float = 1.0) -> str:
     return f"{low}{NARROW}–{NARROW}{high}"
 
 
-def with_interval(interval: Interval | None, scale: float = 1.0, unit: str = "") -> str:
+def with_interval(interval: "Interval | None", scale: float = 1.0, unit: str = "") -> str:
     """Both, as they always travel: "0.513 [0.498 – 0.529]"."""
     if interval is None:
         return ABSENT
@@ -128,7 +130,7 @@ def size_scale(byte_count: float) -> tuple[float, str]:
     return _unit(byte_count, _SIZES)
 
 
-def _worded(interval: Interval, scale: float) -> tuple[str, str, str]:
+def _worded(interval: "Interval", scale: float) -> tuple[str, str, str]:
     """Low, estimate and high; of an infinite interval only the estimate means anything."""
     values = (interval.low / scale, interval.estimate / scale, interval.high / scale)
     if not bounded(interval):

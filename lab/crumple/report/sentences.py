@@ -54,11 +54,12 @@ def summary(view: RunView) -> str:
 
 
 def trials(view: RunView) -> str:
-    """What became of the trials: "48 trials: 46 count, 1 failed, 1 is not valid."."""
+    """What became of the trials: "48 trials: 46 count (2 with a warning), 1 failed, 1 is not valid."."""
     starts, failed, not_valid = len(view.starts), len(view.failed), len(view.not_valid)
     if not starts:
         return "No trial has run yet."
-    parts = [f"{starts - failed - not_valid} count"]
+    warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
+    parts = [f"{starts - failed - not_valid} count{warned}"]
     if failed:
         parts.append(f"{failed} failed")
     if not_valid:
@@ -145,13 +146,14 @@ def failures(start: Start) -> str:
 
 
 def remark(start: Start) -> str:
-    """What is to be said of one trial: why it failed, why it is not valid, what it lost. Empty: nothing."""
+    """What is to be said of one trial: why it failed or is not valid, what it lost, what to know of it."""
     trial = start.trial
     if trial.failure is not None:
         return f"failed at {trial.failure.step}: {trial.failure.message}"
     said = [f"not valid: {problem}" for problem in trial.problems]
     lost = failures(start)
-    return "; ".join([*said, *([lost] if lost else [])])
+    warnings = [f"warning: {warning}" for warning in trial.warnings]
+    return "; ".join([*said, *([lost] if lost else []), *warnings])
 
 
 def marks(row: ServerView) -> str:
@@ -172,7 +174,7 @@ def command(view: RunView, trial_id: str) -> str:
     run = view.run
     restricted = f" --servers {','.join(run.only)}" if run.only else ""
     return (
-        f"./crumple run {run.study.name} --scale {run.scale} --seed {run.seed}{restricted} --only {trial_id}"
+        f"crumple run {run.study.name} --scale {run.scale} --seed {run.seed}{restricted} --only {trial_id}"
     )
 
 

@@ -3,21 +3,18 @@
 Pure: RunView → str with ANSI styles, or without them.
 """
 
-import io
-import os
-import shutil
-import sys
+from collections.abc import Sequence
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from crumple.report import numerals, sentences, tables
-from crumple.report.view import ExperimentView, RunView
+from crumple.report import numerals, sentences, tables, terminal
+from crumple.report.view import ExperimentView, RunView, Start
 
 WIDTH_MIN, WIDTH_MAX = 80, 110
 WIDE = 100
-UNSOUND_SHOWN = 4
+UNSOUND_SHOWN, WARNED_SHOWN = 4, 1
 _GLYPHS = {
     "supported": ("✓", "green"),
     "supported, direction only": ("↗", "yellow"),
@@ -29,21 +26,8 @@ _GLYPHS = {
 
 def text(view: RunView, width: int | None = None, styled: bool | None = None) -> str:
     """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
-    chosen = width or min(WIDTH_MAX, max(WIDTH_MIN, shutil.get_terminal_size((WIDTH_MAX, 40)).columns))
-    coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ if styled is None else styled
-    console = Console(
-        file=io.StringIO(),
-        width=chosen,
-        force_terminal=coloured,
-        color_system="standard" if coloured else None,
-        highlight=False,
-        legacy_windows=False,
-    )
-    console.print(_page(view, chosen >= WIDE))
-    written: io.StringIO = console.file  # type: ignore[assignment]
-    # Terminals are not agreed on how wide the narrow space is.
-    lines = written.getvalue().replace(numerals.NARROW, " ").splitlines()
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(_page(view, chosen >= WIDE), chosen, styled)
 
 
 def _page(view: RunView, wide: bool) -> Group:
@@ -125,9 +109,10 @@ def _noise(shown: ExperimentView) -> Text:
 def _validity(view: RunView) -> list[Text]:
     unsound = [*view.failed, *view.not_valid]
     lines = [Text(sentences.trials(view), style="yellow" if unsound else "")]
-    lines += [
-        Text(f"  {start.trial.trial.id}: {sentences.remark(start)}") for start in unsound[:UNSOUND_SHOWN]
-    ]
-    if len(unsound) > UNSOUND_SHOWN:
-        lines.append(Text(f"  and {len(unsound) - UNSOUND_SHOWN} more"))
-    return lines
+    return [*lines, *_remarks(unsound, UNSOUND_SHOWN, ""), *_remarks(view.warned, WARNED_SHOWN, "dim")]
+
+
+def _remarks(starts: Sequence[Start], at_most: int, style: str) -> list[Text]:
+    shown = [f"{start.trial.trial.id}: {sentences.remark(start)}" for start in starts[:at_most]]
+    more = [f"and {len(starts) - at_most} more"] if len(starts) > at_most else []
+    return [Text(f"  {line}", style=style) for line in (*shown, *more)]

@@ -147,6 +147,11 @@ class RunView:
         return tuple(start for start in self.starts if start.figures is not None and not start.counts)
 
     @property
+    def warned(self) -> tuple[Start, ...]:
+        """Trials that count, and of which there is something to know."""
+        return tuple(start for start in self.starts if start.counts and start.trial.warnings)
+
+    @property
     def left_out(self) -> int:
         """Planned trials that are not stored: the run was interrupted, or still goes on."""
         return len(self.run.plan.trials) - len(self.starts)

@@ -1,0 +1,29 @@
+//! What is wrong in a document, gathered so that all of it is said at once.
+
+use crate::failure::Failure;
+
+/// Everything found wrong so far.
+#[derive(Default)]
+pub struct Faults(Vec<String>);
+
+impl Faults {
+    pub fn add(&mut self, key: &str, what: impl std::fmt::Display) {
+        self.0.push(format!("{key} {what}"));
+    }
+
+    pub fn unless(&mut self, holds: bool, key: &str, what: &str) {
+        if !holds {
+            self.add(key, what);
+        }
+    }
+
+    /// # Errors
+    /// One `Failure` (exit code 2) with every fault, where there is any.
+    pub fn none(self) -> Result<(), Failure> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::usage(format!("the trial makes no sense: {}", self.0.join("; ")))
+            .remedy("correct these keys of the TrialSpec"))
+    }
+}

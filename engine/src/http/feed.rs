@@ -1,0 +1,199 @@
+//! Where a thread's next request comes from. What varies is rendered ahead, on a thread of its own, in
+//! batches that go back and forth; the hot loop formats nothing, allocates nothing and locks nothing.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::http::deck::Deck;
+use crate::http::values::Values;
+use crate::plan::Request;
+use crate::shape;
+
+/// A batch ends with the request that reaches either.
+const BATCH_REQUESTS: usize = 256;
+const BATCH_BYTES: usize = 64 * 1024;
+/// One in hand, and the others ready: what a thread has in store while the renderer is away.
+const BATCHES_PER_FEED: usize = 4;
+/// Distinguishes the random numbers drawn here from those of other parts of the engine.
+const PURPOSE: u64 = 0xfeed_0000;
+
+/// One thread's source of requests.
+pub struct Feed(Source);
+
+enum Source {
+    Fixed(Deck),
+    Rendered(Rendered),
+}
+
+impl Feed {
+    /// Every request in the bytes of its kind.
+    fn fixed(deck: Deck) -> Self {
+        Self(Source::Fixed(deck))
+    }
+
+    /// Requests from batches: out of the `inbox`, and back as `spent`.
+    fn rendered(batch: Box<Batch>, inbox: Receiver<Box<Batch>>, spent: SyncSender<Box<Batch>>) -> Self {
+        Self(Source::Rendered(Rendered { batch, next: 0, inbox, spent }))
+    }
+
+    /// Takes the next request and says which of the trial's it is. It waits only where the renderer is
+    /// behind by all that was in store.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "it never ends")]
+    pub fn next(&mut self) -> u16 {
+        match &mut self.0 {
+            Source::Fixed(deck) => deck.deal(),
+            Source::Rendered(rendered) => rendered.next(),
+        }
+    }
+
+    /// The bytes of the request that was taken last; `None` where they are those of its kind.
+    #[inline]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Source::Fixed(_) => None,
+            Source::Rendered(rendered) => rendered.bytes(),
+        }
+    }
+}
+
+struct Rendered {
+    batch: Box<Batch>,
+    next: usize,
+    inbox: Receiver<Box<Batch>>,
+    spent: SyncSender<Box<Batch>>,
+}
+
+impl Rendered {
+    #[inline]
+    fn next(&mut self) -> u16 {
+        if self.next == self.batch.requests.len() {
+            self.turn();
+        }
+        let kind = self.batch.requests[self.next].kind;
+        self.next += 1;
+        kind
+    }
+
+    #[cold]
+    fn turn(&mut self) {
+        let full = self.inbox.recv().expect("the renderer outlives its feeds");
+        let spent = std::mem::replace(&mut self.batch, full);
+        self.next = 0;
+        let _ = self.spent.send(spent); // There is room for all batches.
+    }
+
+    #[inline]
+    fn bytes(&self) -> Option<&[u8]> {
+        let last = self.next.checked_sub(1)?;
+        let begins = if last == 0 { 0 } else { self.batch.requests[last - 1].end };
+        let bytes = &self.batch.bytes[begins..self.batch.requests[last].end];
+        (!bytes.is_empty()).then_some(bytes)
+    }
+}
+
+/// Requests one after the other; of those that do not vary only the kind.
+struct Batch {
+    /// Whose it is.
+    feed: usize,
+    requests: Vec<Entry>,
+    bytes: Vec<u8>,
+}
+
+struct Entry {
+    kind: u16,
+    /// Where its bytes end.
+    end: usize,
+}
+
+/// Renders the requests of all threads, until their feeds are dropped.
+pub struct Renderer<'a> {
+    requests: &'a [Request],
+    /// Of each request, how many were rendered.
+    turns: Vec<u64>,
+    /// The last number given out, over all threads.
+    last_seq: u64,
+    strands: Vec<Strand>,
+    spent: Receiver<Box<Batch>>,
+}
+
+/// What is one feed's own.
+struct Strand {
+    deck: Deck,
+    random: Xoshiro256PlusPlus,
+    outbox: SyncSender<Box<Batch>>,
+}
+
+/// A feed for each of so many threads, and who renders for them, where any request varies.
+pub fn feeds(requests: &[Request], threads: usize, seed: u64) -> (Vec<Feed>, Option<Renderer<'_>>) {
+    let weights: Vec<u32> = requests.iter().map(|request| request.weight).collect();
+    let decks = (0..threads as u64).map(|thread| {
+        let mut random = shape::random(seed, PURPOSE + thread);
+        (Deck::new(&weights, &mut random), random)
+    });
+    if requests.iter().all(|request| request.message.fixed().is_some()) {
+        return (decks.map(|(deck, _)| Feed::fixed(deck)).collect(), None);
+    }
+    let (give_back, spent) = sync_channel(threads * BATCHES_PER_FEED);
+    let (strands, inboxes): (Vec<_>, Vec<_>) = decks
+        .map(|(deck, random)| {
+            let (outbox, inbox) = sync_channel(BATCHES_PER_FEED);
+            (Strand { deck, random, outbox }, inbox)
+        })
+        .unzip();
+    let mut renderer = Renderer { requests, turns: vec![0; requests.len()], last_seq: 0, strands, spent };
+    let feed = |(feed, inbox)| Feed::rendered(renderer.first(feed), inbox, give_back.clone());
+    let feeds = inboxes.into_iter().enumerate().map(feed).collect();
+    for _ in 1..BATCHES_PER_FEED {
+        (0..threads).for_each(|feed| {
+            let batch = renderer.first(feed);
+            renderer.send(batch);
+        });
+    }
+    (feeds, Some(renderer))
+}
+
+impl Renderer<'_> {
+    /// Refills every batch that comes back.
+    pub fn run(mut self) {
+        while let Ok(mut batch) = self.spent.recv() {
+            self.fill(&mut batch);
+            self.send(batch);
+        }
+    }
+
+    fn first(&mut self, feed: usize) -> Box<Batch> {
+        let mut batch =
+            Box::new(Batch { feed, requests: Vec::with_capacity(BATCH_REQUESTS), bytes: Vec::new() });
+        self.fill(&mut batch);
+        batch
+    }
+
+    fn send(&self, batch: Box<Batch>) {
+        let _ = self.strands[batch.feed].outbox.send(batch); // Its thread may have ended.
+    }
+
+    fn fill(&mut self, batch: &mut Batch) {
+        let strand = &mut self.strands[batch.feed];
+        batch.requests.clear();
+        batch.bytes.clear();
+        while batch.requests.len() < BATCH_REQUESTS && batch.bytes.len() < BATCH_BYTES {
+            let kind = strand.deck.deal();
+            let message = &self.requests[usize::from(kind)].message;
+            if message.fixed().is_none() {
+                let turn = &mut self.turns[usize::from(kind)];
+                message.render(
+                    &mut Values::new(*turn, &mut self.last_seq, &mut strand.random),
+                    &mut batch.bytes,
+                );
+                *turn += 1;
+            }
+            batch.requests.push(Entry { kind, end: batch.bytes.len() });
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "feed_tests.rs"]
+mod tests;

@@ -1,0 +1,134 @@
+use super::*;
+use crate::faults::Faults;
+use crate::http::answer::Expectation;
+use crate::http::request::Message;
+use crate::http::values::tests::Written;
+use crate::spec::{ExpectSpec, RequestSpec};
+use std::collections::BTreeSet;
+use std::thread;
+
+fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
+    let spec = RequestSpec {
+        method: "GET".into(),
+        path: path.into(),
+        headers: vec![],
+        body: body.map(Into::into),
+        body_file: None,
+        varies: true,
+        weight,
+        expect: ExpectSpec { status: None, body_bytes: None, body_sha256: None, hash_one_in: 0 },
+    };
+    let mut faults = Faults::default();
+    let message = Message::new(&spec, "a", "requests[0]", &mut faults);
+    faults.none().map_err(|failure| failure.error).unwrap();
+    let expect =
+        Expectation { status: None, body_bytes: None, sha256: [0; 32], hash_one_in: 0, without_body: false };
+    Request { message, weight, expect }
+}
+
+/// What each of `threads` feeds gives, `count` times: the kind, and the path where it varies.
+fn take(requests: &[Request], threads: usize, count: usize, seed: u64) -> Vec<Vec<(u16, Option<String>)>> {
+    let (feeds, renderer) = feeds(requests, threads, seed);
+    thread::scope(|scope| {
+        renderer.map(|renderer| scope.spawn(|| renderer.run()));
+        let takers: Vec<_> = feeds
+            .into_iter()
+            .map(|mut feed| scope.spawn(move || (0..count).map(|_| (feed.next(), path(&feed))).collect()))
+            .collect();
+        takers.into_iter().map(|taker| taker.join().unwrap()).collect()
+    })
+}
+
+fn path(feed: &Feed) -> Option<String> {
+    let text = String::from_utf8(feed.bytes()?.to_vec()).unwrap();
+    assert!(text.starts_with("GET /") && text.ends_with("\r\n\r\n"), "{text}");
+    Some(text.split(' ').nth(1).unwrap().to_owned())
+}
+
+fn numbers(taken: &[(u16, Option<String>)]) -> Vec<u64> {
+    taken.iter().filter_map(|(_, path)| path.as_ref()?[1..].parse().ok()).collect()
+}
+
+#[test]
+fn fixed_requests_need_no_renderer() {
+    let requests = [request("/a", None, 3), request("/b", None, 1)];
+    assert!(feeds(&requests, 2, 1).1.is_none());
+    for taken in take(&requests, 2, 2048, 1) {
+        assert_eq!(taken.iter().filter(|taken| **taken == (0, None)).count(), 1536);
+        assert_eq!(taken.iter().filter(|taken| **taken == (1, None)).count(), 512);
+    }
+}
+
+#[test]
+fn numbers_are_unique_over_all_threads_and_rise_in_each() {
+    let requests = [request("/{seq}", None, 1)];
+    let count = 20 * BATCH_REQUESTS + 1;
+    let taken = take(&requests, 3, count, 1);
+    let each: Vec<Vec<u64>> = taken.iter().map(|taken| numbers(taken)).collect();
+    assert!(each.iter().all(|numbers| numbers.len() == count && numbers.is_sorted()));
+    let all: BTreeSet<u64> = each.concat().into_iter().collect();
+    assert_eq!(all.len(), 3 * count);
+    // What was in store when the others ended was rendered and not taken.
+    let rendered = (3 * count + 3 * BATCHES_PER_FEED * BATCH_REQUESTS) as u64;
+    assert!(all.first() == Some(&1) && all.last() <= Some(&rendered), "{:?}", all.last());
+}
+
+#[test]
+fn one_thread_leaves_out_no_number() {
+    let requests = [request("/{seq}", None, 2), request("/fixed", None, 1), request("/{seq}", None, 1)];
+    let taken = &take(&requests, 1, 10 * BATCH_REQUESTS, 1)[0];
+    let numbers = numbers(taken);
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+    assert!(taken.iter().all(|(kind, path)| (*kind == 1) == path.is_none()));
+}
+
+#[test]
+fn proportions_are_exact_where_requests_vary_too() {
+    let requests = [request("/{seq}", None, 5), request("/fixed", None, 3)];
+    for taken in take(&requests, 2, 3 * 1024, 9) {
+        assert_eq!(taken.iter().filter(|(kind, _)| *kind == 0).count(), 3 * 640);
+    }
+}
+
+#[test]
+fn a_thread_s_requests_are_the_seed_s() {
+    let requests = [request("/{random:1-1000000}", None, 1), request("/fixed", None, 1)];
+    let first = take(&requests, 2, 5 * BATCH_REQUESTS, 1);
+    assert_eq!(first, take(&requests, 2, 5 * BATCH_REQUESTS, 1));
+    assert_ne!(first, take(&requests, 2, 5 * BATCH_REQUESTS, 2));
+    assert_ne!(first[0], first[1]);
+}
+
+#[test]
+fn lines_follow_one_another_in_each_kind_of_request() {
+    let words = Written::new("feed", "a\nb\nc\n");
+    let text = format!("/{{line:{}}}", words.path());
+    let requests = [request(&text, None, 1), request(&text, None, 1)];
+    let taken = &take(&requests, 1, 1000, 4)[0];
+    for kind in 0..2 {
+        let lines = taken.iter().filter(|(of, _)| *of == kind).map(|(_, path)| path.as_deref().unwrap());
+        assert!(lines.eq(
+            ["/a", "/b", "/c"].into_iter().cycle().take(taken.iter().filter(|(of, _)| *of == kind).count())
+        ));
+    }
+}
+
+#[test]
+fn large_requests_come_few_at_a_time() {
+    let body = format!("{{seq}}{}", "x".repeat(BATCH_BYTES / 2));
+    let requests = [request("/", Some(&body), 1)];
+    let (_feeds, renderer) = feeds(&requests, 1, 1);
+    let batch = renderer.unwrap().first(0);
+    assert_eq!(batch.requests.len(), 2);
+}
+
+#[test]
+fn the_renderer_ends_with_its_last_feed() {
+    let requests = [request("/{seq}", None, 1)];
+    let (feeds, renderer) = feeds(&requests, 2, 1);
+    thread::scope(|scope| {
+        let renderer = scope.spawn(|| renderer.unwrap().run());
+        drop(feeds);
+        renderer.join().unwrap();
+    });
+}

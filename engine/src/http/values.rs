@@ -1,0 +1,155 @@
+//! What varying requests are filled with: a number, random numbers, lines of files. It knows nothing of
+//! where in a request they stand.
+
+use rand::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The values of one request. Its number and its lines are the same wherever in it they stand; each random
+/// number is drawn anew.
+pub struct Values<'a> {
+    turn: u64,
+    last_seq: &'a mut u64,
+    seq: Option<u64>,
+    random: &'a mut Xoshiro256PlusPlus,
+}
+
+impl<'a> Values<'a> {
+    /// `turn`: how many requests of its kind came before it. `last_seq`: the last number that any request
+    /// took; this one takes the next, if it asks for one.
+    pub fn new(turn: u64, last_seq: &'a mut u64, random: &'a mut Xoshiro256PlusPlus) -> Self {
+        Self { turn, last_seq, seq: None, random }
+    }
+
+    pub fn seq(&mut self) -> u64 {
+        *self.seq.get_or_insert_with(|| {
+            *self.last_seq += 1;
+            *self.last_seq
+        })
+    }
+
+    /// From `low` to `high`, both included.
+    pub fn random(&mut self, low: u64, high: u64) -> u64 {
+        self.random.random_range(low..=high)
+    }
+
+    /// One line after the other, and then from the first again.
+    pub fn line<'f>(&self, file: &'f File) -> &'f [u8] {
+        file.line((self.turn % file.ends.len() as u64) as usize)
+    }
+}
+
+/// The lines of a file, of which there is at least one; empty ones are left out.
+pub struct File {
+    path: String,
+    text: Vec<u8>,
+    /// Where in the text each line ends.
+    ends: Vec<usize>,
+}
+
+impl File {
+    fn read(path: &str) -> Result<Self, String> {
+        let read =
+            std::fs::read(path).map_err(|error| format!("names {path}, which cannot be read: {error}"))?;
+        let mut file = Self { path: path.into(), text: Vec::with_capacity(read.len()), ends: Vec::new() };
+        for line in read.split(|&byte| byte == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if !line.is_empty() {
+                file.text.extend_from_slice(line);
+                file.ends.push(file.text.len());
+            }
+        }
+        if file.ends.is_empty() {
+            return Err(format!("names {path}, which holds no line: write one value per line"));
+        }
+        Ok(file)
+    }
+
+    fn line(&self, index: usize) -> &[u8] {
+        let begins = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[begins..self.ends[index]]
+    }
+
+    pub fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|index| self.line(index))
+    }
+}
+
+/// The files that one request names, each read once.
+#[derive(Default)]
+pub struct Files(Vec<File>);
+
+impl Files {
+    /// The index under which the lines of `path` are found.
+    ///
+    /// # Errors
+    /// A sentence without its subject, for a file that cannot be read or holds no line.
+    pub fn open(&mut self, path: &str) -> Result<usize, String> {
+        if let Some(index) = self.0.iter().position(|file| file.path == path) {
+            return Ok(index);
+        }
+        self.0.push(File::read(path)?);
+        Ok(self.0.len() - 1)
+    }
+
+    pub fn get(&self, index: usize) -> &File {
+        &self.0[index]
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    /// A file that is gone when this is dropped.
+    pub struct Written(pub PathBuf);
+
+    impl Written {
+        pub fn new(name: &str, text: impl AsRef<[u8]>) -> Self {
+            let path = std::env::temp_dir().join(format!("crumple-{}-{name}", std::process::id()));
+            std::fs::write(&path, text).unwrap();
+            Self(path)
+        }
+
+        pub fn path(&self) -> &str {
+            self.0.to_str().unwrap()
+        }
+    }
+
+    impl Drop for Written {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    fn lines(name: &str, text: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, String> {
+        let written = Written::new(name, text);
+        File::read(written.path()).map(|file| file.lines().map(<[u8]>::to_vec).collect())
+    }
+
+    #[test]
+    fn lines_end_as_on_any_system_and_empty_ones_are_left_out() {
+        assert_eq!(lines("endings", "a b\r\n\né\n\r\nlast").unwrap(), ["a b", "é", "last"].map(Vec::from));
+    }
+
+    #[test]
+    fn lines_are_bytes() {
+        assert_eq!(lines("bytes", b"\xff\x00\n\xfe").unwrap(), [b"\xff\x00".to_vec(), b"\xfe".to_vec()]);
+    }
+
+    #[test]
+    fn a_file_without_lines_is_a_fault() {
+        assert!(lines("empty", "\n\r\n").unwrap_err().contains("holds no line"));
+    }
+
+    #[test]
+    fn a_file_is_read_once() {
+        let written = Written::new("once", "x");
+        let mut files = Files::default();
+        assert_eq!(files.open(written.path()), Ok(0));
+        let path = written.path().to_owned();
+        drop(written);
+        assert_eq!(files.open(&path), Ok(0));
+        assert!(files.open("/nowhere/at/all").unwrap_err().contains("cannot be read"));
+    }
+}

@@ -1,0 +1,59 @@
+//! One thread's book of an interval: it opens one, counts into it, and hands it over when the interval
+//! or the phase is over.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use crate::phase::{Course, Phase};
+use crate::tally::Tally;
+
+pub const INTERVAL_NS: u64 = 100_000_000;
+
+pub struct Ledger<'a> {
+    course: &'a Course,
+    pub tally: Box<Tally>,
+    outbox: Sender<Box<Tally>>,
+    spent: Receiver<Box<Tally>>,
+}
+
+impl<'a> Ledger<'a> {
+    pub fn new(course: &'a Course, outbox: Sender<Box<Tally>>, spent: Receiver<Box<Tally>>) -> Self {
+        let phase = course.phase(course.began_ns).unwrap_or(Phase::Measured);
+        Self { course, tally: Box::new(Tally::new(phase)), outbox, spent }
+    }
+
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        self.tally.phase
+    }
+
+    /// When the present interval ends.
+    #[inline]
+    pub fn ends_at_ns(&self) -> u64 {
+        self.tally.ends_at_ns
+    }
+
+    /// Opens the interval of `phase` in which `now_ns` lies.
+    pub fn begin_interval(&mut self, phase: Phase, now_ns: u64) {
+        let began_ns = self.course.began_at_ns(phase);
+        let index = now_ns.saturating_sub(began_ns) / INTERVAL_NS;
+        self.tally.clear(phase, index);
+        self.tally.ends_at_ns = began_ns + (index + 1) * INTERVAL_NS;
+    }
+
+    /// The end of the channel that spent tallies come back by, once the book is closed.
+    pub fn into_spent(self) -> Receiver<Box<Tally>> {
+        self.spent
+    }
+
+    /// Sends the tally to the collector and takes up a spent one.
+    pub fn hand_over(&mut self, now_ns: u64, connections_open: u64) {
+        let phase = self.tally.phase;
+        let mut full = match self.spent.try_recv() {
+            Ok(spent) => std::mem::replace(&mut self.tally, spent),
+            Err(_) => std::mem::replace(&mut self.tally, Box::new(Tally::new(phase))),
+        };
+        full.ends_at_ns = now_ns;
+        full.connections_open = connections_open;
+        let _ = self.outbox.send(full); // The collector outlives us.
+    }
+}

@@ -1,0 +1,86 @@
+//! How a thread waits for an instant: it sleeps until shortly before, and looks at the clock for the
+//! rest. How long that rest is, it learns from how late the machine wakes it. Pure; it does not sleep.
+
+use rustix::time::Timespec;
+
+use crate::spec::Pacing;
+
+/// A machine that wakes us later than this cannot be helped by looking at the clock longer.
+const LONGEST_MARGIN_NS: u64 = 50_000;
+const SHORTEST_MARGIN_NS: u64 = 2_000;
+
+pub struct Pacer {
+    spins: bool,
+    /// Smoothed lateness of wake-ups and its mean deviation, as TCP smooths round trips (RFC 6298).
+    late_ns: f64,
+    deviation_ns: f64,
+}
+
+impl Pacer {
+    pub fn new(pacing: Pacing) -> Self {
+        Self { spins: pacing == Pacing::Spin, late_ns: 10_000.0, deviation_ns: 2_000.0 }
+    }
+
+    /// How long to sleep for something that is due at `due_ns`; zero when there is none to be had.
+    #[inline]
+    pub fn sleep_ns(&self, now_ns: u64, due_ns: u64) -> u64 {
+        if self.spins {
+            return 0;
+        }
+        due_ns.saturating_sub(now_ns).saturating_sub(self.margin_ns())
+    }
+
+    /// A sleep that was to end at `due_ns` ended at `now_ns`, and nothing but the clock ended it.
+    #[inline]
+    pub fn woke(&mut self, due_ns: u64, now_ns: u64) {
+        let late_ns = now_ns.saturating_sub(due_ns).min(4 * LONGEST_MARGIN_NS) as f64;
+        self.deviation_ns += ((late_ns - self.late_ns).abs() - self.deviation_ns) / 16.0;
+        self.late_ns += (late_ns - self.late_ns) / 16.0;
+    }
+
+    fn margin_ns(&self) -> u64 {
+        let margin_ns = self.late_ns + 2.0 * self.deviation_ns;
+        (margin_ns as u64).clamp(SHORTEST_MARGIN_NS, LONGEST_MARGIN_NS)
+    }
+}
+
+/// A length of time as the kernel takes it.
+#[inline]
+pub fn timespec(ns: u64) -> Timespec {
+    Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
+}
+
+/// Lets the kernel wake this thread to the nanosecond, where it would otherwise gather wake-ups within
+/// 50 µs to save energy (prctl(2), PR_SET_TIMERSLACK).
+pub fn ask_for_exact_timers() {
+    // SAFETY: takes numbers only and changes nothing but the calling thread's timers.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_sleeps_until_shortly_before() {
+        let pacer = Pacer::new(Pacing::Sleep);
+        let sleep_ns = pacer.sleep_ns(1_000_000, 2_000_000);
+        assert!((900_000..1_000_000).contains(&sleep_ns), "{sleep_ns}");
+        assert_eq!(pacer.sleep_ns(1_000_000, 1_001_000), 0);
+        assert_eq!(pacer.sleep_ns(1_000_000, 900_000), 0);
+    }
+
+    #[test]
+    fn it_learns_how_late_it_is_woken() {
+        let mut pacer = Pacer::new(Pacing::Sleep);
+        (0..200).for_each(|_| pacer.woke(1_000, 4_000));
+        assert!((3_000..4_000).contains(&pacer.margin_ns()), "{}", pacer.margin_ns());
+        (0..200).for_each(|_| pacer.woke(1_000, 5_000_000));
+        assert_eq!(pacer.margin_ns(), LONGEST_MARGIN_NS);
+    }
+
+    #[test]
+    fn it_never_sleeps_where_it_spins() {
+        assert_eq!(Pacer::new(Pacing::Spin).sleep_ns(0, 1_000_000_000), 0);
+    }
+}

@@ -1,0 +1,361 @@
+//! What one trial is to do, as it is meant: the `TrialSpec` checked, in nanoseconds, with all requests
+//! laid out. Nonsense ends here; whoever holds a `Plan` need not ask again.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::failure::Failure;
+use crate::faults::Faults;
+use crate::http::answer::Expectation;
+use crate::http::deck;
+use crate::http::request::Message;
+use crate::shape::Shape;
+use crate::shape::closed::Closed;
+use crate::shape::open::{Open, Stretch};
+use crate::shape::pause::Pause;
+use crate::shape::ramp::Ramp;
+use crate::socket::Address;
+use crate::spec::{
+    self, CONTRACT_VERSION, ConnectionUse, ExpectSpec, Pacing, RateSpec, ShapeSpec, StopSpec, Target,
+    TrialSpec, WarmUpSpec,
+};
+use crate::tls::Tls;
+
+pub struct Plan {
+    pub address: Address,
+    pub sources: Vec<IpAddr>,
+    pub tls: Option<Tls>,
+    pub requests: Vec<Request>,
+    pub shape: Shape,
+    pub connection: ConnectionUse,
+    /// Whether the kernel is to stamp what arrives.
+    pub stamped: bool,
+    pub pacing: Pacing,
+    pub warm_up: Option<WarmUp>,
+    pub stop: Stop,
+    pub connect_timeout_ns: u64,
+    pub request_timeout_ns: u64,
+    pub threads: usize,
+    pub cores: Vec<usize>,
+    pub probe_interval_ns: u64,
+    pub server_pid: Option<i32>,
+    pub seed: u64,
+}
+
+/// One of the requests, and the answer it is to have.
+pub struct Request {
+    pub message: Message,
+    pub weight: u32,
+    pub expect: Expectation,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct WarmUp {
+    pub connections: usize,
+    pub stop: Stop,
+}
+
+/// End of a phase: after `requests` (when given), and after `within_ns` at the latest.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    pub requests: Option<u64>,
+    pub within_ns: u64,
+}
+
+impl TrialSpec {
+    /// Checks the whole document and says everything that is wrong with it at once.
+    ///
+    /// # Errors
+    /// One `Failure` (exit code 2) that names each key at fault and what it may be.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        let mut faults = Faults::default();
+        if self.version != CONTRACT_VERSION {
+            faults.add("version", format!("is {}, this engine speaks {CONTRACT_VERSION}", self.version));
+        }
+        faults.unless(self.threads > 0, "threads", "must be at least 1");
+        faults.unless(self.probe.interval_ms > 0, "probe.interval_ms", "must be at least 1");
+        let address = self.target.meant_address(&mut faults);
+        let shape = self.shape.meant(&mut faults);
+        let stop = self.stop.meant("stop", &mut faults);
+        let warm_up = self.warm_up.as_ref().map(|warm_up| warm_up.meant(&shape, &mut faults));
+        let plan = Plan {
+            sources: self.target.meant_sources(&address, &mut faults),
+            requests: self.meant_requests(&mut faults),
+            tls: None,
+            connection: self.connection,
+            stamped: self.kernel_timestamps && address.is_stamped(),
+            pacing: self.pacing,
+            warm_up,
+            stop,
+            connect_timeout_ns: seconds(self.timeouts.connect_s, "timeouts.connect_s", &mut faults),
+            request_timeout_ns: seconds(self.timeouts.request_s, "timeouts.request_s", &mut faults),
+            threads: self.threads.min(shape.connections()).max(1),
+            cores: self.cores.clone(),
+            probe_interval_ns: self.probe.interval_ms * 1_000_000,
+            server_pid: self.probe.server_pid,
+            seed: self.seed,
+            address,
+            shape,
+        };
+        faults.none()?;
+        let tls = self.target.tls.as_ref().map(Tls::new).transpose()?;
+        Ok(Plan { tls, ..plan })
+    }
+
+    fn meant_requests(&self, faults: &mut Faults) -> Vec<Request> {
+        faults.unless(!self.requests.is_empty(), "requests", "must name at least one");
+        let weights: Vec<u32> = self.requests.iter().map(|request| request.weight).collect();
+        if let Some(fault) = deck::fault(&weights) {
+            faults.add("requests", fault);
+        }
+        let requests = self.requests.iter().enumerate();
+        requests
+            .map(|(index, request)| {
+                let key = format!("requests[{index}]");
+                Request {
+                    message: Message::new(request, &self.target.host, &key, faults),
+                    weight: request.weight,
+                    expect: request.expect.meant(&request.method, &key, faults),
+                }
+            })
+            .collect()
+    }
+}
+
+impl Target {
+    fn meant_address(&self, faults: &mut Faults) -> Address {
+        if let Some(path) = self.address.strip_prefix("unix:") {
+            match rustix::net::SocketAddrUnix::new(path) {
+                Ok(address) => return Address::Unix(address),
+                Err(_) => faults.add("target.address", "is too long a path for a socket (108 bytes)"),
+            }
+        }
+        Address::Tcp(self.address.parse().unwrap_or_else(|_| {
+            faults.add("target.address", "must be numeric, for instance 127.0.0.1:8080, or unix:/a/path");
+            SocketAddr::from(([127, 0, 0, 1], 0))
+        }))
+    }
+
+    fn meant_sources(&self, address: &Address, faults: &mut Faults) -> Vec<IpAddr> {
+        let sources: Vec<IpAddr> = self.sources.iter().filter_map(|source| source.parse().ok()).collect();
+        let fits = |source: &IpAddr| matches!(address, Address::Tcp(to) if to.is_ipv4() == source.is_ipv4());
+        faults.unless(
+            sources.len() == self.sources.len() && sources.iter().all(fits),
+            "target.sources",
+            "must be numeric addresses of the target's kind",
+        );
+        sources
+    }
+}
+
+impl ShapeSpec {
+    fn meant(&self, faults: &mut Faults) -> Shape {
+        match *self {
+            Self::Closed { connections, pause_ms, pause } => {
+                faults.unless(connections > 0, "shape.connections", "must be at least 1");
+                Shape::Closed(Closed { connections, pause: pause.meant(pause_ms, faults), ramp: None })
+            }
+            Self::Ramp { from_connections: from, to_connections: to, over_s, pause_ms, pause } => {
+                faults.unless(to > 0, "shape.to_connections", "must be at least 1");
+                faults.unless(from <= to, "shape.from_connections", "must not exceed to_connections");
+                let over_ns = seconds(over_s, "shape.over_s", faults);
+                let ramp = Some(Ramp { from, to: to.max(from), over_ns });
+                Shape::Closed(Closed { connections: to, pause: pause.meant(pause_ms, faults), ramp })
+            }
+            Self::Open { connections, arrivals, ref rates } => {
+                faults.unless(connections > 0, "shape.connections", "must be at least 1");
+                faults.unless(
+                    rates.last().is_some_and(|last| last.to_per_s > 0.0),
+                    "shape.rates",
+                    "must hold at least one, and the last must end above 0",
+                );
+                let stretches = rates.iter().enumerate().map(|(index, rate)| rate.meant(index, faults));
+                Shape::Open(Open { connections, arrivals, stretches: stretches.collect() })
+            }
+        }
+    }
+}
+
+impl RateSpec {
+    fn meant(&self, index: usize, faults: &mut Faults) -> Stretch {
+        let key = format!("shape.rates[{index}]");
+        let (from, to) = (self.from_per_s, self.to_per_s);
+        let lawful = from >= 0.0 && to >= 0.0 && from.is_finite() && to.is_finite() && from + to > 0.0;
+        faults.unless(lawful, &key, "must run from and to 0 or more per second, and not be 0 all the way");
+        let length_ns = seconds(self.duration_s, &format!("{key}.duration_s"), faults) as f64;
+        Stretch { from_per_ns: from / 1e9, to_per_ns: to / 1e9, length_ns }
+    }
+}
+
+impl spec::Pause {
+    fn meant(self, pause_ms: f64, faults: &mut Faults) -> Pause {
+        faults.unless(pause_ms >= 0.0 && pause_ms.is_finite(), "shape.pause_ms", "must be 0 or more");
+        let ns = pause_ms.max(0.0) * 1e6;
+        match self {
+            Self::Exponential if ns > 0.0 => Pause::Exponential { mean_ns: ns },
+            _ => Pause::Fixed { ns: ns as u64 },
+        }
+    }
+}
+
+impl WarmUpSpec {
+    fn meant(&self, shape: &Shape, faults: &mut Faults) -> WarmUp {
+        let (first, all) = match shape {
+            Shape::Closed(closed) => {
+                (closed.ramp.map_or(closed.connections, |ramp| ramp.from), closed.connections)
+            }
+            Shape::Open(open) => (open.connections, open.connections),
+        };
+        let connections = self.connections.unwrap_or(first.max(1));
+        faults.unless(
+            (1..=all).contains(&connections),
+            "warm_up.connections",
+            "must lie between 1 and the connections of the shape",
+        );
+        let stop = self.stop.meant("warm_up.stop", faults);
+        if let Shape::Open(open) = shape {
+            faults.unless(
+                stop.requests.is_none() && self.connections.is_none(),
+                "warm_up",
+                "of an open shape is by duration, over the connections it needs",
+            );
+            faults.unless(
+                open.stretches.first().is_some_and(|first| first.from_per_ns > 0.0),
+                "warm_up",
+                "keeps the first rate of the schedule, which is 0",
+            );
+        }
+        WarmUp { connections, stop }
+    }
+}
+
+impl StopSpec {
+    fn meant(self, key: &str, faults: &mut Faults) -> Stop {
+        match self {
+            Self::Requests { requests, within_s } => {
+                faults.unless(requests > 0, &format!("{key}.requests"), "must be at least 1");
+                let within_ns = seconds(within_s, &format!("{key}.within_s"), faults);
+                Stop { requests: Some(requests), within_ns }
+            }
+            Self::Duration { duration_s } => {
+                let within_ns = seconds(duration_s, &format!("{key}.duration_s"), faults);
+                Stop { requests: None, within_ns }
+            }
+        }
+    }
+}
+
+impl ExpectSpec {
+    fn meant(&self, method: &str, key: &str, faults: &mut Faults) -> Expectation {
+        let sha256 = self.body_sha256.as_deref().and_then(|hex| {
+            let digest = decode_sha256(hex);
+            faults.unless(digest.is_some(), &format!("{key}.expect.body_sha256"), "must be 64 hex digits");
+            digest
+        });
+        Expectation {
+            status: self.status,
+            body_bytes: self.body_bytes,
+            hash_one_in: if sha256.is_some() { self.hash_one_in } else { 0 },
+            sha256: sha256.unwrap_or_default(),
+            without_body: method == "HEAD",
+        }
+    }
+}
+
+fn decode_sha256(hex: &str) -> Option<[u8; 32]> {
+    let mut digest = [0; 32];
+    if hex.len() != 64 || !hex.is_ascii() {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(digest)
+}
+
+fn seconds(value: f64, key: &str, faults: &mut Faults) -> u64 {
+    faults.unless(value > 0.0 && value <= 86_400.0, key, "must be above 0 and at most a day (86400)");
+    (value * 1e9) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Arrivals;
+
+    fn spec() -> TrialSpec {
+        serde_json::from_str(include_str!("../../contract/golden/spec.json")).unwrap()
+    }
+
+    fn fault_of(spec: &TrialSpec) -> Failure {
+        spec.plan().err().expect("the spec makes no sense")
+    }
+
+    #[test]
+    fn the_golden_spec_makes_sense() {
+        let plan = spec().plan().unwrap();
+        assert_eq!(plan.shape.connections(), 32);
+        assert_eq!(plan.warm_up.unwrap().connections, 1);
+        assert_eq!(plan.stop.requests, Some(100_000));
+    }
+
+    #[test]
+    fn every_fault_is_named_at_once() {
+        let mut spec = spec();
+        spec.target.address = "localhost".into();
+        spec.target.sources = vec!["::1".into()];
+        spec.shape = ShapeSpec::Closed { connections: 0, pause_ms: -1.0, pause: spec::Pause::Fixed };
+        spec.stop = StopSpec::Duration { duration_s: 0.0 };
+        spec.timeouts.connect_s = f64::NAN;
+        spec.requests[0].expect.body_sha256 = Some("abc".into());
+        spec.requests[0].weight = 0;
+        let failure = fault_of(&spec);
+        for key in [
+            "target.address",
+            "target.sources",
+            "shape.connections",
+            "shape.pause_ms",
+            "stop.duration_s",
+            "timeouts.connect_s",
+            "requests[0].expect.body_sha256",
+            "requests must each have a weight",
+            "warm_up.connections",
+        ] {
+            assert!(failure.error.contains(key), "{key} is missing in: {}", failure.error);
+        }
+        assert_eq!(failure.exit_code, 2);
+    }
+
+    #[test]
+    fn an_open_shape_needs_a_rate_and_warms_up_by_time() {
+        let mut spec = spec();
+        let rate = |from_per_s, to_per_s| RateSpec { from_per_s, to_per_s, duration_s: 1.0 };
+        let open = |rates| ShapeSpec::Open { connections: 4, arrivals: Arrivals::Even, rates };
+        for rates in [vec![], vec![rate(0.0, 0.0)], vec![rate(5.0, 0.0)], vec![rate(-1.0, 5.0)]] {
+            spec.shape = open(rates);
+            assert!(fault_of(&spec).error.contains("shape.rates"));
+        }
+        spec.shape = open(vec![rate(100.0, 100.0)]);
+        assert!(fault_of(&spec).error.contains("warm_up"));
+        spec.warm_up = None;
+        assert!(spec.plan().is_ok());
+    }
+
+    #[test]
+    fn a_ramp_does_not_go_backwards() {
+        let mut spec = spec();
+        spec.shape = ShapeSpec::Ramp {
+            from_connections: 9,
+            to_connections: 3,
+            over_s: 1.0,
+            pause_ms: 0.0,
+            pause: spec::Pause::Fixed,
+        };
+        assert!(fault_of(&spec).error.contains("shape.from_connections"));
+    }
+
+    #[test]
+    fn an_unknown_key_does_not_parse() {
+        let text = include_str!("../../contract/golden/spec.json").replacen("\"seed\"", "\"sede\"", 1);
+        assert!(serde_json::from_str::<TrialSpec>(&text).is_err());
+    }
+}

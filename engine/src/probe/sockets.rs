@@ -1,0 +1,180 @@
+//! TCP of the machine (of its network namespace) while the load runs: segments sent again, sockets in
+//! use, ports that wait. It looks at totals only, never at one socket.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+use super::reread::reread;
+use crate::record::{SocketRecord, Unread};
+
+/// What it reads sums over all cores and sockets, so it is read seldom.
+const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// Samples at most once a second, and at the boundaries of the measured phase.
+pub struct Sockets {
+    snmp: io::Result<File>,
+    sockstat: io::Result<File>,
+    /// Missing where the kernel has no IPv6; then nothing is in use.
+    sockstat6: Option<File>,
+    buffer: Box<[u8]>,
+    not_before_ns: u64,
+    record: SocketRecord,
+    /// Fields that could not be read, and why.
+    unread: BTreeMap<&'static str, String>,
+}
+
+impl Sockets {
+    pub(crate) fn new() -> Self {
+        Self {
+            // Kept open: a trial that runs out of descriptors is to be seen as well.
+            snmp: File::open("/proc/self/net/snmp"),
+            sockstat: File::open("/proc/self/net/sockstat"),
+            sockstat6: File::open("/proc/self/net/sockstat6").ok(),
+            buffer: vec![0; 8 * 1024].into_boxed_slice(),
+            not_before_ns: 0,
+            record: SocketRecord::default(),
+            unread: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a sample, as of `at_ns`, where the last one is a second old; the trial began at `began_ns`.
+    pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
+        if at_ns >= self.not_before_ns {
+            self.boundary(at_ns, began_ns);
+        }
+    }
+
+    /// Takes a sample whenever the last one was: the measured phase begins or ends.
+    pub fn boundary(&mut self, at_ns: u64, began_ns: u64) {
+        self.not_before_ns = at_ns + INTERVAL_NS;
+        self.record.at_ns.push(at_ns.saturating_sub(began_ns));
+        let retransmitted = read(&self.snmp, &mut self.buffer, retransmitted);
+        let in_use = read(&self.sockstat, &mut self.buffer, |text| tcp(text, "TCP:", "inuse"));
+        let time_wait = read(&self.sockstat, &mut self.buffer, |text| tcp(text, "TCP:", "tw"));
+        let in_use = in_use.map(|by_ipv4| by_ipv4 + self.in_use_by_ipv6());
+        self.record.retransmitted.push(known(&mut self.unread, "retransmitted", retransmitted));
+        self.record.in_use.push(known(&mut self.unread, "in_use", in_use));
+        self.record.time_wait.push(known(&mut self.unread, "time_wait", time_wait));
+    }
+
+    pub fn record(mut self) -> SocketRecord {
+        let unread = self.unread.into_iter();
+        self.record.unread = unread.map(|(field, why)| Unread { field: field.into(), why }).collect();
+        self.record
+    }
+
+    fn in_use_by_ipv6(&mut self) -> u64 {
+        let text = self.sockstat6.as_ref().and_then(|file| reread(file, &mut self.buffer).ok());
+        text.and_then(|text| tcp(text, "TCP6:", "inuse")).unwrap_or(0)
+    }
+}
+
+fn known(
+    unread: &mut BTreeMap<&'static str, String>,
+    field: &'static str,
+    value: Result<u64, String>,
+) -> Option<u64> {
+    value.map_err(|why| unread.insert(field, why)).ok()
+}
+
+fn read(
+    file: &io::Result<File>,
+    buffer: &mut [u8],
+    find: impl Fn(&str) -> Option<u64>,
+) -> Result<u64, String> {
+    let file = file.as_ref().map_err(ToString::to_string)?;
+    let text = reread(file, buffer).map_err(|error| error.to_string())?;
+    find(text).ok_or_else(|| "this kernel does not count it".into())
+}
+
+/// `RetransSegs` of the two lines of `Tcp:` in `/proc/net/snmp`: names, then values. IPv6 is among them.
+fn retransmitted(text: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let place = names.split_ascii_whitespace().position(|name| name == "RetransSegs")?;
+    values.split_ascii_whitespace().nth(place)?.parse().ok()
+}
+
+/// The number after `name` in the line of `/proc/net/sockstat` that begins with `protocol`.
+fn tcp(text: &str, protocol: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(protocol))?;
+    let mut words = line.split_ascii_whitespace();
+    words.find(|&word| word == name)?;
+    words.next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    const SNMP: &str = "Ip: Forwarding DefaultTTL\nIp: 1 64\n\
+        Tcp: RtoAlgorithm RtoMin OutSegs RetransSegs InErrs\nTcp: 1 200 82176372 142 0\n\
+        Udp: InDatagrams\nUdp: 7\n";
+    const SOCKSTAT: &str = "sockets: used 86\nTCP: inuse 33 orphan 0 tw 89 alloc 66 mem 0\n\
+        UDP: inuse 4 mem 0\n";
+
+    #[test]
+    fn values_are_found_by_their_names() {
+        assert_eq!(retransmitted(SNMP), Some(142));
+        assert_eq!(tcp(SOCKSTAT, "TCP:", "inuse"), Some(33));
+        assert_eq!(tcp(SOCKSTAT, "TCP:", "tw"), Some(89));
+        assert_eq!(tcp("TCP6: inuse 5\nUDP6: inuse 1\n", "TCP6:", "inuse"), Some(5));
+    }
+
+    #[test]
+    fn what_a_kernel_does_not_say_is_not_zero() {
+        assert_eq!(retransmitted("Tcp: OutSegs\nTcp: 3\n"), None);
+        assert_eq!(retransmitted("Tcp: RetransSegs\n"), None);
+        assert_eq!(tcp("TCP: inuse 33\n", "TCP:", "tw"), None);
+        assert_eq!(tcp("TCP: inuse\n", "TCP:", "inuse"), None);
+        assert_eq!(tcp("", "TCP:", "inuse"), None);
+    }
+
+    #[test]
+    fn open_connections_and_the_ports_of_closed_ones_show() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut pairs = Vec::new();
+        for _ in 0..100 {
+            let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            pairs.push((near, listener.accept().unwrap().0));
+        }
+        let mut sockets = Sockets::new();
+        sockets.boundary(1_000, 1_000);
+        for (near, far) in pairs {
+            drop(near); // The side that closes first keeps the port.
+            drop(far);
+        }
+        sockets.boundary(2_000, 1_000);
+        let record = sockets.record();
+        assert!(record.unread.is_empty(), "{:?}", record.unread);
+        assert_eq!(record.at_ns, [0, 1_000]);
+        assert!(record.in_use[0].unwrap() > 200);
+        assert!(record.time_wait[1].unwrap() >= 100);
+        assert!(record.retransmitted[1] >= record.retransmitted[0]);
+    }
+
+    #[test]
+    fn between_the_boundaries_it_looks_once_a_second() {
+        let mut sockets = Sockets::new();
+        for at_ns in (0..=2_000_000_000).step_by(100_000_000) {
+            sockets.sample(at_ns, 0);
+        }
+        sockets.boundary(2_100_000_000, 0);
+        assert_eq!(sockets.record().at_ns, [0, 1_000_000_000, 2_000_000_000, 2_100_000_000]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_said_to_be_missing() {
+        let mut sockets = Sockets::new();
+        sockets.snmp = File::open("/proc/self/net/no-such-file");
+        sockets.boundary(1, 0);
+        let record = sockets.record();
+        assert_eq!(record.retransmitted, [None]);
+        assert_eq!(record.unread.len(), 1);
+        assert_eq!(record.unread[0].field, "retransmitted");
+        assert!(record.unread[0].why.contains("No such file"));
+        assert!(record.in_use[0].is_some());
+    }
+}

@@ -1,0 +1,196 @@
+//! CPU and run-queue time of the engine's own threads: whether they got the cores they wanted. It reads
+//! the threads it is told of, while they live, and knows nothing of what they do.
+
+use std::fs::File;
+
+use super::reread::reread;
+use crate::process_tree::Pid;
+use crate::record::{ThreadRecord, ThreadWindow};
+
+/// Samples threads of this process, and reads them at both ends of the measured phase.
+pub struct Threads {
+    threads: Vec<Thread>,
+}
+
+struct Thread {
+    tid: Pid,
+    /// Kept open: a path is looked up once, and running out of descriptors cannot blind us.
+    schedstat: Option<File>,
+    opened: Option<Reading>,
+    record: ThreadRecord,
+}
+
+#[derive(Clone, Copy)]
+struct Reading {
+    cpu_ns: Option<u64>,
+    run_queue_ns: Option<u64>,
+}
+
+impl Threads {
+    pub fn new(tids: &[Pid]) -> Self {
+        let thread = |&tid: &Pid| Thread {
+            tid,
+            schedstat: File::open(format!("/proc/self/task/{tid}/schedstat")).ok(),
+            opened: None,
+            record: ThreadRecord::default(),
+        };
+        Self { threads: tids.iter().map(thread).collect() }
+    }
+
+    /// Takes a sample, as of `at_ns`; the trial began at `began_ns`.
+    pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
+        for thread in &mut self.threads {
+            let reading = thread.read();
+            thread.record.at_ns.push(at_ns.saturating_sub(began_ns));
+            thread.record.cpu_ns.push(reading.cpu_ns);
+            thread.record.run_queue_ns.push(reading.run_queue_ns);
+        }
+    }
+
+    /// The measured phase begins.
+    pub fn open(&mut self) {
+        for thread in &mut self.threads {
+            thread.opened = Some(thread.read());
+        }
+    }
+
+    /// The measured phase is over. A thread that has ended by now has no window.
+    pub fn close(&mut self) {
+        for thread in &mut self.threads {
+            let closed = thread.read();
+            thread.record.window = thread.opened.and_then(|opened| Reading::window(opened, closed));
+        }
+    }
+
+    pub fn records(self) -> Vec<ThreadRecord> {
+        self.threads.into_iter().map(|thread| thread.record).collect()
+    }
+}
+
+impl Thread {
+    fn read(&self) -> Reading {
+        // schedstat counts CPU too, but of a running thread only up to its last tick.
+        Reading { cpu_ns: thread_cpu_ns(self.tid), run_queue_ns: self.run_queue_ns() }
+    }
+
+    fn run_queue_ns(&self) -> Option<u64> {
+        let mut buffer = [0; 96];
+        run_queue_ns(reread(self.schedstat.as_ref()?, &mut buffer).ok()?)
+    }
+}
+
+impl Reading {
+    fn window(opened: Self, closed: Self) -> Option<ThreadWindow> {
+        let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
+        Some(ThreadWindow {
+            cpu_ns: between(opened.cpu_ns, closed.cpu_ns)?,
+            run_queue_ns: between(opened.run_queue_ns, closed.run_queue_ns)?,
+        })
+    }
+}
+
+/// The second of the three numbers of `schedstat` (proc(5), the kernel's sched-stats.rst). A kernel that
+/// does not account for run queues writes three zeros; a thread that is there has run at least once.
+fn run_queue_ns(text: &str) -> Option<u64> {
+    let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
+    let (_cpu_ns, run_queue_ns, turns) =
+        (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
+    (turns > 0).then_some(run_queue_ns)
+}
+
+/// CPU time of one thread of this process to this instant (pthread_getcpuclockid(3)); `None` once it ended.
+fn thread_cpu_ns(tid: Pid) -> Option<u64> {
+    const CPUCLOCK_SCHED: i32 = 2;
+    const CPUCLOCK_PERTHREAD: i32 = 4;
+    let clock = (!tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call; an unknown clock is an error, not undefined.
+    let done = unsafe { libc::clock_gettime(clock, &raw mut time) } == 0;
+    done.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::thread;
+
+    fn own_tid() -> Pid {
+        rustix::thread::gettid().as_raw_nonzero().get()
+    }
+
+    fn work_for(cpu_ns: u64) {
+        let until_ns = thread_cpu_ns(own_tid()).unwrap() + cpu_ns;
+        while thread_cpu_ns(own_tid()).unwrap() < until_ns {
+            std::hint::spin_loop();
+        }
+    }
+
+    #[test]
+    fn the_second_number_is_the_run_queue() {
+        assert_eq!(run_queue_ns("31107815 67226625 402\n"), Some(67_226_625));
+        assert_eq!(run_queue_ns("31107815 0 1\n"), Some(0));
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_is_not_taken_for_an_idle_queue() {
+        assert_eq!(run_queue_ns("0 0 0\n"), None);
+        assert_eq!(run_queue_ns(""), None);
+        assert_eq!(run_queue_ns("12 13\n"), None);
+    }
+
+    #[test]
+    fn each_thread_has_its_own_work_and_the_window_only_what_lies_in_it() {
+        let (idle, worker) = (own_tid(), mpsc::channel());
+        let (orders, at_work) = mpsc::channel::<u64>();
+        let busy = thread::spawn(move || {
+            worker.0.send(own_tid()).unwrap();
+            while let Ok(cpu_ns) = at_work.recv() {
+                work_for(cpu_ns);
+                worker.0.send(0).unwrap();
+            }
+        });
+        let mut threads = Threads::new(&[worker.1.recv().unwrap(), idle]);
+        for (cpu_ns, step) in [(30_000_000, "before"), (20_000_000, "within"), (40_000_000, "after")] {
+            if step == "within" {
+                threads.open();
+            }
+            orders.send(cpu_ns).unwrap();
+            worker.1.recv().unwrap();
+            threads.sample(5_000, 2_000);
+            if step == "within" {
+                threads.close();
+            }
+        }
+        drop(orders);
+        busy.join().unwrap();
+        let records = threads.records();
+        let (busy, idle) = (&records[0], &records[1]);
+        assert_eq!(busy.at_ns, [3_000; 3]);
+        let cpu_ns: Vec<u64> = busy.cpu_ns.iter().map(|ns| ns.unwrap()).collect();
+        assert!(cpu_ns[0] >= 30_000_000 && cpu_ns[1] - cpu_ns[0] >= 20_000_000, "{cpu_ns:?}");
+        let window = busy.window.unwrap();
+        assert!((20_000_000..30_000_000).contains(&window.cpu_ns), "{window:?}");
+        assert!(idle.window.unwrap().cpu_ns < 10_000_000, "{:?}", idle.window);
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_has_no_window() {
+        let (told, tid) = mpsc::channel();
+        let (release, wait) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            told.send(own_tid()).unwrap();
+            let _ = wait.recv();
+        });
+        let mut threads = Threads::new(&[tid.recv().unwrap()]);
+        threads.open();
+        drop(release);
+        thread.join().unwrap();
+        threads.sample(1, 0);
+        threads.close();
+        let records = threads.records();
+        assert_eq!(records[0].cpu_ns, [None]);
+        assert_eq!(records[0].run_queue_ns, [None]);
+        assert_eq!(records[0].window, None);
+    }
+}

@@ -1,0 +1,225 @@
+//! Sockets: opening them, and reading with the kernel's receive timestamps. It knows no protocol above.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+
+/// Where a server listens.
+#[derive(Clone, Debug)]
+pub enum Address {
+    Tcp(SocketAddr),
+    Unix(SocketAddrUnix),
+}
+
+/// What one read brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// 0 = the peer has closed.
+    pub bytes: usize,
+    /// When the kernel received the last of them, by the wall clock; 0 = it did not say.
+    pub stamp_unix_ns: u64,
+}
+
+impl Address {
+    /// Whether the kernel stamps what arrives from there.
+    pub fn is_stamped(&self) -> bool {
+        matches!(self, Self::Tcp(_))
+    }
+
+    /// A non-blocking socket that is being connected, from `source` where one is given.
+    ///
+    /// # Errors
+    /// What the kernel says; `ADDRNOTAVAIL` when it has no port left.
+    pub fn connect(&self, source: Option<IpAddr>, stamped: bool) -> Result<OwnedFd, Errno> {
+        let family = match self {
+            Self::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            Self::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+            Self::Unix(_) => AddressFamily::UNIX,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = net::socket_with(family, SocketType::STREAM, flags, None)?;
+        let begun = match self {
+            Self::Tcp(address) => {
+                sockopt::set_tcp_nodelay(&socket, true)?;
+                if stamped {
+                    ask_for_stamps(&socket)?;
+                }
+                if let Some(source) = source {
+                    bind_without_port(&socket, source)?;
+                }
+                net::connect(&socket, address)
+            }
+            Self::Unix(address) => net::connect(&socket, address),
+        };
+        match begun {
+            Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+            Err(errno) => Err(errno),
+        }
+    }
+}
+
+/// Asks the kernel to stamp what it receives on this socket (timestamping.rst, SO_TIMESTAMPING).
+fn ask_for_stamps(socket: &OwnedFd) -> Result<(), Errno> {
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, STAMPS)
+}
+
+const STAMPS: i32 = (libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE) as i32;
+
+/// Keeps the kernel stamping. It begins to only when the first socket asks, and takes a moment then.
+pub struct Stamping {
+    _socket: OwnedFd,
+}
+
+impl Stamping {
+    /// Asks, and waits until a datagram to ourselves comes with a stamp; `None` where none ever does.
+    pub fn begin() -> Option<Self> {
+        let socket = net::socket_with(
+            AddressFamily::INET,
+            SocketType::DGRAM,
+            SocketFlags::NONBLOCK | SocketFlags::CLOEXEC,
+            None,
+        )
+        .ok()?;
+        ask_for_stamps(&socket).ok()?;
+        net::bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).ok()?;
+        let own = net::getsockname(&socket).ok()?;
+        for _ in 0..STAMPING_TRIES {
+            net::sendto(&socket, b"?", net::SendFlags::empty(), &own).ok()?;
+            let received = receive(socket.as_fd(), &mut [0; 8], true);
+            if received.is_ok_and(|received| received.stamp_unix_ns != 0) {
+                return Some(Self { _socket: socket });
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        None
+    }
+}
+
+const STAMPING_TRIES: u32 = 100;
+
+/// The port is left to `connect`, which knows the other end and so may use one that is busy elsewhere (ip(7),
+/// IP_BIND_ADDRESS_NO_PORT).
+fn bind_without_port(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
+    set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
+    net::bind(socket, &SocketAddr::new(source, 0))
+}
+
+fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> Result<(), Errno> {
+    let length = size_of::<i32>() as libc::socklen_t;
+    // SAFETY: `value` lives through the call, and `length` is its own.
+    let done =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
+    if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// Reads once; with the kernel's timestamp where it was asked for.
+///
+/// # Errors
+/// What the kernel says; `AGAIN` when there is nothing to read.
+#[inline]
+pub fn receive(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+    if stamped {
+        return receive_stamped(socket, buffer);
+    }
+    let (_, bytes) = net::recv(socket, buffer, RecvFlags::empty())?;
+    Ok(Received { bytes, stamp_unix_ns: 0 })
+}
+
+/// A control message as it comes: its header, then three times of which the first is the software's.
+#[repr(C, align(8))]
+struct Control {
+    header: libc::cmsghdr,
+    times: [libc::timespec; 3],
+}
+
+#[inline]
+fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8]) -> Result<Received, Errno> {
+    let mut control = std::mem::MaybeUninit::<Control>::uninit();
+    let mut whole = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    // SAFETY: zero is a valid value for each field; the musl and glibc structs differ only in padding.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_iov = &raw mut whole;
+    message.msg_iovlen = 1;
+    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_controllen = size_of::<Control>() as _;
+    // SAFETY: every pointer in `message` is to memory that outlives the call and is as long as it says.
+    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    if bytes < 0 {
+        return Err(last_errno());
+    }
+    let mut stamp_unix_ns = 0;
+    if message.msg_controllen as usize >= size_of::<Control>() {
+        // SAFETY: the kernel has written all of it.
+        let control = unsafe { control.assume_init() };
+        if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPING
+        {
+            let time = control.times[0];
+            stamp_unix_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+        }
+    }
+    Ok(Received { bytes: bytes as usize, stamp_unix_ns })
+}
+
+fn last_errno() -> Errno {
+    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+}
+
+/// Waits for the end of a connection attempt on a socket that has become writable.
+///
+/// # Errors
+/// Why it could not be connected.
+pub fn connected(socket: impl AsFd) -> Result<(), Errno> {
+    sockopt::socket_error(socket)?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::unix_ns;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    fn pair(stamped: bool) -> (OwnedFd, std::net::TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let socket = address.connect(Some("127.0.0.3".parse().unwrap()), stamped).unwrap();
+        let (peer, from) = listener.accept().unwrap();
+        assert_eq!(from.ip().to_string(), "127.0.0.3");
+        connected(&socket).unwrap();
+        (socket, peer)
+    }
+
+    fn read(socket: &OwnedFd, stamped: bool) -> Received {
+        let mut buffer = [0; 64];
+        loop {
+            match receive(socket.as_fd(), &mut buffer, stamped) {
+                Err(Errno::AGAIN) => std::thread::yield_now(),
+                other => return other.unwrap(),
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_says_when_an_answer_came() {
+        let _stamping = Stamping::begin().unwrap();
+        let (socket, mut peer) = pair(true);
+        let before_ns = unix_ns();
+        peer.write_all(b"hello").unwrap();
+        let after_ns = unix_ns();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let received = read(&socket, true);
+        assert_eq!(received.bytes, 5);
+        assert!((before_ns..=after_ns).contains(&received.stamp_unix_ns), "not when it was read");
+    }
+
+    #[test]
+    fn without_stamps_there_is_none() {
+        let (socket, mut peer) = pair(false);
+        peer.write_all(b"hello").unwrap();
+        assert_eq!(read(&socket, false), Received { bytes: 5, stamp_unix_ns: 0 });
+        drop(peer);
+        assert_eq!(read(&socket, false).bytes, 0);
+    }
+}

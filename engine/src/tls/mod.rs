@@ -1,0 +1,135 @@
+//! TLS: what the sessions of a trial have in common, above all whom they trust. A connection's own is its
+//! `Session`.
+//!
+//! Every connection shakes hands in full: sessions are never resumed, so that all connect times are of the
+//! same kind, and a connection costs the server what a new client costs it.
+
+mod session;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ClientConfig, Resumption, UnbufferedClientConnection};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+pub use session::Session;
+
+use crate::failure::Failure;
+use crate::spec::TlsSpec;
+
+/// What the sessions of a trial have in common; shared by all threads.
+pub struct Tls {
+    config: Arc<ClientConfig>,
+    server_name: ServerName<'static>,
+}
+
+impl Tls {
+    /// # Errors
+    /// A server name that is none, a file of certificates that cannot be read or holds none (exit code 2).
+    pub fn new(spec: &TlsSpec) -> Result<Self, Failure> {
+        let name = &spec.server_name;
+        let server_name = ServerName::try_from(name.clone()).map_err(|_| {
+            Failure::usage(format!("no certificate can be for {name:?}"))
+                .remedy("give a host name or an address as target.tls.server_name")
+        })?;
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Failure::new(format!("cannot set up TLS: {error}")))?;
+        let builder = match (spec.verify, &spec.ca_file) {
+            (true, Some(path)) => builder.with_root_certificates(from_file(Path::new(path))?),
+            (true, None) => builder.with_root_certificates(from_system()?),
+            (false, _) => {
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(Unverified(provider)))
+            }
+        };
+        let mut config = builder.with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.resumption = Resumption::disabled();
+        Ok(Self { config: Arc::new(config), server_name })
+    }
+
+    /// A session for a connection that has just been made.
+    pub fn session(&self) -> Session {
+        let connection = UnbufferedClientConnection::new(self.config.clone(), self.server_name.clone());
+        Session::new(connection.expect("only random numbers can be wanting, and the kernel has them"))
+    }
+}
+
+fn from_file(path: &Path) -> Result<RootCertStore, Failure> {
+    const REMEDY: &str = "give a readable file of certificates in PEM as target.tls.ca_file";
+    let unusable = |error: &dyn fmt::Display| {
+        Failure::usage(format!("cannot trust the certificates in {}: {error}", path.display())).remedy(REMEDY)
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(&error))? {
+        let certificate = certificate.map_err(|error| unusable(&error))?;
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(unusable(&"there are none"));
+    }
+    Ok(roots)
+}
+
+fn from_system() -> Result<RootCertStore, Failure> {
+    let mut roots = RootCertStore::empty();
+    // Systems carry certificates that are too old to parse; the others are as good.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    if roots.is_empty() {
+        return Err(Failure::usage("this system trusts no certificates")
+            .remedy("install its ca-certificates, or name a file of them as target.tls.ca_file"));
+    }
+    Ok(roots)
+}
+
+/// Accepts whatever the server shows.
+#[derive(Debug)]
+struct Unverified(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod peer;
+
+#[cfg(test)]
+#[path = "trust_tests.rs"]
+mod tests;

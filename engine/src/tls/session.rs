@@ -1,0 +1,333 @@
+//! One connection's TLS over a non-blocking socket: the handshake, and plaintext from and to ciphertext. It
+//! knows neither HTTP nor epoll.
+
+use std::fmt;
+use std::mem;
+use std::os::fd::BorrowedFd;
+
+use rustix::io::Errno;
+use rustix::net::{self, SendFlags};
+use rustls::client::UnbufferedClientConnection;
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
+
+use crate::socket::{self, Received};
+
+/// Longest piece of plaintext that one record holds (RFC 8446, 5.1).
+const LONGEST_PIECE_BYTES: usize = 16 * 1024;
+/// What the records of a server's part of the handshake mostly fit in.
+const HANDSHAKE_BYTES: usize = 8 * 1024;
+
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The server said so (close_notify).
+    Announced,
+    /// The connection is gone, and anybody may have cut it.
+    Cut,
+}
+
+/// The state of one connection. At rest it holds no buffer of its own but what the longest request took.
+pub struct Session {
+    connection: UnbufferedClientConnection,
+    /// Ciphertext that is not a whole record yet.
+    incoming: Vec<u8>,
+    /// Plaintext that came before anybody asked.
+    unread: Vec<u8>,
+    /// Ciphertext, of which `sent` bytes have gone out.
+    outgoing: Vec<u8>,
+    sent: usize,
+    is_shaken: bool,
+    /// The last read took all it had room for, so that there may be more.
+    is_full: bool,
+    end: Option<End>,
+    why: Option<String>,
+}
+
+impl Session {
+    /// A connection that has just been made.
+    pub fn new(connection: UnbufferedClientConnection) -> Self {
+        Self {
+            connection,
+            incoming: Vec::new(),
+            unread: Vec::new(),
+            outgoing: Vec::new(),
+            sent: 0,
+            is_shaken: false,
+            is_full: false,
+            end: None,
+            why: None,
+        }
+    }
+
+    /// Goes on with the handshake; true when it is done and all its bytes are out.
+    ///
+    /// # Errors
+    /// `PROTO` where the two do not come to terms, `CONNABORTED` where the server hangs up, and `why` says more;
+    /// what the kernel says.
+    pub fn shake(&mut self, fd: BorrowedFd) -> Result<bool, Errno> {
+        loop {
+            if let Err(errno) = self.take_in(&[]) {
+                self.tell_why(fd);
+                return Err(errno);
+            }
+            if !self.flush(fd)? {
+                return Ok(false);
+            }
+            if self.is_shaken {
+                self.incoming.shrink_to_fit();
+                return Ok(true);
+            }
+            match self.read_handshake(fd) {
+                Ok(0) => {
+                    self.why = Some("the server closed the connection during the handshake".into());
+                    return Err(Errno::CONNABORTED);
+                }
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+
+    /// Encrypts and sends; says how many bytes of `plain` it took. Their ciphertext may be left to `flush`.
+    ///
+    /// # Errors
+    /// `AGAIN` where ciphertext of earlier calls is left and nothing was taken; what the kernel says.
+    pub fn send(&mut self, fd: BorrowedFd, plain: &[u8]) -> Result<usize, Errno> {
+        if !self.flush(fd)? {
+            return Err(Errno::AGAIN);
+        }
+        let mut taken = 0;
+        for piece in plain.chunks(LONGEST_PIECE_BYTES) {
+            self.take_in(piece)?;
+            taken += piece.len();
+            if !self.flush(fd)? {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Sends what ciphertext there is; true when none is left.
+    ///
+    /// # Errors
+    /// What the kernel says, but not `AGAIN`.
+    pub fn flush(&mut self, fd: BorrowedFd) -> Result<bool, Errno> {
+        while self.sent < self.outgoing.len() {
+            match net::send(fd, &self.outgoing[self.sent..], SendFlags::NOSIGNAL) {
+                Ok(bytes) => self.sent += bytes,
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        self.outgoing.clear();
+        self.sent = 0;
+        Ok(true)
+    }
+
+    /// Reads and decrypts into the front half of `buffer`; the rear half serves for the ciphertext and must hold
+    /// more than a record (17 KiB). No bytes: the stream has ended.
+    ///
+    /// # Errors
+    /// `AGAIN` when the socket has no more; `PROTO` for what is no TLS, and `why` says more; what the kernel says.
+    pub fn receive(&mut self, fd: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+        if !self.unread.is_empty() || self.end.is_some() {
+            let bytes = self.unread.len().min(buffer.len());
+            buffer[..bytes].copy_from_slice(&self.unread[..bytes]);
+            self.unread.drain(..bytes);
+            return Ok(Received { bytes, stamp_unix_ns: 0 });
+        }
+        // A record is shorter once it is decrypted, so whatever the rear holds fits in the front.
+        let (plain, cipher) = buffer.split_at_mut(buffer.len().div_ceil(2));
+        let mut held = self.incoming.len();
+        cipher[..held].copy_from_slice(&self.incoming);
+        self.incoming.clear();
+        let received = loop {
+            let received = match socket::receive(fd, &mut cipher[held..], stamped) {
+                Ok(received) => received,
+                Err(errno) => {
+                    self.is_full = false;
+                    break Err(errno);
+                }
+            };
+            if received.bytes == 0 {
+                self.end = Some(End::Cut);
+                break Ok(received);
+            }
+            let filled = held + received.bytes;
+            self.is_full = filled == cipher.len();
+            let mut bytes = 0;
+            let read = self.process(&mut cipher[..filled], &[], |piece| {
+                plain[bytes..][..piece.len()].copy_from_slice(piece);
+                bytes += piece.len();
+            });
+            self.check()?;
+            cipher.copy_within(read..filled, 0);
+            held = filled - read;
+            if bytes > 0 || self.end.is_some() {
+                break Ok(Received { bytes, ..received });
+            }
+        };
+        self.incoming.extend_from_slice(&cipher[..held]);
+        received
+    }
+
+    /// Whether the last `receive` may have left something of which epoll does not tell again.
+    pub fn has_plaintext(&self) -> bool {
+        self.is_full || !self.unread.is_empty() || self.end.is_some()
+    }
+
+    /// Whether the stream ended without the server's word for it, so that what came may not be all.
+    pub fn is_cut(&self) -> bool {
+        self.end == Some(End::Cut)
+    }
+
+    /// Tells the server that no more will come, as far as the kernel takes it at once (RFC 8446, 6.1).
+    pub fn close(&mut self, fd: BorrowedFd) {
+        let status = self.connection.process_tls_records(&mut self.incoming);
+        if let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state {
+            let _ =
+                append(&mut self.outgoing, |room| traffic.queue_close_notify(room).map_err(Refusal::from));
+        }
+        let _ = self.flush(fd);
+    }
+
+    /// Why the session failed, where TLS is the reason.
+    pub fn why(&self) -> Option<String> {
+        self.why.clone()
+    }
+
+    /// Takes in what has been read, and encrypts `plain`.
+    fn take_in(&mut self, plain: &[u8]) -> Result<(), Errno> {
+        let mut incoming = mem::take(&mut self.incoming);
+        let mut unread = mem::take(&mut self.unread);
+        let read = self.process(&mut incoming, plain, |piece| unread.extend_from_slice(piece));
+        incoming.drain(..read);
+        (self.incoming, self.unread) = (incoming, unread);
+        self.check()
+    }
+
+    fn read_handshake(&mut self, fd: BorrowedFd) -> Result<usize, Errno> {
+        let held = self.incoming.len();
+        self.incoming.resize(held + HANDSHAKE_BYTES, 0);
+        let received = socket::receive(fd, &mut self.incoming[held..], false);
+        self.incoming.truncate(held + received.map_or(0, |received| received.bytes));
+        received.map(|received| received.bytes)
+    }
+
+    /// Sends the alert that goes with a failure, as far as the kernel takes it at once.
+    fn tell_why(&mut self, fd: BorrowedFd) {
+        let status = self.connection.process_tls_records(&mut self.incoming);
+        if let Ok(ConnectionState::EncodeTlsData(mut alert)) = status.state {
+            let _ = append(&mut self.outgoing, |room| alert.encode(room).map_err(Refusal::from));
+        }
+        let _ = self.flush(fd);
+    }
+
+    fn check(&self) -> Result<(), Errno> {
+        if self.why.is_some() { Err(Errno::PROTO) } else { Ok(()) }
+    }
+
+    /// Hands `incoming` to rustls until it wants more, its plaintext to `sink`, and `plain` to encryption. Says
+    /// how many bytes of `incoming` are done with; a failure is left in `why`.
+    fn process(&mut self, incoming: &mut [u8], plain: &[u8], mut sink: impl FnMut(&[u8])) -> usize {
+        let mut read = 0;
+        loop {
+            let UnbufferedStatus { mut discard, state, .. } =
+                self.connection.process_tls_records(&mut incoming[read..]);
+            let goes_on = match state {
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while let Some(Ok(record)) = traffic.next_record() {
+                        discard += record.discard;
+                        sink(record.payload);
+                    }
+                    Ok(true)
+                }
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    append(&mut self.outgoing, |room| data.encode(room).map_err(Refusal::from)).map(|()| true)
+                }
+                Ok(ConnectionState::TransmitTlsData(data)) => {
+                    data.done();
+                    Ok(true)
+                }
+                Ok(ConnectionState::WriteTraffic(mut traffic)) => {
+                    self.is_shaken = true;
+                    append(&mut self.outgoing, |room| traffic.encrypt(plain, room).map_err(Refusal::from))
+                        .map(|()| false)
+                }
+                Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
+                    self.end = Some(End::Announced);
+                    Ok(false)
+                }
+                Ok(_) => Ok(false), // It waits for more of the handshake.
+                Err(error) => Err(error.to_string()),
+            };
+            read += discard;
+            match goes_on {
+                Ok(true) => {}
+                Ok(false) => return read,
+                Err(why) => {
+                    self.why = Some(why);
+                    return read;
+                }
+            }
+        }
+    }
+}
+
+/// Why rustls did not write.
+enum Refusal {
+    /// So many bytes of room are needed.
+    Room(usize),
+    Other(String),
+}
+
+impl From<EncodeError> for Refusal {
+    fn from(error: EncodeError) -> Self {
+        match error {
+            EncodeError::InsufficientSize(size) => Self::Room(size.required_size),
+            error @ EncodeError::AlreadyEncoded => Self::Other(error.to_string()),
+        }
+    }
+}
+
+impl From<EncryptError> for Refusal {
+    fn from(error: EncryptError) -> Self {
+        match error {
+            EncryptError::InsufficientSize(size) => Self::Room(size.required_size),
+            error @ EncryptError::EncryptExhausted => Self::Other(error.to_string()),
+        }
+    }
+}
+
+/// Appends what `write` writes, in the room that it asks for.
+fn append(
+    outgoing: &mut Vec<u8>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,
+) -> Result<(), String> {
+    let begins = outgoing.len();
+    loop {
+        match write(&mut outgoing[begins..]) {
+            Ok(bytes) => {
+                outgoing.truncate(begins + bytes);
+                return Ok(());
+            }
+            Err(Refusal::Room(bytes)) => outgoing.resize(begins + bytes, 0),
+            Err(Refusal::Other(why)) => {
+                outgoing.truncate(begins);
+                return Err(why);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Session").field("end", &self.end).field("why", &self.why).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

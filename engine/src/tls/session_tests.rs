@@ -1,0 +1,174 @@
+use super::*;
+use crate::tls::peer::{Client, SERVER, end, pattern};
+
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use rustix::net::sockopt;
+
+#[test]
+fn what_is_no_tls_fails_and_says_so() {
+    let (mut client, mut peer) = Client::new(&SERVER.tls(|_| ()));
+    peer.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    assert_eq!(client.shake(), Err(Errno::PROTO));
+    assert!(client.session.why().unwrap().contains("corrupt message"), "{:?}", client.session);
+}
+
+#[test]
+fn a_server_that_hangs_up_on_the_handshake_is_told_apart() {
+    let (mut client, mut peer) = Client::new(&SERVER.tls(|_| ()));
+    assert_eq!(client.session.shake(client.socket.as_fd()), Ok(false));
+    let _ = peer.read(&mut [0; 4096]).unwrap();
+    drop(peer);
+    assert_eq!(client.shake(), Err(Errno::CONNABORTED));
+    assert!(client.session.why().unwrap().contains("handshake"));
+}
+
+#[test]
+fn a_large_request_goes_out_as_the_kernel_takes_it() {
+    let asked = pattern(1 << 20);
+    let expected = asked.clone();
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), move |peer| {
+        let mut came = vec![0; expected.len()];
+        for piece in came.chunks_mut(10_007) {
+            peer.read_exact(piece).unwrap();
+        }
+        assert!(came == expected);
+        peer.write_all(b"ok").unwrap();
+    });
+    sockopt::set_socket_send_buffer_size(&client.socket, 4096).unwrap();
+    assert!(client.send(&asked) > 10);
+    assert_eq!(client.receive().unwrap(), b"ok");
+    server.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_large_answer_comes_whole() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        peer.write_all(&pattern(1 << 20)).unwrap();
+        end(peer);
+    });
+    assert!(client.receive_all() == pattern(1 << 20));
+    assert!(!client.session.is_cut());
+    server.join().unwrap().unwrap();
+}
+
+#[test]
+fn nothing_that_has_come_is_left_behind_unsaid() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        peer.write_all(&pattern(100_000)).unwrap();
+        end(peer);
+    });
+    server.join().unwrap().unwrap();
+    // All of it lies there, so that epoll would report it once.
+    let mut all = client.receive().unwrap();
+    while client.session.has_plaintext() {
+        match client.session.receive(client.socket.as_fd(), &mut client.buffer, false).unwrap().bytes {
+            0 => break,
+            bytes => all.extend(&client.buffer[..bytes]),
+        }
+    }
+    assert!(all == pattern(100_000));
+    assert_eq!(client.session.end, Some(End::Announced));
+}
+
+#[test]
+fn an_announced_end_and_a_cut_are_told_apart() {
+    let tls = SERVER.tls(|_| ());
+    let (mut client, server) = Client::shaken(&tls, |peer| {
+        peer.write_all(b"all").unwrap();
+        end(peer);
+    });
+    assert_eq!((client.receive_all(), client.session.is_cut()), (b"all".to_vec(), false));
+    server.join().unwrap().unwrap();
+    let (mut client, server) = Client::shaken(&tls, |peer| peer.write_all(b"not all").unwrap());
+    server.join().unwrap().unwrap();
+    assert_eq!((client.receive_all(), client.session.is_cut()), (b"not all".to_vec(), true));
+}
+
+#[test]
+fn half_a_record_is_no_plaintext() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        peer.conn.writer().write_all(&pattern(1000)).unwrap();
+        let mut record = Vec::new();
+        peer.conn.write_tls(&mut record).unwrap();
+        peer.sock.write_all(&record[..500]).unwrap();
+    });
+    server.join().unwrap().unwrap();
+    assert_eq!((client.receive_all(), client.session.is_cut()), (vec![], true));
+}
+
+#[test]
+fn records_may_come_in_single_bytes() {
+    let tls = SERVER.tls(|_| ());
+    let (mut client, through) = Client::new(&tls);
+    let (mut relay, peer) = UnixStream::pair().unwrap();
+    let server = SERVER.serve(peer, |peer| {
+        let mut asked = [0; 5];
+        peer.read_exact(&mut asked).unwrap();
+        peer.write_all(&pattern(20_000)).unwrap();
+        end(peer);
+    });
+    let (mut from, mut to) = (through.try_clone().unwrap(), relay.try_clone().unwrap());
+    thread::spawn(move || std::io::copy(&mut from, &mut to));
+    let dribble = thread::spawn(move || {
+        let (mut through, mut byte) = (through, [0]);
+        while relay.read(&mut byte).is_ok_and(|bytes| bytes > 0) {
+            through.write_all(&byte).unwrap();
+        }
+    });
+    client.shake().unwrap();
+    client.send(b"hello");
+    assert!(client.receive_all() == pattern(20_000));
+    server.join().unwrap().unwrap();
+    drop(client);
+    dribble.join().unwrap();
+}
+
+#[test]
+fn keys_may_change_on_the_way() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        for _ in 0..20 {
+            let mut asked = [0; 5];
+            peer.read_exact(&mut asked).unwrap();
+            peer.conn.refresh_traffic_keys().unwrap();
+            peer.write_all(&asked).unwrap();
+        }
+    });
+    for _ in 0..20 {
+        client.send(b"hello");
+        assert_eq!(client.receive().unwrap(), b"hello");
+    }
+    server.join().unwrap().unwrap();
+}
+
+#[test]
+fn the_server_hears_that_we_close() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        // Without close_notify this is an UnexpectedEof.
+        assert_eq!(peer.read(&mut [0; 10]).unwrap(), 0);
+    });
+    client.session.close(client.socket.as_fd());
+    server.join().unwrap().unwrap();
+}
+
+#[test]
+fn at_rest_a_session_holds_no_buffer() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        let mut asked = [0; 5];
+        peer.read_exact(&mut asked).unwrap();
+        peer.write_all(&pattern(40_000)).unwrap();
+    });
+    client.send(b"hello");
+    let mut received = 0;
+    while received < 40_000 {
+        received += client.receive().unwrap().len();
+    }
+    let session = &client.session;
+    assert!(session.incoming.is_empty() && session.unread.is_empty() && session.outgoing.is_empty());
+    let held = session.incoming.capacity() + session.unread.capacity() + session.outgoing.capacity();
+    assert!(held < 20_000, "{held}");
+    server.join().unwrap().unwrap();
+}

@@ -1,0 +1,129 @@
+//! This side runs out: of ports, of descriptors. Requests that could not be sent for that say so, and
+//! none of them counts as the server's failure.
+
+mod peer;
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use peer::record::count;
+use peer::{HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start};
+use rustix::process::{Pid, Resource, Rlimit, prlimit, setrlimit};
+use rustix::thread::UnshareFlags;
+use serde_json::{Value, json};
+
+/// Plays `act` in a network of its own, whose sockets have 100 ports to connect from; skips it, and says
+/// so, where that takes privileges we have not got.
+fn with_few_ports(act: impl FnOnce() + Send + 'static) {
+    // A thread of its own takes what it unshares with it when it ends; threads and processes that it
+    // starts are in there too.
+    let played = thread::spawn(|| {
+        // SAFETY: a network namespace holds nothing that Rust relies on.
+        if let Err(errno) = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) } {
+            println!("skipped: a network of our own is not to be had here ({errno}); it takes root");
+            return;
+        }
+        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();
+        assert!(up.is_ok_and(|status| status.success()), "ip(8) sets the loopback device up");
+        act();
+    });
+    played.join().unwrap();
+}
+
+fn narrow_ports() {
+    std::fs::write("/proc/sys/net/ipv4/ip_local_port_range", "40000 40099").unwrap();
+}
+
+fn keep_alive(connections: usize) -> Value {
+    let address = answering(HELLO); // Listens before its port range narrows.
+    narrow_ports();
+    let mut spec = spec(&address, 0);
+    spec["shape"]["connections"] = json!(connections);
+    spec["shape"]["pause_ms"] = json!(20.0);
+    spec["stop"] = for_seconds(0.5);
+    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
+    spec
+}
+
+#[test]
+fn ports_run_out() {
+    with_few_ports(|| {
+        let record = run(&keep_alive(150));
+        assert_eq!(record["connections_opened"], 100);
+        let not_sent = count(&record, "not-sent");
+        assert!(not_sent >= 50, "the users without a port try again: {not_sent}");
+        assert_eq!(record["not_sent"]["ports"], not_sent);
+        assert_eq!(count(&record, "ok") + not_sent + count(&record, "unfinished"), record["scheduled"]);
+    });
+}
+
+#[test]
+fn ports_run_out_in_an_open_shape() {
+    with_few_ports(|| {
+        let mut spec = keep_alive(1);
+        spec["connection"] = json!("per-request");
+        spec["shape"] = open(50, 1000.0);
+        std::fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "0").unwrap();
+        let record = run(&spec);
+        // A port rests for a minute after its connection, and there are as many as requests in 100 ms.
+        assert_eq!(count(&record, "ok"), 100);
+        assert_eq!(record["scheduled"], 500);
+        assert_eq!(count(&record, "not-sent") + count(&record, "unfinished"), 400);
+        assert!(record["not_sent"]["ports"].as_u64().unwrap() > 0, "{:#}", record["not_sent"]);
+    });
+}
+
+#[test]
+fn each_source_address_has_ports_of_its_own() {
+    with_few_ports(|| {
+        let mut spec = keep_alive(200);
+        spec["target"]["sources"] = json!(["127.0.0.2", "127.0.0.3"]);
+        let record = run(&spec);
+        assert_eq!(record["connections_opened"], 200);
+        assert_eq!(count(&record, "not-sent"), 0);
+        assert_eq!(count(&record, "ok") + count(&record, "unfinished"), record["scheduled"]);
+    });
+}
+
+#[test]
+fn descriptors_run_out() {
+    let mut spec = spec(&answering(HELLO), 0);
+    spec["connection"] = json!("per-request");
+    spec["shape"]["pause_ms"] = json!(5.0);
+    spec["stop"] = for_seconds(1.0);
+    let engine = start(&spec);
+    thread::sleep(Duration::from_millis(500));
+    // From now on it may open none.
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    prlimit(Pid::from_child(&engine).into(), Resource::Nofile, none).unwrap();
+    let record = record_of(engine);
+    assert!(count(&record, "ok") >= 50, "{:#}", record["outcomes"]);
+    assert!(count(&record, "not-sent") >= 10, "{:#}", record["outcomes"]);
+    assert_eq!(record["not_sent"]["descriptors"], record["outcomes"]["not-sent"]);
+    assert_eq!(count(&record, "refused") + count(&record, "reset"), 0);
+}
+
+#[test]
+fn more_connections_than_descriptors_are_refused_before_anything_is_sent() {
+    let mut spec = spec("127.0.0.1:1", 1);
+    spec["shape"]["connections"] = json!(500);
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"));
+    engine.arg("run").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: setrlimit(2) may be called between fork and exec.
+    unsafe {
+        engine.pre_exec(|| {
+            let few = Rlimit { current: Some(100), maximum: Some(100) };
+            setrlimit(Resource::Nofile, few).map_err(Into::into)
+        });
+    }
+    let mut engine = engine.spawn().unwrap();
+    engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
+    let output = output_of(engine);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    let failure: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert!(failure["remedy"].as_str().unwrap().contains("ulimit -Hn"), "{failure:#}");
+}

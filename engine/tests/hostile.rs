@@ -1,0 +1,136 @@
+//! Peers that do what no server should. Whatever comes, each request ends as what it met, and the engine
+//! neither hangs nor grows.
+
+mod peer;
+
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+use peer::record::{assert_all, busy_connections, count, times};
+use peer::{answering, endless, for_seconds, listen, play, read_request, reset, run, spec};
+use serde_json::{Value, json};
+
+const HALF: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
+
+/// The most memory that the engine held.
+fn engine_bytes(record: &Value) -> u64 {
+    record["probes"]["engine"]["window"]["rss_max_bytes"].as_u64().unwrap()
+}
+
+#[test]
+fn a_reset_in_the_middle_of_the_body() {
+    let address = play(|mut socket| {
+        read_request(&mut socket);
+        socket.write_all(HALF).unwrap();
+        thread::sleep(Duration::from_millis(5));
+        reset(socket);
+    });
+    assert_all(&run(&spec(&address, 6)), "reset", 6);
+}
+
+#[test]
+fn half_a_body_and_then_silence() {
+    let record = run(&spec(&answering(HALF), 4));
+    assert_all(&record, "timeout", 4);
+    assert_eq!(record["received_bytes"], 4 * HALF.len() as u64);
+}
+
+#[test]
+fn an_answer_that_drips() {
+    let address = play(|mut socket| {
+        socket.set_nodelay(true).unwrap();
+        read_request(&mut socket);
+        while socket.write_all(b"H").is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    // The second byte already spoils it.
+    assert_all(&run(&spec(&address, 4)), "malformed", 4);
+    let address = play(|mut socket| {
+        socket.set_nodelay(true).unwrap();
+        read_request(&mut socket);
+        let _ = socket.write_all(b"HTTP/1.1 200 OK\r\nX: ");
+        while socket.write_all(b"x").is_ok() {
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    assert_all(&run(&spec(&address, 4)), "timeout", 4);
+}
+
+#[test]
+fn garbage() {
+    for garbage in [
+        b"\x16\x03\x01\x00\xf1\x01\x00\x00".as_slice(),
+        b"\0\0\0\0\0\0\0\0",
+        b"HTTP/2 200\r\n\r\n",
+        b"HTTP/1.1 2000 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+    ] {
+        assert_all(&run(&spec(&answering(garbage), 4)), "malformed", 4);
+    }
+}
+
+#[test]
+fn endless_heads_are_given_up() {
+    for (start, rest) in [
+        (b"HTTP/1.1 200 OK\r\n".as_slice(), b"X: y\r\n".as_slice()),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X: y\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;", b"x"),
+    ] {
+        let record = run(&spec(&endless(start, rest), 6));
+        assert_all(&record, "malformed", 6);
+        assert!(engine_bytes(&record) < 64 << 20, "{} bytes", engine_bytes(&record));
+    }
+}
+
+#[test]
+fn what_has_no_end_ends_with_the_timeout() {
+    for (start, rest) in [
+        (b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), b"body".as_slice()),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n", b"body"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"4\r\nbody\r\n"),
+        (b"HTTP/1.1 102 Processing\r\n\r\n", b"HTTP/1.1 102 Processing\r\n\r\n"),
+    ] {
+        let record = run(&spec(&endless(start, rest), 4));
+        assert_all(&record, "timeout", 4);
+        assert!(record["received_bytes"].as_u64().unwrap() > 1_000_000, "it was read all the while");
+        assert!(engine_bytes(&record) < 64 << 20, "{} bytes", engine_bytes(&record));
+        let given_up = times(&record, "timed_out");
+        assert!(given_up.max() < 450_000_000, "a flood does not keep the clock from being seen");
+    }
+}
+
+#[test]
+fn slow_accept() {
+    // One request at a time, 20 ms each: of four connections each waits for the three before it too.
+    let (listener, address) = listen();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            thread::sleep(Duration::from_millis(20));
+            if read_request(&mut socket) {
+                let _ = socket.write_all(peer::HELLO);
+            }
+        }
+    });
+    let mut spec = spec(&address, 0);
+    spec["shape"]["connections"] = json!(4);
+    spec["connection"] = json!("per-request");
+    spec["stop"] = for_seconds(1.0);
+    let record = run(&spec);
+    let ok = count(&record, "ok");
+    assert!((35..=50).contains(&ok), "{ok} of 50");
+    let median_ns = times(&record, "response_time").value_at_quantile(0.5);
+    assert!((79_000_000..110_000_000).contains(&median_ns), "{median_ns}");
+    // The kernel shakes hands for a server that does not accept.
+    let connected_ns = times(&record, "connect_time").value_at_quantile(0.5);
+    assert!(connected_ns < 10_000_000, "{connected_ns}");
+    let busy = busy_connections(&record);
+    assert!((3.9..=4.01).contains(&busy), "{busy} of 4 connections");
+}

@@ -1,0 +1,73 @@
+//! What a record says, and what every record must hold whatever the peer did.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use serde_json::Value;
+
+/// How many requests ended as `outcome`.
+pub fn count(record: &Value, outcome: &str) -> u64 {
+    record["outcomes"][outcome].as_u64().unwrap()
+}
+
+/// Asserts that every request ended as `outcome`, `requests` of them.
+pub fn assert_all(record: &Value, outcome: &str, requests: u64) {
+    assert_eq!(count(record, outcome), requests, "{:#}", record["outcomes"]);
+    assert_eq!(record["scheduled"], requests);
+}
+
+/// The histogram `name` of a record, in nanoseconds.
+pub fn times(record: &Value, name: &str) -> Histogram<u64> {
+    decode(record["histograms"][name]["encoded"].as_str().unwrap())
+}
+
+/// How many times of the histogram are at least `ms` milliseconds long.
+pub fn longer_than(times: &Histogram<u64>, ms: u64) -> u64 {
+    times.count_between(ms * 1_000_000, u64::MAX)
+}
+
+/// Connections busy on average: the time that requests spent in the measured phase, and that answers lay
+/// there before they were taken up, over its length.
+pub fn busy_connections(record: &Value) -> f64 {
+    let spent = |name: &str| {
+        let times = &record["histograms"][name];
+        times["count"].as_f64().unwrap() * times["mean_ns"].as_f64().unwrap_or(0.0)
+    };
+    let names = ["response_time", "failed", "timed_out", "unfinished_age", "carried_over"];
+    let held_ns = record["arrivals"]["held_ns"].as_f64().unwrap();
+    (names.into_iter().map(spent).sum::<f64>() + held_ns) / record["measured_ns"].as_f64().unwrap()
+}
+
+/// Asserts that the parts of a record agree with one another.
+pub fn assert_consistent(record: &Value) {
+    assert_identity(record);
+    assert_identity(&record["warm_up"]);
+    let number = |value: &Value| value.as_u64().unwrap();
+    let why: u64 = record["not_sent"].as_object().unwrap().values().map(number).sum();
+    assert_eq!(why, count(record, "not-sent"), "every request not sent has its reason");
+    let measured = |column: &str| -> u64 {
+        let series = &record["series"];
+        let phases = series["phase"].as_array().unwrap();
+        let both = phases.iter().zip(series[column].as_array().unwrap());
+        both.filter(|(phase, _)| *phase == "measured").map(|(_, value)| number(value)).sum()
+    };
+    assert_eq!(measured("ok"), count(record, "ok"), "the series adds up to the total");
+    let logged = record["log"]["response_time"].as_array().unwrap();
+    let logged: u64 = logged.iter().map(|encoded| decode(encoded.as_str().unwrap()).len()).sum();
+    assert_eq!(logged, count(record, "ok"), "and so does the log");
+    let histograms = &record["histograms"];
+    assert_eq!(number(&histograms["response_time"]["count"]), count(record, "ok"));
+    assert_eq!(number(&histograms["time_to_first_byte"]["count"]), count(record, "ok"));
+    assert_eq!(number(&histograms["unfinished_age"]["count"]), count(record, "unfinished"));
+    let timeouts = count(record, "timeout") + count(record, "connect-timeout");
+    assert_eq!(number(&histograms["timed_out"]["count"]), timeouts);
+}
+
+fn assert_identity(of: &Value) {
+    let sum: u64 = of["outcomes"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(of["scheduled"].as_u64(), Some(sum), "{:#}", of["outcomes"]);
+}
+
+fn decode(encoded: &str) -> Histogram<u64> {
+    let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, encoded).unwrap();
+    Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap()
+}

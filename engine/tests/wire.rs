@@ -1,0 +1,206 @@
+//! Answers as the standard allows them, in all their forms, and connections that end between requests.
+
+mod peer;
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use peer::record::{assert_all, count};
+use peer::{HELLO, answering, play, read_request, request, reset, run};
+use serde_json::{Value, json};
+
+/// One thread, so that both connections are sure to be used.
+fn spec(address: &str, requests: u64) -> Value {
+    let mut spec = peer::spec(address, requests);
+    spec["threads"] = json!(1);
+    spec
+}
+
+/// The same, whose connections rest between requests, so that a server may give them up.
+fn resting(address: &str, requests: u64, pause_ms: f64) -> Value {
+    let mut spec = spec(address, requests);
+    spec["shape"]["pause_ms"] = json!(pause_ms);
+    spec
+}
+
+fn spec_for(answer: &'static [u8], method: &str, status: u16, body_bytes: u64) -> Value {
+    let mut spec = spec(&answering(answer), 20);
+    spec["requests"] = json!([request(method, status, body_bytes)]);
+    spec
+}
+
+#[test]
+fn interim_answers_precede_the_answer() {
+    let answers = [
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".as_slice(),
+        b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        // A length there says nothing: there is no body.
+        b"HTTP/1.1 103 Hints\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    ];
+    for answer in answers {
+        let record = run(&spec_for(answer, "GET", 200, 5));
+        assert_all(&record, "ok", 20);
+        assert_eq!(record["connections_opened"], 2);
+    }
+}
+
+#[test]
+fn interim_answers_may_come_long_before() {
+    let address = play(|mut socket| {
+        socket.set_nodelay(true).unwrap();
+        while read_request(&mut socket) {
+            socket.write_all(b"HTTP/1.1 103 Hints\r\n\r\n").unwrap();
+            thread::sleep(Duration::from_millis(30));
+            if socket.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let record = run(&spec(&address, 10));
+    assert_all(&record, "ok", 10);
+    let first_byte = &record["histograms"]["time_to_first_byte"];
+    let response = &record["histograms"]["response_time"];
+    assert!(response["min_ns"].as_u64().unwrap() >= 29_000_000);
+    assert!(first_byte["min_ns"].as_u64().unwrap() < 25_000_000, "the hints came first");
+}
+
+#[test]
+fn answers_without_a_body_leave_the_connection_usable() {
+    let cases = [
+        (b"HTTP/1.1 204 No Content\r\n\r\n".as_slice(), "GET", 204),
+        (b"HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\nETag: \"a\"\r\n\r\n", "GET", 304),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n", "HEAD", 200),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "HEAD", 200),
+        (b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\n", "HEAD", 404),
+    ];
+    for (answer, method, status) in cases {
+        let record = run(&spec_for(answer, method, status, 0));
+        assert_all(&record, "ok", 20);
+        assert_eq!(record["connections_opened"], 2, "{method} {status}");
+    }
+}
+
+#[test]
+fn without_an_expected_status_any_of_the_200s_will_do() {
+    for (answer, outcome) in [
+        (b"HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello".as_slice(), "ok"),
+        (b"HTTP/1.1 302 Found\r\nContent-Length: 5\r\n\r\nhello", "wrong-status"),
+    ] {
+        let mut spec = spec_for(answer, "GET", 200, 5);
+        spec["requests"][0]["expect"]["status"] = Value::Null;
+        assert_all(&run(&spec), outcome, 20);
+    }
+}
+
+#[test]
+fn chunks_with_extensions_and_trailers() {
+    let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n\
+        2;name=value;other=\"a;b\"\r\nhe\r\n003 ;x\r\nllo\r\n0;last\r\nServer-Timing: a\r\nX: y\r\n\r\n";
+    let record = run(&spec_for(answer, "GET", 200, 5));
+    assert_all(&record, "ok", 20);
+    assert_eq!(record["connections_opened"], 2);
+}
+
+#[test]
+fn two_answers_in_one_segment_are_one_too_many() {
+    let answer =
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let record = run(&spec_for(answer, "GET", 200, 5));
+    assert_all(&record, "malformed", 20);
+    assert_eq!(record["connections_opened"], 20, "what follows on such a connection has no meaning");
+}
+
+#[test]
+fn an_answer_nobody_asked_for_is_not_taken_for_the_next_one() {
+    let address = play(|mut socket| {
+        socket.set_nodelay(true).unwrap();
+        while read_request(&mut socket) {
+            if socket.write_all(HELLO).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+            let _ = socket.write_all(b"HTTP/1.1 500 Stale\r\nContent-Length: 5\r\n\r\nhello");
+        }
+    });
+    let record = run(&resting(&address, 10, 60.0));
+    assert_all(&record, "ok", 10);
+    assert_eq!(record["connections_opened"], 10);
+}
+
+#[test]
+fn an_idle_connection_that_the_server_closes_is_replaced() {
+    let address = play(|mut socket| {
+        if read_request(&mut socket) {
+            let _ = socket.write_all(HELLO);
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let record = run(&resting(&address, 10, 50.0));
+    assert_all(&record, "ok", 10);
+    assert_eq!(record["connections_opened"], 10);
+    assert_eq!(record["retried"], 0, "it was seen to close before it was used");
+}
+
+/// Answers the first request of a connection; on the second it plays `then`.
+fn once(then: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
+    play(move |mut socket| {
+        if read_request(&mut socket) && socket.write_all(HELLO).is_ok() && read_request(&mut socket) {
+            then(socket);
+        }
+    })
+}
+
+#[test]
+fn a_request_that_meets_a_given_up_connection_goes_out_again() {
+    for address in [once(drop), once(reset)] {
+        let record = run(&resting(&address, 20, 5.0));
+        assert_all(&record, "ok", 20);
+        // Two connections begin; every further request meets one that is given up.
+        assert_eq!(record["retried"], 18);
+        assert_eq!(record["connections_opened"], 20);
+    }
+}
+
+#[test]
+fn a_busy_connection_that_is_given_up_is_a_failure() {
+    // Without a rest in between, nobody can tell a connection that was given up from a request refused.
+    let address = once(drop);
+    let record = run(&spec(&address, 20));
+    let ok = count(&record, "ok");
+    assert!((10..=11).contains(&ok), "the first one on each connection: {ok}");
+    assert_eq!(count(&record, "closed-early"), 20 - ok);
+    assert_eq!(record["retried"], 0);
+}
+
+#[test]
+fn it_goes_out_again_only_once() {
+    // The first two connections answer once, all others close at once.
+    let seen = Arc::new(AtomicUsize::new(0));
+    let address = play(move |mut socket| {
+        let is_early = seen.fetch_add(1, Relaxed) < 2;
+        if read_request(&mut socket) && is_early {
+            let _ = socket.write_all(HELLO);
+            read_request(&mut socket);
+        }
+    });
+    let record = run(&resting(&address, 12, 5.0));
+    assert_eq!(count(&record, "ok"), 2);
+    assert_eq!(count(&record, "closed-early"), 10, "{:#}", record["outcomes"]);
+    assert_eq!(record["retried"], 2);
+}
+
+#[test]
+fn half_an_answer_is_no_given_up_connection() {
+    let address = once(|mut socket| {
+        let _ = socket.write_all(b"HTTP/1.1 200 OK\r\n");
+    });
+    let record = run(&resting(&address, 20, 5.0));
+    let ok = count(&record, "ok");
+    assert!((10..=11).contains(&ok), "the first one on each connection: {ok}");
+    assert_eq!(count(&record, "closed-early"), 20 - ok);
+    assert_eq!(record["retried"], 0);
+}

@@ -1,0 +1,131 @@
+"""crumple find: searches the load at which a URL or a server breaks, and ends in it and its interval."""
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from crumple import ceiling, contract, engine, find, find_plan, find_site, load, project, servers
+from crumple.ceiling import Ceiling
+from crumple.commands import output
+from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
+from crumple.commands.project_files import Project
+from crumple.engine import Engine
+from crumple.errors import CrumpleError, Interrupted
+from crumple.find import GUESS_CONNECTIONS, Site, Unanswered
+from crumple.find_flags import FindFlags
+from crumple.find_plan import ServerPlan, UrlPlan
+from crumple.find_view import FindView
+from crumple.interrupt import interruptible
+from crumple.machine import raise_open_files
+from crumple.report import find_export, find_html, find_summary
+from crumple.report.find_figures import Finding
+
+# A server of the project has its address only when it runs.
+NO_ADDRESS = "127.0.0.1:0"
+CODES: dict[find.Ending, int] = {
+    "found": 0,
+    "highest": 0,
+    "never": NO,
+    "gone": NO,
+    "engine": NOT_VALID,
+    "budget": NOT_VALID,
+    "unknown": NOT_VALID,
+}
+
+
+def breaking_point(what: str, flags: FindFlags) -> int:
+    """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
+    finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
+    if finding is None:
+        return INTERRUPTED
+    if flags.html is not None:
+        _write(finding, flags.html)
+    if flags.json:
+        output.as_json(find_export.document(finding))
+    else:
+        print(find_summary.text(finding), end="")
+    return CODES[finding.found.ending]
+
+
+def _of_url(url: str, flags: FindFlags) -> Finding | None:
+    plan = find_plan.of_url(url, flags)
+    asked = f"{plan.requests[0].method} {plan.resolved.url}"
+    if len(plan.requests) > 1:
+        asked = f"{len(plan.requests)} requests by weight to {plan.resolved.url}"
+    search = _Search(plan, asked, plan.resolved.is_local, plan.resolved.target, project.root())
+    return search.carry_out(lambda known: find_site.of_url(plan, known), flags.quiet)
+
+
+def _of_server(name: str, flags: FindFlags) -> Finding | None:
+    here = Project.here()
+    (description,) = here.chosen([name])
+    plan = find_plan.of_server(description, here.workloads, flags)
+    ready = servers.readiness(description)
+    if isinstance(ready, servers.Missing):
+        raise CrumpleError(f"{name} cannot run here: {ready.reason}", ready.remedy)
+    if not flags.quiet:
+        output.say(f"building {name} (once; kept for the next time)")
+    built = servers.build(description)
+    asked = f"server {name}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
+    search = _Search(plan, asked, True, contract.Target(address=NO_ADDRESS, host=NO_ADDRESS), here.root)
+    return search.carry_out(lambda known: find_site.of_server(plan, built, known), flags.quiet)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """One search, whatever it is of. `target`: for the engine's ceiling, which needs to know its kind."""
+
+    plan: UrlPlan | ServerPlan
+    asked: str
+    is_local: bool
+    target: contract.Target
+    root: Path
+
+    def carry_out(self, site_with: Callable[[Ceiling | None], Site], quiet: bool) -> Finding | None:
+        """None: interrupted. The budget begins here."""
+        question, loader = self.plan.question, engine.load(self.root)
+        began_s, began_unix_s = time.monotonic(), time.time()
+        raise_open_files()
+        try:
+            with interruptible(), FindView(question.by, question.budget_s, quiet=quiet) as view:
+                site = site_with(self._ceiling(loader))
+                run = partial(engine.run, loader)
+                found = find.find(question, site, run, time.monotonic, view, began_s)
+        except Interrupted:
+            output.say("interrupted; a search cut short has no answer")
+            return None
+        except Unanswered as nothing:
+            raise CrumpleError(unanswered(nothing.record)) from None
+        return Finding(
+            question=question,
+            found=found,
+            asked=self.asked,
+            command=command(sys.argv[1:], question.seed),
+            afresh=site.afresh,
+            server_cores=len(site.server_cores) or None,
+            is_local=self.is_local,
+            engine_version=loader.version,
+            began_unix_s=began_unix_s,
+        )
+
+    def _ceiling(self, loader: Engine) -> Ceiling | None:
+        like = load.spec(
+            label="ceiling",
+            target=self.target,
+            requests=self.plan.requests,
+            shape=contract.ClosedShape(connections=GUESS_CONNECTIONS),
+            stop=contract.AfterDuration(duration_s=1.0),
+            options=self.plan.options,
+            usable_cores=1,
+        )
+        return ceiling.ceiling(loader, like, ceiling.cache())
+
+
+def _write(finding: Finding, file: Path) -> None:
+    try:
+        file.write_text(find_html.html(finding), encoding="utf-8")
+    except OSError as error:
+        raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None

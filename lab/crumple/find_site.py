@@ -1,0 +1,61 @@
+"""Where the search puts its loads: a URL as it is, or a server of the project, each start a fresh process.
+
+It starts servers and looks at processes; what is loaded, and how much, is `find`'s.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from crumple import contract, load, machine, servers, validity, verify
+from crumple.build import Built
+from crumple.ceiling import Ceiling
+from crumple.contract import TrialRecord
+from crumple.find import Place, Site
+from crumple.find_plan import ServerPlan, UrlPlan
+from crumple.machine_facts import usable_cores
+from crumple.study import Placement
+from crumple.validity import Validity
+
+# One of so many cores is the engine's, where it is to have cores of its own.
+CORES_PER_THREAD = 4
+
+
+def of_url(plan: UrlPlan, ceiling: Ceiling | None) -> Site:
+    """A server that runs already, whoever started it."""
+    cores = load.cores_of(plan.options.server_pid)
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        yield Place(plan.resolved.target, plan.requests, plan.options, alive=lambda: True)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(record, server_cores=cores, ceiling=ceiling)
+
+    threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
+    return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
+
+
+def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
+    """A server of the project, on cores of its own where there are two; each start's answers are checked.
+
+    `opened` raises ServerFailed and WrongAnswer.
+    """
+    many = len(usable_cores())
+    threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
+    placement: Placement = "separate" if many > 1 else "shared"
+    cores = machine.cores_for(placement, threads)
+    options = replace(plan.options, cores=plan.options.cores or cores.engine)
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        with servers.start(built, cores=cores.server, settings=plan.settings) as running:
+            if plan.workload is not None:
+                verify.answers(running.address, plan.workload, plan.parameters)
+            target = contract.Target(address=running.address, host=running.address)
+            yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(record, placement=placement, server_cores=cores.server, ceiling=ceiling)
+
+    return Site(plan.description.name, opened, True, threads, cores.server, assess)

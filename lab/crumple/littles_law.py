@@ -1,0 +1,82 @@
+"""Little's law in its exact form: do the times of a closed shape's requests account for all its connections?
+
+Pure: record → what is amiss. It needs no model of the server; what it finds is a fault of the measurement.
+"""
+
+import math
+
+from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, TrialRecord
+
+TOLERANCE = 0.02
+FAILED_MAX = 0.01
+REQUESTS_MIN = 1_000
+# So many standard errors a sum of random pauses may be off its mean.
+DEVIATIONS = 4
+# What the engine rests, at least, after a connection that could not be made.
+REST_NS = 10_000_000
+
+
+def problem(record: TrialRecord) -> str | None:
+    """Why the law does not hold; None: it does, or says nothing (open shape, few requests, many failures).
+
+    The time that requests spent in the window, whole or cut off by either end of it, answers that lay unread
+    and pauses included, is that of the connections over its length.
+    """
+    shape, outcomes = record.spec.shape, record.outcomes
+    if isinstance(shape, OpenShape) or outcomes.ok < REQUESTS_MIN or record.measured_ns <= 0:
+        return None
+    if outcomes.failed > FAILED_MAX * record.scheduled:
+        return None
+    there = connections(shape, record.measured_ns)
+    accounted = (spent_ns(record) + _paused_ns(record, shape)) / record.measured_ns
+    spare, missing = _slack(record, shape, there)
+    if -missing <= accounted - there <= spare:
+        return None
+    return (
+        f"Little's law does not hold: the times of the requests account for {accounted:.1f} "
+        f"of {round(there, 1):,.10g} connections (limit {TOLERANCE:.0%} off); "
+        "keep the record and report it as a fault of the engine"
+    )
+
+
+def connections(shape: ClosedShape | RampShape, measured_ns: int) -> float:
+    """How many the shape holds over the window, on average."""
+    if isinstance(shape, ClosedShape):
+        return shape.connections
+    rise = shape.to_connections - shape.from_connections
+    if not rise:
+        return shape.to_connections
+    # One joins whenever the line has reached its number, and stays until the end.
+    apart = shape.over_s * 1e9 / rise / measured_ns
+    joined = min(rise, int(1 / apart))
+    return shape.from_connections + joined - apart * joined * (joined + 1) / 2
+
+
+def spent_ns(record: TrialRecord) -> float:
+    """The time connections had a request in hand during the window, all of them together."""
+    times = record.histograms
+    parts = (times.response_time, times.failed, times.timed_out, times.unfinished_age, times.carried_over)
+    return sum(part.count * (part.mean_ns or 0) for part in parts) + record.arrivals.held_ns
+
+
+def _paused_ns(record: TrialRecord, shape: ClosedShape | RampShape) -> float:
+    """Pauses by their number and mean length: the record does not hold them."""
+    outcomes, pause_ns = record.outcomes, shape.pause_ms * 1e6
+    unconnected = outcomes.refused + outcomes.connect_timeout
+    ended = outcomes.ok + outcomes.failed
+    return (ended - unconnected) * pause_ns + unconnected * max(pause_ns, REST_NS)
+
+
+def _slack(record: TrialRecord, shape: ClosedShape | RampShape, there: float) -> tuple[float, float]:
+    """By how many connections the account may exceed and fall short of those that are there."""
+    pause_ns = shape.pause_ms * 1e6
+    # A pause that an end of the window cut off counts as whole, or not at all: one for each connection.
+    both = there * (TOLERANCE + min(1.0, pause_ns / record.measured_ns))
+    if shape.pause == "exponential":
+        both += DEVIATIONS * pause_ns * math.sqrt(record.outcomes.ok) / record.measured_ns
+    missing = both
+    if isinstance(record.spec.stop, AfterRequests):
+        # When no request is left to send, connections idle until the last answer is there.
+        longest_ns = record.histograms.response_time.max_ns or 0
+        missing += there * min(1.0, longest_ns / record.measured_ns)
+    return both, missing

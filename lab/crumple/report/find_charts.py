@@ -1,0 +1,126 @@
+"""The charts of one search: response time over load, and whether it held over load, start by start.
+
+Each function is pure: a finding and a width in pixels → an Altair chart, None where there is nothing to show.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from crumple.report import axes, theme
+from crumple.report import find_sentences as say
+from crumple.report.bars import PLAIN_LABEL
+from crumple.report.find_figures import Finding
+
+HEIGHT_PX = 300
+_GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
+_COLOURS = {"held": _GREEN, "broke": _ORANGE, "limited": theme.MUTED, "unknown": theme.CONTEXT}
+_SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "unknown": "triangle"}
+_LOGARITHMIC_FROM = 5.0
+
+
+@dataclass(frozen=True)
+class FindChart:
+    """One of the page's charts."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Finding, int], alt.TopLevelMixin | None]
+
+    def drawn(self, finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
+        """The chart at a width."""
+        return theme.unchecked(lambda: self.draw(finding, width_px))
+
+
+def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
+    """A mark for each level, the median as a small dot; the limit, and the band in which it breaks."""
+    rows = _rows(finding)
+    if not rows:
+        return None
+    times_ns = [row["ns"] for row in rows] + ([finding.time_limit_ns] if finding.time_limit_ns else [])
+    low, high = min(times_ns) / 1.4, max(times_ns) * 1.4
+    x = _load_axis(finding, rows)
+    y = alt.Y(
+        "ns:Q",
+        title=None,
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(values=axes.time_ticks([low, high]), labelExpr=axes.TIME_LABEL),
+    )
+    points = alt.Chart(alt.Data(values=[row for row in rows if row["what"] == "time"]))
+    medians = alt.Chart(alt.Data(values=[row for row in rows if row["what"] == "p50"]))
+    layers = [
+        *_band(finding, x),
+        *_limit(finding, y),
+        medians.mark_circle(size=12, color=theme.MUTED, opacity=1).encode(x=x, y=y),
+        points.mark_point(size=58, filled=True, opacity=0.85).encode(
+            x=x,
+            y=y,
+            color=_by_outcome(rows, _COLOURS, alt.Color),
+            shape=_by_outcome(rows, _SHAPES, alt.Shape),
+        ),
+    ]
+    chart = alt.layer(*layers).properties(width=width_px, height=HEIGHT_PX)
+    return chart.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+
+
+CHARTS = (
+    FindChart(
+        "response-over-load",
+        "Response time over load",
+        "A mark for each level; small dots are the medians. The dashed line is the limit of the objective, "
+        "the band the 95 % interval of the breaking point. A level may break by another part of the objective.",
+        response_over_load,
+    ),
+)
+
+
+def _rows(finding: Finding) -> list[dict[str, Any]]:
+    rows = []
+    for mark in finding.marks:
+        common = {"load": mark.level.load, "outcome": say.OUTCOMES[mark.level.outcome]}
+        times = {"time": mark.time_ns, "p50": mark.p50_ns}
+        rows += [{**common, "what": what, "ns": ns} for what, ns in times.items() if ns]
+    return rows
+
+
+def _load_axis(finding: Finding, rows: Sequence[dict[str, Any]]) -> alt.X:
+    loads = [row["load"] for row in rows]
+    low, high = min(loads) / 1.06, max(loads) * 1.06
+    logarithmic = high > _LOGARITHMIC_FROM * low
+    return alt.X(
+        "load:Q",
+        title="requests per second" if finding.by_rate else "connections",
+        scale=alt.Scale(type="log" if logarithmic else "linear", domain=[low, high], nice=False),
+        axis=alt.Axis(tickCount=6, labelExpr=PLAIN_LABEL, grid=False),
+    )
+
+
+def _by_outcome(rows: Sequence[dict[str, Any]], looks: dict[str, str], channel: Any) -> Any:
+    names = {say.OUTCOMES[outcome]: look for outcome, look in looks.items()}
+    used = [name for name in names if any(row["outcome"] == name for row in rows)]
+    legend = alt.Legend(title=None, orient="top", labelColor=theme.INK, offset=4)
+    return channel(
+        "outcome:N", scale=alt.Scale(domain=used, range=[names[name] for name in used]), legend=legend
+    )
+
+
+def _band(finding: Finding, x: alt.X) -> list[alt.Chart]:
+    point = finding.found.point
+    if point is None:
+        return []
+    band = alt.Chart(alt.Data(values=[{"load": point.low, "to": point.high}]))
+    line = alt.Chart(alt.Data(values=[{"load": point.estimate}]))
+    return [
+        band.mark_rect(color=theme.GRID).encode(x=x, x2="to:Q"),
+        line.mark_rule(color=theme.INK, strokeWidth=1.2).encode(x=x),
+    ]
+
+
+def _limit(finding: Finding, y: alt.Y) -> list[alt.Chart]:
+    if finding.time_limit_ns is None:
+        return []
+    data = alt.Data(values=[{"ns": finding.time_limit_ns}])
+    return [alt.Chart(data).mark_rule(color=_ORANGE, strokeDash=[4, 3]).encode(y=y)]

@@ -1,0 +1,69 @@
+"""One search in a terminal: where it breaks, what gave first, what was used up, every level, a chart.
+
+Pure: Finding → text. Figures come from `find_figures`, words from `find_sentences`.
+"""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from crumple.level import Level
+from crumple.report import find_sentences as say
+from crumple.report import terminal
+from crumple.report.find_figures import Finding
+from crumple.report.find_plot import STYLES, plot
+
+WIDTH_MIN, WIDTH_MAX = 80, 100
+
+
+def text(finding: Finding, width: int | None = None, styled: bool | None = None) -> str:
+    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(Group(*_parts(finding, columns)), columns, styled)
+
+
+def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
+    good = finding.found.point is not None
+    yield Text(finding.asked, style="bold", overflow="fold")
+    yield Text(f"objective {finding.question.objective}", overflow="fold")
+    yield Text(", ".join(say.circumstances(finding)), style="dim")
+    yield Text()
+    yield Text(say.headline(finding), style="bold green" if good else "bold yellow")
+    yield _facts(finding)
+    yield Text()
+    drawn = plot(finding, columns)
+    yield from drawn
+    if drawn:
+        yield Text()
+    yield _levels(finding)
+    for problem in _problems(finding):
+        yield Text(problem, style="yellow")
+
+
+def _facts(finding: Finding) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, said in say.facts(finding):
+        table.add_row(name, Text(said))
+    return table
+
+
+def _levels(finding: Finding) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for head in say.heads(finding):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("", overflow="fold")
+    for level in finding.rows:
+        table.add_row(*say.cells(finding, level), _verdict(level))
+    return table
+
+
+def _verdict(level: Level) -> Text:
+    return Text(f"{say.GLYPHS[level.outcome]} {say.verdict(level)}", style=STYLES[level.outcome])
+
+
+def _problems(finding: Finding) -> list[str]:
+    return [*(f"○ {problem}" for problem in finding.problems), *(f"! {said}" for said in finding.warnings)]

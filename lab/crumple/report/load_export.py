@@ -1,0 +1,111 @@
+"""One load as data for other programs: its series as CSV, its histograms as an HdrHistogram log, all as JSON.
+
+Nothing is rounded, and nothing is worded for readers.
+"""
+
+import csv
+import io
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from crumple import histogram
+from crumple.report.load_figures import SECOND_NS, Load, Spent, Spread, Step
+
+VERSION = 1
+LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+# What the series times need not be told by their own names.
+_COLUMNS = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}
+
+
+def series_csv(load: Load) -> str:
+    """A row per interval from the first instant on, warm-up included; an empty cell: nothing to measure."""
+    columns = load.record.series.model_dump(exclude={"interval_ms"})
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(_COLUMNS.get(name, name) for name in columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return written.getvalue()
+
+
+def hdr_log(load: Load) -> str:
+    """Response times in the log format of HdrHistogram, version 1.3: values in ns, a line per interval.
+
+    Lines begin in seconds since measuring began, which `BaseTime` puts on the wall clock.
+    """
+    # The hdrhistogram package writes such logs too, but cuts the maxima to whole milliseconds.
+    record, log = load.record, load.record.log
+    began_s = (record.began_unix_ns + record.warm_up_ns) / SECOND_NS
+    intervals = zip(log.at_ns, log.duration_ns, log.response_time, strict=True)
+    lines = [
+        f"#[Logged with crumple {record.engine_version}: {load.url}]",
+        "#[Values are response times of ok answers in nanoseconds, from due to the last byte; "
+        "Interval_Max in milliseconds]",
+        "#[Histogram log format version 1.3]",
+        f"#[StartTime: {began_s:.3f} (seconds since epoch), {datetime.fromtimestamp(began_s, UTC):%c} UTC]",
+        f"#[BaseTime: {began_s:.3f} (seconds since epoch)]",
+        LEGEND,
+        *(
+            f"{at_ns / SECOND_NS:.3f},{long_ns / SECOND_NS:.3f},{_max_ns(encoded) / 1e6:.3f},{encoded}"
+            for at_ns, long_ns, encoded in intervals
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def document(load: Load) -> dict[str, Any]:
+    """The figures of the summary, and the whole record behind them. Times in ns, CPU in µs, shares 0..1."""
+    record = load.record
+    return {
+        "version": VERSION,
+        "url": load.url,
+        "command": load.command,
+        "validity": {
+            "word": load.validity.word,
+            "problems": list(load.validity.problems),
+            "warnings": list(load.validity.warnings),
+        },
+        "fail_if": [{"condition": condition, "holds": holds} for condition, holds in load.fail_if],
+        "scheduled": record.scheduled,
+        "outcomes": record.outcomes.as_dict(),
+        "throughput_per_s": load.throughput_per_s,
+        "received_bytes_per_s": load.per_s(record.received_bytes),
+        "sent_bytes_per_s": load.per_s(record.sent_bytes),
+        "times": {name: _spread(spread) for name, spread in load.spreads.items()},
+        "steps": [_step(step) for step in load.steps],
+        "engine": _spent(load.engine),
+        "engine_share": load.engine_share,
+        "ceiling_per_s": load.ceiling_per_s,
+        "held_mean_ns": load.held_mean_ns,
+        "server": _spent(load.server),
+        "record": record.model_dump(mode="json"),
+    }
+
+
+def _max_ns(encoded: str) -> int:
+    times = histogram.decode(encoded)
+    return int(times.values_ns[-1]) if times.count else 0
+
+
+def _spread(spread: Spread) -> dict[str, Any]:
+    quantiles = {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}
+    return {
+        "count": spread.count, "mean_ns": spread.mean_ns, "max_ns": spread.max_ns, "quantile_ns": quantiles
+    }  # fmt: skip
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "rate": step.rate.model_dump(),
+        "from_s": step.from_s,
+        "to_s": step.to_s,
+        "scheduled": step.requests,
+        "ok": step.ok,
+        "failed": step.failed,
+        "throughput_per_s": step.throughput_per_s,
+        "response_time": _spread(step.spread),
+    }
+
+
+def _spent(spent: Spent | None) -> dict[str, Any] | None:
+    return None if spent is None else asdict(spent)

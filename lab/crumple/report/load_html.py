@@ -1,0 +1,75 @@
+"""One load as one HTML file that needs no network: whether to trust it, its figures, its charts, its command.
+
+Pure: Load → str. Figures come from `load_figures`, words from `load_sentences`, layout from the template.
+"""
+
+from dataclasses import dataclass
+
+from crumple.report import load_sentences as say
+from crumple.report import numerals, page
+from crumple.report.charts import HALF_PX, NARROW_PX, WIDE_PX
+from crumple.report.load_charts import CHARTS, LoadChart
+from crumple.report.load_figures import QUANTILES, Load, Spread
+from crumple.report.page import Drawing
+
+
+@dataclass(frozen=True)
+class Row:
+    """A worded line of a table of times."""
+
+    name: str
+    about: str
+    cells: tuple[str, ...]
+
+
+def html(load: Load) -> str:
+    """The whole page. Raises NotStored where a histogram is damaged."""
+    record = load.record
+    template = page.templates().get_template("load.html.j2")
+    return template.render(
+        load=load,
+        record=record,
+        say=say,
+        style=page.style(),
+        drawings=[each for each in (_drawing(load, chart) for chart in CHARTS) if each],
+        heads=["mean", *(say.quantile(q) for q in QUANTILES), "max"],
+        times=[
+            _times(load, name) for name in say.SPREADS if name in load.spreads and load.spreads[name].count
+        ],
+        steps=[_step(load, n) for n in range(len(load.steps))],
+        outcomes=[
+            (name, f"{number:,}", numerals.share(number / record.scheduled))
+            for name, number in record.outcomes.as_dict().items()
+            if number and name != "ok"
+        ],
+        facts=[(name, said) for name, said in say.facts(load) if said],
+    )
+
+
+def _drawing(load: Load, chart: LoadChart) -> Drawing | None:
+    wide = chart.drawn(load, HALF_PX if chart.half else WIDE_PX)
+    if wide is None:
+        return None
+    narrow = None if chart.half else chart.drawn(load, NARROW_PX)
+    return page.drawing(chart.name, chart.title, chart.caption, wide, narrow, half=chart.half)
+
+
+def _times(load: Load, name: str) -> Row:
+    title, about = say.SPREADS[name]
+    spread = load.spreads[name]
+    return Row(title, about, (f"{spread.count:,}", *_cells(spread)))
+
+
+def _step(load: Load, number: int) -> Row:
+    step = load.steps[number]
+    spread = step.spread
+    counts = (numerals.rate(step.due_per_s), numerals.rate(step.throughput_per_s), f"{step.failed:,}")
+    return Row(say.rate(step), f"from {say.seconds(step.from_s)}", (*counts, *_cells(spread)))
+
+
+def _cells(spread: Spread) -> tuple[str, ...]:
+    return (
+        numerals.duration(spread.mean_ns),
+        *say.quantiles(spread, QUANTILES),
+        numerals.duration(spread.max_ns),
+    )

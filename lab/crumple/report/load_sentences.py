@@ -1,0 +1,267 @@
+"""What is said of one load, in the words of the glossary: plain text, no markup.
+
+The live view, the summary and the page say it alike.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from crumple import contract
+from crumple.report import numerals
+from crumple.report.numerals import NARROW
+
+if TYPE_CHECKING:
+    from crumple.report.load_figures import Load, Spent, Spread, Step
+
+CLOSED = "Closed: a request is sent when it is due, so response time is service time."
+OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
+TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
+LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
+
+# Histogram of the record → its name, and from where to where it runs.
+SPREADS = {
+    "response_time": ("response time", "from due to the last byte"),
+    "service_time": ("service time", "from sent to the last byte"),
+    "lateness": ("lateness", "from due to sent"),
+    "engine_lateness": ("engine's lateness", "its own part: from due, with a connection free, to sent"),
+    "time_to_first_byte": ("time to first byte", "from sent to the first byte"),
+    "connect_time": ("connect time", "from the attempt to the connection, TLS included"),
+    "failed": ("failed", "from due to the failure"),
+    "timed_out": ("timed out", "from due to giving up"),
+    "unfinished_age": ("unfinished", "how long they had been due at the end"),
+}
+_NOT_SENT = {
+    "too_late": "no connection was free in time",
+    "ports": "no port was left",
+    "descriptors": "no descriptor was left",
+    "memory": "no memory for a socket",
+}
+
+
+def asked(spec: contract.TrialSpec, url: str) -> str:
+    """What was sent where: "GET http://…", or "3 requests by weight to http://…"."""
+    if len(spec.requests) == 1:
+        return f"{spec.requests[0].method} {url}"
+    return f"{numerals.count(len(spec.requests), 'request')} by weight to {url}"
+
+
+def requests(spec: contract.TrialSpec) -> list[str]:
+    """Each of several requests with its share: "75 % GET /hello"; none where there is but one."""
+    if len(spec.requests) == 1:
+        return []
+    weights = sum(request.weight for request in spec.requests)
+    return [
+        f"{numerals.share(request.weight / weights)} {request.method} {request.path}"
+        for request in spec.requests
+    ]
+
+
+def shape(spec: contract.TrialSpec) -> str:
+    """When requests are due: "open: 20,000 requests/s, Poisson, on up to 64 connections kept alive"."""
+    drawn = spec.shape
+    if drawn.kind == "open":
+        arrivals = "Poisson" if drawn.arrivals == "poisson" else "even"
+        said = f"{_rates(drawn.rates)}, {arrivals}, on up to {_connections(drawn.connections, spec)}"
+    elif drawn.kind == "ramp":
+        over = seconds(drawn.over_s)
+        said = f"{drawn.from_connections:,} to {_connections(drawn.to_connections, spec)} over {over}"
+        said += _pause(drawn)
+    else:
+        said = _connections(drawn.connections, spec) + _pause(drawn)
+    return f"{drawn.kind}: {said}"
+
+
+def circumstances(record: contract.TrialRecord) -> list[str]:
+    """How much was measured, by which engine, when; and the seed that repeats it."""
+    spec = record.spec
+    warm_up = f" after {_until(spec.warm_up.stop)} of warm-up" if spec.warm_up else ""
+    began = datetime.fromtimestamp(record.began_unix_ns // 10**9, UTC)
+    return [
+        f"{_measured(record)}{warm_up}",
+        f"seed {spec.seed}",
+        f"engine {record.engine_version}, {numerals.count(spec.threads, 'thread')}"
+        f"{', spinning' if spec.pacing == 'spin' else ''}",
+        f"{began:%Y-%m-%d %H:%M} UTC",
+    ]
+
+
+def arrivals(load: "Load") -> str:
+    """Whose clock timed the answers, and what that means."""
+    seen, held_ns = load.record.arrivals, load.held_mean_ns
+    if seen.clock == "engine":
+        return "timed by the engine: its own delay counts as the server's"
+    held = f"; read by the engine {numerals.duration(held_ns)} later on average" if held_ns else ""
+    unstamped = f"; {seen.unstamped:,} without a timestamp, by the engine" if seen.unstamped else ""
+    return f"timed by the kernel{held}{unstamped}"
+
+
+def identity(record: contract.TrialRecord) -> str:
+    """Every scheduled request, and how it ended: "1,000 scheduled = 990 ok + 10 timeout"."""
+    ends = {name: number for name, number in record.outcomes.as_dict().items() if number or name == "ok"}
+    sign = "=" if record.scheduled == record.outcomes.total else "≠"
+    return f"{record.scheduled:,} scheduled {sign} " + " + ".join(
+        f"{number:,} {name}" for name, number in ends.items()
+    )
+
+
+def losses(load: "Load") -> str:
+    """The share of requests that failed or were not sent, and why not; empty if none."""
+    record = load.record
+    why = {name: number for name, number in record.not_sent.model_dump().items() if number}
+    reasons = [f"{f'{number:,} ' if len(why) > 1 else ''}{_NOT_SENT[name]}" for name, number in why.items()]
+    parts = (
+        (record.outcomes.failed, "failed"),
+        (record.outcomes.not_sent, f"not sent: {', '.join(reasons)}" if reasons else "not sent"),
+    )
+    return ", ".join(f"{numerals.share(lost / record.scheduled)} {what}" for lost, what in parts if lost)
+
+
+def facts(load: "Load") -> list[tuple[str, str]]:
+    """What remains to be said beside times and requests; empty where there is nothing."""
+    return [
+        ("throughput", throughput(load)),
+        ("connections", connections(load)),
+        ("answers", arrivals(load)),
+        ("engine", engine(load)),
+        ("server", server(load)),
+    ]
+
+
+def throughput(load: "Load") -> str:
+    """Ok answers and bytes per second; in open shapes beside what was due."""
+    record = load.record
+    said = f"{numerals.rate(load.throughput_per_s)} ok"
+    if record.spec.shape.kind == "open":
+        said += f" of {numerals.rate(load.per_s(record.scheduled))} due"
+    received, sent = (
+        numerals.size(load.per_s(count)) for count in (record.received_bytes, record.sent_bytes)
+    )
+    return f"{said}, {received}/s received, {sent}/s sent"
+
+
+def connections(load: "Load") -> str:
+    """How many were opened, how long that took, and how often one was gone that should have served."""
+    record, connect = load.record, load.spreads["connect_time"]
+    said = f"{record.connections_opened:,} opened"
+    if connect.count:
+        median = connect.quantile_ns.get(0.5)
+        typical = f"p50 {numerals.duration(median)}, " if median is not None else ""
+        said += f", connect time {typical}max {numerals.duration(connect.max_ns)}"
+    if record.retried:
+        said += f"; {numerals.count(record.retried, 'request')} retried"
+    return said
+
+
+def engine(load: "Load") -> str:
+    """The engine's own cost."""
+    if load.engine is None:
+        return "its cost could not be read"
+    cores = load.record.spec.cores
+    number = len(cores) or load.record.spec.threads
+    named = f"core{'s' if number > 1 else ''} {', '.join(map(str, cores))}"
+    of = named if cores else numerals.count(number, "core")
+    said = f"{_each(load.engine)}{numerals.share(load.engine_share)} of {of}"
+    late = load.spreads.get("engine_lateness")
+    if late and 0.99 in late.quantile_ns:
+        said += f"; own lateness p99 {numerals.duration(late.quantile_ns[0.99])}"
+    if load.ceiling_per_s is not None:
+        said += f"; ceiling here {numerals.rate(load.ceiling_per_s)}"
+    return said
+
+
+def server(load: "Load") -> str:
+    """What the watched server cost; empty if none was watched."""
+    watched = load.record.probes.server
+    if watched is None:
+        return ""
+    if load.server is None:
+        why = "; ".join(f"{unread.field}: {unread.why}" for unread in watched.unread)
+        return f"could not be read{f' ({why})' if why else ''}"
+    return (
+        f"{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "
+        f"peak {numerals.size(load.server.memory_peak_bytes)}, "
+        f"{numerals.count(load.server.processes_max, 'process', 'processes')}, "
+        f"{numerals.count(load.server.threads_max, 'thread')}"
+    )
+
+
+def rate(step: "Step") -> str:
+    """The rate of a step: "1,000 /s", "100 to 2,000 /s"."""
+    return _rate(step.rate)
+
+
+def quantiles(spread: "Spread", wanted: tuple[float, ...]) -> list[str]:
+    """Each wanted quantile, or a dash where the samples do not carry it."""
+    return [numerals.duration(spread.quantile_ns.get(q)) for q in wanted]
+
+
+def quantile(q: float) -> str:
+    """Its name: 0.999 → "p99.9"."""
+    return f"p{q * 100:.10g}"
+
+
+def seconds(value: float) -> str:
+    """A span as it was asked for: "2.5 s", "5 min"."""
+    return numerals.seconds(value) if value >= 60 else f"{_plain(round(value, 3))}{NARROW}s"
+
+
+def fail_if(condition: str, holds: bool | None) -> str:
+    """A condition of failure and how it came out."""
+    word = {True: "holds", False: "does not hold", None: "is not known: too few samples"}[holds]
+    return f"fail if {condition}: {word}"
+
+
+def local(spec: contract.TrialSpec) -> bool:
+    """Whether the load never left the machine."""
+    return spec.target.address.startswith(("127.", "[::1]", "unix:"))
+
+
+def _rates(rates: tuple[contract.Rate, ...]) -> str:
+    if len(rates) == 1:
+        only = rates[0]
+        over = f" over {seconds(only.duration_s)}" if only.from_per_s != only.to_per_s else ""
+        return f"{_rate(only)}{over}"
+    first, last = rates[0].from_per_s, rates[-1].to_per_s
+    return f"{len(rates)} steps from {_plain(first)} to {_plain(last)}{NARROW}/s"
+
+
+def _rate(each: contract.Rate) -> str:
+    said = f"{_plain(each.to_per_s)}{NARROW}/s"
+    return said if each.from_per_s == each.to_per_s else f"{_plain(each.from_per_s)} to {said}"
+
+
+def _plain(value: float) -> str:
+    """As it was asked for, with no digit lost."""
+    return f"{value:,.6f}".rstrip("0").rstrip(".")
+
+
+def _connections(number: int, spec: contract.TrialSpec) -> str:
+    kept = {"keep-alive": "kept alive", "per-request": "at a time, a new one per request"}
+    return f"{numerals.count(number, 'connection')} {kept[spec.connection]}"
+
+
+def _pause(drawn: contract.ClosedShape | contract.RampShape) -> str:
+    if not drawn.pause_ms:
+        return ""
+    on_average = " on average, exponential" if drawn.pause == "exponential" else ""
+    return f", pausing {numerals.duration(drawn.pause_ms * 1e6)}{on_average}"
+
+
+def _until(stop: contract.Stop) -> str:
+    if stop.kind == "requests":
+        return numerals.count(stop.requests, "request")
+    return seconds(stop.duration_s)
+
+
+def _measured(record: contract.TrialRecord) -> str:
+    stop, measured_s = record.spec.stop, record.measured_ns / 1e9
+    if stop.kind == "requests":
+        return f"{_until(stop)} in {seconds(round(measured_s, 1))}"
+    cut_short = measured_s < 0.99 * stop.duration_s
+    return f"{seconds(round(measured_s, 1))} of {_until(stop)}" if cut_short else _until(stop)
+
+
+def _each(spent: "Spent") -> str:
+    if spent.cpu_per_request_us is None:
+        return ""
+    return f"{numerals.micros(spent.cpu_per_request_us)} CPU/request, "

@@ -1,0 +1,78 @@
+"""What every HTML page of crumple shares: its templates, its style, and charts set into it.
+
+Which charts a page has and what it says is the page's own module to know.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import altair as alt
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from crumple.report import theme
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart on the page. `narrow`: redrawn for small screens, empty where `wide` fits them too."""
+
+    title: str
+    caption: str
+    wide: Markup
+    narrow: Markup
+    half: bool
+
+
+def drawing(
+    name: str,
+    title: str,
+    caption: str,
+    wide: alt.TopLevelMixin | None,
+    narrow: alt.TopLevelMixin | None,
+    *,
+    half: bool = False,
+) -> Drawing:
+    """A chart as an element of the page; `name` keeps its ids apart from those of other charts."""
+
+    def inline(chart: alt.TopLevelMixin | None, suffix: str) -> Markup:
+        return Markup(theme.inline_svg(chart, f"{name}-{suffix}", f"{title}. {caption}") if chart else "")
+
+    return Drawing(title, caption, inline(wide, "wide"), inline(narrow, "narrow"), half)
+
+
+def style() -> Markup:
+    """The style sheet, with the colours that charts take from it."""
+    return Markup((_HERE / "style.css").read_text(encoding="utf-8") + theme.style_rules())
+
+
+@cache
+def templates() -> Environment:
+    """The templates, with the filters they use; a name that is not given is an error."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(family_of=theme.family_of)
+    environment.filters.update(prose=_prose, slug=_slug, capitalize_first=_capitalised)
+    return environment
+
+
+def _prose(markdown: str) -> Markup:
+    # Raw HTML in a study stays text: a report may come from someone else's study.
+    return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+
+
+def _slug(text: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in text.lower()).strip("-")
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,219 @@
+"""Made-up loads for tests of their summary, page and exports: deterministic, every figure invented."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import documents
+import numpy as np
+from crumple import contract
+from crumple.report.load_figures import Load
+from crumple.validity import Validity
+from hdrh.histogram import HdrHistogram
+from scipy.special import ndtri
+
+URL = "http://127.0.0.1:8080/hello"
+VALID = Validity(word="valid", problems=(), warnings=())
+WARM_UP_S = 2
+INTERVAL_NS = 100_000_000
+MIB = 2**20
+NOTHING = HdrHistogram(1, 300_000_000_000, 3).encode().decode()
+
+
+def load(record: contract.TrialRecord, validity: Validity = VALID, **changes: Any) -> Load:
+    """What `crumple load` makes of a record."""
+    return Load(record=record, validity=validity, url=URL, command=f"crumple load {URL}", **changes)
+
+
+def constant(**changes: Any) -> Load:
+    """20,000 requests a second by Poisson; a few time out, one connection had gone stale."""
+    rate = contract.Rate(from_per_s=20_000, to_per_s=20_000, duration_s=10)
+    asked = spec(contract.OpenShape(connections=64, rates=(rate,)))
+    return load(record(asked, [20_000] * 10, median_ns=150_000.0, timeouts=20), **changes)
+
+
+def stepped(**changes: Any) -> Load:
+    """Three, three and four seconds at rising rates; at the last the server holds 4,000 of 5,000 a second."""
+    written = ((1_000, 3), (3_000, 3), (5_000, 4))
+    rates = tuple(contract.Rate(from_per_s=rate, to_per_s=rate, duration_s=span) for rate, span in written)
+    asked = spec(contract.OpenShape(connections=32, arrivals="even", rates=rates))
+    answered = [1_000] * 3 + [3_000] * 3 + [4_000] * 4
+    problem = "4,000 of 32,012 requests that came due were not sent"
+    warning = "an engine thread waited 6 % of the time for its core"
+    doubted = Validity("schedule-missed", (problem,), (warning,))
+    return load(record(asked, answered, median_ns=400_000.0, not_sent=4_000), doubted, **changes)
+
+
+def closed(**changes: Any) -> Load:
+    """32 connections at 10,000 answers a second, timed by the engine; nobody watched the server."""
+    asked = spec(contract.ClosedShape(connections=32), cores=(), threads=2)
+    asked = asked.model_copy(update={"probe": contract.Probe(interval_ms=100, server_pid=None)})
+    return load(record(asked, [10_000] * 10, median_ns=3_100_000.0), **changes)
+
+
+def frozen(**changes: Any) -> Load:
+    """Ten connections whose server answers nothing in the fifth and sixth second."""
+    asked = spec(contract.ClosedShape(connections=10))
+    return load(record(asked, [1_000] * 4 + [0] * 2 + [1_000] * 4, median_ns=2_000_000.0), **changes)
+
+
+def silent(**changes: Any) -> Load:
+    """A server that refused every connection."""
+    asked = spec(contract.ClosedShape(connections=10))
+    ended = {"scheduled": 120, "outcomes": documents.outcomes(refused=120)}
+    problem = "no answer was ok; 120 of 120 ended as refused"
+    doubted = Validity("not-valid", (problem,), ())
+    return load(record(asked, [0] * 10, median_ns=1e6, **ended), doubted, **changes)
+
+
+def spec(shape: contract.Shape, **changes: Any) -> contract.TrialSpec:
+    """GET /hello on loopback, ten seconds after two of warm-up."""
+    return documents.spec(
+        label="load",
+        target=contract.Target(address="127.0.0.1:8080", host="127.0.0.1:8080"),
+        shape=shape,
+        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=WARM_UP_S)),
+        stop=contract.AfterDuration(duration_s=10),
+        **changes,
+    )
+
+
+def record(
+    asked: contract.TrialSpec,
+    answered: Sequence[int],
+    median_ns: float,
+    timeouts: int = 0,
+    not_sent: int = 0,
+    **changes: Any,
+) -> contract.TrialRecord:
+    """So many answers in each second, the slower the more there are."""
+    is_open = asked.shape.kind == "open"
+    seconds = [times(count, median_ns * (1 + count / 20_000), 0.35) for count in answered]
+    ok = sum(answered)
+    opened = (64 if is_open else 32) if ok else 0
+    ended = documents.outcomes(ok=ok, timeout=timeouts, not_sent=not_sent, unfinished=12)
+    plain = documents.record(
+        spec=asked,
+        warm_up_ns=WARM_UP_S * 10**9,
+        measured_ns=len(answered) * 10**9,
+        scheduled=ended.total,
+        outcomes=ended,
+        not_sent=documents.not_sent(too_late=not_sent),
+        retried=1 if is_open else 0,
+        received_bytes=ok * 150,
+        sent_bytes=ok * 80,
+        connections_opened=opened,
+        arrivals=contract.ArrivalRecord(
+            clock="kernel" if is_open else "engine", unstamped=0, held_ns=ok * 3_100 if is_open else 0
+        ),
+        histograms=contract.Histograms(
+            response_time=documents.histogram(sum(seconds, Counter())),
+            service_time=documents.histogram(times(ok, median_ns * 0.97, 0.33)) if is_open else None,
+            time_to_first_byte=documents.histogram(times(ok, median_ns * 0.9, 0.33)),
+            lateness=documents.histogram(times(ok, 9_000, 0.5)) if is_open else None,
+            engine_lateness=documents.histogram(times(ok, 4_000, 0.5)) if is_open else None,
+            connect_time=documents.histogram(times(opened, 90_000, 0.3)),
+            failed=documents.histogram({}),
+            timed_out=documents.histogram({20_000_000_000: timeouts}),
+            unfinished_age=documents.histogram(times(12, median_ns / 2, 0.4)),
+            carried_over=documents.histogram({}),
+        ),
+        series=_series(asked, answered, median_ns, timeouts),
+        log=contract.Log(
+            interval_ms=1_000,
+            at_ns=[second * 10**9 for second in range(len(seconds))],
+            duration_ns=[10**9] * len(seconds),
+            response_time=[documents.histogram(each).encoded or NOTHING for each in seconds],
+        ),
+        probes=_probes(asked, ok, len(answered)),
+    )
+    return plain.model_copy(update=changes)
+
+
+def times(count: int, median_ns: float, sigma: float) -> Counter[int]:
+    """`count` of them, log-normal around `median_ns`, with a tail twice as long as it should have."""
+    if not count:
+        return Counter()
+    ends = np.concatenate([np.linspace(0, count, 400), count * (1 - np.geomspace(1, 1 / count, 200))])
+    edges = np.unique(np.round(ends).astype(int))
+    deviations = ndtri((edges[:-1] + edges[1:]) / 2 / count)
+    values_ns = median_ns * np.exp(sigma * np.where(deviations > 1.5, 2 * deviations - 1.5, deviations))
+    counted: Counter[int] = Counter()
+    for value_ns, number in zip(values_ns, np.diff(edges), strict=True):
+        counted[int(value_ns)] += int(number)
+    return counted
+
+
+def _series(
+    asked: contract.TrialSpec, answered: Sequence[int], median_ns: float, timeouts: int
+) -> contract.Series:
+    ok = [count // 10 for count in [answered[0]] * WARM_UP_S + list(answered) for _ in range(10)]
+    rows = len(ok)
+    swing = [1 + 0.1 * ((7 * row) % 11) / 11 for row in range(rows)]
+    pairs = zip(ok, swing, strict=True)
+    slow_ns = [round(median_ns * (1 + n / 2_000) * each) if n else None for n, each in pairs]
+    failed = [0] * rows
+    failed[70] = timeouts
+    return contract.Series(
+        interval_ms=100,
+        at_ns=[row * INTERVAL_NS for row in range(rows)],
+        duration_ns=[INTERVAL_NS] * rows,
+        phase=["warm-up"] * (10 * WARM_UP_S) + ["measured"] * (rows - 10 * WARM_UP_S),
+        ok=ok,
+        failed=failed,
+        p50_ns=slow_ns,
+        p99_ns=[ns and round(2.2 * ns) for ns in slow_ns],
+        max_ns=[ns and round(5 * ns * each) for ns, each in zip(slow_ns, reversed(swing), strict=True)],
+        scheduled=[count // 10 for count in _due(asked, answered) for _ in range(10)],
+        engine_late_p99_ns=[9_000 if asked.shape.kind == "open" else None] * rows,
+        connections=[32] * rows,
+    )
+
+
+def _due(asked: contract.TrialSpec, answered: Sequence[int]) -> list[int]:
+    shape = asked.shape
+    due = list(answered)
+    if shape.kind == "open":
+        due = [round(rate.from_per_s) for rate in shape.rates for _ in range(round(rate.duration_s))]
+    return [due[0]] * WARM_UP_S + due
+
+
+def _probes(asked: contract.TrialSpec, ok: int, measured_s: int) -> contract.Probes:
+    thread = documents.thread(cpu_share=0.05, measured_ns=measured_s * 10**9)
+    return contract.Probes(
+        engine=_tree(ok, 4.1, 6 * MIB, threads=2),
+        server=_tree(ok, 31.0, 14 * MIB, threads=8) if asked.probe.server_pid else None,
+        threads=(thread,) * asked.threads,
+        sockets=documents.sockets(()),
+    )
+
+
+def _tree(ok: int, each_us: float, rss_bytes: int, threads: int) -> contract.ProbeRecord:
+    rows = 10 * (WARM_UP_S + 10) + 1
+    spent_ns = round(ok * each_us * 1e3 / 2)
+    grown_ns = [round(spent_ns * row / (rows - 1)) for row in range(rows)]
+    return contract.ProbeRecord(
+        samples=contract.Samples(
+            at_ns=[row * INTERVAL_NS for row in range(rows)],
+            late_ns=[80_000] * rows,
+            cpu_user_ns=grown_ns,
+            cpu_kernel_ns=grown_ns,
+            rss_bytes=[rss_bytes - 4096 * (rows - 1 - row) for row in range(rows)],
+            pss_bytes=[None] * rows,
+            processes=[1] * rows,
+            threads=[threads] * rows,
+            voluntary_switches=[None] * rows,
+            involuntary_switches=[None] * rows,
+        ),
+        window=contract.ProbeWindow(
+            cpu_user_ns=spent_ns,
+            cpu_kernel_ns=spent_ns,
+            voluntary_switches=None,
+            involuntary_switches=None,
+            rss_max_bytes=rss_bytes,
+            pss_max_bytes=None,
+            processes_max=1,
+            threads_max=threads,
+        ),
+        unread=(),
+    )

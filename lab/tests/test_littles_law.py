@@ -1,0 +1,135 @@
+"""Little's law: on records that account for all connections by construction, and on some that lost time."""
+
+import documents
+import pytest
+from crumple import contract, littles_law
+from hypothesis import given
+from hypothesis import strategies as st
+
+RAMP = contract.RampShape(from_connections=4, to_connections=64, over_s=2.0)
+
+
+def _with_mean(mean_ns: float) -> contract.Histograms:
+    histograms = documents.record().histograms
+    times = histograms.response_time.model_copy(update={"mean_ns": mean_ns})
+    return histograms.model_copy(update={"response_time": times})
+
+
+def _record(shape: contract.Shape, mean_ns: float, **changes: object) -> contract.TrialRecord:
+    """20,000 answers in 2 s: a mean of 3.2 ms makes 32 connections."""
+    stop = changes.pop("stop", contract.AfterDuration(duration_s=2.0))
+    spec = documents.spec(shape=shape, stop=stop)
+    return documents.record(spec=spec, histograms=_with_mean(mean_ns), **changes)
+
+
+@given(st.floats(0.9, 1.1))
+def test_it_holds_within_two_per_cent(factor: float) -> None:
+    found = littles_law.problem(documents.record(histograms=_with_mean(3_200_000 * factor)))
+    if abs(factor - 1) < 0.0199:
+        assert found is None
+    if abs(factor - 1) > 0.0201:
+        assert found is not None and "of 32 connections (limit 2% off)" in found
+
+
+def test_what_either_end_of_the_window_cut_off_counts() -> None:
+    # 32 connections over 2 s are 64 s; the answers alone account for 60 of them.
+    whole = _with_mean(3_000_000)
+    assert "30.0 of 32" in (littles_law.problem(documents.record(histograms=whole)) or "")
+    ends = whole.response_time.model_copy(update={"count": 32, "mean_ns": 62_500_000})
+    both = whole.model_copy(update={"unfinished_age": ends, "carried_over": ends})
+    assert littles_law.problem(documents.record(histograms=both)) is None
+
+
+def test_what_lay_unread_counts() -> None:
+    held = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=4_000_000_000)
+    whole = _with_mean(3_000_000)
+    assert littles_law.problem(documents.record(histograms=whole, arrivals=held)) is None
+
+
+@pytest.mark.parametrize("pause", ["fixed", "exponential"])
+def test_pauses_count_by_number_and_mean(pause: contract.PauseKind) -> None:
+    shape = contract.ClosedShape(connections=32, pause_ms=2.2, pause=pause)
+    assert littles_law.problem(_record(shape, 1_000_000)) is None
+    shape = contract.ClosedShape(connections=32, pause_ms=2.0, pause=pause)
+    assert "30.0 of 32" in (littles_law.problem(_record(shape, 1_000_000)) or "")
+
+
+def test_few_random_pauses_may_be_off_their_mean_and_fixed_ones_may_not() -> None:
+    # 1,000 pauses of 60 ms make 60 s of 64: two standard errors are 3.8 s.
+    short = _with_mean(4_000_000 - 3_800_000)
+    times = short.response_time.model_copy(update={"count": 1_000})
+    few = {
+        "scheduled": 1_000,
+        "outcomes": documents.outcomes(ok=1_000),
+        "histograms": short.model_copy(update={"response_time": times}),
+    }
+    found = {
+        pause: littles_law.problem(
+            documents.record(
+                spec=documents.spec(
+                    shape=contract.ClosedShape(connections=32, pause_ms=60, pause=pause),
+                ),
+                **few,
+            )
+        )
+        for pause in ("fixed", "exponential")
+    }
+    assert found["exponential"] is None
+    assert found["fixed"] is not None
+
+
+def test_a_connection_that_was_refused_rests_before_it_tries_again() -> None:
+    # 100 rests of 10 ms are 1 s of 64; answers take the rest.
+    outcomes = documents.outcomes(ok=20_000, refused=100, unfinished=32)
+    shape = contract.ClosedShape(connections=32)
+    full = _record(shape, 3_150_000, outcomes=outcomes, scheduled=20_132)
+    assert littles_law.problem(full) is None
+    short = _record(shape, 3_080_000, outcomes=outcomes, scheduled=20_132)
+    assert "31.3 of 32" in (littles_law.problem(short) or "")
+
+
+@pytest.mark.parametrize(
+    ("over_s", "on_average"), [(2.0, 33.5), (4.0, 18.5), (1.0, 48.75), (0.5, 56.375), (20.0, 6.5)]
+)
+def test_a_ramp_holds_its_average_over_the_window(over_s: float, on_average: float) -> None:
+    shape = RAMP.model_copy(update={"over_s": over_s})
+    assert littles_law.connections(shape, 2_000_000_000) == pytest.approx(on_average)
+    for off, wrong in ((1, False), (1.019, False), (1.021, True), (0.981, False), (0.979, True)):
+        assert bool(littles_law.problem(_record(shape, on_average * 100_000 * off))) is wrong
+
+
+def test_a_ramp_that_does_not_rise_is_a_closed_shape() -> None:
+    shape = RAMP.model_copy(update={"from_connections": 64})
+    assert littles_law.connections(shape, 2_000_000_000) == 64
+
+
+@given(st.integers(0, 300), st.integers(1, 300), st.floats(0.1, 50), st.floats(0.1, 50))
+def test_a_ramp_is_the_sum_of_what_each_connection_stays(
+    first: int, rise: int, over_s: float, measured_s: float
+) -> None:
+    shape = contract.RampShape(from_connections=first, to_connections=first + rise, over_s=over_s)
+    stays_s = (max(0.0, measured_s - over_s * number / rise) for number in range(1, rise + 1))
+    summed = first + sum(stays_s) / measured_s
+    assert littles_law.connections(shape, round(measured_s * 1e9)) == pytest.approx(summed, rel=1e-6)
+
+
+def test_connections_that_idle_for_the_last_answer_are_not_missing() -> None:
+    shape = contract.ClosedShape(connections=32)
+    after = contract.AfterRequests(requests=20_032, within_s=9)
+    # The longest took 9 ms of 2 s.
+    assert littles_law.problem(_record(shape, 3_200_000 * 0.976, stop=after)) is None
+    assert littles_law.problem(_record(shape, 3_200_000 * 0.976)) is not None
+    assert littles_law.problem(_record(shape, 3_200_000 * 0.974, stop=after)) is not None
+    assert littles_law.problem(_record(shape, 3_200_000 * 1.024, stop=after)) is not None
+
+
+def test_it_is_not_asked_of_open_shapes_few_or_failing_requests() -> None:
+    rates = (contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
+    wrong_ns = 9_000_000
+    assert littles_law.problem(_record(contract.OpenShape(connections=32, rates=rates), wrong_ns)) is None
+    shape = contract.ClosedShape(connections=32)
+    few = {"scheduled": 999, "outcomes": documents.outcomes(ok=999)}
+    failing = {"scheduled": 20_300, "outcomes": documents.outcomes(ok=20_000, timeout=300)}
+    for changes in (few, failing):
+        assert littles_law.problem(_record(shape, wrong_ns, **changes)) is None
+    assert littles_law.problem(_record(shape, wrong_ns)) is not None

@@ -1,0 +1,190 @@
+"""One load from spec to record: threads, interruption, and who is watched."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import documents
+import pytest
+from crumple import contract, listening, load
+from crumple.contract import ClosedShape, OpenShape, RampShape, Rate
+from crumple.engine import Engine
+from crumple.errors import EngineFailed, Interrupted, UsageError
+
+# Listens in a child; with --child-only no longer in itself. Says its port, its pid and the child's.
+SERVER = """
+import os, socket, sys, time
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+port = server.getsockname()[1]
+child = os.fork()
+if child and "--child-only" in sys.argv:
+    server.close()
+if child:
+    print(port, os.getpid(), child, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "cores", "threads"),
+    [
+        (ClosedShape(connections=1), 16, 1),
+        (ClosedShape(connections=256), 16, 1),
+        (ClosedShape(connections=257), 16, 2),
+        (ClosedShape(connections=10_000), 16, 8),
+        (ClosedShape(connections=10_000), 2, 1),
+        (ClosedShape(connections=10_000), 1, 1),
+        (RampShape(from_connections=0, to_connections=600, over_s=1), 16, 3),
+        (OpenShape(connections=1_000, rates=(Rate(from_per_s=9, to_per_s=50_000, duration_s=1),)), 16, 1),
+        (OpenShape(connections=1_000, rates=(Rate(from_per_s=90_000, to_per_s=9, duration_s=1),)), 16, 2),
+        (OpenShape(connections=1, rates=(Rate(from_per_s=90_000, to_per_s=9, duration_s=1),)), 16, 1),
+    ],
+)
+def test_threads_suit_the_shape_and_leave_half_of_the_cores(
+    shape: contract.Shape, cores: int, threads: int
+) -> None:
+    assert load.threads_for(shape, cores) == threads
+
+
+def _engine(folder: Path, body: str = "") -> Engine:
+    return Engine(documents.fake_engine(folder, body), "0.1.0")
+
+
+def _ignored(_: contract.Progress) -> None:
+    pass
+
+
+def _when(file: Path, then: Callable[[], None]) -> None:
+    """Do it as soon as the file is there."""
+
+    def wait() -> None:
+        deadline = time.monotonic() + 20
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        then()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+# As the engine: it ends at the first SIGINT, unless told otherwise, and gives its record.
+WAITS = """
+import signal
+from pathlib import Path
+class Ended(Exception): pass
+def end(*_): raise Ended
+signal.signal(signal.SIGINT, {handler})
+Path({ready!r}).touch()
+try:
+    time.sleep(30)
+except Ended:
+    record["measured_ns"] = 5
+"""
+
+
+def test_a_load_that_ends_by_itself(tmp_path: Path) -> None:
+    seen: list[contract.Progress] = []
+    conducted = load.conduct(_engine(tmp_path), documents.spec(), seen.append)
+    assert conducted.record.outcomes.ok == 20_000 and not conducted.ended_early
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interruption_ends_it_and_keeps_the_record(tmp_path: Path, number: int) -> None:
+    ready = tmp_path / "ready"
+    running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
+    _when(ready, lambda: os.kill(os.getpid(), number))
+    conducted = load.conduct(running, documents.spec(), _ignored)
+    assert conducted.ended_early and conducted.record.measured_ns == 5
+
+
+def test_the_second_interruption_gives_it_up(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    running = _engine(tmp_path, WAITS.format(handler="signal.SIG_IGN", ready=str(ready)))
+
+    def twice() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    _when(ready, twice)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted):
+        load.conduct(running, documents.spec(), _ignored)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_engine_that_had_nothing_to_show_when_interrupted(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    running = _engine(tmp_path, WAITS.format(handler="signal.SIG_DFL", ready=str(ready)))
+    _when(ready, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(Interrupted):
+        load.conduct(running, documents.spec(), _ignored)
+
+
+def test_an_engine_that_fails_is_a_failure(tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match="killed by signal 9"):
+        load.conduct(_engine(tmp_path, "os.kill(os.getpid(), 9)"), documents.spec(), _ignored)
+
+
+@contextmanager
+def _server(*arguments: str) -> Iterator[tuple[int, int, int]]:
+    """Port, pid and the child's pid of a server that forked."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, *arguments], stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout
+        port, pid, child = (int(number) for number in server.stdout.readline().split())
+        try:
+            yield port, pid, child
+        finally:
+            os.kill(child, signal.SIGKILL)
+            server.kill()
+
+
+def test_whoever_listens_on_a_port_is_watched_from_its_root() -> None:
+    with _server() as (port, pid, _):
+        assert load.watched_pid(f":{port}") == pid
+
+
+def test_a_parent_that_does_not_listen_itself_is_not_watched() -> None:
+    with _server("--child-only") as (port, _, child):
+        assert load.watched_pid(f":{port}") == child
+
+
+def test_a_pid_is_taken_as_it_is() -> None:
+    assert load.watched_pid(str(os.getpid())) == os.getpid()
+    assert load.cores_of(os.getpid()) == tuple(sorted(os.sched_getaffinity(0)))
+    assert load.cores_of(None) == load.cores_of(4_194_305) == ()
+
+
+def test_two_servers_on_one_port_are_not_guessed_at() -> None:
+    listens = (
+        "import socket, sys, time\n"
+        "server = socket.socket()\n"
+        "server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)\n"
+        "server.bind(('127.0.0.1', int(sys.argv[1])))\n"
+        "server.listen()\n"
+        "print(flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    port = str(listening.free_port())
+    command = [sys.executable, "-c", listens, port]
+    servers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
+    try:
+        for server in servers:
+            assert server.stdout and server.stdout.readline()
+        with pytest.raises(UsageError, match="several programs listen on port") as caught:
+            load.watched_pid(f":{port}")
+        assert all(str(server.pid) in caught.value.remedy for server in servers)
+    finally:
+        for server in servers:
+            server.kill()
+            server.communicate()

@@ -1,0 +1,350 @@
+"""`crumple load` as a user meets it: its help, what it prints and writes, its exit codes."""
+
+import dataclasses
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+import synthetic_load
+from crumple import cli, contract, engine
+from crumple.commands import load as command
+from crumple.contract import TrialRecord
+from crumple.errors import CrumpleError
+from crumple.load_flags import LoadFlags
+from crumple.report.load_figures import Load
+from crumple.validity import Validity
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+ROOT = Path(__file__).parents[2]
+URL = "http://127.0.0.1:8080/hello"
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Calls `crumple load …` in an empty folder; (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["crumple", "load", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """A stand-in for the engine that answers with this record, whatever it is told."""
+
+    def stand_in(record: TrialRecord, body: str = "") -> None:
+        stored = tmp_path / "record.json"
+        stored.write_text(record.model_dump_json(by_alias=True))
+        loaded = f"record = json.load(open({str(stored)!r})); record['spec'] = spec\n{body}"
+        path = documents.fake_engine(tmp_path, loaded)
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
+
+    return stand_in
+
+
+def test_help_has_panels_and_an_example(call: Call) -> None:
+    code, out, _ = call("--help")
+    assert code == 0 and "Example: crumple load http://" in out
+    for panel in ("Load", "Request", "Expected answer", "Target", "Engine", "Output"):
+        assert f"─ {panel} ─" in out
+    assert "-q of hey is per worker" in " ".join(out.replace("│", " ").split())
+
+
+def test_every_flag_has_its_place_in_the_help(call: Call) -> None:
+    _, out, _ = call("--help")
+    for field in dataclasses.fields(LoadFlags):
+        assert f"--{field.name.replace('_', '-')}" in out
+
+
+def test_a_certificate_that_is_not_trusted_is_thought_of() -> None:
+    tls = contract.Tls(server_name="localhost")
+    target = contract.Target(address="127.0.0.1:1", host="localhost", tls=tls)
+    outcomes = documents.outcomes(malformed=4)
+    record = documents.record(
+        spec=documents.spec(target=target), outcomes=outcomes, scheduled=4, connections_opened=0
+    )
+    assert "is its certificate trusted (--cacert FILE)?" in command.unanswered(record)
+
+
+@pytest.mark.parametrize(
+    ("flag", "field", "value", "meant"),
+    [
+        ("-n", "requests", "5", 5), ("-c", "connections", "5", 5), ("-z", "duration", "5s", "5s"),
+        ("-q", "rate", "5", "5"), ("--rate", "rate", "5", "5"), ("-t", "timeout", "5", "5"),
+        ("-m", "method", "PUT", "PUT"), ("-H", "header", "A: b", ["A: b"]), ("-d", "body", "x", "x"),
+        ("-D", "body_file", "x", "x"), ("-T", "content_type", "x", "x"), ("-A", "accept", "x", "x"),
+    ],
+)  # fmt: skip
+def test_flags_as_in_hey_and_oha(
+    call: Call, monkeypatch: pytest.MonkeyPatch, flag: str, field: str, value: str, meant: Any
+) -> None:
+    seen: list[LoadFlags] = []
+
+    def put_on(url: str, flags: LoadFlags) -> int:
+        seen.append(flags)
+        return 0
+
+    monkeypatch.setattr(command, "put_on", put_on)
+    assert call(URL, flag, value) == (0, "", "")
+    assert seen == [LoadFlags(**{field: meant})]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("localhost:8080",), "the URL localhost:8080 has no scheme; write http://localhost:8080"),
+        (
+            ("http://no-such-host.invalid/",),
+            "cannot resolve the host no-such-host.invalid: ",
+        ),
+        ((URL, "-D", "none"), "cannot read the body file none: No such file or directory; check the path"),
+        ((URL, "--rate", "0"), "--rate 0: at a rate of 0 nothing is sent; write 1 or more, or 0.1"),
+        (
+            (URL, "--ramp", "500-0:5m"),
+            "--ramp 500-0:5m: it runs backwards, from 500 down to 0; write --ramp 0-500",
+        ),
+        ((URL, "--fail-if", "p99>250"), '"p99>250": p99 needs a unit; write '),
+        (
+            ("http://93.184.216.34/",),
+            "93.184.216.34 is neither a loopback nor a private address; if that server is yours to load, add "
+            "--allow-remote",
+        ),
+        (
+            (URL, "-n", "5", "--steps", "1,2"),
+            "-n would end --steps before its course is over; leave out -n, or --steps",
+        ),
+        ((URL, "-n", "x"), "Invalid value for '--requests' / '-n': "),
+        ((URL, "--sped"), "No such option: --sped"),
+        ((), "Missing argument 'URL'; see: crumple load --help"),
+    ],
+)
+def test_a_mistake_is_one_line_and_two_and_nothing_is_sent(
+    call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
+) -> None:
+    # An engine that cannot be started: whoever tried to would fail with 1.
+    monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith(line)
+
+
+def test_all_mistakes_are_said_at_once(call: Call) -> None:
+    code, _, err = call("localhost", "--rate", "0", "-D", "none", "--threads", "0", "--fail-if", "x")
+    assert code == 2 and len(err.splitlines()) == 5
+
+
+def test_a_valid_load_ends_with_0_and_its_summary(call: Call, answering: Callable[..., None]) -> None:
+    answering(synthetic_load.constant().record)
+    code, out, err = call(URL, "--rate", "20000", "--seed", "3")
+    assert code == 0, err
+    assert out.startswith(f"GET {URL}\n") and "✓ valid" in out and "p99.9" in out
+    assert "scheduled" in out and "throughput" in out
+
+
+def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., None]) -> None:
+    answering(synthetic_load.constant().record)
+    assert call(URL, "--rate", "20000", "--quiet")[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("condition", "code", "said"),
+    [
+        ("p99>250ms", 0, "✓ fail if p99>250ms: does not hold"),
+        ("p50>1us", 1, "✗ fail if p50>1us: holds"),
+        ("failed>0.001%, max>1h", 0, "✓ fail if max>1h"),
+    ],
+)
+def test_conditions_of_failure(
+    call: Call, answering: Callable[..., None], condition: str, code: int, said: str
+) -> None:
+    answering(synthetic_load.closed().record)
+    ended, out, err = call(URL, "--fail-if", condition)
+    assert ended == code, err
+    assert said in out
+
+
+def _judged(record: TrialRecord, **changes: Any) -> Load:
+    return synthetic_load.load(record, **changes)
+
+
+def test_exit_codes() -> None:
+    fine = synthetic_load.closed().record
+    silent = synthetic_load.silent().record
+    invalid = Validity("engine-limited", ("it measured itself",), ())
+    assert command.code_of(_judged(fine)) == 0
+    assert command.code_of(_judged(fine, fail_if=(("a", False),))) == 0
+    assert command.code_of(_judged(fine, fail_if=(("a", False), ("b", True)))) == 1
+    assert command.code_of(_judged(fine, fail_if=(("a", None),))) == 3
+    assert command.code_of(_judged(fine, fail_if=(("a", None), ("b", True)))) == 1
+    assert command.code_of(_judged(fine, validity=invalid)) == 3
+    assert command.code_of(_judged(fine, validity=invalid, fail_if=(("a", True),))) == 3
+    assert command.code_of(_judged(silent, validity=invalid)) == 1
+
+
+def test_a_server_that_refuses_all_is_said_in_one_line(call: Call, answering: Callable[..., None]) -> None:
+    answering(synthetic_load.silent().record)
+    code, out, err = call(URL, "--quiet")
+    assert code == 1 and "✗ not-valid" in out
+    assert err == (
+        "nothing was answered as expected: 120 of 120 refused; nobody listens at 127.0.0.1:8080; start the "
+        "server, or mend the URL\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; the status is not the one expected"),
+        ({"timeout": 1}, "1 of 1 timeout; the answers took longer than -t"),
+        ({"reset": 2}, "2 of 2 reset; look at what the server says"),
+        ({}, "nothing was sent; make the load longer"),
+    ],
+)
+def test_why_nothing_was_answered(ends: dict[str, int], said: str) -> None:
+    outcomes = documents.outcomes(**ends)
+    assert said in command.unanswered(documents.record(outcomes=outcomes, scheduled=outcomes.total))
+
+
+def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> None:
+    record = synthetic_load.constant().record
+    answering(record)
+    code, out, _ = call(URL, "--json", "--rate", "20000", "--seed", "3", "--fail-if", "p99>250ms")
+    facts = json.loads(out)
+    assert code == 0 and facts["url"] == URL
+    assert facts["outcomes"]["ok"] == record.outcomes.ok
+    assert facts["fail_if"] == [{"condition": "p99>250ms", "holds": False}]
+    assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
+
+
+def test_what_repeats_a_load_names_its_seed() -> None:
+    assert command.command(["load", URL, "-d", "a b"], 7) == f"crumple load {URL} -d 'a b' --seed 7"
+    assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"
+
+
+def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path: Path) -> None:
+    record = synthetic_load.constant().record
+    answering(record)
+    code, _, err = call(URL, "--rate", "20000", "--csv", "a.csv", "--hdr", "a.hdr", "--html", "a.html")
+    assert code == 0, err
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 1 + len(record.series.at_ns)
+    reader = HistogramLogReader(str(tmp_path / "a.hdr"), HdrHistogram(1, 300_000_000_000, 3))
+    total = 0
+    while (interval := reader.get_next_interval_histogram()) is not None:
+        total += interval.get_total_count()
+    assert total == record.outcomes.ok
+    assert "<html" in (tmp_path / "a.html").read_text()
+
+
+def test_an_interrupted_load_shows_what_was_measured(
+    answering: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = (
+        "import signal\n"
+        "class Ended(Exception): pass\n"
+        "def end(*_): raise Ended\n"
+        "signal.signal(signal.SIGINT, end)\n"
+        "print('ready', file=open('ready', 'w'), flush=True)\n"
+        "try:\n    time.sleep(30)\nexcept Ended:\n    pass\n"
+    )
+    answering(synthetic_load.closed().record, waits)
+    arguments = [sys.executable, "-c", "from crumple.cli import main; main()", "load", URL]
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    ready = tmp_path / "ready"
+    while not ready.exists() and process.poll() is None:
+        select.select([], [], [], 0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130, err
+    assert out.startswith(f"GET {URL}\n") and "interrupted; this is what was measured before" in err
+
+
+@pytest.fixture
+def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
+    """The engine's own server: its URL and pid. Skips without the engine."""
+    try:
+        path = engine.load(ROOT).path
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
+    with subprocess.Popen([path, "null-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin and server.stdout
+        port = json.loads(server.stdout.readline())["port"]
+        yield f"http://localhost:{port}/", server.pid
+        server.stdin.close()
+
+
+@pytest.mark.parametrize(
+    ("flags", "kind"),
+    [
+        (("-c", "4", "-z", "300ms"), "closed"),
+        (("-n", "100", "-c", "4"), "closed"),
+        (("--rate", "500", "-z", "300ms"), "open"),
+        (("--steps", "200,500", "-z", "400ms"), "open"),
+        (("--ramp", "100-900/s:300ms"), "open"),
+        (("--ramp", "1-8:300ms", "--pause", "~1ms"), "ramp"),
+        (("-c", "4", "-z", "200ms", "--disable-keepalive"), "closed"),
+        (("-c", "4", "-z", "200ms", "--source-address", "127.0.0.2-127.0.0.4"), "closed"),
+        (("-c", "4", "-z", "200ms", "-d", "{seq} {random:1-9}", "-H", "Id: {seq}"), "closed"),
+        (("-c", "4", "-z", "200ms", "--warm-up", "100ms", "--no-kernel-timestamps"), "closed"),
+        (("--rate", "500", "-z", "200ms", "--spin", "--arrivals", "even", "--cores", "0"), "open"),
+    ],
+)
+def test_real_loads_on_the_null_server(
+    call: Call, null_server: tuple[str, int], flags: tuple[str, ...], kind: str
+) -> None:
+    url, pid = null_server
+    port = url.rsplit(":", 1)[1].rstrip("/")
+    code, out, err = call(url, *flags, "--json", "--quiet", "--watch", f":{port}")
+    assert code in (0, 3), err
+    facts = json.loads(out)
+    record = facts["record"]
+    assert facts["outcomes"]["ok"] > 0 and record["outcomes"]["wrong-status"] == 0
+    assert record["spec"]["shape"]["kind"] == kind
+    assert record["spec"]["probe"]["server_pid"] == pid
+    assert sum(facts["outcomes"].values()) == facts["scheduled"]
+
+
+def test_a_real_load_is_ended_by_ctrl_c_and_shown(null_server: tuple[str, int], tmp_path: Path) -> None:
+    url, _ = null_server
+    arguments = [
+        sys.executable,
+        "-c",
+        "from crumple.cli import main; main()",
+        "load",
+        url,
+        "-c",
+        "2",
+        "-z",
+        "1m",
+    ]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    process = subprocess.Popen(
+        [*arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    # The first line of the live view: it runs.
+    assert process.stderr and process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, err
+    facts = json.loads(out)
+    assert facts["outcomes"]["ok"] > 0 and facts["record"]["measured_ns"] < 30e9

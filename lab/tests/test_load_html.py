@@ -1,0 +1,164 @@
+"""The page of one load: it needs no network, says what the summary says, and draws only what was measured."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+
+import documents
+import pytest
+import synthetic_load
+from crumple import contract
+from crumple.report import load_charts, load_rows
+from crumple.report import load_sentences as say
+from crumple.report.charts import NARROW_PX, WIDE_PX
+from crumple.report.load_figures import Load
+from crumple.report.load_html import html
+
+MAKERS: dict[str, Callable[[], Load]] = {
+    "constant": synthetic_load.constant,
+    "stepped": synthetic_load.stepped,
+    "closed": synthetic_load.closed,
+    "frozen": synthetic_load.frozen,
+    "silent": synthetic_load.silent,
+}
+
+
+@cache
+def made(name: str) -> Load:
+    return MAKERS[name]()
+
+
+@cache
+def page(name: str) -> str:
+    return html(made(name))
+
+
+def charts_of(said: str) -> list[str]:
+    return re.findall(r"<figure class=\"chart.*?<h3>(.*?)</h3>", said, re.S)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_page_needs_no_network(name: str) -> None:
+    addresses = set(re.findall(r"https?://[^\s\"'<)]+", page(name)))
+    assert addresses <= {synthetic_load.URL, "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "<script" not in page(name)
+    assert "@import" not in page(name)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_page_says_what_the_summary_says(name: str) -> None:
+    load, said = made(name), page(name)
+    assert say.identity(load.record) in said
+    assert load.validity.word in said
+    for sentence in (*load.validity.problems, *load.validity.warnings):
+        assert sentence[1:] in said
+    assert f"<pre>{load.command}</pre>" in said
+
+
+def test_every_chart_is_drawn_where_there_is_something_to_draw() -> None:
+    of_the_load = ["Response time", "Requests", "Quantiles", "Histogram"]
+    assert charts_of(page("constant")) == [*of_the_load, "CPU", "Memory"]
+    assert charts_of(page("closed")) == of_the_load
+    assert charts_of(page("silent")) == ["Requests", "CPU", "Memory"]
+
+
+@pytest.mark.parametrize("chart", load_charts.CHARTS, ids=lambda chart: chart.name)
+def test_specifications_are_valid(chart: load_charts.LoadChart) -> None:
+    load = with_connections(made("stepped"), range(120))
+    for width_px in (NARROW_PX, WIDE_PX):
+        drawn = chart.draw(load, width_px)
+        assert drawn is not None
+        drawn.to_dict(validate=True)
+
+
+def with_connections(load: Load, connections: range) -> Load:
+    series = load.record.series.model_copy(update={"connections": tuple(connections)})
+    return synthetic_load.load(load.record.model_copy(update={"series": series}), load.validity)
+
+
+def test_connections_are_drawn_only_where_they_move() -> None:
+    assert load_rows.connections(made("stepped")) == []
+    assert len(load_rows.connections(with_connections(made("stepped"), range(120)))) == 120
+
+
+def test_ids_in_the_page_are_unique() -> None:
+    ids = re.findall(r'\bid="([^"]+)"', page("stepped"))
+    assert len(ids) == len(set(ids))
+    for reference in re.findall(r"url\(#([^)]+)\)", page("stepped")):
+        assert reference in ids
+
+
+def test_chart_colours_follow_the_page() -> None:
+    style = page("stepped").split("</style>")[0]
+    for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', page("stepped"))):
+        assert f'"{colour}"]' in style, f"{colour} stays as it is in the dark"
+
+
+def test_markup_in_an_address_stays_text() -> None:
+    load = made("closed")
+    said = html(Load(load.record, load.validity, "http://a/<script>alert(1)</script>", "crumple load '<b>'"))
+    assert "<script" not in said
+    assert "<b>&#39;" not in said
+
+
+def test_a_line_over_time_breaks_where_nothing_was_answered() -> None:
+    rows = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p50"]
+    runs = {row["run"] for row in rows}
+    assert len(runs) == 2
+    assert not [row for row in rows if 6 <= row["s"] < 8]
+
+
+def test_a_percentile_over_time_is_drawn_from_intervals_that_carry_it() -> None:
+    # 2,000 answers per 100 ms carry a p99; 100 do not, a second of 1,000 does.
+    fine = [row for row in load_rows.response_times(made("constant")) if row["line"] == "p99"]
+    coarse = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p99"]
+    assert len(fine) == 120
+    assert len(coarse) == 8
+    assert [row["s"] for row in coarse][:2] == [2.5, 3.5]
+
+
+def test_a_long_load_is_thinned_to_what_a_page_can_show() -> None:
+    asked = synthetic_load.spec(contract.ClosedShape(connections=4))
+    record = synthetic_load.record(asked, [100] * 200, median_ns=1e6)
+    load = synthetic_load.load(record)
+    for rows in (load_rows.response_times(load), load_rows.outcomes(load)):
+        for line in {row["line"] for row in rows}:
+            drawn = [row for row in rows if row["line"] == line]
+            assert 1 < len(drawn) <= load_rows.INTERVALS_MAX
+            assert drawn[-1]["s"] == pytest.approx(202, abs=60)
+    answered = [row["value"] for row in load_rows.outcomes(load) if row["line"] == "ok"]
+    assert answered == pytest.approx([100] * len(answered))
+
+
+def test_few_samples_draw_a_short_curve() -> None:
+    few = documents.histogram(synthetic_load.times(200, 1e6, 0.3))
+    rows = load_rows.quantiles("response time", few)
+    assert rows[-1]["x"] == pytest.approx(20)  # 95 %
+    assert load_rows.quantiles("response time", documents.histogram({1_000: 19})) == []
+
+
+def test_an_interval_cut_short_is_no_dip() -> None:
+    load = made("constant")
+    series = load.record.series
+    cut = series.model_copy(
+        update={"duration_ns": (*series.duration_ns[:-1], 1_000_000), "ok": (*series.ok[:-1], 0)}
+    )
+    rows = load_rows.outcomes(synthetic_load.load(load.record.model_copy(update={"series": cut})))
+    assert min(row["value"] for row in rows if row["line"] == "ok") == pytest.approx(20_000)
+
+
+def test_memory_is_what_the_summary_calls_its_peak() -> None:
+    watched = made("constant").record.probes.server
+    assert watched is not None
+    assert max(row["value"] for row in load_rows.memory(watched)) == watched.window.rss_max_bytes
+    pss = (None, *[1_000] * 119, None)
+    shared = watched.model_copy(update={"samples": watched.samples.model_copy(update={"pss_bytes": pss})})
+    assert {row["value"] for row in load_rows.memory(shared)} == {1_000}
+    assert len(load_rows.memory(shared)) == 119
+
+
+def test_cores_kept_busy_add_up_to_the_time_spent() -> None:
+    engine = made("constant").record.probes.engine
+    rows = load_rows.cpu("engine", engine)
+    spent_ns = engine.samples.cpu_user_ns[-1] + engine.samples.cpu_kernel_ns[-1]
+    assert sum(row["value"] for row in rows) * synthetic_load.INTERVAL_NS == pytest.approx(spent_ns)

@@ -1,0 +1,240 @@
+"""The flags of `crumple load` → the engine's spec, whole; or every mistake in them at once."""
+
+import dataclasses
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple import contract, load_plan, machine_facts
+from crumple.contract import (
+    AfterDuration,
+    ClosedShape,
+    Expect,
+    OpenShape,
+    Probe,
+    Rate,
+    Request,
+    Target,
+    Timeouts,
+    TrialSpec,
+    WarmUp,
+)
+from crumple.errors import UsageError
+from crumple.load_flags import LoadFlags
+
+URL = "http://127.0.0.1:8080/hello"
+REQUEST = Request(
+    method="GET",
+    path="/hello",
+    headers=(("User-Agent", f"crumple/{metadata.version('crumple')}"),),
+    expect=Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0),
+)
+SPEC = TrialSpec(
+    label=URL,
+    target=Target(address="127.0.0.1:8080", host="127.0.0.1:8080"),
+    requests=(REQUEST,),
+    shape=ClosedShape(connections=50),
+    connection="keep-alive",
+    warm_up=None,
+    stop=AfterDuration(duration_s=10),
+    timeouts=Timeouts(connect_s=5, request_s=20),
+    threads=1,
+    cores=(),
+    probe=Probe(interval_ms=100, server_pid=None),
+    seed=7,
+)
+
+
+@pytest.fixture(autouse=True)
+def machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight cores, 5,000 files and 1,000 ports."""
+    monkeypatch.setattr(machine_facts, "usable_cores", lambda: list(range(8)))
+    monkeypatch.setattr(machine_facts, "open_files_hard", lambda: 5_000)
+    monkeypatch.setattr(machine_facts, "port_range", lambda: [30_001, 31_000])
+
+
+def _spec(url: str = URL, **flags: Any) -> TrialSpec:
+    return load_plan.plan(url, LoadFlags(**{"seed": 7, **flags})).spec
+
+
+def _mistakes(url: str = URL, **flags: Any) -> list[str]:
+    with pytest.raises(UsageError) as caught:
+        _spec(url, **flags)
+    return str(caught.value).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("flags", "changes"),
+    [
+        ({}, {}),
+        ({"disable_keepalive": True}, {"connection": "per-request"}),
+        ({"no_kernel_timestamps": True, "spin": True}, {"kernel_timestamps": False, "pacing": "spin"}),
+        ({"warm_up": "2s"}, {"warm_up": WarmUp(connections=None, stop=AfterDuration(duration_s=2))}),
+        ({"timeout": "1s"}, {"timeouts": Timeouts(connect_s=1, request_s=1)}),
+        ({"timeout": "30"}, {"timeouts": Timeouts(connect_s=5, request_s=30)}),
+        ({"timeout": "1s", "connect_timeout": "3s"}, {"timeouts": Timeouts(connect_s=3, request_s=1)}),
+        ({"cores": "1,3-4", "threads": 3}, {"cores": (1, 3, 4), "threads": 3}),
+        ({"connections": 600}, {"shape": ClosedShape(connections=600), "threads": 3}),
+        ({"seed": 0}, {"seed": 0}),
+        (
+            {"source_address": ["127.0.0.2-127.0.0.3"]},
+            {
+                "target": Target(
+                    address="127.0.0.1:8080", host="127.0.0.1:8080", sources=("127.0.0.2", "127.0.0.3")
+                )
+            },
+        ),
+        ({"watch": str(os.getpid())}, {"probe": Probe(interval_ms=100, server_pid=os.getpid())}),
+        (
+            {"rate": "120000", "warm_up": "1s", "connections": 100},
+            {
+                "shape": OpenShape(
+                    connections=100, rates=(Rate(from_per_s=120_000, to_per_s=120_000, duration_s=10),)
+                ),
+                "warm_up": WarmUp(connections=None, stop=AfterDuration(duration_s=1)),
+                "threads": 3,
+            },
+        ),
+        (
+            {"header": ["A: b"], "method": "put", "body": "x", "expect_status": 201},
+            {
+                "requests": (
+                    Request(
+                        method="PUT",
+                        path="/hello",
+                        headers=(("A", "b"), *REQUEST.headers),
+                        body="x",
+                        expect=Expect(status=201, body_bytes=None, body_sha256=None, hash_one_in=0),
+                    ),
+                )
+            },
+        ),
+    ],
+)
+def test_the_whole_spec(flags: dict[str, Any], changes: dict[str, Any]) -> None:
+    assert _spec(**flags) == SPEC.model_copy(update=changes)
+
+
+def test_a_seed_is_drawn_where_none_is_given() -> None:
+    seeds = {_spec(seed=None).seed for _ in range(3)}
+    assert len(seeds) == 3 and all(0 <= seed < 2**48 for seed in seeds)
+
+
+def test_several_requests(tmp_path: Path) -> None:
+    file = tmp_path / "mix.toml"
+    file.write_text('[[requests]]\npath = "/a"\n[[requests]]\npath = "/b"\nweight = 4\n')
+    spec = _spec("http://127.0.0.1:8080", request_file=file, header=["A: b"])
+    assert [(each.path, each.weight, each.headers[0]) for each in spec.requests] == [
+        ("/a", 1, ("A", "b")),
+        ("/b", 4, ("A", "b")),
+    ]
+
+
+def test_conditions_of_failure_are_read_term_by_term() -> None:
+    plan = load_plan.plan(URL, LoadFlags(fail_if=["p99>250ms, failed>1%", "max>2s"]))
+    assert [str(term) for term in plan.fail_if] == ["p99>250ms", "failed>1%", "max>2s"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        ({"threads": 0}, "--threads 0: that is too few; write 1 or more"),
+        (
+            {"threads": 9, "connections": 8},
+            "--threads 9 are more than the 8 connections; write --threads 8 or less",
+        ),
+        ({"seed": -1}, "--seed -1: that is too few; write 0 or more"),
+        ({"seed": 2**63}, f"--seed {2**63}: that is too large; write one below {2**48}"),
+        ({"timeout": "0"}, "--timeout 0: a duration is more than 0; write 30s, for instance"),
+        (
+            {"cores": "7,8"},
+            "--cores 7,8: there is no core 8 to use; choose among 0, 1, 2, 3, 4, 5, 6, 7",
+        ),
+        ({"watch": "x"}, "--watch x: that is no process; write its pid, or :8080 for its port"),
+        ({"watch": ":0"}, "--watch :0: that is no process; write its pid, or :8080 for its port"),
+        (
+            {"watch": "4194305"},
+            "--watch 4194305: there is no such process; look it up with ps, or write its port: :8080",
+        ),
+        ({"watch": ":1"}, "nobody listens on port 1 of this machine; start the server first"),
+        (
+            {"ramp": "0-5", "warm_up": "1s"},
+            "--ramp begins with no users, who warm nothing up; begin it at 1",
+        ),
+        (
+            {"ramp": "0-5/s", "warm_up": "1s"},
+            "--ramp begins at a rate of 0, which warms nothing up; begin it at 1/s",
+        ),
+        ({"warm_up": "x"}, "--warm-up x: that is no duration; write 30s, 2m or 500ms, for instance"),
+        (
+            {"connections": 4_937, "source_address": ["127.0.0.2-127.0.0.6"]},
+            "4,937 connections need more than the 5,000 files that may be open here; raise the limit "
+            "(ulimit -Hn), or use fewer connections",
+        ),
+        (
+            {"ramp": "1-1001"},
+            "1,001 connections need more than the 1,000 ports an address has here; give 2 or more addresses "
+            "to connect from, on loopback --source-address 127.0.0.2-127.0.0.3",
+        ),
+        (
+            {"connections": 2_500, "source_address": ["127.0.0.2-127.0.0.3"]},
+            "2,500 connections need more than the 1,000 ports an address has here; give 3 or more addresses "
+            "to connect from, on loopback --source-address 127.0.0.2-127.0.0.4",
+        ),
+        ({"csv": Path("/no/such/x")}, "--csv /no/such/x: there is no folder /no/such; make it first"),
+        ({"html": Path("/")}, "--html /: that is a folder; name a file in it"),
+        (
+            {"csv": Path("x"), "hdr": Path("./x")},
+            "--csv and --hdr name the same file; give each its own",
+        ),
+    ],
+)
+def test_what_cannot_be_meant(flags: dict[str, Any], line: str) -> None:
+    assert _mistakes(**flags) == [line]
+
+
+def test_a_condition_of_failure_with_a_typo() -> None:
+    (line,) = _mistakes(fail_if=["p99>250"])
+    assert line.startswith('"p99>250": p99 needs a unit; write ')
+
+
+def test_a_rate_may_have_a_limit_of_connections_that_it_need_not_reach() -> None:
+    assert _spec(rate="5", connections=60_000).shape.connections == 60_000
+
+
+def test_what_is_in_the_request_file_is_not_typed_too(tmp_path: Path) -> None:
+    file = tmp_path / "mix.toml"
+    file.write_text('[[requests]]\npath = "/a"\n')
+    said = _mistakes(request_file=file, method="PUT", body="x", content_type="y", expect_body="z")
+    assert len(said) == 5
+    assert (
+        said[-1]
+        == "the --request-file says the paths, and so does the URL: /hello; end the URL with its port"
+    )
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    said = _mistakes(
+        "localhost",
+        rate="0",
+        header=["x"],
+        body_file="/no/such",
+        threads=0,
+        fail_if=["p99>1", "x"],
+        csv=Path("/no/such/x"),
+    )
+    assert len(said) == 8
+    assert all("; " in line for line in said)
+
+
+def test_every_flag_of_a_shape_has_its_field() -> None:
+    from crumple.load_shape import WrittenShape
+
+    names = {field.name for field in dataclasses.fields(LoadFlags)}
+    assert {field.name for field in dataclasses.fields(WrittenShape)} <= names
+
+
+def test_the_engine_reads_the_spec_as_written() -> None:
+    assert contract.TrialSpec.model_validate_json(_spec(ramp="0-9").model_dump_json()).shape.kind == "ramp"

@@ -1,0 +1,156 @@
+"""The summary in the terminal: against golden files, one screen long, and what it must never leave out."""
+
+from collections.abc import Callable
+
+import documents
+import pytest
+import synthetic_load
+from crumple import contract
+from crumple.report import load_sentences as say
+from crumple.report.load_figures import Load
+from crumple.report.load_summary import text
+from crumple.validity import Validity
+from golden_file import as_golden
+
+LOADS: dict[str, Callable[[], Load]] = {
+    "constant": synthetic_load.constant,
+    "stepped": synthetic_load.stepped,
+    "closed": synthetic_load.closed,
+    "silent": synthetic_load.silent,
+}
+
+
+@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("width", [80, 100])
+def test_text_is_as_the_golden_file(name: str, width: int) -> None:
+    said = text(LOADS[name](), width=width, styled=False)
+    assert said == as_golden(f"load-{name}-{width}.txt", said)
+    assert max(len(line) for line in said.splitlines()) <= width
+
+
+def test_an_ordinary_load_fits_one_screen() -> None:
+    assert len(text(synthetic_load.constant(), width=100, styled=False).splitlines()) <= 24
+
+
+def test_styles_only_where_asked() -> None:
+    assert "\x1b[" in text(synthetic_load.constant(), width=100, styled=True)
+    assert "\x1b[" not in text(synthetic_load.constant(), width=100, styled=False)
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_every_request_and_every_doubt_is_accounted_for(name: str) -> None:
+    load = LOADS[name]()
+    said = text(load, width=200, styled=False)
+    assert say.identity(load.record) in said
+    for doubt in (load.validity.word, *load.validity.problems, *load.validity.warnings):
+        assert doubt in said
+
+
+def test_quantiles_without_samples_are_dashes_with_a_reason() -> None:
+    said = text(synthetic_load.frozen(), width=100, styled=False)
+    (row,) = (line for line in said.splitlines() if line.startswith("response time"))
+    assert row.split()[10] == "–"
+    assert say.TOO_FEW in said
+    assert say.TOO_FEW not in text(synthetic_load.constant(), width=100, styled=False)
+
+
+def test_conditions_of_failure_say_how_they_came_out() -> None:
+    conditions = (("p99>250ms", True), ("failed>1%", False), ("p99.9>1s", None))
+    said = text(synthetic_load.closed(fail_if=conditions), width=100, styled=False)
+    assert "✗ fail if p99>250ms: holds" in said
+    assert "✓ fail if failed>1%: does not hold" in said
+    assert "? fail if p99.9>1s: is not known" in said
+
+
+def test_markup_in_an_address_stays_text() -> None:
+    load = synthetic_load.closed()
+    strange = Load(load.record, load.validity, "http://127.0.0.1/[red]?a=[/]", "crumple load")
+    assert "http://127.0.0.1/[red]?a=[/]" in text(strange, width=100, styled=False)
+
+
+@pytest.mark.parametrize(
+    ("shape", "changes", "said"),
+    [
+        (contract.ClosedShape(connections=1), {}, "closed: 1 connection kept alive"),
+        (
+            contract.ClosedShape(connections=32, pause_ms=100),
+            {"connection": "per-request"},
+            "closed: 32 connections at a time, a new one per request, pausing 100 ms",
+        ),
+        (
+            contract.RampShape(
+                from_connections=0, to_connections=500, over_s=300, pause_ms=1500, pause="exponential"
+            ),
+            {},
+            "ramp: 0 to 500 connections kept alive over 5 min, pausing 1.50 s on average, exponential",
+        ),
+        (
+            contract.OpenShape(
+                connections=64, rates=(contract.Rate(from_per_s=0.5, to_per_s=0.5, duration_s=1),)
+            ),
+            {},
+            "open: 0.5 /s, Poisson, on up to 64 connections kept alive",
+        ),
+        (
+            contract.OpenShape(
+                connections=64,
+                arrivals="even",
+                rates=(contract.Rate(from_per_s=100, to_per_s=12_345, duration_s=90),),
+            ),
+            {},
+            "open: 100 to 12,345 /s over 1 min 30 s, even, on up to 64 connections kept alive",
+        ),
+    ],
+)
+def test_shapes_in_words(shape: contract.Shape, changes: dict[str, str], said: str) -> None:
+    spec = documents.spec(shape=shape, **changes)
+    assert say.shape(spec).replace("\u202f", " ") == said
+
+
+def test_several_requests_are_listed_with_their_shares() -> None:
+    requests = (
+        documents.request(weight=3),
+        documents.request(method="POST", path="/todos", weight=1),
+    )
+    spec = documents.spec(requests=requests)
+    assert say.asked(spec, "http://a/") == "2 requests by weight to http://a/"
+    listed = [line.replace("\u202f", " ") for line in say.requests(spec)]
+    assert listed == ["75 % GET /hello", "25 % POST /todos"]
+
+
+def test_why_requests_were_not_sent_is_said() -> None:
+    record = synthetic_load.stepped().record
+    both = record.model_copy(update={"not_sent": documents.not_sent(too_late=3_900, ports=100)})
+    said = say.losses(synthetic_load.load(both))
+    assert said.endswith("not sent: 3,900 no connection was free in time, 100 no port was left")
+
+
+@pytest.mark.parametrize(
+    ("clock", "unstamped", "said"),
+    [
+        ("kernel", 0, "timed by the kernel; read"),
+        ("kernel", 9, "9 without a timestamp"),
+        ("engine", 0, "its own delay"),
+    ],
+)
+def test_whose_clock_it_was_is_said(clock: str, unstamped: int, said: str) -> None:
+    record = synthetic_load.constant().record
+    arrivals = contract.ArrivalRecord(clock=clock, unstamped=unstamped, held_ns=10**9)
+    assert said in say.arrivals(synthetic_load.load(record.model_copy(update={"arrivals": arrivals})))
+
+
+def test_a_server_that_could_not_be_read_says_why() -> None:
+    record = synthetic_load.constant().record
+    server = record.probes.server
+    assert server is not None
+    unread = contract.Unread(field="window", why="the process was gone")
+    gone = server.model_copy(update={"window": None, "unread": (unread,)})
+    probes = record.probes.model_copy(update={"server": gone})
+    said = say.server(synthetic_load.load(record.model_copy(update={"probes": probes})))
+    assert said == "could not be read (window: the process was gone)"
+
+
+def test_a_record_that_does_not_add_up_shows_it() -> None:
+    record = synthetic_load.closed().record.model_copy(update={"scheduled": 1})
+    doubted = Validity("not-valid", ("the measured requests do not add up",), ())
+    assert "1 scheduled ≠ 100,000 ok" in text(synthetic_load.load(record, doubted), width=100, styled=False)

@@ -1,0 +1,74 @@
+"""Which folder is the project, and where its runs go, for every way of installing and standing."""
+
+from pathlib import Path
+
+import platformdirs
+import pytest
+import stand_ins
+from crumple import project
+from crumple.errors import UsageError
+
+
+@pytest.fixture(autouse=True)
+def nothing_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CRUMPLE_ROOT", "CRUMPLE_RUNS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands in an empty folder with the lab as from its wheel; what the wheel carries."""
+    package = tmp_path / "site-packages" / "crumple"
+    carried = stand_ins.project(package / "carried")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setattr(project, "PACKAGE", package)
+    monkeypatch.setattr(project, "CARRIED", carried)
+    return carried
+
+
+def test_the_one_that_is_named_is_the_only_one(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named = stand_ins.project(installed.parents[2] / "named")
+    monkeypatch.setenv("CRUMPLE_ROOT", str(named))
+    assert project.root() == named
+    (named / "studies").rmdir()
+    with pytest.raises(UsageError, match=f"CRUMPLE_ROOT names {named}, which lacks contract/workloads, serv"):
+        project.root()
+
+
+def test_here_comes_before_what_is_installed(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = stand_ins.project(installed.parents[2] / "own")
+    monkeypatch.chdir(here / "servers")
+    assert project.root() == here
+    assert project.runs(here) == here / "runs"
+
+
+def test_a_checkout_comes_before_what_its_package_carries(installed: Path) -> None:
+    checkout = stand_ins.project(installed.parents[1] / "marks").rename(installed.parents[2] / "checkout")
+    package = checkout / "lab" / "crumple"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(project, "PACKAGE", package)
+        assert project.root() == checkout
+
+
+def test_the_wheel_carries_one_and_keeps_runs_out_of_it(installed: Path) -> None:
+    assert project.root() == installed
+    assert project.runs(installed) == platformdirs.user_data_path("crumple") / "runs"
+
+
+def test_runs_go_where_they_are_told(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CRUMPLE_RUNS", "/some/where")
+    assert project.runs(installed) == project.runs(Path("/any/project")) == Path("/some/where")
+
+
+def test_no_project_anywhere_says_what_one_has(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(project, "CARRIED", installed / "gone")
+    with pytest.raises(UsageError, match=r"has contract/workloads, servers and studies; set CRUMPLE_ROOT"):
+        project.root()
+
+
+def test_what_a_checkout_carries_is_the_project_itself() -> None:
+    root = Path(__file__).parents[2]
+    for mark in project.MARKS:
+        assert (project.CARRIED / mark).is_symlink() and (project.CARRIED / mark).samefile(root / mark)

@@ -1,0 +1,319 @@
+"""What a load asks, as typed and from a file; every mistake in it before anything is sent."""
+
+import hashlib
+import json
+import re
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple import request, varying
+from crumple.contract import Expect, Request
+from crumple.errors import FileInvalid, UsageError
+from crumple.request import Written
+from hypothesis import given
+from hypothesis import strategies as st
+
+AGENT = ("User-Agent", f"crumple/{metadata.version('crumple')}")
+ANY = Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
+SHA256 = hashlib.sha256(b"Hello").hexdigest()
+
+
+def _plain(**changes: Any) -> Request:
+    return Request(method="GET", path="/", headers=(AGENT,), expect=ANY).model_copy(update=changes)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({}, _plain()),
+        ({"method": "delete"}, _plain(method="DELETE")),
+        ({"body": "x"}, _plain(method="POST", body="x")),
+        ({"body": ""}, _plain(method="POST", body="")),
+        ({"body": "x", "method": "GET"}, _plain(body="x")),
+        (
+            {"content_type": "text/plain", "accept": "*/*"},
+            _plain(headers=(("Content-Type", "text/plain"), ("Accept", "*/*"), AGENT)),
+        ),
+        (
+            {"headers": [("User-agent", "me"), ("X", "1"), ("X", "2")]},
+            _plain(headers=(("User-agent", "me"), ("X", "1"), ("X", "2"))),
+        ),
+        (
+            {"headers": [("Connection", "keep-alive"), ("Host", "other")]},
+            _plain(headers=(("Connection", "keep-alive"), ("Host", "other"), AGENT)),
+        ),
+        (
+            {"expect_status": 404},
+            _plain(expect=Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
+        ),
+        (
+            {"expect_body": "Hello"},
+            _plain(expect=Expect(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64)),
+        ),
+        ({"path": "/{seq}"}, _plain(path="/{seq}", varies=True)),
+        ({"path": "/{id}"}, _plain(path="/{id}")),
+        (
+            {"headers": [("Id", "{random:1-1000}")]},
+            _plain(headers=(("Id", "{random:1-1000}"), AGENT), varies=True),
+        ),
+        ({"body": '{"n": {seq}}'}, _plain(method="POST", body='{{"n": {seq}}', varies=True)),
+        (
+            {"path": "/{id}/{seq}", "headers": [("A", "{b}")], "body": "{c}"},
+            _plain(
+                method="POST", path="/{{id}/{seq}", headers=(("A", "{{b}"), AGENT), body="{{c}", varies=True
+            ),
+        ),
+    ],
+)
+def test_what_is_asked(written: dict[str, Any], meant: Request) -> None:
+    assert request.meant(Written(**{"path": "/", **written})) == meant
+
+
+def test_files_are_looked_at_and_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "body").write_bytes(b"\xff\x00")
+    (tmp_path / "answer").write_bytes(b"Hello")
+    monkeypatch.chdir(tmp_path)
+    meant = request.meant(Written(path="/", body_file="body", expect_body="@answer"))
+    assert meant == _plain(
+        method="POST",
+        body_file=str(tmp_path / "body"),
+        expect=Expect(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64),
+    )
+
+
+def test_braces_are_braces_where_nothing_is_to_vary() -> None:
+    assert not request.meant(Written(path="/{seq}{random:x}"), literal=True).varies
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [
+        ({"method": "G ET"}, "G ET is no HTTP method; write GET or POST, for instance"),
+        (
+            {"body": "x", "body_file": "/dev/null"},
+            "a body and a body file are both given; leave one of them out",
+        ),
+        (
+            {"body_file": "/no/such"},
+            "cannot read the body file /no/such: No such file or directory; check the path",
+        ),
+        ({"body_file": "/"}, "cannot read the body file /: Is a directory; check the path"),
+        (
+            {"expect_body": "@/no/such"},
+            "cannot read the expected body /no/such: No such file or directory; check the path",
+        ),
+        ({"expect_status": 99}, "no answer has the status 99; expect one from 200 to 599"),
+        ({"expect_status": 100}, "no answer has the status 100; expect one from 200 to 599"),
+        (
+            {"method": "HEAD", "expect_body": "x"},
+            "an answer to HEAD has no body; leave out the expected body",
+        ),
+        (
+            {"accept": "a", "headers": [("ACCEPT", "b")]},
+            "Accept is given twice, by its flag and as a header; leave one of them out",
+        ),
+        ({"headers": [("a b", "c")]}, '"a b" is no name of a header; write letters, digits and hyphens'),
+        (
+            {"headers": [("A", "b\r\nC: d")]},
+            "the header A holds a control character; take line breaks out of it",
+        ),
+        (
+            {"headers": [("Content-length", "5")]},
+            "the header Content-length cannot be given; the engine writes it from the body; leave it out",
+        ),
+        (
+            {"headers": [("Connection", "close")]},
+            "the header Connection: close asks the server to close; add --disable-keepalive",
+        ),
+        ({"body": "\udcff"}, r"\udcff is not UTF-8; put such a body into a file: -D FILE"),
+        (
+            {"path": "/{random}"},
+            "{random}: a random number needs its ends; write {random:1-1000}, or add --no-vary to send it as "
+            "it is",
+        ),
+    ],
+)
+def test_what_cannot_be_asked(written: dict[str, Any], line: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        request.meant(Written(**{"path": "/", **written}))
+    assert str(caught.value) == line
+
+
+def test_a_header_that_closes_goes_with_a_connection_per_request() -> None:
+    written = Written(path="/", headers=[("Connection", "close")])
+    assert ("Connection", "close") in request.meant(written, per_request=True).headers
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [("A: b", ("A", "b")), ("A:b:c", ("A", "b:c")), ("A:", ("A", "")), (" A : b ", ("A", "b"))],
+)
+def test_headers(text: str, header: tuple[str, str]) -> None:
+    assert request.header(text) == header
+
+
+@pytest.mark.parametrize("text", ["", "A", ": b", "A b"])
+def test_what_is_no_header(text: str) -> None:
+    with pytest.raises(UsageError, match='that is no header; write it as "Name: value"'):
+        request.header(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "it_does"),
+    [
+        ("{seq}", True), ("a{random:1-1}b", True), ("{random:0-18446744073709551615}", True),
+        ("{sequence}", False), ("{ seq }", False), ('{"seq": 1}', False), ("{}", False), ("{{seq}", True),
+        ("", False), ("{Seq}", False),
+    ],
+)  # fmt: skip
+def test_what_varies(text: str, it_does: bool) -> None:
+    assert varying.varies(text) is it_does
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{seq:1}", "the sequence takes no argument; write {seq}"),
+        ("{random}", "needs its ends"),
+        ("{random:5}", "needs its ends"),
+        ("{random:5-1}", "needs its ends"),
+        ("{random:-1-5}", "needs its ends"),
+        ("{random:0-18446744073709551616}", "needs its ends"),
+        ("{line}", "lines are taken from a file; write {line:FILE}"),
+        ("{line:}", "lines are taken from a file"),
+        ("{line:/no/such}", "cannot read /no/such: No such file"),
+        ("{line:/dev/null}", "/dev/null has no lines; put some into it"),
+    ],
+)
+def test_what_cannot_vary(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        varying.varies(text)
+    assert said in str(caught.value) and "--no-vary" in str(caught.value)
+
+
+def test_a_line_that_cannot_stand_in_a_path(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    file.write_text("a\n\ntwo words\r\n")
+    place = f"{{line:{file}}}"
+    with pytest.raises(
+        UsageError, match='"two words" cannot stand in a path; percent-encode it: two%20words'
+    ):
+        varying.varies(place, in_path=True)
+    assert varying.varies(place)
+
+
+@given(st.lists(st.sampled_from(["{seq}", "{random:1-9}", "{", "{{", "}", "a", "{a}", '{"', "{seq"])))
+def test_all_other_braces_are_braces(parts: list[str]) -> None:
+    text = "".join(parts)
+    # As the engine reads it: two open braces are one, and one before a letter begins a value.
+    read = re.sub(
+        r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", varying.template(text)
+    )
+    assert read == re.sub(r"\{(?=(seq|random:1-9)\})", "<", text)
+
+
+TOML = """
+[[requests]]
+path = "/todos/{random:1-9}?q=a b"
+weight = 3
+headers = { Accept = "application/json" }
+[[requests]]
+method = "post"
+path = "/todos"
+body_file = "new.json"
+expect_status = 201
+expect_body = "@made.json"
+[[requests]]
+path = "/tags/{line:tags.txt}"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "new.json").write_text("{}")
+    (tmp_path / "made.json").write_text("Hello")
+    (tmp_path / "tags.txt").write_text("a\nb\n")
+    return tmp_path
+
+
+def test_several_requests_from_a_file(folder: Path) -> None:
+    file = folder / "mix.toml"
+    file.write_text(TOML)
+    shared = Written(path="/", headers=[("X", "1")], accept="text/plain", expect_status=200)
+    ok = Expect(status=200, body_bytes=None, body_sha256=None, hash_one_in=0)
+    accept = ("Accept", "text/plain")
+    assert request.several(file, shared) == (
+        Request(
+            method="GET",
+            path="/todos/{random:1-9}?q=a%20b",
+            headers=(("X", "1"), ("Accept", "application/json"), AGENT),
+            varies=True,
+            weight=3,
+            expect=ok,
+        ),
+        Request(
+            method="POST",
+            path="/todos",
+            headers=(("X", "1"), accept, AGENT),
+            body_file=str(folder / "new.json"),
+            expect=Expect(status=201, body_bytes=5, body_sha256=SHA256, hash_one_in=64),
+        ),
+        Request(
+            method="GET",
+            path=f"/tags/{{line:{folder}/tags.txt}}",
+            headers=(("X", "1"), accept, AGENT),
+            varies=True,
+            expect=ok,
+        ),
+    )
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_the_same_as_json(tmp_path: Path, wrapped: bool) -> None:
+    entries = [{"path": "/a", "weight": 2}, {"path": "/b", "method": "HEAD"}]
+    file = tmp_path / "mix.json"
+    file.write_text(json.dumps({"requests": entries} if wrapped else entries))
+    found = request.several(file, Written(path="/"))
+    assert [(each.method, each.path, each.weight) for each in found] == [("GET", "/a", 2), ("HEAD", "/b", 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("none.toml", None, ["does not exist"]),
+        ("none.json", None, ["cannot read the request file"]),
+        ("a.toml", "requests = ", ["is not TOML"]),
+        ("a.json", "[", ["is not JSON"]),
+        ("a.json", "3", ["requests"]),
+        ("a.toml", "requests = []", ["requests: ", "needs at least 1"]),
+        ("a.toml", "", ["requests: is missing; add it"]),
+        (
+            "a.toml",
+            '[[requests]]\npth = "/"',
+            ["requests.0.path: is missing", "pth: unknown key; did you mean path?"],
+        ),
+        ("a.toml", '[[requests]]\npath = "x"', ["requests.0.path"]),
+        ("a.toml", '[[requests]]\npath = "/"\nweight = 0', ["requests.0.weight", "write 1 or more"]),
+        (
+            "a.toml",
+            '[[requests]]\npath = "/"\n'
+            '[[requests]]\npath = "/{random}"\nmethod = "("\nbody = ""\nbody_file = "no"',
+            [
+                "requests.1: ( is no HTTP method",
+                "requests.1: a body and a body file are both given",
+                "requests.1: cannot read the body file",
+                "requests.1: {random}: a random number needs its ends",
+            ],
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_meant(tmp_path: Path, name: str, text: str | None, said: list[str]) -> None:
+    file = tmp_path / name
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises((FileInvalid, UsageError)) as caught:
+        request.several(file, Written(path="/"))
+    for each in said:
+        assert each in str(caught.value)

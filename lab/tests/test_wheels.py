@@ -1,0 +1,192 @@
+"""The lab's wheel: built, looked into, installed in a fresh environment, and used far from any checkout.
+
+The engine's wheel puts its executable into the environment's `bin` and does no more. Building it takes
+minutes and would test maturin; so the engine of this environment is linked there. `make wheels` builds both.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple import engine, project
+from crumple.errors import CrumpleError
+
+ROOT = Path(__file__).parents[2]
+# What a user's own builds leave beside the sources of servers.
+LEFTOVERS = ("node_modules", "target", "dist", "__pycache__")
+# One of them, whichever is there; each is ready within seconds.
+QUICK = ("go-nethttp", "node-http")
+LIMIT_S = 120.0
+
+
+def uv(*arguments: str | Path, cwd: Path = ROOT) -> None:
+    """Out of uv's cache, where setting up put all of this; from the index only if it is gone from there."""
+    found = shutil.which("uv", path=f"{os.environ['PATH']}:{ROOT / '.bootstrap' / 'venv' / 'bin'}")
+    if found is None:
+        pytest.skip("needs uv, which make test brings")
+    for network in (["--offline"], []):
+        done = subprocess.run([found, *network, *arguments], cwd=cwd, capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+    raise AssertionError(done.stderr)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Name in the project → content, of all the project is to be found by."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for mark in project.MARKS
+        for path in (folder / mark).rglob("*")
+        if path.is_file() and not set(path.parts).intersection(LEFTOVERS)
+    }
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built in a copy of the checkout where somebody has built servers by hand, and which is no git's."""
+    copy = tmp_path_factory.mktemp("copy")
+    for part in ("lab", "servers", "studies", "contract"):
+        ignored = shutil.ignore_patterns(*LEFTOVERS)
+        shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=ignored)
+    for leftover in LEFTOVERS:
+        file = copy / "servers" / "node-http" / leftover / "left.js"
+        file.parent.mkdir()
+        file.touch()
+    uv("build", "--wheel", "--out-dir", copy / "out", copy / "lab")
+    (built,) = (copy / "out").glob("*.whl")
+    return built
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel in an environment of its own, with cache and data folder under `folder`."""
+
+    folder: Path
+
+    @property
+    def bin(self) -> Path:
+        return self.folder / "environment" / "bin"
+
+    @property
+    def carried(self) -> Path:
+        (found,) = self.folder.glob("environment/lib/python*/site-packages/crumple/carried")
+        return found
+
+    def crumple(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """`crumple …`, called in an empty folder by a user to whom this checkout is unknown."""
+        here = self.folder / "here"
+        here.mkdir(exist_ok=True)
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("CRUMPLE_", "PYTHON", "VIRTUAL_ENV"))
+        }
+        own = {
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "XDG_DATA_HOME": str(self.folder / "data"),
+            # Go's own would move with the first, and its standard library take a minute to build.
+            "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
+        }
+        command = [self.bin / "crumple", *arguments]
+        return subprocess.run(
+            command, cwd=here, env={**kept, **own}, capture_output=True, text=True, timeout=LIMIT_S
+        )
+
+    def told(self, *arguments: str) -> Any:
+        """What `crumple … --json` answers."""
+        done = self.crumple(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """With what the wheel says it needs and nothing else, in the versions of the lock."""
+    here = Installed(tmp_path_factory.mktemp("installed"))
+    python, lock = here.bin / "python", here.folder / "pylock.toml"
+    uv("venv", "--python", sys.executable, here.bin.parent)
+    of_the_lab = ("--frozen", "--no-dev", "--package", "crumple", "--no-emit-project")
+    uv("export", *of_the_lab, "--format", "pylock.toml", "--output-file", lock)
+    uv("pip", "install", "--python", python, "-r", lock)
+    uv("pip", "install", "--python", python, "--no-deps", wheel)
+    uv("pip", "check", "--python", python)
+    return here
+
+
+@pytest.fixture(scope="module")
+def with_engine(installed: Installed) -> Installed:
+    """The same with the engine where its wheel puts it, or skip."""
+    try:
+        executable = engine.load(ROOT).path
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    (installed.bin / engine.NAME).symlink_to(executable.resolve())
+    return installed
+
+
+@pytest.fixture
+def null_server(with_engine: Installed) -> Iterator[str]:
+    """The address of one."""
+    command = [with_engine.bin / engine.NAME, "null-server"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdin
+        yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}/"
+        process.stdin.close()
+
+
+def test_the_wheel_holds_the_project_as_it_is_in_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    carried = files(tmp_path / "crumple" / "carried")
+    assert carried == files(ROOT)
+    assert "servers/node-express/package-lock.json" in carried
+    assert not [path for path in tmp_path.rglob("*") if path.name in LEFTOVERS or path.name == "left.js"]
+
+
+def test_what_is_there_is_listed_without_project_or_engine(installed: Installed) -> None:
+    assert {each["name"] for each in installed.told("servers")} == {
+        file.parent.name for file in (ROOT / "servers").glob("*/server.toml")
+    }
+    assert {each["name"] for each in installed.told("studies")} == {
+        file.stem for file in (ROOT / "studies").glob("*.toml")
+    }
+
+
+def test_a_study_of_the_wheel_runs_and_is_found_again(with_engine: Installed) -> None:
+    ready = [each["name"] for each in with_engine.told("servers") if each["ready"] and each["name"] in QUICK]
+    if not ready:
+        pytest.skip(f"needs one of {', '.join(QUICK)}; run: crumple setup")
+    before = {path: path.stat().st_mtime_ns for path in with_engine.carried.rglob("*")}
+    server, runs = ready[0], with_engine.folder / "data" / "crumple" / "runs"
+    (made_ready,) = with_engine.told("setup", server)
+    assert made_ready["ready"]
+    assert list((with_engine.folder / "cache" / "crumple" / "servers").glob(f"{server}-*[0-9a-f]"))
+    assert {finding["state"] for finding in with_engine.told("verify", server)} == {"right"}
+    done = with_engine.crumple("run", "todo-json", "--servers", server, "--only", f"shared/b01/{server}")
+    # 3: not valid, which is the machine's doing.
+    assert done.returncode in (0, 3), done.stderr
+    (run,) = runs.iterdir()
+    assert f"stored in {run}" in done.stderr
+    (stored,) = (run / "trials").glob("*.json")
+    trial = json.loads(stored.read_text())
+    assert trial["status"] == "measured" and trial["record"]["outcomes"]["ok"] > 0
+    assert with_engine.crumple("report", "--format", "html").returncode == 0
+    assert (run / "report.html").is_file()
+    # Nothing was built or noted among what is installed.
+    assert {path: path.stat().st_mtime_ns for path in with_engine.carried.rglob("*")} == before
+    assert not list((with_engine.folder / "here").iterdir())
+
+
+def test_a_load_needs_no_project(with_engine: Installed, null_server: str) -> None:
+    done = with_engine.crumple("load", null_server, "-c", "4", "-z", "1s", "--json")
+    assert done.returncode in (0, 3), done.stderr
+    result = json.loads(done.stdout)
+    assert result["url"] == null_server and result["outcomes"]["ok"] > 0
