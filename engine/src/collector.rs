@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram;
+use hdrhistogram::Histogram as HdrHistogram;
 use serde_json::json;
 
+use crate::histogram::{Histogram, hdr};
 use crate::ledger::INTERVAL_NS;
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::record::{HistogramRecord, Histograms, Log, Series, WarmUpRecord, encoded};
-use crate::tally::{Counts, Tally, Time, Times, add, histogram};
+use crate::tally::{Counts, TIMES, Tally, Time};
 use crate::timetable::Left;
 
 /// Intervals of the series to one of the log.
@@ -24,8 +25,8 @@ struct Interval {
     failed: u64,
     scheduled: u64,
     connections: u64,
-    response_time: Histogram<u64>,
-    engine_lateness: Histogram<u64>,
+    response_time: Histogram,
+    engine_lateness: Histogram,
     /// Threads whose tally has come.
     heard: usize,
 }
@@ -53,11 +54,11 @@ pub struct Collector {
     pub counts: Counts,
     pub warm_up: WarmUpRecord,
     pub tls_fault: Option<String>,
-    times: Times,
+    times: [HdrHistogram<u64>; TIMES],
     open_intervals: BTreeMap<Key, Interval>,
     rows: BTreeMap<Key, Row>,
     /// What goes into the log's present interval, and which that is.
-    logged: (u64, Histogram<u64>),
+    logged: (u64, HdrHistogram<u64>),
     log: BTreeMap<u64, String>,
 }
 
@@ -70,10 +71,10 @@ impl Collector {
             counts: Counts::default(),
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
             tls_fault: None,
-            times: Times::new(),
+            times: std::array::from_fn(|_| hdr()),
             open_intervals: BTreeMap::new(),
             rows: BTreeMap::new(),
-            logged: (0, histogram()),
+            logged: (0, hdr()),
             log: BTreeMap::new(),
         }
     }
@@ -94,12 +95,14 @@ impl Collector {
             self.warm_up.outcomes += tally.outcomes;
             // Connections of the warm-up serve on in the measured phase.
             self.counts.connections_opened += tally.counts.connections_opened;
-            self.times.add_one(Time::Connect, &tally.times);
+            tally.times.of(Time::Connect).add_to(&mut self.times[Time::Connect as usize]);
             return;
         }
         self.outcomes += tally.outcomes;
         self.counts += tally.counts;
-        self.times.add(&tally.times);
+        for (total, part) in self.times.iter_mut().zip(tally.times.each()) {
+            part.add_to(total);
+        }
     }
 
     fn add_to_series(&mut self, tally: &Tally) {
@@ -121,7 +124,7 @@ impl Collector {
                 self.close_log_entry();
                 self.logged.0 = entry;
             }
-            add(&mut self.logged.1, &interval.response_time);
+            interval.response_time.add_to(&mut self.logged.1);
         }
         self.rows.insert(key, interval.row());
     }
@@ -175,7 +178,7 @@ impl Collector {
     }
 
     pub fn histograms(&self) -> Histograms {
-        let of = |time| HistogramRecord::of(self.times.of(time));
+        let of = |time| HistogramRecord::of(&self.times[time as usize]);
         let of_open = |time| self.is_open.then(|| of(time));
         Histograms {
             response_time: of(Time::Response),
@@ -241,8 +244,8 @@ impl Interval {
             failed: 0,
             scheduled: 0,
             connections: 0,
-            response_time: histogram(),
-            engine_lateness: histogram(),
+            response_time: Histogram::new(),
+            engine_lateness: Histogram::new(),
             heard: 0,
         }
     }
@@ -254,22 +257,21 @@ impl Interval {
         self.scheduled += tally.counts.scheduled;
         self.connections += tally.connections_open;
         self.heard += 1;
-        add(&mut self.response_time, tally.times.of(Time::Response));
-        add(&mut self.engine_lateness, tally.times.of(Time::EngineLateness));
+        self.response_time.add(tally.times.of(Time::Response));
+        self.engine_lateness.add(tally.times.of(Time::EngineLateness));
     }
 
     fn row(&self) -> Row {
-        let quantile = |times: &Histogram<u64>, q| (!times.is_empty()).then(|| times.value_at_quantile(q));
         Row {
             ends_at_ns: self.ends_at_ns,
             ok: self.ok,
             failed: self.failed,
             scheduled: self.scheduled,
             connections: self.connections,
-            p50_ns: quantile(&self.response_time, 0.5),
-            p99_ns: quantile(&self.response_time, 0.99),
-            max_ns: quantile(&self.response_time, 1.0),
-            engine_late_p99_ns: quantile(&self.engine_lateness, 0.99),
+            p50_ns: self.response_time.quantile_ns(0.5),
+            p99_ns: self.response_time.quantile_ns(0.99),
+            max_ns: self.response_time.quantile_ns(1.0),
+            engine_late_p99_ns: self.engine_lateness.quantile_ns(0.99),
         }
     }
 }

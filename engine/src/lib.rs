@@ -8,6 +8,7 @@ pub mod cores;
 pub mod failure;
 pub mod faults;
 pub mod guard;
+pub mod histogram;
 pub mod http;
 pub mod ledger;
 pub mod limits;

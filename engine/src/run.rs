@@ -19,7 +19,7 @@ use crate::process_tree::Pid;
 use crate::record::{ArrivalClock, ArrivalRecord, TrialRecord};
 use crate::shape::Shape;
 use crate::socket::Stamping;
-use crate::spec::{CONTRACT_VERSION, TrialSpec};
+use crate::spec::{CONTRACT_VERSION, Pacing, TrialSpec};
 use crate::tally::Tally;
 use crate::timetable::{Filler, Timetable};
 use crate::watch::Watches;
@@ -98,6 +98,11 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             Failure::usage(format!("cannot run on cores {:?}: {errno}", plan.cores))
                 .remedy("name cores that this machine lets us use")
         })?;
+        match plan.pacing {
+            // A thread that never sleeps leaves us nothing of its core.
+            Pacing::Spin => cores::keep_off(&plan.cores),
+            Pacing::Sleep => cores::step_aside(),
+        }
         let mut watches = Watches::new(&workers.threads, plan.server_pid);
         let mut fill = || {
             if let (Some(table), Some(filler)) = (&timetable, &mut filler) {

@@ -1,20 +1,10 @@
 //! What one thread counted in one interval. The hot loop writes into it; once per interval it goes,
 //! whole, to the collector, and a spent one comes back to be filled again.
 
-use hdrhistogram::Histogram;
-
+use crate::histogram::Histogram;
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::record::NotSent;
-
-/// Times from 1 ns to 5 minutes, in nanoseconds, to three significant digits.
-pub const LONGEST_NS: u64 = 300_000_000_000;
-const SIGNIFICANT_DIGITS: u8 = 3;
-
-pub fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
-        .expect("the bounds are constants and lawful")
-}
 
 /// What is timed. The record says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,54 +21,37 @@ pub enum Time {
     CarriedOver,
 }
 
-const KINDS: usize = Time::CarriedOver as usize + 1;
+pub const TIMES: usize = Time::CarriedOver as usize + 1;
 
-/// A histogram for each time: those of one interval or of a whole trial.
-pub struct Times([Histogram<u64>; KINDS]);
+/// A histogram for each time.
+pub struct Times([Histogram; TIMES]);
 
 impl Times {
     pub fn new() -> Self {
-        Self(std::array::from_fn(|_| histogram()))
+        Self(std::array::from_fn(|_| Histogram::new()))
     }
 
     #[inline]
     pub fn record(&mut self, time: Time, ns: u64) {
-        self.0[time as usize].saturating_record(ns);
+        self.0[time as usize].record(ns);
     }
 
-    pub fn of(&self, time: Time) -> &Histogram<u64> {
+    pub fn of(&self, time: Time) -> &Histogram {
         &self.0[time as usize]
     }
 
-    pub fn add(&mut self, part: &Self) {
-        for (total, part) in self.0.iter_mut().zip(&part.0) {
-            add(total, part);
-        }
-    }
-
-    pub fn add_one(&mut self, time: Time, part: &Self) {
-        add(&mut self.0[time as usize], part.of(time));
+    pub fn each(&self) -> &[Histogram; TIMES] {
+        &self.0
     }
 
     fn clear(&mut self) {
-        for histogram in &mut self.0 {
-            // Clearing touches 240 KB; most of them were never written to.
-            if !histogram.is_empty() {
-                histogram.reset();
-            }
-        }
+        self.0.iter_mut().for_each(Histogram::clear);
     }
 }
 
 impl Default for Times {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-pub fn add(total: &mut Histogram<u64>, part: &Histogram<u64>) {
-    if !part.is_empty() {
-        total.add(part).expect("both have the same bounds");
     }
 }
 

@@ -81,6 +81,12 @@ impl<'a> Worker<'a> {
     pub fn new(plan: &'a Plan, place: Place<'a>) -> Result<Self, Failure> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| Failure::new(format!("cannot create an epoll instance: {errno}")))?;
+        let mut none = Vec::with_capacity(1);
+        let at_once = pacer::timespec(0);
+        epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut none), Some(&at_once)).map_err(|errno| {
+            Failure::new(format!("cannot wait to the nanosecond (epoll_pwait2): {errno}"))
+                .remedy("the engine needs Linux 5.11 or later")
+        })?;
         let users = share(plan.shape.connections(), place.thread, plan.threads);
         let warm_up = plan.warm_up.map_or(0, |warm_up| warm_up.connections);
         let load = match (&plan.shape, place.timetable) {

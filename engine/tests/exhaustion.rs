@@ -23,7 +23,9 @@ fn with_few_ports(act: impl FnOnce() + Send + 'static) {
     let played = thread::spawn(|| {
         // SAFETY: a network namespace holds nothing that Rust relies on.
         if let Err(errno) = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) } {
-            println!("skipped: a network of our own is not to be had here ({errno}); it takes root");
+            let why =
+                format!("skipped: a network of our own is not to be had here ({errno}); it takes root\n");
+            std::io::stderr().write_all(why.as_bytes()).unwrap(); // Not with eprintln, which is kept from view.
             return;
         }
         let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();

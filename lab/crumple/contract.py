@@ -36,7 +36,7 @@ Header = tuple[str, str]
 
 
 class Tls(Frozen):
-    """The name the certificate must be for; whether it is verified, by the system's or `ca_file`'s authorities."""
+    """The name the certificate must be for; whether it is verified; the authorities, if not the system's."""
 
     server_name: str
     verify: bool = True
@@ -70,7 +70,7 @@ class Expect(Frozen):
 class Request(Frozen):
     """What a request sends and the answer it expects; of several, each as often as its `weight` says.
 
-    `body_file` instead of `body`: its bytes. `varies`: `{seq}`, `{random:1-1000}`, `{line:FILE}` are filled in.
+    `body_file` instead of `body`: its bytes. `varies`: {seq}, {random:1-1000}, {line:FILE} are filled in.
     """
 
     method: str
@@ -115,7 +115,7 @@ class Rate(Frozen):
 
 
 class OpenShape(Frozen):
-    """One schedule that waits for no reply; up to `connections` are opened as needed, beyond that it queues."""
+    """One schedule that waits for no reply; up to `connections` are opened as needed, beyond it queues."""
 
     kind: Literal["open"] = "open"
     connections: int
@@ -222,7 +222,7 @@ class Outcomes(Frozen):
 
 
 class NotSent(Frozen):
-    """Why requests were not sent; adds up to the outcome. `too_late`: no connection was free for it in time."""
+    """Why requests were not sent; adds up to the outcome. `too_late`: no connection was free in time."""
 
     too_late: Count
     ports: Count
@@ -369,7 +369,7 @@ class SocketRecord(Frozen):
 
 
 class Probes(Frozen):
-    """The engine's own tree and threads, the server's tree if its pid was given, and the machine's sockets."""
+    """The engine's own tree and threads, the server's tree if its pid was given, the machine's sockets."""
 
     engine: ProbeRecord
     server: ProbeRecord | None

@@ -29,8 +29,9 @@ Ending = Literal[search.Ending, "gone"]
 LEVELS_IN_BUDGET = 36
 LEVEL_S_MIN, LEVEL_S_MAX = 1.0, 30.0
 SETTLE_SHARE, SETTLE_S_MIN = 0.2, 0.5
-# What a level takes besides, until it is known: the engine's start, its record, the server's recovery.
-BESIDE_S = 0.3
+# What a level takes besides, until it is known: the engine's start, its record, the server's recovery. Of the
+# last few levels it is the longest.
+BESIDE_S, BESIDE_OF = 0.3, 3
 # The first guess of a rate: what so many connections get out of the server. It begins at this share of it.
 GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.5
 FIRST_CONNECTIONS = 8
@@ -197,14 +198,20 @@ class _Course:
         if self._question.by == "rate" and self._guess_per_s is None:
             self._guess_per_s = self._guess(place)
             settle_s = self._settle_s
-        while step := self._pending or self._next_step():
+        while True:
+            began_s = self._clock()
+            step = self._pending or self._next_step()
+            if step is None:
+                return
             if step.afresh:
                 self._pending = replace(step, afresh=False)
                 return
             self._pending = None
             self._try(step, place, settle_s)
+            goes_on = self._goes_on(place)
+            self._beside_s.append(self._clock() - began_s - settle_s - step.measure_s)
             settle_s = self._settle_s
-            if not self._goes_on(place):
+            if not goes_on:
                 return
 
     def found(self) -> Found:
@@ -249,7 +256,7 @@ class _Course:
         else:
             lowest, highest = 1.0, float(question.connections_most)
             first = min(float(FIRST_CONNECTIONS), highest)
-        beside_s = max(self._beside_s[-3:])
+        beside_s = max(self._beside_s[-BESIDE_OF:])
         # The first level of a start takes its longer warm-up, and then the server has to end.
         start_s = self._opening_s + self._question.warm_up_s + beside_s
         return Aim(
@@ -275,7 +282,6 @@ class _Course:
         return record.outcomes.ok / record.measured_ns * 1e9
 
     def _try(self, step: Step, place: Place, settle_s: float) -> None:
-        began_s = self._clock()
         self._watcher.trying(step)
         stop = contract.AfterDuration(duration_s=step.measure_s)
         record = self._put_on(place, self._shape(step), stop, settle_s)
@@ -285,7 +291,6 @@ class _Course:
         seen = levels.level(step, self._start, record, self._question.objective, judged)
         self._levels.append(seen if place.alive() else seen.died())
         self._watcher.tried(self._levels[-1], self._left_s())
-        self._beside_s.append(self._clock() - began_s - settle_s - step.measure_s)
 
     def _goes_on(self, place: Place) -> bool:
         """Whether this start can take another level; it is given time to get over one that did not hold."""
@@ -300,7 +305,6 @@ class _Course:
             record = self._put_on(place, self._closed(1), stop, None)
             answered = record.outcomes.ok > 0
             calm = answered and (record.histograms.response_time.max_ns or 0) <= self._calm_ns()
-        self._beside_s[-1] += self._clock() - began_s
         if not answered and not self._site.afresh:
             self.ending = "gone"
         return answered

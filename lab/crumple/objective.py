@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from crumple import histogram
-from crumple.contract import TrialRecord
+from crumple.contract import Histogram, TrialRecord
 from crumple.errors import UsageError
 from crumple.histogram import SAMPLES_BEYOND, Times
 from crumple.quantity import UNITS_S
@@ -105,8 +105,8 @@ class Term:
         Requests without an answer are cut off on the right: those that are younger may yet hold the limit,
         the others have missed it, whenever they end.
         """
-        answered = _decoded(record.histograms.response_time.encoded)
-        waiting = _decoded(record.histograms.unfinished_age.encoded)
+        answered = _decoded(record.histograms.response_time)
+        waiting = _decoded(record.histograms.unfinished_age)
         late = waiting.values_ns > self.limit
         if not late.any():
             return answered
@@ -192,6 +192,10 @@ def _lost(record: TrialRecord) -> int:
     return record.outcomes.failed + record.outcomes.not_sent
 
 
+def _decoded(stored: Histogram) -> Times:
+    return _times_of(stored.encoded) if stored.count else histogram.merge([])
+
+
 @lru_cache(maxsize=64)
-def _decoded(encoded: str) -> Times:
+def _times_of(encoded: str) -> Times:
     return histogram.decode(encoded)

@@ -8,6 +8,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 
 from crumple.breaking_point import Judged, Posterior, narrowed
@@ -25,6 +26,8 @@ RESOLVED_SHARE, RESOLUTION = 0.9, 0.03
 # With other starts to come it may be coarser: each looks again, and how they differ matters more.
 RESOLUTION_STARTS = 0.06
 BISECTIONS_MAX = 9
+# After so many levels in a row that came out alike the next is this far beyond them, then farther.
+ALIKE, STEP_BEYOND = 5, 1.1
 # Repeats are drawn between these shares of where the breaking point may lie.
 DRAWN_BETWEEN = (0.1, 0.9)
 LEVELS_A_START = 3
@@ -33,6 +36,8 @@ NARROW_ENOUGH, STARTS_ENOUGH = 0.015, 5
 # Once so many levels held, steps up are squared: the first guess was far off.
 GUESS_TRUSTED = 3
 EXTENDED_MAX = 2
+# A level that was limited is tried again: one alone may be a hiccup of the machine.
+LIMITED_MIN = 2
 # Answers come unevenly, so a level is planned for somewhat more than it needs.
 ANSWERS_SPARE = 1.2
 
@@ -102,25 +107,43 @@ class _Search:
         self._tried = tried
         self._left_s = left_s
         self._aim = aim
-        self._levels = [each for each in tried if each.outcome != "unknown"]
+        self._levels = [each for each in tried if each.outcome != "unknown" and not self._is_chance(each)]
         self._held = [each for each in self._levels if each.outcome == "held"]
         self._stopped = [each for each in self._levels if each.outcome != "held"]
 
     def next(self) -> Step | Stop:
         if self._tried and self._tried[-1].outcome == "unknown":
             return self._extended(self._tried[-1])
+        if self._tried and self._wants_another_look(self._tried[-1]):
+            return self._if_time(self._tried[-1].load, self._tried[-1].purpose)
         if not self._levels:
             return self._if_time(self._aim.first, "bracket")
         if not self._stopped:
             return self._up()
         if not self._held:
             return self._down()
+        elsewhere = self._elsewhere()
+        if elsewhere is not None:
+            return self._if_time(elsewhere, "bracket")
         middle = self._halved()
         if middle is not None:
             return self._if_time(middle, "bisect")
         if self._engine_gave_in():
             return Stop("engine")
         return self._repeated()
+
+    def _is_chance(self, each: Tried) -> bool:
+        """Whether a limited level is no limit: it came but once, or a level at its load or above it was valid."""
+        if each.outcome != "limited":
+            return False
+        if any(other.load >= each.load and other.outcome == "held" for other in self._tried):
+            return True
+        there = [other.outcome for other in self._tried if other.load == each.load]
+        return "broke" in there or there.count("limited") < LIMITED_MIN
+
+    def _wants_another_look(self, last: Tried) -> bool:
+        there = [each for each in self._tried if each.load == last.load]
+        return last.outcome == "limited" and last.purpose != "repeat" and len(there) < LIMITED_MIN
 
     def _extended(self, last: Tried) -> Step | Stop:
         """The same load for as long as its answers need."""
@@ -145,8 +168,19 @@ class _Search:
             # Twice, for once may be a hiccup.
             limited = all(each.outcome == "limited" for each in at_lowest)
             return Stop("engine" if limited else "never")
-        bottom = min(each.load for each in self._stopped)
-        return self._if_time(max(self._aim.lowest, bottom / 2 ** len(self._stopped)), "bracket")
+        bottom, tries = min(each.load for each in self._stopped), len({each.load for each in self._stopped})
+        return self._if_time(max(self._aim.lowest, bottom / 2 ** tries), "bracket")
+
+    def _elsewhere(self) -> float | None:
+        """After a row of levels that all came out alike: beyond them, for a slip may have set the bracket."""
+        last = self._levels[-1].outcome == "held"
+        alike = list(takewhile(lambda each: (each.outcome == "held") == last, reversed(self._levels)))
+        if len(alike) < ALIKE:
+            return None
+        step = min(self._aim.step_up, STEP_BEYOND ** (len(alike) - ALIKE + 1))
+        if last:
+            return max(each.load for each in self._held) * step
+        return min(each.load for each in self._stopped) / step
 
     def _halved(self) -> float | None:
         """The load that halves the bracket; None where that is narrow enough."""
@@ -159,10 +193,8 @@ class _Search:
         return min(middle, self._aim.step_up * max(each.load for each in self._held))
 
     def _marks(self) -> list[Judged]:
-        # Where the engine gives in no higher load is worth a try, whatever the server did; unless one held.
-        top = max(each.load for each in self._held)
-        real = [each for each in self._levels if each.outcome != "limited" or each.load > top]
-        return [Judged(each.load, 0, each.outcome == "held") for each in real]
+        # Where the engine gives in no higher load is worth a try, whatever the server did.
+        return [Judged(each.load, 0, each.outcome == "held") for each in self._levels]
 
     def _engine_gave_in(self) -> bool:
         if all(each.outcome != "limited" for each in self._levels):
@@ -181,8 +213,10 @@ class _Search:
             return Stop("found")
         present = max(each.start for each in self._tried)
         afresh = self._has_time_for_another_start(interval.estimate, present)
-        share = random.Random(f"{self._aim.seed}/{len(self._tried)}").uniform(*DRAWN_BETWEEN)
-        (load,) = posterior.halves_of_start_at(present + afresh, share)
+        drawn = random.Random(f"{self._aim.seed}/{len(self._tried)}")
+        # Half of the levels tell half-way, the others what is to be known: how far below it a load lasts.
+        lasting, share = drawn.random() < 0.5, drawn.uniform(*DRAWN_BETWEEN)
+        (load,) = posterior.of_start(present + afresh, [share], lasting=lasting)
         return self._if_time(load, "repeat", afresh)
 
     def _has_time_for_another_start(self, load: float, present: int) -> bool:

@@ -72,6 +72,7 @@ def assess(
         _near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
         _thread_share(record) if placement == "shared" else _waited(record),
+        _spun(record),
         _held(record),
         _late_at_times(record),
         _by_the_engines_clock(record),
@@ -218,7 +219,7 @@ def _schedule_missed(record: TrialRecord) -> str | None:
     quantile, late_ns, limit_ns = late
     return (
         f"the engine was late: {quantile} of its own lateness is {_ms(late_ns)} (limit {_ms(limit_ns)}), "
-        f"so the load was not as scheduled; {LESS_LOAD}, or let it spin"
+        f"so the load was not as scheduled; {_sooner(record)}"
     )
 
 
@@ -229,7 +230,7 @@ def _late_at_times(record: TrialRecord) -> str | None:
     quantile, late_ns, limit_ns = late
     return (
         f"the engine was late at times: {quantile} of its own lateness is {_ms(late_ns)} (limit "
-        f"{_ms(limit_ns)}), which is in the highest response times; {LESS_LOAD}, or let it spin"
+        f"{_ms(limit_ns)}), which is in the highest response times; {_sooner(record)}"
     )
 
 
@@ -264,8 +265,16 @@ def _waited(record: TrialRecord) -> str | None:
     if most <= WAITED_SHARE_MAX:
         return None
     return (
-        f"a thread of the engine waited for a core {_percent(most)} of its time ({_limit(WAITED_SHARE_MAX)}): "
-        "something else ran there; keep other programs off the engine's cores"
+        f"a thread of the engine waited for a core {_percent(most)} of its time "
+        f"({_limit(WAITED_SHARE_MAX)}): something else ran there; keep other programs off the engine's cores"
+    )
+
+
+def _spun(record: TrialRecord) -> str | None:
+    if record.spec.pacing != "spin" or isinstance(record.spec.shape, OpenShape):
+        return None
+    return (
+        "how busy the engine was is not known: it spun, and in a closed shape no lateness tells; let it sleep"
     )
 
 
@@ -336,6 +345,10 @@ def _late(record: TrialRecord, wanted: tuple[float, ...]) -> tuple[str, float, f
     late_ns = histogram.decode(late.encoded).quantile_ns(q)
     limit_ns = max(LATE_NS, LATE_SHARE_OF_SERVICE * _median_ns(record.histograms.service_time))
     return (f"p{q * 100:g}", late_ns, limit_ns) if late_ns > limit_ns else None
+
+
+def _sooner(record: TrialRecord) -> str:
+    return LESS_LOAD if record.spec.pacing == "spin" else f"{LESS_LOAD}, or let it spin"
 
 
 def _median_ns(times: Histogram | None) -> float:

@@ -141,14 +141,14 @@ def test_waiting_for_a_core_of_its_own_is_as_good_as_using_it() -> None:
     assert "used its core, or waited for it, 90% of the time" in _found(record, "engine-limited")
     unbound = record.model_copy(update={"spec": documents.spec(cores=())})
     judged = validity.assess(unbound)
-    assert judged.word == "valid" and "waited for a core 30% of the time" in judged.warnings[0]
+    assert judged.word == "valid" and "waited for a core 30% of its time" in judged.warnings[0]
     assert validity.assess(unbound, placement="shared") == FINE
 
 
 def test_a_core_that_was_not_free_at_once_is_a_warning() -> None:
     assert validity.assess(_probed(threads=(documents.thread(0.5, waited_share=0.04),))) == FINE
     warning = _warning(_probed(threads=(documents.thread(0.5, waited_share=0.06),)))
-    assert warning.startswith("a thread of the engine waited for a core 6% of the time (limit 5%)")
+    assert warning.startswith("a thread of the engine waited for a core 6% of its time (limit 5%)")
 
 
 def test_a_thread_at_its_limit_on_shared_cores_is_a_warning() -> None:
@@ -164,6 +164,11 @@ def test_a_spinning_engine_is_judged_by_its_lateness_alone() -> None:
         update={"probes": busy, "spec": record.spec.model_copy(update={"pacing": "spin"})}
     )
     assert validity.assess(spinning, placement="separate") == FINE
+
+
+def test_a_spinning_engine_cannot_be_judged_in_a_closed_shape() -> None:
+    record = documents.record(spec=documents.spec(pacing="spin"))
+    assert _warning(record).startswith("how busy the engine was is not known")
 
 
 def test_one_thread_cannot_use_more_than_one_of_its_cores() -> None:

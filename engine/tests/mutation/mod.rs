@@ -57,15 +57,24 @@ enum Edit {
     Splice(Index, Index, Index),
 }
 
-/// The kept corpus, each with its name.
+/// The answers made by hand, each with the name that says what it is.
+pub fn named() -> Vec<(String, Vec<u8>)> {
+    kept("named")
+}
+
+/// The whole corpus: those made by hand, and those in which the fuzzer found something new.
 pub fn corpus() -> Vec<(String, Vec<u8>)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/answer");
+    [named(), kept("found")].concat()
+}
+
+fn kept(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = format!("{}/fuzz/corpus/{folder}", env!("CARGO_MANIFEST_DIR"));
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
-    let mut corpus: Vec<_> = files
+    let mut kept: Vec<_> = files
         .map(|file| (file.file_name().into_string().unwrap(), std::fs::read(file.path()).unwrap()))
         .collect();
-    corpus.sort();
-    corpus
+    kept.sort();
+    kept
 }
 
 /// Bytes that a failed test shows as text.

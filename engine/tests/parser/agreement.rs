@@ -80,6 +80,9 @@ fn meant(bytes: &[u8], without_body: bool, ours: &Reading, theirs: &Theirs) -> O
         (_, Theirs::Whole { .. }) if says("transfer-encoding") && !bytes.is_ascii() => {
             Some("hyper does not read a list of codings with a byte beyond ASCII")
         }
+        (Reading::Whole { .. }, Theirs::Malformed(error)) if error.contains("trailers count overflow") => {
+            Some("hyper takes 100 trailers, we as many bytes of them as of a head")
+        }
         (Reading::CutShort, Theirs::Malformed(error)) if error.contains("TooLarge") => {
             Some("hyper keeps the two greatest lengths for its own ends")
         }

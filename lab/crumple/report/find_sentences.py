@@ -49,7 +49,7 @@ def headline(finding: "Finding") -> str:
     if found.ending == "gone" and found.highest_held is None:
         return "the server answers no more"
     if found.highest_held is None:
-        return "no breaking point: no level was valid and held"
+        return "no breaking point: no valid level held"
     return f"at least {held}"
 
 
@@ -78,7 +78,9 @@ def why(finding: "Finding") -> str:
                 f"it held at the highest load allowed; raise -c above {finding.question.connections_most:,}"
             )
         case "engine":
-            return f"the engine gave in before the server: {_limits(finding)}"
+            limit = finding.problems[0] if finding.problems else "give it more threads (--threads)"
+            gave_in = "the engine gave in before the server" if found.highest_held else "no level was valid"
+            return f"{gave_in}: {limit}"
         case "budget":
             return "the budget was over before it broke; give it a longer --budget"
         case "unknown":
@@ -221,10 +223,6 @@ def line(level: Level, by_rate: bool) -> str:
         verdict(level),
     ]
     return "  ".join(parts).replace(NARROW, " ")
-
-
-def _limits(finding: "Finding") -> str:
-    return finding.problems[0] if finding.problems else "give it more threads (--threads)"
 
 
 def _too_few(finding: "Finding") -> str:

@@ -173,9 +173,7 @@ def command(view: RunView, trial_id: str) -> str:
     """What repeats one trial."""
     run = view.run
     restricted = f" --servers {','.join(run.only)}" if run.only else ""
-    return (
-        f"crumple run {run.study.name} --scale {run.scale} --seed {run.seed}{restricted} --only {trial_id}"
-    )
+    return f"crumple run {run.study.name} --scale {run.scale} --seed {run.seed}{restricted} --only {trial_id}"
 
 
 def circumstances(view: RunView) -> list[str]:

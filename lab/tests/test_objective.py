@@ -1,0 +1,147 @@
+"""Objectives: what a text means, what a record says of it, and when it says nothing."""
+
+import documents
+import pytest
+from crumple import objective
+from crumple.contract import TrialRecord
+from crumple.errors import UsageError
+
+MS = 1_000_000
+
+
+def answered(times_ns: dict[int, int], waiting_ns: dict[int, int] | None = None, **others: int) -> TrialRecord:
+    """A record of these response times, of requests that still waited, and of other outcomes."""
+    plain = documents.record()
+    ok, unfinished = sum(times_ns.values()), sum((waiting_ns or {}).values())
+    times = plain.histograms.model_copy(
+        update={
+            "response_time": documents.histogram(times_ns),
+            "unfinished_age": documents.histogram(waiting_ns or {}),
+        }
+    )
+    return plain.model_copy(
+        update={
+            "scheduled": ok + unfinished + sum(others.values()),
+            "outcomes": documents.outcomes(ok=ok, unfinished=unfinished, **others),
+            "histograms": times,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity", "sign", "limit"),
+    [
+        ("p99<250ms", "p99", "<", 250 * MS),
+        ("P99.9 <= 1.5 s", "p99.9", "<=", 1_500 * MS),
+        ("p50<80us", "p50", "<", 80_000),
+        ("mean<80µs", "mean", "<", 80_000),
+        ("mean<80μs", "mean", "<", 80_000),
+        ("max<1s", "max", "<", 1_000 * MS),
+        ("failed<0.1%", "failed", "<", 0.001),
+        ("failed<0.001", "failed", "<", 0.001),
+        ("throughput>=1_000", "throughput", ">=", 1_000),
+        ("throughput>1000/s", "throughput", ">", 1_000),
+    ],
+)
+def test_a_term_means_a_quantity_and_a_limit(text: str, quantity: str, sign: str, limit: float) -> None:
+    (term,) = objective.parse(text).terms
+    assert (term.quantity, term.operator, term.limit) == (quantity, sign, pytest.approx(limit))
+
+
+def test_an_objective_reads_as_it_was_written() -> None:
+    meant = objective.parse(" p99 < 250 ms,failed<0.1% ")
+    assert str(meant) == "p99<250ms, failed<0.1%"
+    assert objective.parse(str(meant)) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "the objective is empty; write one, for instance: p99<250ms, failed<0.1%"),
+        (
+            "p99",
+            '"p99" is no part of an objective; write a quantity, < or >, and a limit, for instance: '
+            "p99<250ms, failed<0.1%",
+        ),
+        ("p99<250", '"p99<250": p99 needs a unit; write p99<250ms; units are h, m, s, ms, us, µs, ns'),
+        (
+            "p99<250hours",
+            '"p99<250hours": "hours" is no unit of p99; write p99<250ms; units are h, m, s, ms, us, µs, ns',
+        ),
+        ("failes<1%", '"failes<1%": no quantity is called failes; did you mean failed?'),
+        ("failed<1", '"failed<1": a share lies below 100%; write it in per cent: failed<0.1%'),
+        ("failed<5ms", '"failed<5ms": "ms" is no unit of failed; write failed<0.1%'),
+        ("throughput>5%", '"throughput>5%": "%" is no unit of throughput; write throughput>1000, which is per second'),
+        ("p0<1ms", '"p0<1ms": no quantity is called p0; '),
+        ("p99=250ms", '"p99=250ms" is no part of an objective; '),
+    ],
+)
+def test_a_typo_is_one_line_that_names_the_remedy(text: str, line: str) -> None:
+    with pytest.raises(UsageError) as said:
+        objective.parse(text)
+    assert str(said.value).startswith(line) and "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "needed"),
+    [("p99<1ms", 1_000), ("p99.9<1ms", 10_000), ("p50<1ms", 20), ("failed<0.1%", 1_000), ("failed<=0%", 1)],
+)
+def test_how_many_requests_it_takes_to_know(text: str, needed: int) -> None:
+    assert objective.parse(text).requests_needed == needed
+
+
+def test_a_quantile_holds_breaks_or_is_not_known() -> None:
+    meant = objective.parse("p99<250ms")
+    assert meant.holds(answered({10 * MS: 990, 300 * MS: 10})) is True
+    assert meant.holds(answered({10 * MS: 989, 300 * MS: 11})) is False
+    assert meant.holds(answered({10 * MS: 900})) is None
+
+
+def test_more_than_ten_beyond_the_limit_no_further_answer_can_mend() -> None:
+    meant = objective.parse("p99<250ms")
+    assert meant.holds(answered({10 * MS: 100, 300 * MS: 11})) is False
+    assert meant.holds(answered({10 * MS: 100, 300 * MS: 10})) is None
+
+
+def test_requests_that_waited_beyond_the_limit_have_missed_it() -> None:
+    meant = objective.parse("p99<250ms")
+    stuck = answered({10 * MS: 1_000}, waiting_ns={900 * MS: 20})
+    young = answered({10 * MS: 1_000}, waiting_ns={5 * MS: 20})
+    assert meant.holds(stuck) is False and meant.holds(young) is True
+    assert stuck.histograms.response_time.max_ns == 10 * MS
+    assert meant.terms[0].value(stuck) == pytest.approx(900 * MS, rel=1e-3)
+
+
+def test_the_share_of_failed_counts_what_was_not_sent() -> None:
+    (term,) = objective.parse("failed<0.1%").terms
+    assert term.holds(answered({MS: 9_995}, timeout=3, not_sent=2)) is True
+    assert term.holds(answered({MS: 9_980}, timeout=3, not_sent=17)) is False
+    assert term.value(answered({MS: 9_980}, timeout=3, not_sent=17)) == 0.002
+
+
+def test_one_failure_among_few_says_nothing_and_two_do() -> None:
+    (term,) = objective.parse("failed<0.1%").terms
+    assert term.holds(answered({MS: 400})) is None
+    assert term.holds(answered({MS: 400}, reset=1)) is None
+    assert term.holds(answered({MS: 400}, reset=2)) is False
+
+
+def test_mean_max_and_throughput() -> None:
+    record = answered({MS: 50, 3 * MS: 50})
+    assert objective.parse("mean<2.1ms, max<3.1ms, throughput>49").holds(record) is True
+    broken = objective.parse("mean<1.9ms, max<2ms, throughput>51").broken(record)
+    assert [str(term) for term in broken] == ["mean<1.9ms", "max<2ms", "throughput>51"]
+    assert objective.parse("mean<2ms").holds(answered({MS: 5})) is None
+
+
+def test_nothing_answered_is_not_known_and_all_failed_is() -> None:
+    silent = answered({}, timeout=50)
+    assert objective.parse("p99<250ms").holds(silent) is None
+    assert objective.parse("p99<250ms, failed<0.1%").holds(silent) is False
+
+
+def test_the_same_grammar_says_when_to_fail() -> None:
+    (term,) = objective.parse("p99>250ms").terms
+    assert term.holds(answered({10 * MS: 989, 300 * MS: 11})) is True
+    assert term.holds(answered({10 * MS: 1_000})) is False
+    assert term.holds(answered({10 * MS: 10})) is None
