@@ -33,6 +33,7 @@ pub struct Run {
     spec: PathBuf,
 }
 
+const OPEN_LEAD_NS: u64 = 20_000_000;
 const PROGRESS_EVERY_NS: u64 = 1_000_000_000;
 
 /// Reads the spec, runs the trial, prints the record. SIGINT ends the trial early, with its record.
@@ -83,7 +84,9 @@ struct Workers {
 fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
     let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
     let began_unix_ns = unix_ns();
-    let course = Course::new(now_ns(), plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
+    // Threads take a moment to start, and what is due meanwhile would be late.
+    let lead_ns = if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 };
+    let course = Course::new(now_ns() + lead_ns, plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     let (timetable, mut filler) = schedule(plan, course.began_ns).unzip();
     let mut collector = Collector::new(plan);
     let watches = thread::scope(|scope| {

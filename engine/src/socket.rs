@@ -60,12 +60,11 @@ impl Address {
     }
 }
 
-/// Asks the kernel to stamp what it receives on this socket (timestamping.rst, SO_TIMESTAMPING).
+/// Asks the kernel to stamp what it receives on this socket (timestamping.rst). SO_TIMESTAMPING could say
+/// more, and costs more to read.
 fn ask_for_stamps(socket: &OwnedFd) -> Result<(), Errno> {
-    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, STAMPS)
+    set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
 }
-
-const STAMPS: i32 = (libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE) as i32;
 
 /// Keeps the kernel stamping. It begins to only when the first socket asks, and takes a moment then.
 pub struct Stamping {
@@ -127,11 +126,11 @@ pub fn receive(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<R
     Ok(Received { bytes, stamp_unix_ns: 0 })
 }
 
-/// A control message as it comes: its header, then three times of which the first is the software's.
+/// A control message as it comes.
 #[repr(C, align(8))]
 struct Control {
     header: libc::cmsghdr,
-    times: [libc::timespec; 3],
+    time: libc::timespec,
 }
 
 #[inline]
@@ -153,10 +152,9 @@ fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8]) -> Result<Received, Er
     if message.msg_controllen as usize >= size_of::<Control>() {
         // SAFETY: the kernel has written all of it.
         let control = unsafe { control.assume_init() };
-        if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPING
+        if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPNS
         {
-            let time = control.times[0];
-            stamp_unix_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+            stamp_unix_ns = control.time.tv_sec as u64 * 1_000_000_000 + control.time.tv_nsec as u64;
         }
     }
     Ok(Received { bytes: bytes as usize, stamp_unix_ns })

@@ -34,6 +34,9 @@ use crate::user::User;
 /// would turn a server that refuses into a race.
 const RETRY_PAUSE_NS: u64 = 10_000_000;
 const EVENTS_AT_ONCE: usize = 256;
+/// How long the distance between wall clock and monotonic clock is taken to hold: even while the wall
+/// clock is being adjusted (at most 500 µs a second, adjtimex(2)) it moves half a microsecond meanwhile.
+const CLOCKS_HOLD_NS: u64 = 1_000_000;
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Where requests come from.
@@ -71,6 +74,10 @@ pub struct Worker<'a> {
     random: Xoshiro256PlusPlus,
     ledger: Ledger<'a>,
     unix_ahead_ns: u64,
+    /// When that was read.
+    clocks_read_ns: u64,
+    /// The clock as last read, in the present batch of events; 0 = not in this one.
+    seen_ns: u64,
     until_hashed: u32,
     next_sweep_ns: u64,
     sweep_every_ns: u64,
@@ -108,6 +115,8 @@ impl<'a> Worker<'a> {
             random: random(plan.seed, place.thread as u64 + 1),
             ledger: Ledger::new(place.course, place.outbox, place.spent),
             unix_ahead_ns: unix_ahead_ns(),
+            clocks_read_ns: now_ns(),
+            seen_ns: 0,
             until_hashed: 0,
             next_sweep_ns: 0,
             sweep_every_ns: (plan.connect_timeout_ns.min(plan.request_timeout_ns) / 20)
@@ -124,7 +133,7 @@ impl<'a> Worker<'a> {
         self.set_out(now);
         while let Some(phase) = self.course.phase(now) {
             self.do_duties(phase, now);
-            let began_ns = now_ns();
+            let began_ns = if self.plan.shape.is_open() { now_ns() } else { now };
             let sleep_ns = self.sleep_ns(began_ns);
             let timeout = pacer::timespec(sleep_ns);
             events.clear();
@@ -132,15 +141,14 @@ impl<'a> Worker<'a> {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(_) => break, // Not for a valid instance and buffer.
             }
-            if events.is_empty() && sleep_ns > 0 {
-                self.pacer.woke(began_ns + sleep_ns, now_ns());
-            } else if self.plan.stamped {
-                self.unix_ahead_ns = unix_ahead_ns();
-            }
+            self.seen_ns = 0;
             for event in &events {
                 self.on_event(*event);
             }
-            now = now_ns();
+            now = if self.seen_ns == 0 { now_ns() } else { self.seen_ns };
+            if events.is_empty() && sleep_ns > 0 {
+                self.pacer.woke(began_ns + sleep_ns, now);
+            }
         }
         self.finish();
         self.ledger.into_spent()
@@ -156,6 +164,7 @@ impl<'a> Worker<'a> {
         }
         if let Step::Ended(outcome) = step {
             let now_ns = now_ns();
+            self.seen_ns = now_ns;
             self.end(index, outcome, now_ns);
             // Before the next answer is read: what is due must not wait for what has come.
             self.serve_due(now_ns);
@@ -231,6 +240,10 @@ impl<'a> Worker<'a> {
         if outcome != Outcome::Ok {
             tally.count(outcome, now_ns - user.due_ns);
             return now_ns;
+        }
+        if self.plan.stamped && now_ns - self.clocks_read_ns > CLOCKS_HOLD_NS {
+            self.unix_ahead_ns = unix_ahead_ns();
+            self.clocks_read_ns = now_ns;
         }
         let came = user.came(self.unix_ahead_ns, now_ns);
         tally.count(outcome, came.last_ns - user.due_ns);

@@ -65,7 +65,8 @@ class SyntheticServer:
                 target=contract.Target(address="127.0.0.1:1", host="127.0.0.1:1"),
                 requests=(documents.request(),),
                 options=Options(seed=1),
-                alive=lambda: self.alive,
+                # Of a process that it did not start the search knows only what it answers.
+                alive=lambda: self.alive or not afresh,
             )
 
         return Site("synthetic", opened, afresh, 1, (0,), self._assess)
@@ -78,7 +79,7 @@ class SyntheticServer:
         warm_up_s = spec.warm_up.stop.duration_s if spec.warm_up else 0.0  # type: ignore[union-attr]
         measured_s = spec.stop.duration_s if spec.stop.kind == "duration" else 0.01
         self.now_s += warm_up_s + measured_s + ENGINE_START_S
-        if self.refuses:
+        if self.refuses or not self.alive:
             return _record(spec, measured_s, refused=100)
         if spec.shape.kind == "open":
             return self._open(spec, spec.shape.rates[0].from_per_s, warm_up_s, measured_s)
@@ -165,10 +166,10 @@ def _record(
 
 
 def _rounded(times_ns: object) -> Counter[int]:
-    """To two digits, so that a histogram is written in no time; never less than a microsecond."""
+    """To three digits, so that a histogram is written in no time; never less than a microsecond."""
     array = np.maximum(np.asarray(times_ns, dtype=float), 1_000.0)
     if not array.size:
         return Counter()
-    unit = 10.0 ** (np.floor(np.log10(array)) - 1)
+    unit = 10.0 ** (np.floor(np.log10(array)) - 2)
     values, counts = np.unique(np.round(array / unit) * unit, return_counts=True)
     return Counter(dict(zip((int(value) for value in values), (int(n) for n in counts), strict=True)))

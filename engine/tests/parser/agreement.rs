@@ -72,7 +72,7 @@ fn meant(bytes: &[u8], without_body: bool, ours: &Reading, theirs: &Theirs) -> O
         {
             Some("hyper looks at trailers when all of them are there, we as they come")
         }
-        (Reading::Whole { .. }, Theirs::CutShort | Theirs::Malformed(_))
+        (Reading::Whole { .. } | Reading::CutShort, Theirs::CutShort | Theirs::Malformed(_))
             if says("chunked") && has_mere_line_feed(bytes) =>
         {
             Some("trailers may end with mere line feeds, as headers may")
@@ -80,7 +80,9 @@ fn meant(bytes: &[u8], without_body: bool, ours: &Reading, theirs: &Theirs) -> O
         (_, Theirs::Whole { .. }) if says("transfer-encoding") && !bytes.is_ascii() => {
             Some("hyper does not read a list of codings with a byte beyond ASCII")
         }
-        (Reading::Whole { .. }, Theirs::Malformed(error)) if error.contains("trailers count overflow") => {
+        (Reading::Whole { .. } | Reading::CutShort, Theirs::Malformed(error))
+            if error.contains("trailers count overflow") =>
+        {
             Some("hyper takes 100 trailers, we as many bytes of them as of a head")
         }
         (Reading::CutShort, Theirs::Malformed(error)) if error.contains("TooLarge") => {

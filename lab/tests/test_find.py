@@ -1,0 +1,174 @@
+"""The search with everything but a server: on queues whose breaking point is known beforehand."""
+
+from typing import Any
+
+import pytest
+from crumple import objective
+from crumple.find import Found, Question, Unanswered, find
+from crumple.level import Level
+from crumple.search import Step
+from synthetic_server import SyntheticServer
+
+# An M/M/1 queue has a p99 of ln(100) / (capacity - rate): 250 ms at 18.4 requests per second below its capacity.
+EDGE_BELOW_CAPACITY_PER_S = 18.42
+
+
+class Notes:
+    """A watcher that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.guesses: list[int] = []
+        self.steps: list[Step] = []
+        self.levels: list[Level] = []
+        self.left_s: list[float] = []
+
+    def starting(self, start: int) -> None:
+        self.starts.append(start)
+
+    def guessing(self, connections: int) -> None:
+        self.guesses.append(connections)
+
+    def trying(self, step: Step) -> None:
+        self.steps.append(step)
+
+    def progress(self, progress: object) -> None:
+        raise AssertionError(f"the synthetic engine has none: {progress}")
+
+    def tried(self, level: Level, left_s: float) -> None:
+        self.levels.append(level)
+        self.left_s.append(left_s)
+
+
+def question(**changes: Any) -> Question:
+    """p99<250ms, failed<0.1% by rate, in 90 s."""
+    asked: dict[str, Any] = {
+        "objective": objective.parse("p99<250ms, failed<0.1%"), "by": "rate", "budget_s": 90.0,
+        "warm_up_s": 2.0, "connections_most": 1_000, "arrivals": "poisson", "pause_ms": 0.0, "pause": "fixed",
+        "seed": 5,
+    }  # fmt: skip
+    return Question(**{**asked, **changes})
+
+
+def searched(server: SyntheticServer, *, afresh: bool = True, **changes: Any) -> tuple[Found, Notes]:
+    """What comes of it, and what was told on the way."""
+    notes = Notes()
+    return find(question(**changes), server.site(afresh=afresh), server.run, server.clock, notes), notes
+
+
+@pytest.mark.parametrize("capacity_per_s", [400.0, 2_000.0])
+def test_it_finds_the_breaking_point_of_a_queue(capacity_per_s: float) -> None:
+    found, _ = searched(SyntheticServer(capacity_per_s))
+    edge = capacity_per_s - EDGE_BELOW_CAPACITY_PER_S
+    assert found.ending == "found" and found.point is not None
+    assert found.point.low <= edge <= found.point.high
+    assert found.point.high < 1.3 * found.point.low
+
+
+def test_it_keeps_to_its_budget_start_up_included() -> None:
+    for budget_s in (30.0, 90.0):
+        server = SyntheticServer(2_000.0, start_s=2.0)
+        found, notes = searched(server, budget_s=budget_s)
+        assert 0.75 * budget_s < found.took_s <= budget_s and min(notes.left_s) >= 0
+
+
+def test_each_start_is_another_process_and_they_are_several() -> None:
+    server = SyntheticServer(2_000.0, spread=0.02)
+    found, notes = searched(server)
+    assert found.point is not None and found.point.n == server.starts == len(notes.starts) >= 3
+    assert {level.start for level in found.levels} == set(range(server.starts))
+
+
+def test_a_running_process_is_never_started_again() -> None:
+    server = SyntheticServer(2_000.0)
+    found, _ = searched(server, afresh=False)
+    assert server.starts == 1 and found.point is not None and found.point.n == 1
+
+
+def test_every_load_has_a_seed_of_its_own_and_a_second_search_the_same() -> None:
+    first, second = SyntheticServer(2_000.0), SyntheticServer(2_000.0)
+    searched(first)
+    searched(second)
+    seeds = [spec.seed for spec in first.loads]
+    assert len(set(seeds)) == len(seeds)
+    assert [spec.model_dump() for spec in first.loads] == [spec.model_dump() for spec in second.loads]
+
+
+def test_the_first_guess_is_closed_and_levels_are_open_with_a_warm_up() -> None:
+    server = SyntheticServer(2_000.0)
+    found, notes = searched(server)
+    guess, first, *_ = server.loads
+    assert guess.shape.kind == "closed" and notes.guesses == [64]
+    assert guess.warm_up and guess.warm_up.stop.duration_s == 2.0  # type: ignore[union-attr]
+    assert first.shape.kind == "open" and first.warm_up
+    assert first.shape.rates[0].from_per_s == pytest.approx(0.5 * (found.guess_per_s or 0))
+
+
+def test_by_connections_the_load_is_closed() -> None:
+    # Each of n connections waits for the others: half of them 250 ms long at 250 ms x capacity.
+    server = SyntheticServer(400.0)
+    found, notes = searched(server, by="connections", objective=objective.parse("p50<250ms"))
+    assert not notes.guesses and found.guess_per_s is None
+    assert {spec.shape.kind for spec in server.loads} == {"closed"}
+    assert found.point is not None and found.point.low <= 100 <= found.point.high
+    assert all(level.load == round(level.load) for level in found.levels)
+
+
+def test_a_server_that_dies_broke_there_and_is_started_again() -> None:
+    server = SyntheticServer(5_000.0, dies_above_per_s=1_500.0)
+    found, _ = searched(server)
+    died = [level for level in found.levels if level.outcome == "broke"]
+    assert found.point is not None and found.point.low <= 1_500 <= found.point.high
+    assert server.starts > len(died) - 1 and all(level.broken[0].name == "stays alive" for level in died)
+
+
+def test_a_server_nobody_can_start_again_is_gone() -> None:
+    server = SyntheticServer(5_000.0, dies_above_per_s=1_500.0)
+    found, _ = searched(server, afresh=False)
+    assert found.ending == "gone"
+
+
+def test_where_nothing_answers_it_says_so_at_once() -> None:
+    server = SyntheticServer(5_000.0, refuses=True)
+    with pytest.raises(Unanswered) as said:
+        searched(server)
+    assert said.value.record.outcomes.refused == 100 and len(server.loads) == 1
+    with pytest.raises(Unanswered):
+        searched(SyntheticServer(5_000.0, refuses=True), by="connections")
+
+
+def test_the_engine_gives_in_first() -> None:
+    found, _ = searched(SyntheticServer(20_000.0, engine_limit_per_s=6_000.0))
+    assert found.ending == "engine" and found.point is None
+    assert found.highest_held is not None and 5_000 < found.highest_held <= 6_000
+
+
+def test_an_objective_no_load_holds() -> None:
+    found, _ = searched(SyntheticServer(400.0), objective=objective.parse("p50<1us"))
+    assert found.ending == "never" and found.point is None and found.highest_held is None
+
+
+def test_too_few_answers_in_the_budget_never_count_as_holding() -> None:
+    found, _ = searched(SyntheticServer(30.0), budget_s=60.0)
+    assert found.ending == "budget" and found.point is None and not found.levels
+    found, _ = searched(SyntheticServer(30.0), budget_s=60.0, objective=objective.parse("p90<250ms"))
+    assert found.levels and all(level.ok >= 100 for level in found.levels if level.outcome == "held")
+
+
+def test_a_hiccup_on_the_way_does_not_move_it() -> None:
+    for slip in (1, 2, 4):
+        found, _ = searched(SyntheticServer(2_000.0, slip_at=(slip,)))
+        assert found.point is not None
+        assert found.point.low <= 2_000 - EDGE_BELOW_CAPACITY_PER_S <= found.point.high
+
+
+def test_after_a_level_that_broke_it_waits_until_one_request_is_answered() -> None:
+    server = SyntheticServer(2_000.0)
+    searched(server)
+    kinds = [spec.stop.kind for spec in server.loads]
+    assert kinds.count("requests") == sum(1 for spec in server.loads if spec.stop.kind == "requests") > 3
+    assert all(
+        spec.shape.connections == 1  # type: ignore[union-attr]
+        for spec in server.loads
+        if spec.stop.kind == "requests"
+    )

@@ -1,0 +1,64 @@
+"""What was used up where a server broke."""
+
+from dataclasses import replace
+
+import documents
+from crumple import level as levels
+from crumple import objective
+from crumple.contract import OpenShape, Rate
+from crumple.level import Level
+from crumple.saturation import Sign, signs
+from crumple.search import Step
+from crumple.validity import Validity
+
+
+def edge(**changes: object) -> list[Level]:
+    """Three levels at which it broke."""
+    shape = OpenShape(connections=100, rates=(Rate(from_per_s=5_000, to_per_s=5_000, duration_s=2),))
+    times = documents.histogram({900_000_000: 10_000})
+    plain = documents.record()
+    record = plain.model_copy(
+        update={
+            "spec": documents.spec(shape=shape),
+            "histograms": plain.histograms.model_copy(update={"response_time": times}),
+        }
+    )
+    step, valid = Step(5_000.0, 2.0, "repeat"), Validity("valid", (), ())
+    broke = levels.level(step, 0, record, objective.parse("p99<250ms"), valid)
+    assert broke.outcome == "broke"
+    plain_level = replace(broke, connections_most=40, server_cores_busy=0.5, retransmitted=0)
+    return [replace(plain_level, **changes)] * 3  # type: ignore[arg-type]
+
+
+def kinds(found: tuple[Sign, ...]) -> list[str]:
+    """Their names."""
+    return [sign.kind for sign in found]
+
+
+def test_the_cpu_is_used_up_and_the_queue_before_it_is_no_cause() -> None:
+    found = signs(edge(server_cores_busy=0.97, connections_most=100), 1)
+    assert found == (Sign("cpu", 0.97, 1),)
+
+
+def test_one_thread_fills_one_core_of_several() -> None:
+    assert kinds(signs(edge(server_cores_busy=1.02), 4)) == ["one-core"]
+    assert kinds(signs(edge(server_cores_busy=2.2), 4)) == ["idle"]
+
+
+def test_connections_are_short_where_the_cpu_is_not() -> None:
+    assert kinds(signs(edge(connections_most=100), 2)) == ["connections"]
+    assert kinds(signs(edge(connections_most=99), 2)) == ["idle"]
+
+
+def test_by_connections_they_are_the_load_and_no_limit() -> None:
+    assert kinds(signs(edge(connections_most=100, load=100.0), 2)) == ["idle"]
+
+
+def test_segments_sent_again_stand_beside_the_rest() -> None:
+    assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=500), 1)) == ["cpu", "retransmits"]
+    assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=1), 1)) == ["cpu"]
+
+
+def test_a_server_that_was_not_watched_and_one_that_did_not_break() -> None:
+    assert kinds(signs(edge(server_cores_busy=None), None)) == ["unwatched"]
+    assert signs([], 1) == ()
