@@ -16,6 +16,13 @@ use crate::record::NotSent;
 use crate::socket::{self, Received};
 use crate::tls::Session;
 
+/// Buffers that are read from one connection before the others have their turn.
+const READS_AT_ONCE: usize = 4;
+const INTEREST: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::OUT)
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
+
 /// What all connections of a thread share while they exchange.
 pub struct Wire<'a> {
     pub plan: &'a Plan,
@@ -90,6 +97,8 @@ enum Stream {
 pub struct Connection {
     stream: Stream,
     stage: Stage,
+    /// What epoll reports for this socket.
+    token: u64,
     /// Requests answered on the present socket.
     pub served: u32,
     /// Which of the plan's requests is in hand.
@@ -106,6 +115,7 @@ impl Connection {
         Self {
             stream: Stream::None,
             stage: Stage::Idle,
+            token: 0,
             served: 0,
             kind: 0,
             own: Vec::new(),
@@ -146,6 +156,7 @@ impl Connection {
     /// Begins to connect. `token` is what epoll will report for this socket.
     pub fn connect(&mut self, wire: &mut Wire, token: u64) -> Step {
         self.served = 0;
+        self.token = token;
         match open(wire, token) {
             Ok(socket) => {
                 self.stream = match &wire.plan.tls {
@@ -204,8 +215,10 @@ impl Connection {
             Stage::Sending(_) if ready.intersects(BROKEN) => self.receive(true, wire),
             Stage::Sending(_) => Step::Pending,
             Stage::Idle => {
-                if ready.intersects(BROKEN) {
-                    self.close(); // The server gave up an idle connection; that is its right.
+                // The server gave up an idle connection, which is its right, or said what nobody asked for
+                // and what the next answer must not be taken for.
+                if ready.intersects(BROKEN) || self.has_unasked_bytes(wire) {
+                    self.close();
                 }
                 Step::Pending
             }
@@ -294,12 +307,18 @@ impl Connection {
         Step::Pending
     }
 
+    fn has_unasked_bytes(&mut self, wire: &mut Wire) -> bool {
+        let read = read(&mut self.stream, &mut wire.buffer, wire.plan.stamped);
+        wire.received_bytes += read.map_or(0, |received| received.bytes as u64);
+        read != Err(Errno::AGAIN) && read != Err(Errno::INTR)
+    }
+
     /// Reads once; again only where the buffer was filled, or where the peer has closed and what it
     /// sent before must be told from its end. Edge-triggered epoll reports anything that comes later.
     #[inline]
     fn receive(&mut self, to_the_end: bool, wire: &mut Wire) -> Step {
         let kind = usize::from(self.kind);
-        loop {
+        for _ in 0..READS_AT_ONCE {
             match read(&mut self.stream, &mut wire.buffer, wire.plan.stamped) {
                 Ok(Received { bytes: 0, .. }) => return self.end_of_stream(wire),
                 Ok(Received { bytes, stamp_unix_ns }) => {
@@ -331,6 +350,20 @@ impl Connection {
                 Err(_) => return self.fail(Outcome::Reset),
             }
         }
+        self.ask_again(wire)
+    }
+
+    /// Makes epoll report once more what it has reported: a peer that sends without end must keep
+    /// neither the other connections nor the clock from being looked at.
+    #[cold]
+    fn ask_again(&mut self, wire: &Wire) -> Step {
+        if let Stream::Plain(socket) | Stream::Tls(socket, _) = &self.stream {
+            let data = epoll::EventData::new_u64(self.token);
+            if epoll::modify(&wire.epoll, socket, data, INTEREST).is_err() {
+                return self.fail(Outcome::Reset); // Not for a socket that is registered.
+            }
+        }
+        Step::Pending
     }
 
     /// Whether bytes wait on this side of the socket, of which epoll cannot tell.
@@ -404,9 +437,7 @@ fn open(wire: &mut Wire, token: u64) -> Result<OwnedFd, Errno> {
     let source = (!sources.is_empty()).then(|| sources[wire.opened % sources.len()]);
     let socket = wire.plan.address.connect(source, wire.plan.stamped)?;
     wire.opened += 1;
-    let interest =
-        epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
-    epoll::add(&wire.epoll, &socket, epoll::EventData::new_u64(token), interest)?;
+    epoll::add(&wire.epoll, &socket, epoll::EventData::new_u64(token), INTEREST)?;
     Ok(socket)
 }
 

@@ -96,7 +96,7 @@ impl Stamping {
     }
 }
 
-const STAMPING_TRIES: u32 = 100;
+const STAMPING_TRIES: u32 = 1_000;
 
 /// The port is left to `connect`, which knows the other end and so may use one that is busy elsewhere (ip(7),
 /// IP_BIND_ADDRESS_NO_PORT).
@@ -152,8 +152,7 @@ fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8]) -> Result<Received, Er
     if message.msg_controllen as usize >= size_of::<Control>() {
         // SAFETY: the kernel has written all of it.
         let control = unsafe { control.assume_init() };
-        if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPNS
-        {
+        if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPNS {
             stamp_unix_ns = control.time.tv_sec as u64 * 1_000_000_000 + control.time.tv_nsec as u64;
         }
     }
