@@ -24,20 +24,22 @@ fn read_ns(clock: ClockId) -> u64 {
 /// How far the wall clock is ahead of the monotonic one at this moment.
 #[inline]
 pub fn unix_ahead_ns() -> u64 {
-    let mut before_ns = now_ns();
-    loop {
+    let (mut ahead_ns, mut shortest_ns) = (0, u64::MAX);
+    // Torn from the core between the readings, we would shift every stamp by the time we were away; so
+    // the closest pair of a few counts.
+    for _ in 0..READINGS {
+        let before_ns = now_ns();
         let unix_ns = unix_ns();
         let after_ns = now_ns();
-        // Torn from the core in between, we would shift every stamp by the time we were away.
-        if after_ns - before_ns < TORN_NS {
-            return unix_ns.wrapping_sub(before_ns.midpoint(after_ns));
+        if after_ns - before_ns < shortest_ns {
+            shortest_ns = after_ns - before_ns;
+            ahead_ns = unix_ns.wrapping_sub(before_ns.midpoint(after_ns));
         }
-        before_ns = after_ns;
     }
+    ahead_ns
 }
 
-/// Reading a clock twice takes some 50 ns.
-const TORN_NS: u64 = 2_000;
+const READINGS: usize = 3;
 
 /// When, on the monotonic clock, something happened that the kernel stamped with the wall clock, which
 /// is `unix_ahead_ns` ahead.
