@@ -133,7 +133,7 @@ class _Search:
         return self._repeated()
 
     def _is_chance(self, each: Tried) -> bool:
-        """Whether a limited level is no limit: it came but once, or a level at its load or above it was valid."""
+        """Whether a limited level is no limit: there was one alone, or it held at that load or above."""
         if each.outcome != "limited":
             return False
         if any(other.load >= each.load and other.outcome == "held" for other in self._tried):
@@ -169,7 +169,7 @@ class _Search:
             limited = all(each.outcome == "limited" for each in at_lowest)
             return Stop("engine" if limited else "never")
         bottom, tries = min(each.load for each in self._stopped), len({each.load for each in self._stopped})
-        return self._if_time(max(self._aim.lowest, bottom / 2 ** tries), "bracket")
+        return self._if_time(max(self._aim.lowest, bottom / 2**tries), "bracket")
 
     def _elsewhere(self) -> float | None:
         """After a row of levels that all came out alike: beyond them, for a slip may have set the bracket."""

@@ -118,9 +118,7 @@ class SyntheticServer:
             busy=min(1.0, slower * per_s / self._capacity_per_s),
         )
 
-    def _closed(
-        self, spec: contract.TrialSpec, connections: int, measured_s: float
-    ) -> contract.TrialRecord:
+    def _closed(self, spec: contract.TrialSpec, connections: int, measured_s: float) -> contract.TrialRecord:
         answers = max(1, round(self._capacity_per_s * measured_s))
         # Each waits for all the others, which were there before it.
         took_s = self._random.gamma(connections, 1 / self._capacity_per_s, answers)

@@ -1,4 +1,4 @@
-"""The breaking point: what levels say of it. How often its interval holds the truth is in test_find_simulation."""
+"""The breaking point: what levels say of it. How often its interval is right: test_find_simulation."""
 
 import math
 

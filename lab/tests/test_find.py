@@ -9,7 +9,7 @@ from crumple.level import Level
 from crumple.search import Step
 from synthetic_server import SyntheticServer
 
-# An M/M/1 queue has a p99 of ln(100) / (capacity - rate): 250 ms at 18.4 requests per second below its capacity.
+# An M/M/1 queue has a p99 of ln(100) / (capacity - rate): 250 ms at 18.4 per second below its capacity.
 EDGE_BELOW_CAPACITY_PER_S = 18.42
 
 

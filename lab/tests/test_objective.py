@@ -9,7 +9,9 @@ from crumple.errors import UsageError
 MS = 1_000_000
 
 
-def answered(times_ns: dict[int, int], waiting_ns: dict[int, int] | None = None, **others: int) -> TrialRecord:
+def answered(
+    times_ns: dict[int, int], waiting_ns: dict[int, int] | None = None, **others: int
+) -> TrialRecord:
     """A record of these response times, of requests that still waited, and of other outcomes."""
     plain = documents.record()
     ok, unfinished = sum(times_ns.values()), sum((waiting_ns or {}).values())
@@ -71,7 +73,10 @@ def test_an_objective_reads_as_it_was_written() -> None:
         ("failes<1%", '"failes<1%": no quantity is called failes; did you mean failed?'),
         ("failed<1", '"failed<1": a share lies below 100%; write it in per cent: failed<0.1%'),
         ("failed<5ms", '"failed<5ms": "ms" is no unit of failed; write failed<0.1%'),
-        ("throughput>5%", '"throughput>5%": "%" is no unit of throughput; write throughput>1000, which is per second'),
+        (
+            "throughput>5%",
+            '"throughput>5%": "%" is no unit of throughput; write throughput>1000, which is per second',
+        ),
         ("p0<1ms", '"p0<1ms": no quantity is called p0; '),
         ("p99=250ms", '"p99=250ms" is no part of an objective; '),
     ],

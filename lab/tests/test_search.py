@@ -21,7 +21,9 @@ def below(edge: float) -> Server:
     return lambda load: "held" if load < edge else "broke"
 
 
-def searched(server: Server, aim: Aim = AIM, budget_s: float = BUDGET_S) -> tuple[str, list[Tried], list[Step]]:
+def searched(
+    server: Server, aim: Aim = AIM, budget_s: float = BUDGET_S
+) -> tuple[str, list[Tried], list[Step]]:
     """How it ends, what was tried, and the steps to it. Fails where it plans beyond its time."""
     tried: list[Tried] = []
     steps: list[Step] = []

@@ -71,7 +71,7 @@ CHARTS = (
         "response-over-load",
         "Response time over load",
         "A mark for each level; small dots are the medians. The dashed line is the limit of the objective, "
-        "the band the 95 % interval of the breaking point. A level may break by another part of the objective.",
+        "the band the 95 % interval of the breaking point. A level may break by another part of it.",
         response_over_load,
     ),
 )

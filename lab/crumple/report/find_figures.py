@@ -91,8 +91,9 @@ class Finding:
 
     @cached_property
     def signs(self) -> tuple[Sign, ...]:
-        """What was used up at the edge."""
-        return saturation.signs(self.edge, self.server_cores) if self.is_local else ()
+        """What was used up at the edge; nothing of a server far away, or where it answered nothing."""
+        answering = [each for each in self.edge if each.ok]
+        return saturation.signs(answering, self.server_cores) if self.is_local else ()
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

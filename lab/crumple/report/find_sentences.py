@@ -29,12 +29,13 @@ def load(value: float | None, by_rate: bool) -> str:
     """ "8,410 /s", or "512 connections"."""
     if value is None:
         return numerals.ABSENT
-    return numerals.rate(value) if by_rate else numerals.count(round(value), "connection")
+    return f"{figure(value, True)}{NARROW}/s" if by_rate else numerals.count(round(value), "connection")
 
 
 def figure(value: float, by_rate: bool) -> str:
     """The same without its unit."""
-    return numerals.significant(value) if by_rate else f"{round(value):,}"
+    # Levels lie close to each other: a digit more than elsewhere tells them apart.
+    return numerals.significant(value, 4) if by_rate else f"{round(value):,}"
 
 
 def headline(finding: "Finding") -> str:

@@ -1,0 +1,160 @@
+"""`crumple find` as a user meets it: its help, its exit codes, what it prints and writes."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stand_ins
+import test_find_report
+import tiny_servers
+from crumple import cli, engine, find
+from crumple.commands import find as command
+from crumple.errors import CrumpleError
+from crumple.find import Found, Unanswered
+from crumple.find_flags import FindFlags
+from crumple.find_view import FindView
+from rich.console import Console
+from synthetic_server import SyntheticServer
+from test_find import question
+
+ROOT = Path(__file__).parents[2]
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Calls `crumple find …` in a small project; (exit code, stdout, stderr)."""
+    root = stand_ins.project(tmp_path / "project")
+    tiny_servers.write(root, "tiny")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["crumple", "find", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+@pytest.fixture
+def with_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The real engine, or skip."""
+    try:
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    yield
+
+
+def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
+    code, out, _ = call("--help")
+    assert code == 0 and "Example: crumple find go-nethttp" in out
+    for field in dataclasses.fields(FindFlags):
+        assert f"--{field.name.replace('_', '-')}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("tinny",), 'no server is called "tinny"; did you mean tiny?'),
+        (("localhost:80",), "the URL localhost:80 has no scheme; write http://localhost:80"),
+        (("tiny", "--by", "users"), "--by users: what is raised is rate or connections; write --by rate"),
+        (("tiny", "--objective", "p99<250"), '"p99<250": p99 needs a unit; write p99<250ms; units are '),
+        (
+            ("http://192.0.2.7/",),
+            "192.0.2.7 is neither a loopback nor a private address; if that server is yours",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], line: str) -> None:
+    code, out, err = call(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        ("found", 0), ("one start", 0), ("highest", 0), ("never", 1), ("gone", 1), ("engine", 3),
+        ("budget", 3),
+    ],
+)  # fmt: skip
+def test_exit_codes(kind: str, code: int) -> None:
+    _, found = test_find_report.searches(kind)
+    assert command.CODES[found.ending] == code
+
+
+def test_a_url_nobody_answers_is_one_line_and_one(call: Call, with_engine: None) -> None:
+    code, out, err = call("http://127.0.0.1:1/", "--warm-up", "100ms", "--quiet")
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert "refused; nobody listens at 127.0.0.1:1; start the server, or mend the URL" in err
+
+
+def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: None, tmp_path: Path) -> None:
+    page = tmp_path / "found.html"
+    code, out, err = call(
+        "tiny", "--budget", "12s", "--warm-up", "200ms", "--objective", "p50<20ms", "--by", "connections",
+        "--seed", "3", "--json", "--html", str(page),
+    )  # fmt: skip
+    said = json.loads(out)
+    # A busy machine may leave no level valid, and that is an answer too.
+    assert code == command.CODES[said["ending"]], err
+    assert said["took_s"] <= 12.5 and said["seed"] == 3 and said["levels"]
+    assert (
+        said["command"].startswith("crumple find tiny --budget 12s")
+        and said["asked"] == "server tiny, workload hello"
+    )
+    assert page.read_text().startswith("<!doctype html>")
+    assert all(level["server_cores_busy"] is not None for level in said["levels"])
+    assert len(err.splitlines()) >= len(said["levels"])
+
+
+def watched(console: Console, quiet: bool = False) -> Found:
+    """A search that is shown on a console."""
+    server = SyntheticServer(2_000.0)
+    with FindView("rate", 90.0, quiet=quiet, console=console) as view:
+        return find.find(question(), server.site(), server.run, server.clock, view)
+
+
+def test_each_level_is_a_line_while_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    found = watched(Console(width=100, file=sys.stdout))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(found.levels) and all("held" in line or "broke" in line for line in lines)
+    assert max(map(len, lines)) <= 100
+
+
+def test_on_a_terminal_the_line_at_the_bottom_goes_when_it_is_over(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = watched(Console(width=100, file=sys.stdout, force_terminal=True, force_interactive=True))
+    out = capsys.readouterr().out
+    assert sum("held" in line or "broke" in line for line in out.splitlines()) >= len(found.levels)
+    assert out.rstrip().endswith(("\x1b[?25h", "\x1b[1A\x1b[2K"))
+
+
+def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    watched(Console(width=100, file=sys.stdout, quiet=True), quiet=True)
+    assert capsys.readouterr().out == ""
+
+
+def test_what_was_not_answered_is_told_by_its_record() -> None:
+    server: Any = SyntheticServer(2_000.0, refuses=True)
+    with pytest.raises(Unanswered) as said:
+        watched_on(server)
+    assert command.unanswered(said.value.record).startswith(
+        "nothing was answered as expected: 100 of 100 refused"
+    )
+
+
+def watched_on(server: SyntheticServer) -> Found:
+    """A search of that server that nobody is shown."""
+    with FindView("rate", 90.0, quiet=True) as view:
+        return find.find(question(), server.site(), server.run, server.clock, view)

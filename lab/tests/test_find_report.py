@@ -1,0 +1,164 @@
+"""What is said and drawn of a search: in a terminal, as a page, as data."""
+
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from crumple import objective
+from crumple.find import Found
+from crumple.report import find_sentences as say
+from crumple.report import terminal
+from crumple.report.find_export import document
+from crumple.report.find_figures import Finding
+from crumple.report.find_html import html
+from crumple.report.find_plot import plot
+from crumple.report.find_summary import text
+from rich.console import Group
+from synthetic_server import SyntheticServer
+from test_find import question, searched
+
+COMMAND = "crumple find synthetic --seed 5"
+
+
+@cache
+def searches(kind: str) -> tuple[Any, Found]:
+    """Question and answer of a search that ended so."""
+    by_connections = {"by": "connections", "objective": objective.parse("p50<250ms")}
+    asked: dict[str, tuple[SyntheticServer, dict[str, Any], bool]] = {
+        "found": (SyntheticServer(2_000.0), {}, True),
+        "one start": (SyntheticServer(2_000.0), {}, False),
+        "connections": (SyntheticServer(400.0), by_connections, True),
+        "never": (SyntheticServer(400.0), {"objective": objective.parse("p50<1us")}, True),
+        "engine": (SyntheticServer(20_000.0, engine_limit_per_s=6_000.0), {}, True),
+        "dies": (SyntheticServer(5_000.0, dies_above_per_s=1_500.0), {}, True),
+        "gone": (SyntheticServer(2_000.0, dies_above_per_s=1_500.0), {}, False),
+        "budget": (SyntheticServer(30.0), {"budget_s": 60.0}, True),
+        "highest": (SyntheticServer(400.0), {**by_connections, "connections_most": 50}, True),
+    }
+    server, changes, afresh = asked[kind]
+    return question(**changes), searched(server, afresh=afresh, **changes)[0]
+
+
+KINDS = ("found", "one start", "connections", "never", "engine", "dies", "gone", "budget", "highest")
+
+
+def finding(kind: str, **changes: Any) -> Finding:
+    """As a reader meets it."""
+    asked, found = searches(kind)
+    plain = Finding(
+        question=asked,
+        found=found,
+        asked="server synthetic, workload hello",
+        command=COMMAND,
+        afresh=kind not in ("one start", "gone"),
+        server_cores=1,
+        is_local=True,
+        engine_version="0.1.0",
+        began_unix_s=1_795_242_612.0,
+    )
+    return replace(plain, **changes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "headline", "why"),
+    [
+        (
+            "found",
+            r"breaks at (1,9|2,0)\d\d /s \[1,\d\d\d – [12],\d\d\d\]",
+            r"95 % interval, from \d+ levels on \d starts",
+        ),
+        ("one start", r"breaks at [\d,]+ /s \[", r"95 % interval, from \d+ levels on one running process"),
+        ("connections", r"breaks at \d+ connections \[\d+ – \d+\]", "95 % interval"),
+        (
+            "never",
+            r"the objective does not hold even at [\d.]+ /s",
+            "it broke at the lowest load tried; loosen",
+        ),
+        ("engine", r"at least [\d,]+ /s", "the engine gave in before the server: the engine used 97%"),
+        ("dies", r"breaks at 1,[45]\d\d /s", "95 % interval"),
+        ("gone", r"breaks at 1,\d\d\d /s", "the server answered no more after the last level; start it"),
+        ("budget", "no breaking point: no valid level held", "the budget was over before it broke; give it"),
+        ("highest", "at least 50 connections", "it held at the highest load allowed; raise -c above 50"),
+    ],
+)
+def test_the_answer_comes_first_and_then_what_it_rests_on(kind: str, headline: str, why: str) -> None:
+    seen = finding(kind)
+    assert re.match(headline, plain(say.headline(seen))), say.headline(seen)
+    assert re.match(why, plain(say.why(seen))), say.why(seen)
+
+
+def plain(said: str) -> str:
+    """With spaces that a test can be written with."""
+    return said.replace("\u202f", " ")
+
+
+def test_what_broke_first_and_what_was_used_up() -> None:
+    seen = finding("found")
+    facts = {name: plain(said) for name, said in say.facts(seen)}
+    assert re.match(r"(p99<250ms: [\d.]+ m?s|it did not keep up: .*) at [12],\d\d\d /s", facts["broke first"])
+    assert re.match(r"the server's CPU: (1\.0|0\.99) of 1 core busy", facts["used up"])
+    assert "the server ended" in dict(say.facts(finding("dies")))["broke first"]
+
+
+def test_a_server_far_away_is_not_said_to_have_used_up_anything() -> None:
+    names = [name for name, _ in say.facts(finding("found", is_local=False))]
+    assert "used up" not in names
+
+
+def test_of_one_start_it_says_so() -> None:
+    assert say.ONE_START in [said for _, said in say.facts(finding("one start"))]
+    assert say.ONE_START not in [said for _, said in say.facts(finding("found"))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_summary_fits_and_shows_every_level(kind: str, width: int) -> None:
+    seen = finding(kind)
+    lines = text(seen, width=width, styled=False).splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum("●" in line or "✕" in line or "○" in line for line in lines) >= len(seen.found.levels)
+    assert plain(say.headline(seen)) in " ".join(lines)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_needs_no_network_and_says_the_same(kind: str) -> None:
+    seen = finding(kind)
+    page = html(seen)
+    assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {
+        "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
+    }  # fmt: skip
+    assert "<script" not in page and say.headline(seen)[1:] in page and f"<pre>{COMMAND}</pre>" in page
+    assert page.count("<tr>") == len(seen.found.levels) + 1
+    assert ("<figure" in page) is bool(seen.found.levels)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_data_hold_the_same_facts(kind: str) -> None:
+    seen = finding(kind)
+    data = json.loads(json.dumps(document(seen)))
+    assert data["ending"] == seen.found.ending and len(data["levels"]) == len(seen.found.levels)
+    assert (data["breaking_point"] is None) is (seen.found.point is None)
+    if seen.found.point:
+        assert data["breaking_point"]["low"] == seen.found.point.low
+
+
+def test_the_chart_has_the_limit_the_interval_and_a_mark_for_each_outcome() -> None:
+    drawn = terminal.printed(Group(*plot(finding("found"), 80)), 80, styled=False)
+    for mark in ("●", "✕", "╌", "░", "p99 over requests/s"):
+        assert mark in drawn
+    limit = next(line for line in drawn.splitlines() if "╌╌╌" in line)
+    above = drawn.split(limit)[0]
+    assert "●" not in above and plot(finding("budget"), 80) == []
+
+
+def test_sentences_that_differ_by_their_figures_are_said_once() -> None:
+    seen = finding("engine")
+    levels = [
+        replace(each, problems=(f"the engine used {80 + n}.{n}% of its cores",))
+        for n, each in enumerate(each for each in seen.found.levels if each.outcome == "limited")
+    ]
+    assert len(levels) > 1
+    assert len(replace(seen, found=replace(seen.found, levels=tuple(levels))).problems) == 1
