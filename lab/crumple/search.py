@@ -38,6 +38,8 @@ GUESS_TRUSTED = 3
 EXTENDED_MAX = 2
 # A level that was limited is tried again: one alone may be a hiccup of the machine.
 LIMITED_MIN = 2
+# And at the end so often in all, before it is the engine's own limit.
+LOOKS_MAX = 4
 # Answers come unevenly, so a level is planned for somewhat more than it needs.
 ANSWERS_SPARE = 1.2
 
@@ -129,7 +131,7 @@ class _Search:
         if middle is not None:
             return self._if_time(middle, "bisect")
         if self._engine_gave_in():
-            return Stop("engine")
+            return self._last_look()
         return self._repeated()
 
     def _is_chance(self, each: Tried) -> bool:
@@ -203,6 +205,13 @@ class _Search:
             return True
         server = Posterior(judged(self._levels)).interval().estimate
         return server > narrowed(self._marks(), RESOLVED_SHARE)[1] * (1 + RESOLUTION)
+
+    def _last_look(self) -> Step | Stop:
+        """The lowest load that was too much for the engine, later; what disturbed it may be over."""
+        limited = [each.load for each in self._levels if each.outcome == "limited"]
+        if not limited or limited.count(min(limited)) >= LOOKS_MAX:
+            return Stop("engine")
+        return self._if_time(min(limited), "repeat")
 
     def _repeated(self) -> Step | Stop:
         """A level around the edge; on a fresh start where the present one had its share and there is time."""

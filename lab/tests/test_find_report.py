@@ -75,7 +75,7 @@ def finding(kind: str, **changes: Any) -> Finding:
         (
             "never",
             r"the objective does not hold even at [\d.]+ /s",
-            "it broke at the lowest load tried; loosen",
+            "it broke at the lowest load tried",
         ),
         ("engine", r"at least [\d,]+ /s", "the engine gave in before the server: the engine used 97%"),
         ("dies", r"breaks at 1,[45]\d\d /s", "95 % interval"),

@@ -6,21 +6,28 @@ the objective holds for ever.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-import pytest
 from crumple.breaking_point import LASTING, Posterior
 from crumple.level import GROWTH_SHARE_MAX
 from crumple.search import Aim, Step, Tried, judged, next_step
 from crumple.stats import Interval
 
-BUDGET_S, GUESSED_S, STARTED_S = 90.0, 4.0, 3.5
-SEARCHES = 40
-# Of a nominal 95 % interval; two standard errors of so many searches are allowed for.
-COVERED_MIN = 0.93 - 2 * math.sqrt(0.93 * 0.07 / SEARCHES)
+# Start, load, seconds measured → whether the level holds.
+Held = Callable[[int, float, float], bool]
+
+BUDGET_S, GUESSED_S, STARTED_S, SETTLE_S = 90.0, 4.0, 3.5, 0.5
+EDGE = 8_000.0
+# Capacity per second, and the limit of the p99 in seconds.
+QUEUES = ((1_000.0, 0.25), (1_000.0, 0.05), (5_000.0, 0.25))
+SEARCHES = 30
+# Within and between starts, as logarithms; without a spread of starts there is but one.
+NOISE = ((0.005, 0.0), (0.03, 0.0), (0.005, 0.01), (0.01, 0.03), (0.01, 0.06))
+COVERED_MIN = 0.93
 
 
-def searched(held: object, edge: float, seed: int, *, afresh: bool) -> Interval:
+def searched(held: Held, edge: float, seed: int, *, afresh: bool) -> Interval:
     """The interval of one search; `held`: start, load, seconds → whether a level holds."""
     aim = Aim(
         first=0.5 * edge, lowest=1.0, highest=math.inf, step_up=1.6, whole=False, requests_needed=1_000,
@@ -33,61 +40,56 @@ def searched(held: object, edge: float, seed: int, *, afresh: bool) -> Interval:
             start += 1
             left_s -= STARTED_S
         left_s -= step.measure_s + aim.around_s
-        outcome = "held" if held(start, step.load, step.measure_s) else "broke"  # type: ignore[operator]
-        tried.append(Tried(step.load, start, step.purpose, outcome, step.load))
+        holds = held(start, step.load, step.measure_s)
+        tried.append(Tried(step.load, start, step.purpose, "held" if holds else "broke", step.load))
     return Posterior(judged(tried)).interval()
 
 
-@pytest.mark.parametrize(
-    ("within", "between"),
-    [(0.005, 0.0), (0.03, 0.0), (0.005, 0.01), (0.01, 0.03), (0.03, 0.03), (0.01, 0.06)],
-)
-def test_the_interval_holds_the_truth_at_the_noise_it_assumes(within: float, between: float) -> None:
-    truth, covered, widths = 8_000 * math.exp(-LASTING * within), 0, []
-    for seed in range(SEARCHES):
-        random = np.random.default_rng(seed)
-        starts = random.normal(math.log(8_000), between, 40)
-
-        def held(
-            start: int, load: float, _s: float, edges: object = starts, noise: np.random.Generator = random
-        ) -> bool:
-            return bool(math.log(load) + noise.normal(0, within) < edges[start])  # type: ignore[index]
-
-        interval = searched(held, 8_000, seed, afresh=between > 0)
-        covered += interval.low <= truth <= interval.high
-        widths.append(interval.high / interval.low - 1)
-    assert covered / SEARCHES >= COVERED_MIN
-    # An interval that holds everything would cover it too.
-    assert np.median(widths) < 0.03 + 4 * (within + between)
+def test_the_interval_holds_the_truth_at_the_noise_it_assumes() -> None:
+    covered = 0
+    for within, between in NOISE:
+        truth, widths = EDGE * math.exp(-LASTING * within), []
+        for seed in range(SEARCHES):
+            interval = searched(threshold(seed, within, between), EDGE, seed, afresh=between > 0)
+            covered += interval.low <= truth <= interval.high
+            widths.append(interval.high / interval.low - 1)
+        # An interval that holds everything would hold the truth too.
+        assert np.median(widths) < 0.03 + 4 * (within + between)
+    assert covered / (SEARCHES * len(NOISE)) >= COVERED_MIN
 
 
-def queue(
-    random: np.random.Generator, load: float, capacity: float, limit_s: float, measure_s: float
-) -> bool:
-    """Whether a level on an M/M/1 queue, empty to begin with, holds p99 < `limit_s` and keeps up."""
-    settle_s = 0.5
-    ends_s = settle_s + measure_s
-    due = np.sort(random.uniform(0, ends_s, random.poisson(load * ends_s)))
-    served = np.cumsum(random.exponential(1 / capacity, len(due)))
-    ended = served + np.maximum.accumulate(due - np.concatenate([[0.0], served[:-1]]))
-    measured, in_time = due >= settle_s, ended <= ends_s
-    late = measured & (np.minimum(ended, ends_s) - due > limit_s)
-    known = measured & (in_time | late)
-    grew = (measured & ~in_time).sum() + (~measured & ~in_time).sum() - (~measured & (ended > settle_s)).sum()
-    keeps_up = grew <= (GROWTH_SHARE_MAX + 1 / math.sqrt(measured.sum())) * measured.sum()
-    return bool(late.sum() <= 0.01 * known.sum() and keeps_up)
+def threshold(seed: int, within: float, between: float) -> Held:
+    """Starts that break around EDGE, and levels that come out by chance near there."""
+    noise = np.random.default_rng(seed)
+    edges = noise.normal(math.log(EDGE), between, 40)
+    return lambda start, load, _s: math.log(load) + noise.normal(0, within) < edges[start]
 
 
-@pytest.mark.parametrize(("capacity", "limit_s"), [(1_000.0, 0.25), (1_000.0, 0.05), (5_000.0, 0.25)])
-def test_the_interval_holds_what_a_queue_sustains_for_ever(capacity: float, limit_s: float) -> None:
-    edge, covered = capacity - math.log(100) / limit_s, 0
-    for seed in range(SEARCHES):
-        random = np.random.default_rng(seed)
+def queue(seed: int, capacity: float, limit_s: float) -> Held:
+    """An M/M/1 queue, empty when a level begins to settle, under p99 < `limit_s`, and whether it keeps up."""
+    noise = np.random.default_rng(seed)
 
-        def held(_start: int, load: float, seconds: float, noise: np.random.Generator = random) -> bool:
-            return queue(noise, load, capacity, limit_s, seconds)
+    def held(_start: int, load: float, measure_s: float) -> bool:
+        ends_s = SETTLE_S + measure_s
+        due = np.sort(noise.uniform(0, ends_s, noise.poisson(load * ends_s)))
+        served = np.cumsum(noise.exponential(1 / capacity, len(due)))
+        ended = served + np.maximum.accumulate(due - np.concatenate([[0.0], served[:-1]]))
+        measured, in_time = due >= SETTLE_S, ended <= ends_s
+        late = measured & (np.minimum(ended, ends_s) - due > limit_s)
+        known = measured & (in_time | late)
+        grew = (~in_time).sum() - (~measured & (ended > SETTLE_S)).sum()
+        limit = (GROWTH_SHARE_MAX + 1 / math.sqrt(measured.sum())) * measured.sum()
+        return bool(late.sum() <= 0.01 * known.sum() and grew <= limit)
 
-        interval = searched(held, edge, seed, afresh=False)
-        covered += interval.low <= edge <= interval.high
-        assert abs(math.log(interval.estimate / edge)) < 0.1
-    assert covered / SEARCHES >= COVERED_MIN
+    return held
+
+
+def test_the_interval_holds_what_a_queue_sustains_for_ever() -> None:
+    covered = 0
+    for capacity, limit_s in QUEUES:
+        edge = capacity - math.log(100) / limit_s
+        for seed in range(SEARCHES):
+            interval = searched(queue(seed, capacity, limit_s), edge, seed, afresh=False)
+            covered += interval.low <= edge <= interval.high
+            assert abs(math.log(interval.estimate / edge)) < 0.1
+    assert covered / (SEARCHES * len(QUEUES)) >= COVERED_MIN

@@ -110,7 +110,9 @@ def test_a_ramp_is_the_sum_of_what_each_connection_stays(
     shape = contract.RampShape(from_connections=first, to_connections=first + rise, over_s=over_s)
     stays_s = (max(0.0, measured_s - over_s * number / rise) for number in range(1, rise + 1))
     summed = first + sum(stays_s) / measured_s
-    assert littles_law.connections(shape, round(measured_s * 1e9)) == pytest.approx(summed, rel=1e-6, abs=1e-6)
+    assert littles_law.connections(shape, round(measured_s * 1e9)) == pytest.approx(
+        summed, rel=1e-6, abs=1e-6
+    )
 
 
 def test_connections_that_idle_for_the_last_answer_are_not_missing() -> None:

@@ -122,6 +122,18 @@ def test_the_engine_gives_in_first() -> None:
     assert max(each.load for each in tried if each.outcome == "held") > 1_900
 
 
+def test_what_disturbed_the_engine_may_be_over_some_levels_later() -> None:
+    count = 0
+
+    def server(load: float) -> Outcome:
+        nonlocal count
+        count += 1
+        return "limited" if count <= 9 and load > 700 else below(1_000)(load)
+
+    ending, tried, _ = searched(server)
+    assert ending == "found" and max(each.load for each in tried if each.outcome == "held") > 900
+
+
 def test_the_engine_gives_in_little_above_the_edge_which_is_found_all_the_same() -> None:
     def server(load: float) -> Outcome:
         return "limited" if load > 1_300 else below(1_000)(load)

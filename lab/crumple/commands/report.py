@@ -38,7 +38,7 @@ def show(name: str | None, format_: str, open_it: bool, out: Path | None) -> int
 
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
-    """The report as a file, in the run's folder unless `out` says where; with HTML and Markdown come the charts."""
+    """The report as a file, in the run's folder unless `out` says where; HTML and Markdown bring charts."""
     seen = _view(run)
     path = out or run.folder / FILES[kind]
     try:
