@@ -37,9 +37,9 @@ class Part:
 class Level:
     """A load and what came of it. `start` counts from 0; None: not read, or too few samples.
 
-    `backlog_grew`: requests that waited when it ended, less those when measuring began. `connections_limit`:
-    of the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
-    segments.
+    `failed_share`: of the scheduled, with those not sent, which are `not_sent`. `backlog_grew`: requests that
+    waited when it ended, less those when measuring began. `connections_limit`: of the shape.
+    `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP segments.
     """
 
     load: float
@@ -57,6 +57,7 @@ class Level:
     p50_ns: float | None
     p99_ns: float | None
     failed_share: float
+    not_sent: int
     backlog_grew: int
     connections_most: int
     connections_limit: int
@@ -94,6 +95,7 @@ def level(step: Step, start: int, record: TrialRecord, objective: Objective, jud
         throughput_per_s=outcomes.ok / measured_s if measured_s else 0.0,
         p50_ns=_quantile_ns(record, 0.5),
         p99_ns=_quantile_ns(record, 0.99),
+        not_sent=outcomes.not_sent,
         failed_share=(outcomes.failed + outcomes.not_sent) / record.scheduled if record.scheduled else 0.0,
         backlog_grew=_backlog_grew(record),
         connections_most=max(record.series.connections, default=0),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from crumple import objective
 from crumple.find import Found
+from crumple.level import Part
 from crumple.report import find_sentences as say
 from crumple.report import terminal
 from crumple.report.find_export import document
@@ -98,9 +99,20 @@ def plain(said: str) -> str:
 def test_what_broke_first_and_what_was_used_up() -> None:
     seen = finding("found")
     facts = {name: plain(said) for name, said in say.facts(seen)}
-    assert re.match(r"(p99<250ms: [\d.]+ m?s|it did not keep up: .*) at [12],\d\d\d /s", facts["broke first"])
+    assert re.match(r"(p99<250ms: [\d.]+ m?s|did not keep up: .*) at [12],\d\d\d /s", facts["broke first"])
     assert re.match(r"the server's CPU: (1\.0|0\.99) of 1 core busy", facts["used up"])
     assert "the server ended" in dict(say.facts(finding("dies")))["broke first"]
+
+
+def test_requests_that_were_not_sent_did_not_fail_at_the_server() -> None:
+    seen = finding("found")
+    (level, *_) = (each for each in seen.found.levels if each.outcome == "broke")
+    lost = Part("failed<0.1%", "failed", 0.001, 0.02, False)
+    unsent = replace(level, parts=(lost,), failed_share=0.02, not_sent=round(0.015 * level.scheduled))
+    point = replace(seen.found.point, low=level.load, high=level.load)  # type: ignore[type-var]
+    said = say.first_broken(replace(seen, found=replace(seen.found, levels=(unsent,), point=point)))
+    assert plain(said).startswith("failed<0.1%: 2.0 % at ")
+    assert said.endswith("most of it not sent: no one of 1,000 connections was free in time")
 
 
 def test_a_server_far_away_is_not_said_to_have_used_up_anything() -> None:

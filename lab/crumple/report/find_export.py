@@ -25,7 +25,7 @@ def document(finding: Finding) -> dict[str, Any]:
         "breaking_point": asdict(found.point) if found.point else None,
         "highest_held": found.highest_held,
         "broke_first": asdict(finding.first_broken) if finding.first_broken else None,
-        "broke_first_at": finding.first_broken_at,
+        "broke_first_at": finding.first_broken_level.load if finding.first_broken_level else None,
         "used_up": [asdict(sign) for sign in finding.signs],
         "starts": finding.starts,
         "afresh": finding.afresh,

@@ -84,10 +84,10 @@ class Finding:
         return next(part for each in lowest for part in each.broken if part.name == name)
 
     @cached_property
-    def first_broken_at(self) -> float | None:
-        """The load of that level."""
+    def first_broken_level(self) -> Level | None:
+        """The level it is of."""
         part = self.first_broken
-        return next((each.load for each in self.edge if part in each.broken), None)
+        return next((each for each in self.edge if part in each.broken), None)
 
     @cached_property
     def signs(self) -> tuple[Sign, ...]:

@@ -22,6 +22,7 @@ READING = (
 )
 ONE_START = "One start: the interval is that of this process; another start of it may break elsewhere."
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "unknown": "too few answers"}
+FAULTS = {KEEPS_UP: "did not keep up", ALIVE: "the server ended"}
 GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "unknown": "?"}
 
 
@@ -94,19 +95,19 @@ def why(finding: "Finding") -> str:
 
 def first_broken(finding: "Finding") -> str:
     """Which part gave first: "p99<250ms: 612 ms at 8,900 /s"; empty where none did."""
-    part = finding.first_broken
-    if part is None:
+    part, level = finding.first_broken, finding.first_broken_level
+    if part is None or level is None:
         return ""
-    return f"{broke(part)} at {load(finding.first_broken_at, finding.by_rate)}"
+    said = f"{_broke(part)} at {load(level.load, finding.by_rate)}"
+    if part.quantity == "failed" and 2 * level.not_sent > level.failed_share * level.scheduled:
+        said += f", most of it not sent: no one of {level.connections_limit:,} connections was free in time"
+    return said
 
 
-def broke(part: Part) -> str:
-    """A part that did not hold, with what it came to."""
-    if part.name == ALIVE:
-        return "the server ended"
+def _broke(part: Part) -> str:
     if part.name == KEEPS_UP:
-        return f"it did not keep up: the backlog grew by {numerals.share(part.value)} of what came due"
-    return f"{part.name}: {value(part)}"
+        return f"{FAULTS[KEEPS_UP]}: the backlog grew by {numerals.share(part.value)} of what came due"
+    return FAULTS.get(part.name) or f"{part.name}: {value(part)}"
 
 
 def value(part: Part) -> str:
@@ -210,7 +211,8 @@ def verdict(level: Level) -> str:
     if level.outcome == "limited":
         return level.word
     if level.outcome == "broke":
-        return f"{said}: {', '.join(part.name for part in level.broken) or 'no answer was ok'}"
+        faults = [FAULTS.get(part.name, part.name) for part in level.broken]
+        return f"{said}: {', '.join(faults) or 'no answer was ok'}"
     return said
 
 
