@@ -3,9 +3,9 @@
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
@@ -89,18 +89,20 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
     let course = Course::new(now_ns() + lead_ns, plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     let (timetable, mut filler) = schedule(plan, course.began_ns).unzip();
     let mut collector = Collector::new(plan);
+    let begin = OnceLock::new();
+    // Threads that are started from here on run there, too.
+    cores::pin_current_thread(&plan.cores).map_err(|errno| {
+        Failure::usage(format!("cannot run on cores {:?}: {errno}", plan.cores))
+            .remedy("name cores that this machine lets us use")
+    })?;
     let watches = thread::scope(|scope| {
         if let Some(renderer) = renderer {
-            scope.spawn(|| {
-                let _ = cores::pin_current_thread(&plan.cores);
-                renderer.run();
-            });
+            scope.spawn(|| renderer.run());
         }
-        let workers = start(scope, plan, &course, timetable.as_ref(), feeds)?;
-        cores::pin_current_thread(&plan.cores).map_err(|errno| {
-            Failure::usage(format!("cannot run on cores {:?}: {errno}", plan.cores))
-                .remedy("name cores that this machine lets us use")
-        })?;
+        let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
+        // None begins before the others: it would have their requests.
+        let _ = begin.set(workers.is_ok());
+        let workers = workers?;
         match plan.pacing {
             // A thread that never sleeps leaves us nothing of its core.
             Pacing::Spin => cores::keep_off(&plan.cores),
@@ -134,12 +136,14 @@ fn schedule(plan: &Plan, began_ns: u64) -> Option<(Timetable, Filler)> {
     Some((table, filler))
 }
 
+/// Starts the threads, which wait for `begin`.
 fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     plan: &'env Plan,
     course: &'env Course,
     timetable: Option<&'env Timetable>,
     feeds: Vec<Feed>,
+    begin: &'env OnceLock<bool>,
 ) -> Result<Workers, Failure> {
     let (outbox, inbox) = mpsc::channel();
     let (telling, told) = mpsc::channel();
@@ -154,9 +158,12 @@ fn start<'scope, 'env>(
         thread::Builder::new()
             .name(format!("worker-{index}"))
             .spawn_scoped(scope, move || {
-                if cores::pin_current_thread(&core).is_ok() {
+                let pinned = cores::pin_current_thread(&core).is_ok();
+                if pinned {
                     let _ = telling.send(rustix::thread::gettid().as_raw_nonzero().get());
-                    drop(telling);
+                }
+                drop(telling);
+                if *begin.wait() && pinned {
                     let spent = worker.run();
                     // The thread has to be there still when it is read for the last time.
                     while spent.recv().is_ok() {}
