@@ -106,7 +106,9 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         match plan.pacing {
             // A thread that never sleeps leaves us nothing of its core.
             Pacing::Spin => cores::keep_off(&plan.cores),
-            Pacing::Sleep => cores::step_aside(),
+            // What is due must not wait for us. A closed load can, and may leave us nothing else.
+            Pacing::Sleep if plan.shape.is_open() => cores::step_aside(),
+            Pacing::Sleep => {}
         }
         let mut watches = Watches::new(&workers.threads, plan.server_pid);
         let mut fill = || {
