@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::epoll;
 use rustix::io::Errno;
-use rustix::net::{self, SendFlags};
 
 use crate::clock::now_ns;
 use crate::http::answer::{Answer, Expectation, Progress};
@@ -14,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::record::NotSent;
 use crate::socket::{self, Received};
-use crate::tls::Session;
+use crate::stream::Stream;
 
 /// Buffers that are read from one connection before the others have their turn.
 const READS_AT_ONCE: usize = 4;
@@ -87,13 +86,6 @@ pub struct Arrival {
     pub seen_ns: u64,
 }
 
-#[derive(Debug)]
-enum Stream {
-    None,
-    Plain(OwnedFd),
-    Tls(OwnedFd, Box<Session>),
-}
-
 pub struct Connection {
     stream: Stream,
     stage: Stage,
@@ -134,7 +126,7 @@ impl Connection {
     }
 
     pub fn has_socket(&self) -> bool {
-        !matches!(self.stream, Stream::None)
+        self.stream.socket().is_some()
     }
 
     /// Whether the answer in hand is hashed in full.
@@ -227,10 +219,7 @@ impl Connection {
 
     /// Gives up the request in hand and the socket with it.
     pub fn close(&mut self) {
-        if let Stream::Tls(socket, session) = &mut self.stream {
-            session.close(socket.as_fd());
-        }
-        self.stream = Stream::None;
+        self.stream.close();
         self.stage = Stage::Idle;
     }
 
@@ -239,11 +228,10 @@ impl Connection {
         if !ready.intersects(epoll::EventFlags::OUT | epoll::EventFlags::ERR | epoll::EventFlags::HUP) {
             return Step::Pending;
         }
-        let connected = match &self.stream {
-            Stream::None => return Step::Pending,
-            Stream::Plain(socket) | Stream::Tls(socket, _) => socket::connected(socket),
+        let Some(socket) = self.stream.socket() else {
+            return Step::Pending;
         };
-        match connected {
+        match socket::connected(socket) {
             Ok(()) if matches!(self.stream, Stream::Tls(..)) => {
                 self.stage = Stage::Shaking;
                 self.shake(wire)
@@ -286,7 +274,7 @@ impl Connection {
         let fixed = wire.plan.requests[usize::from(self.kind)].message.fixed();
         let bytes = fixed.unwrap_or(&self.own);
         while sent < bytes.len() {
-            match write(&mut self.stream, &bytes[sent..]) {
+            match self.stream.send(&bytes[sent..]) {
                 Ok(taken) => {
                     sent += taken;
                     wire.sent_bytes += taken as u64;
@@ -299,7 +287,7 @@ impl Connection {
                 Err(_) => return self.fail(Outcome::Reset),
             }
         }
-        match flush(&mut self.stream) {
+        match self.stream.flush() {
             Ok(true) => self.stage = Stage::Receiving,
             Ok(false) | Err(Errno::AGAIN) => self.stage = Stage::Sending(sent as u32),
             Err(_) => return self.fail(Outcome::Reset),
@@ -308,7 +296,7 @@ impl Connection {
     }
 
     fn has_unasked_bytes(&mut self, wire: &mut Wire) -> bool {
-        let read = read(&mut self.stream, &mut wire.buffer, wire.plan.stamped);
+        let read = self.stream.receive(&mut wire.buffer, wire.plan.stamped);
         wire.received_bytes += read.map_or(0, |received| received.bytes as u64);
         read != Err(Errno::AGAIN) && read != Err(Errno::INTR)
     }
@@ -319,7 +307,7 @@ impl Connection {
     fn receive(&mut self, to_the_end: bool, wire: &mut Wire) -> Step {
         let kind = usize::from(self.kind);
         for _ in 0..READS_AT_ONCE {
-            match read(&mut self.stream, &mut wire.buffer, wire.plan.stamped) {
+            match self.stream.receive(&mut wire.buffer, wire.plan.stamped) {
                 Ok(Received { bytes: 0, .. }) => return self.end_of_stream(wire),
                 Ok(Received { bytes, stamp_unix_ns }) => {
                     wire.received_bytes += bytes as u64;
@@ -338,7 +326,7 @@ impl Connection {
                             if is_first {
                                 self.first = Arrival { stamp_unix_ns, seen_ns: now_ns() };
                             }
-                            if !(bytes == wire.buffer.len() || to_the_end || self.has_more_at_hand()) {
+                            if !(bytes == wire.buffer.len() || to_the_end || self.stream.has_more_at_hand()) {
                                 return Step::Pending;
                             }
                         }
@@ -357,18 +345,13 @@ impl Connection {
     /// neither the other connections nor the clock from being looked at.
     #[cold]
     fn ask_again(&mut self, wire: &Wire) -> Step {
-        if let Stream::Plain(socket) | Stream::Tls(socket, _) = &self.stream {
+        if let Some(socket) = self.stream.socket() {
             let data = epoll::EventData::new_u64(self.token);
             if epoll::modify(&wire.epoll, socket, data, INTEREST).is_err() {
                 return self.fail(Outcome::Reset); // Not for a socket that is registered.
             }
         }
         Step::Pending
-    }
-
-    /// Whether bytes wait on this side of the socket, of which epoll cannot tell.
-    fn has_more_at_hand(&self) -> bool {
-        matches!(&self.stream, Stream::Tls(_, session) if session.has_plaintext())
     }
 
     #[inline]
@@ -383,9 +366,7 @@ impl Connection {
     }
 
     fn end_of_stream(&mut self, wire: &Wire) -> Step {
-        // Over TLS an end that nobody announced may be anybody's (RFC 9112, 9.8).
-        let cut = matches!(&self.stream, Stream::Tls(_, session) if session.is_cut());
-        if !cut && self.answer.end_of_stream() {
+        if !self.stream.is_cut() && self.answer.end_of_stream() {
             return self.whole(true, &wire.plan.requests[usize::from(self.kind)].expect);
         }
         self.fail(Outcome::ClosedEarly)
@@ -400,33 +381,6 @@ impl Connection {
 impl Default for Connection {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-#[inline]
-fn write(stream: &mut Stream, bytes: &[u8]) -> Result<usize, Errno> {
-    match stream {
-        Stream::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
-        Stream::Tls(socket, session) => session.send(socket.as_fd(), bytes),
-        Stream::None => Err(Errno::NOTCONN),
-    }
-}
-
-/// Whether nothing that was written waits on this side of the socket.
-#[inline]
-fn flush(stream: &mut Stream) -> Result<bool, Errno> {
-    match stream {
-        Stream::Tls(socket, session) => session.flush(socket.as_fd()),
-        Stream::Plain(_) | Stream::None => Ok(true),
-    }
-}
-
-#[inline]
-fn read(stream: &mut Stream, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
-    match stream {
-        Stream::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
-        Stream::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
-        Stream::None => Err(Errno::AGAIN),
     }
 }
 

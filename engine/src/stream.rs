@@ -1,0 +1,80 @@
+//! A connection's bytes, behind which plain and TLS sockets look alike. It knows no HTTP.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::io::Errno;
+use rustix::net::{self, SendFlags};
+
+use crate::socket::{self, Received};
+use crate::tls::Session;
+
+#[derive(Debug)]
+pub enum Stream {
+    None,
+    Plain(OwnedFd),
+    Tls(OwnedFd, Box<Session>),
+}
+
+impl Stream {
+    pub fn socket(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::None => None,
+            Self::Plain(socket) | Self::Tls(socket, _) => Some(socket),
+        }
+    }
+
+    /// How many of `bytes` were taken.
+    ///
+    /// # Errors
+    /// What the kernel says; `AGAIN` when it takes no more at present.
+    #[inline]
+    pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
+        match self {
+            Self::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
+            Self::Tls(socket, session) => session.send(socket.as_fd(), bytes),
+            Self::None => Err(Errno::NOTCONN),
+        }
+    }
+
+    /// Whether nothing that was sent waits on this side of the socket.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    #[inline]
+    pub fn flush(&mut self) -> Result<bool, Errno> {
+        match self {
+            Self::Tls(socket, session) => session.flush(socket.as_fd()),
+            Self::Plain(_) | Self::None => Ok(true),
+        }
+    }
+
+    /// Reads once, with the kernel's timestamp where it is asked for.
+    ///
+    /// # Errors
+    /// What the kernel says; `AGAIN` when there is nothing to read, `PROTO` where TLS is broken.
+    #[inline]
+    pub fn receive(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+        match self {
+            Self::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
+            Self::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
+            Self::None => Err(Errno::AGAIN),
+        }
+    }
+
+    /// Whether bytes wait on this side of the socket, of which epoll cannot tell.
+    pub fn has_more_at_hand(&self) -> bool {
+        matches!(self, Self::Tls(_, session) if session.has_plaintext())
+    }
+
+    /// Whether the peer's end came unannounced; over TLS it may then be anybody's (RFC 9112, 9.8).
+    pub fn is_cut(&self) -> bool {
+        matches!(self, Self::Tls(_, session) if session.is_cut())
+    }
+
+    pub fn close(&mut self) {
+        if let Self::Tls(socket, session) = self {
+            session.close(socket.as_fd());
+        }
+        *self = Self::None;
+    }
+}
