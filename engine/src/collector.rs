@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram as HdrHistogram;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::histogram::{Histogram, hdr};
@@ -12,11 +13,14 @@ use crate::outcome::{Outcome, Outcomes};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::record::{HistogramRecord, Histograms, Log, Series, WarmUpRecord, encoded};
+use crate::spool::Spool;
 use crate::tally::{Counts, TIMES, Tally, Time};
 use crate::timetable::Left;
 
 /// Intervals of the series to one of the log.
 const INTERVALS_LOGGED_AS_ONE: u64 = 10;
+/// Intervals that a line of progress looks back on.
+const INTERVALS_SHOWN: usize = 10;
 
 /// One interval of the series, over all threads.
 struct Interval {
@@ -32,6 +36,7 @@ struct Interval {
 }
 
 /// An interval whose threads have all been heard.
+#[derive(Serialize, Deserialize)]
 struct Row {
     ends_at_ns: u64,
     ok: u64,
@@ -56,10 +61,12 @@ pub struct Collector {
     pub tls_fault: Option<String>,
     times: [HdrHistogram<u64>; TIMES],
     open_intervals: BTreeMap<Key, Interval>,
-    rows: BTreeMap<Key, Row>,
+    /// The last ones; those before are in the spool.
+    recent: BTreeMap<Key, Row>,
+    rows: Spool<(Key, Row)>,
     /// What goes into the log's present interval, and which that is.
     logged: (u64, HdrHistogram<u64>),
-    log: BTreeMap<u64, String>,
+    log: Spool<(u64, String)>,
 }
 
 impl Collector {
@@ -73,9 +80,10 @@ impl Collector {
             tls_fault: None,
             times: std::array::from_fn(|_| hdr()),
             open_intervals: BTreeMap::new(),
-            rows: BTreeMap::new(),
+            recent: BTreeMap::new(),
+            rows: Spool::open(),
             logged: (0, hdr()),
-            log: BTreeMap::new(),
+            log: Spool::open(),
         }
     }
 
@@ -126,13 +134,18 @@ impl Collector {
             }
             interval.response_time.add_to(&mut self.logged.1);
         }
-        self.rows.insert(key, interval.row());
+        self.recent.insert(key, interval.row());
+        if self.recent.len() > INTERVALS_SHOWN
+            && let Some(first) = self.recent.pop_first()
+        {
+            self.rows.push(&first);
+        }
     }
 
     fn close_log_entry(&mut self) {
         let (entry, times) = &mut self.logged;
         if !times.is_empty() {
-            self.log.insert(*entry, encoded(times));
+            self.log.push(&(*entry, encoded(times)));
             times.reset();
         }
     }
@@ -157,7 +170,7 @@ impl Collector {
     /// One line for whoever watches: the last full second.
     pub fn progress(&self, course: &Course, now_ns: u64) -> String {
         let phase = course.phase(now_ns).unwrap_or(Phase::Measured);
-        let last: Vec<&Row> = self.rows.values().rev().take(10).collect();
+        let last: Vec<&Row> = self.recent.values().rev().collect();
         let seconds = last.len() as f64 * INTERVAL_NS as f64 / 1e9;
         let sum = |of: fn(&Row) -> u64| last.iter().map(|row| of(row)).sum::<u64>();
         let worst = |of: fn(&Row) -> Option<u64>| last.iter().filter_map(|row| of(row)).max();
@@ -203,7 +216,9 @@ impl Collector {
         }
         self.close_log_entry();
         let mut series = Series { interval_ms: INTERVAL_NS / 1_000_000, ..Series::default() };
-        for (&(measured, index), row) in &self.rows {
+        let rows: BTreeMap<Key, Row> =
+            self.rows.rows().into_iter().chain(std::mem::take(&mut self.recent)).collect();
+        for ((measured, index), row) in rows {
             let phase = if measured { Phase::Measured } else { Phase::WarmUp };
             let begins_ns = course.began_at_ns(phase) + index * INTERVAL_NS;
             let ends_ns = row.ends_at_ns.clamp(begins_ns, begins_ns + INTERVAL_NS);
@@ -219,21 +234,21 @@ impl Collector {
             series.engine_late_p99_ns.push(row.engine_late_p99_ns);
             series.connections.push(row.connections);
         }
-        (series, self.log(course))
+        (series, logged(self.log.rows(), course))
     }
+}
 
-    fn log(&self, course: &Course) -> Log {
-        let each_ns = INTERVAL_NS * INTERVALS_LOGGED_AS_ONE;
-        let measured_ns = course.ends_at_ns() - course.measured_from_ns();
-        let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
-        for (&entry, encoded) in &self.log {
-            let at_ns = entry * each_ns;
-            log.at_ns.push(at_ns);
-            log.duration_ns.push(each_ns.min(measured_ns.saturating_sub(at_ns)));
-            log.response_time.push(encoded.clone());
-        }
-        log
+fn logged(entries: Vec<(u64, String)>, course: &Course) -> Log {
+    let each_ns = INTERVAL_NS * INTERVALS_LOGGED_AS_ONE;
+    let measured_ns = course.ends_at_ns() - course.measured_from_ns();
+    let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
+    for (entry, encoded) in entries {
+        let at_ns = entry * each_ns;
+        log.at_ns.push(at_ns);
+        log.duration_ns.push(each_ns.min(measured_ns.saturating_sub(at_ns)));
+        log.response_time.push(encoded);
     }
+    log
 }
 
 impl Interval {

@@ -26,6 +26,7 @@ pub mod schema;
 pub mod shape;
 pub mod socket;
 pub mod spec;
+pub mod spool;
 pub mod stream;
 pub mod tally;
 pub mod timetable;

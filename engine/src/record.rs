@@ -197,7 +197,8 @@ pub struct ThreadRecord {
 #[serde(deny_unknown_fields)]
 pub struct ThreadWindow {
     pub cpu_ns: u64,
-    pub run_queue_ns: u64,
+    /// Null where the kernel does not count it.
+    pub run_queue_ns: Option<u64>,
 }
 
 /// TCP of the whole machine (of its network namespace): a row per sample. Null = could not be read.

@@ -6,6 +6,7 @@ use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
 use crate::process_tree::Pid;
 use crate::record::{Probes, ProcessRecord, SampleColumns, Unread, Window};
+use crate::spool::Spool;
 
 /// Everything that is watched in a trial.
 pub struct Watches {
@@ -79,7 +80,8 @@ impl Watches {
 /// Samples one process tree every interval, and at both ends of the measured phase.
 struct Watch {
     probe: Processes,
-    samples: Vec<Sample>,
+    samples: Spool<Sample>,
+    taken: usize,
     /// The samples that open and close the measured phase, by position.
     opened: Option<usize>,
     closed: Option<usize>,
@@ -87,30 +89,36 @@ struct Watch {
 
 impl Watch {
     fn new(root: Pid) -> Self {
-        Self { probe: Processes::new(root), samples: Vec::new(), opened: None, closed: None }
+        Self { probe: Processes::new(root), samples: Spool::open(), taken: 0, opened: None, closed: None }
     }
 
     fn sample(&mut self, due_ns: u64) {
-        self.samples.push(self.probe.sample(due_ns, false));
+        self.take(due_ns, false);
     }
 
     fn open(&mut self, due_ns: u64) {
-        self.samples.push(self.probe.sample(due_ns, true));
-        self.opened = Some(self.samples.len() - 1);
+        self.opened = Some(self.taken);
+        self.take(due_ns, true);
     }
 
     fn close(&mut self, due_ns: u64) {
-        self.samples.push(self.probe.sample(due_ns, true));
-        self.closed = Some(self.samples.len() - 1);
+        self.closed = Some(self.taken);
+        self.take(due_ns, true);
     }
 
-    fn record(&self, course: &Course) -> ProcessRecord {
+    fn take(&mut self, due_ns: u64, in_full: bool) {
+        self.samples.push(&self.probe.sample(due_ns, in_full));
+        self.taken += 1;
+    }
+
+    fn record(self, course: &Course) -> ProcessRecord {
+        let taken = self.samples.rows();
         let mut samples = SampleColumns::default();
-        for sample in &self.samples {
+        for sample in &taken {
             samples.push(sample, course.began_ns);
         }
         let window = match (self.opened, self.closed) {
-            (Some(opened), Some(closed)) => Window::over(&self.samples[opened..=closed]),
+            (Some(opened), Some(closed)) => Window::over(&taken[opened..=closed]),
             _ => None,
         };
         let unread =

@@ -343,10 +343,13 @@ class ProbeRecord(Frozen):
 
 
 class ThreadWindow(Frozen):
-    """One thread over the measured window: CPU time, and time it was ready to run and did not."""
+    """One thread over the measured window: CPU time, and time it was ready to run and did not.
+
+    `run_queue_ns` None: the kernel does not count it.
+    """
 
     cpu_ns: int
-    run_queue_ns: int
+    run_queue_ns: int | None
 
 
 class ThreadRecord(Frozen):

@@ -324,12 +324,15 @@ def _retransmitted(record: TrialRecord) -> str | None:
 
 
 def _thread_shares(record: TrialRecord, *, waiting: bool) -> list[float]:
-    """Share of the time that each sending thread ran, or with `waiting` ran or waited for a core (0..1)."""
+    """Share of the time that each sending thread ran, or with `waiting` ran or waited for a core (0..1).
+
+    Where the kernel does not count the waiting, the running alone: lateness then has to tell the rest.
+    """
     windows = [thread.window for thread in record.probes.threads if thread.window]
     if record.measured_ns <= 0:
         return []
     return [
-        (window.cpu_ns + (window.run_queue_ns if waiting else 0)) / record.measured_ns for window in windows
+        (window.cpu_ns + (window.run_queue_ns or 0 if waiting else 0)) / record.measured_ns for window in windows
     ]
 
 

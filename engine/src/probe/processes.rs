@@ -8,11 +8,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::now_ns;
 use crate::process_tree::{self, Pid};
 
 /// One reading of a process tree. CPU and switches are cumulative.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
     pub at_ns: u64,
     pub late_ns: u64,

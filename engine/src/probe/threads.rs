@@ -3,9 +3,12 @@
 
 use std::fs::File;
 
+use serde::{Deserialize, Serialize};
+
 use super::reread::reread;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
+use crate::spool::Spool;
 
 /// Samples threads of this process, and reads them at both ends of the measured phase.
 pub struct Threads {
@@ -17,10 +20,12 @@ struct Thread {
     /// Kept open: a path is looked up once, and running out of descriptors cannot blind us.
     schedstat: Option<File>,
     opened: Option<Reading>,
-    record: ThreadRecord,
+    window: Option<ThreadWindow>,
+    /// Since the first instant, and what was read then.
+    samples: Spool<(u64, Reading)>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 struct Reading {
     cpu_ns: Option<u64>,
     run_queue_ns: Option<u64>,
@@ -32,7 +37,8 @@ impl Threads {
             tid,
             schedstat: File::open(format!("/proc/self/task/{tid}/schedstat")).ok(),
             opened: None,
-            record: ThreadRecord::default(),
+            window: None,
+            samples: Spool::open(),
         };
         Self { threads: tids.iter().map(thread).collect() }
     }
@@ -40,10 +46,7 @@ impl Threads {
     /// Takes a sample, as of `at_ns`; the trial began at `began_ns`.
     pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
         for thread in &mut self.threads {
-            let reading = thread.read();
-            thread.record.at_ns.push(at_ns.saturating_sub(began_ns));
-            thread.record.cpu_ns.push(reading.cpu_ns);
-            thread.record.run_queue_ns.push(reading.run_queue_ns);
+            thread.samples.push(&(at_ns.saturating_sub(began_ns), thread.read()));
         }
     }
 
@@ -58,16 +61,26 @@ impl Threads {
     pub fn close(&mut self) {
         for thread in &mut self.threads {
             let closed = thread.read();
-            thread.record.window = thread.opened.and_then(|opened| Reading::window(opened, closed));
+            thread.window = thread.opened.and_then(|opened| Reading::window(opened, closed));
         }
     }
 
     pub fn records(self) -> Vec<ThreadRecord> {
-        self.threads.into_iter().map(|thread| thread.record).collect()
+        self.threads.into_iter().map(Thread::record).collect()
     }
 }
 
 impl Thread {
+    fn record(self) -> ThreadRecord {
+        let mut record = ThreadRecord { window: self.window, ..ThreadRecord::default() };
+        for (at_ns, reading) in self.samples.rows() {
+            record.at_ns.push(at_ns);
+            record.cpu_ns.push(reading.cpu_ns);
+            record.run_queue_ns.push(reading.run_queue_ns);
+        }
+        record
+    }
+
     fn read(&self) -> Reading {
         // schedstat counts CPU too, but of a running thread only up to its last tick.
         Reading { cpu_ns: thread_cpu_ns(self.tid), run_queue_ns: self.run_queue_ns() }
@@ -84,7 +97,7 @@ impl Reading {
         let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
         Some(ThreadWindow {
             cpu_ns: between(opened.cpu_ns, closed.cpu_ns)?,
-            run_queue_ns: between(opened.run_queue_ns, closed.run_queue_ns)?,
+            run_queue_ns: between(opened.run_queue_ns, closed.run_queue_ns),
         })
     }
 }

@@ -53,6 +53,12 @@ impl Vouched {
         Self { authority: authority.pem(), config }
     }
 
+    /// The same, but each connection begins with so many session tickets.
+    pub fn with_tickets(mut self, tickets: usize) -> Self {
+        self.config.send_tls13_tickets = tickets;
+        self
+    }
+
     /// Trusted by this server's authority; the spec may be changed first.
     pub fn tls(&self, change: impl FnOnce(&mut TlsSpec)) -> Tls {
         let file = Written::new(&format!("authority-{}", number()), &self.authority);
@@ -159,6 +165,7 @@ impl Client {
                 Ok(Received { bytes: 0, .. }) => return None,
                 Ok(Received { bytes, .. }) => return Some(self.buffer[..bytes].to_vec()),
                 Err(Errno::AGAIN) => self.wait(PollFlags::IN),
+                Err(Errno::INTR) => {}
                 Err(errno) => panic!("{errno}: {:?}", self.session.why()),
             }
         }

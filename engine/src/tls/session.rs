@@ -16,6 +16,8 @@ use crate::socket::{self, Received};
 const LONGEST_PIECE_BYTES: usize = 16 * 1024;
 /// What the records of a server's part of the handshake mostly fit in.
 const HANDSHAKE_BYTES: usize = 8 * 1024;
+/// Reads that bring no plaintext, one after the other, before the caller is asked whether to go on.
+const FRUITLESS_READS: usize = 2;
 
 /// How a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +129,11 @@ impl Session {
     }
 
     /// Reads and decrypts into the front half of `buffer`; the rear half serves for the ciphertext and must hold
-    /// more than a record (17 KiB). No bytes: the stream has ended.
+    /// more than two records (34 KiB), which a message of the handshake may touch. No bytes: the stream has ended.
     ///
     /// # Errors
-    /// `AGAIN` when the socket has no more; `PROTO` for what is no TLS, and `why` says more; what the kernel says.
+    /// `AGAIN` when the socket has no more; `INTR` when much has come and all of it was TLS's own (tickets, say);
+    /// `PROTO` for what is no TLS, and `why` says more; what the kernel says.
     pub fn receive(&mut self, fd: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
         if !self.unread.is_empty() || self.end.is_some() {
             let bytes = self.unread.len().min(buffer.len());
@@ -143,7 +146,12 @@ impl Session {
         let mut held = self.incoming.len();
         cipher[..held].copy_from_slice(&self.incoming);
         self.incoming.clear();
+        let mut fruitless = 0;
         let received = loop {
+            if held == cipher.len() {
+                self.why = Some("a message of the handshake is longer than the buffer".into());
+                break Err(Errno::PROTO);
+            }
             let received = match socket::receive(fd, &mut cipher[held..], stamped) {
                 Ok(received) => received,
                 Err(errno) => {
@@ -167,6 +175,10 @@ impl Session {
             held = filled - read;
             if bytes > 0 || self.end.is_some() {
                 break Ok(Received { bytes, ..received });
+            }
+            fruitless += 1;
+            if fruitless == FRUITLESS_READS {
+                break Err(Errno::INTR);
             }
         };
         self.incoming.extend_from_slice(&cipher[..held]);

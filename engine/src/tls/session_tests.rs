@@ -1,5 +1,5 @@
 use super::*;
-use crate::tls::peer::{Client, SERVER, end, pattern};
+use crate::tls::peer::{Client, SERVER, Vouched, end, pattern};
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::net::sockopt;
+use rustls::version::TLS13;
 
 #[test]
 fn what_is_no_tls_fails_and_says_so() {
@@ -171,4 +172,21 @@ fn at_rest_a_session_holds_no_buffer() {
     let held = session.incoming.capacity() + session.unread.capacity() + session.outgoing.capacity();
     assert!(held < 20_000, "{held}");
     server.join().unwrap().unwrap();
+}
+
+#[test]
+fn what_no_buffer_holds_is_a_failure_and_no_end() {
+    let generous = Vouched::new(&["a.example"], &[&TLS13]).with_tickets(5_000);
+    let (mut client, peer) = Client::new(&generous.tls(|_| ()));
+    let _server = generous.serve(peer, |peer| peer.write_all(b"at last"));
+    client.shake().unwrap();
+    client.buffer.truncate(36 * 1024);
+    let failure = loop {
+        match client.session.receive(client.socket.as_fd(), &mut client.buffer, false) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            other => break other.map(|received| received.bytes),
+        }
+    };
+    assert_eq!(failure, Err(Errno::PROTO));
+    assert!(client.session.why().unwrap().contains("longer than the buffer"));
 }
