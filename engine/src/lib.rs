@@ -5,6 +5,7 @@ pub mod clock;
 pub mod collector;
 pub mod connection;
 pub mod cores;
+pub mod costs;
 pub mod failure;
 pub mod faults;
 pub mod guard;

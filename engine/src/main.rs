@@ -1,7 +1,7 @@
 //! The engine's command line.
 
 use clap::{Parser, Subcommand};
-use crumple_engine::{guard, null_server, run, schema};
+use crumple_engine::{costs, guard, null_server, run, schema};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -19,6 +19,8 @@ enum Command {
     NullServer(null_server::NullServer),
     /// Print the JSON schemas of TrialSpec and TrialRecord
     Schema,
+    /// Measure what system calls, context switches, threads and processes cost on this machine
+    Costs(costs::Costs),
     /// Start a command that ends, with all it started, when this process's standard input closes
     Guard(guard::Guard),
 }
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(&run),
         Command::NullServer(server) => null_server::run(&server),
         Command::Schema => schema::print(),
+        Command::Costs(costs) => costs::run(&costs),
         Command::Guard(guard) => guard::run(guard),
     };
     match outcome {

@@ -1,0 +1,202 @@
+//! What a call, a switch, a thread and a process cost on this machine. Each is done many times over on one
+//! core and timed from outside; nothing here is part of a trial.
+
+use std::io::{self, pipe};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use serde::Serialize;
+
+use crate::clock::now_ns;
+use crate::cores::pin_current_thread;
+use crate::failure::Failure;
+
+/// Each cost is measured in so many rounds; the figures are over rounds.
+const ROUNDS: usize = 41;
+/// A round is made so long that reading the clock does not matter.
+const ROUND_NS: u64 = 5_000_000;
+const STACK_BYTES: usize = 64 * 1024;
+
+/// Measure what system calls, context switches, threads and processes cost on one core
+#[derive(clap::Args)]
+pub struct Costs {
+    /// Core to measure on; left out, the scheduler chooses and moves
+    #[arg(long)]
+    core: Option<usize>,
+}
+
+/// One cost in nanoseconds: the median of the rounds, and the tenth and ninetieth hundredth of them.
+#[derive(Debug, Serialize)]
+pub struct Cost {
+    pub name: &'static str,
+    pub meaning: &'static str,
+    pub ns: f64,
+    pub low_ns: f64,
+    pub high_ns: f64,
+    pub rounds: usize,
+    pub repeats: u64,
+}
+
+/// Prints all costs as JSON on standard output.
+///
+/// # Errors
+/// Where a thread, a process or a descriptor is not to be had.
+pub fn run(costs: &Costs) -> Result<(), Failure> {
+    let measured = pinned(costs.core).and_then(|()| all()).map_err(|error| {
+        Failure::new(format!("the costs cannot be measured here: {error}"))
+            .remedy("see ulimit -a for what is scarce")
+    })?;
+    println!("{}", serde_json::to_string(&measured).expect("costs are numbers and names"));
+    Ok(())
+}
+
+fn pinned(core: Option<usize>) -> io::Result<()> {
+    core.map_or(Ok(()), |core| Ok(pin_current_thread(&[core])?))
+}
+
+fn all() -> io::Result<Vec<Cost>> {
+    let alone = pipe_alone_ns()?;
+    Ok(vec![
+        cost("system-call", "getppid, which does next to nothing", system_call),
+        non_blocking_read()?,
+        less(between_threads()?, alone),
+        less(between_processes()?, alone),
+        cost("thread", "starting a thread that ends at once, and waiting for its end", || {
+            let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(|| ());
+            drop(thread.map(thread::JoinHandle::join));
+        }),
+        cost("process", "forking a process of this size that ends at once, and waiting for its end", || {
+            // SAFETY: the child calls nothing but _exit.
+            match unsafe { libc::fork() } {
+                0 => unsafe { libc::_exit(0) },
+                child => wait_for(child),
+            }
+        }),
+    ])
+}
+
+fn system_call() {
+    // SAFETY: takes nothing and touches nothing. Not from the C library, which may remember the answer.
+    unsafe { libc::syscall(libc::SYS_getppid) };
+}
+
+fn non_blocking_read() -> io::Result<Cost> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let (near, _far) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    Ok(cost("non-blocking-read", "read from a socket on which nothing has come", || {
+        let read = rustix::io::read(&near, &mut [0_u8; 64]);
+        debug_assert_eq!(read, Err(Errno::AGAIN));
+    }))
+}
+
+/// A byte written into a pipe and read out of it by the same thread: what a switch measured through pipes
+/// costs without the switch.
+fn pipe_alone_ns() -> io::Result<f64> {
+    let (read, write) = pipe()?;
+    Ok(cost("", "", || exchange(write.as_fd(), read.as_fd())).ns)
+}
+
+fn between_threads() -> io::Result<Cost> {
+    let (ours, theirs) = (Ends::new()?, Ends::new()?);
+    let (read, write) = (ours.read, theirs.write);
+    let (their_read, their_write) = (theirs.read, ours.write);
+    let echo = thread::Builder::new().spawn(move || echo(their_read.as_fd(), their_write.as_fd()))?;
+    let meaning = "from one thread to another of the same process, on the same core where one is given";
+    let cost = halved(cost("thread-switch", meaning, || exchange(write.as_fd(), read.as_fd())));
+    drop(write);
+    let _ = echo.join();
+    Ok(cost)
+}
+
+fn between_processes() -> io::Result<Cost> {
+    let (ours, theirs) = (Ends::new()?, Ends::new()?);
+    // SAFETY: the child keeps to close, read, write and _exit, which are safe after a fork.
+    let child = unsafe { libc::fork() };
+    if child < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if child == 0 {
+        drop((ours.read, theirs.write));
+        echo(theirs.read.as_fd(), ours.write.as_fd());
+        // SAFETY: ends the child without running what the parent has yet to run.
+        unsafe { libc::_exit(0) };
+    }
+    let (read, write) = (ours.read, theirs.write);
+    drop((theirs.read, ours.write));
+    let meaning = "from one process to another, on the same core where one is given";
+    let cost = halved(cost("process-switch", meaning, || exchange(write.as_fd(), read.as_fd())));
+    drop(write);
+    wait_for(child);
+    Ok(cost)
+}
+
+struct Ends {
+    read: OwnedFd,
+    write: OwnedFd,
+}
+
+impl Ends {
+    fn new() -> io::Result<Self> {
+        let (read, write) = pipe()?;
+        Ok(Self { read: read.into(), write: write.into() })
+    }
+}
+
+fn exchange(write: BorrowedFd, read: BorrowedFd) {
+    let mut byte = [0_u8];
+    let _ = rustix::io::write(write, &byte);
+    let _ = rustix::io::read(read, &mut byte);
+}
+
+/// Sends back each byte until nobody can send another.
+fn echo(read: BorrowedFd, write: BorrowedFd) {
+    let mut byte = [0_u8];
+    while rustix::io::read(read, &mut byte) == Ok(1) {
+        let _ = rustix::io::write(write, &byte);
+    }
+}
+
+fn wait_for(child: libc::pid_t) {
+    // SAFETY: no status is asked for.
+    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+}
+
+fn cost(name: &'static str, meaning: &'static str, mut once: impl FnMut()) -> Cost {
+    let mut round_ns = |repeats: u64| {
+        let began_ns = now_ns();
+        (0..repeats).for_each(|_| once());
+        (now_ns() - began_ns) as f64
+    };
+    let repeats = 1 + (ROUND_NS as f64 / (round_ns(100) / 100.0).max(1.0)) as u64;
+    let mut rounds_ns: Vec<f64> = (0..ROUNDS).map(|_| round_ns(repeats) / repeats as f64).collect();
+    rounds_ns.sort_by(f64::total_cmp);
+    let at = |share: f64| rounds_ns[(share * (ROUNDS - 1) as f64) as usize];
+    Cost { name, meaning, ns: at(0.5), low_ns: at(0.1), high_ns: at(0.9), rounds: ROUNDS, repeats }
+}
+
+/// A way there and back is two switches.
+fn halved(cost: Cost) -> Cost {
+    Cost { ns: cost.ns / 2.0, low_ns: cost.low_ns / 2.0, high_ns: cost.high_ns / 2.0, ..cost }
+}
+
+fn less(cost: Cost, alone_ns: f64) -> Cost {
+    let without = |ns: f64| (ns - alone_ns).max(0.0);
+    Cost { ns: without(cost.ns), low_ns: without(cost.low_ns), high_ns: without(cost.high_ns), ..cost }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_dearer_than_a_call_and_a_process_than_a_thread() {
+        let costs = all().unwrap();
+        let of = |name| costs.iter().find(|cost| cost.name == name).unwrap();
+        assert!(costs.iter().all(|cost| cost.low_ns <= cost.ns && cost.ns <= cost.high_ns));
+        assert!(of("system-call").ns > 0.0);
+        assert!(of("thread").ns > of("system-call").ns);
+        assert!(of("process").ns > of("thread").ns);
+    }
+}
