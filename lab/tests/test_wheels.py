@@ -56,6 +56,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for part in ("lab", "servers", "studies", "contract"):
         ignored = shutil.ignore_patterns(*LEFTOVERS)
         shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=ignored)
+    shutil.copy(ROOT / "LICENSE", copy)
     for leftover in LEFTOVERS:
         file = copy / "servers" / "node-http" / leftover / "left.js"
         file.parent.mkdir()
@@ -145,6 +146,8 @@ def null_server(with_engine: Installed) -> Iterator[str]:
 def test_the_wheel_holds_the_project_as_it_is_in_the_checkout(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
+    (license_text,) = tmp_path.glob("*.dist-info/licenses/LICENSE")
+    assert license_text.read_bytes() == (ROOT / "LICENSE").read_bytes()
     carried = files(tmp_path / "crumple" / "carried")
     assert carried == files(ROOT)
     assert "servers/node-express/package-lock.json" in carried
@@ -190,3 +193,9 @@ def test_a_load_needs_no_project(with_engine: Installed, null_server: str) -> No
     assert done.returncode in (0, 3), done.stderr
     result = json.loads(done.stdout)
     assert result["url"] == null_server and result["outcomes"]["ok"] > 0
+
+
+def test_a_search_needs_no_project(with_engine: Installed, null_server: str) -> None:
+    done = with_engine.crumple("find", null_server, "--objective", "failed<50%", "--budget", "10s", "--json")
+    assert done.returncode in (0, 1, 3), done.stderr
+    assert json.loads(done.stdout)["levels"]
