@@ -59,7 +59,7 @@ fn pinned(core: Option<usize>) -> io::Result<()> {
 fn all() -> io::Result<Vec<Cost>> {
     let alone = pipe_alone_ns()?;
     Ok(vec![
-        cost("system-call", "getppid, which does next to nothing", system_call),
+        cost("system_call", "getppid, which does next to nothing", system_call),
         non_blocking_read()?,
         less(between_threads()?, alone),
         less(between_processes()?, alone),
@@ -85,7 +85,7 @@ fn system_call() {
 fn non_blocking_read() -> io::Result<Cost> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let (near, _far) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    Ok(cost("non-blocking-read", "read from a socket on which nothing has come", || {
+    Ok(cost("non_blocking_read", "read from a socket on which nothing has come", || {
         let read = rustix::io::read(&near, &mut [0_u8; 64]);
         debug_assert_eq!(read, Err(Errno::AGAIN));
     }))
@@ -104,7 +104,7 @@ fn between_threads() -> io::Result<Cost> {
     let (their_read, their_write) = (theirs.read, ours.write);
     let echo = thread::Builder::new().spawn(move || echo(their_read.as_fd(), their_write.as_fd()))?;
     let meaning = "from one thread to another of the same process, on the same core where one is given";
-    let cost = halved(cost("thread-switch", meaning, || exchange(write.as_fd(), read.as_fd())));
+    let cost = halved(cost("thread_switch", meaning, || exchange(write.as_fd(), read.as_fd())));
     drop(write);
     let _ = echo.join();
     Ok(cost)
@@ -126,7 +126,7 @@ fn between_processes() -> io::Result<Cost> {
     let (read, write) = (ours.read, theirs.write);
     drop((theirs.read, ours.write));
     let meaning = "from one process to another, on the same core where one is given";
-    let cost = halved(cost("process-switch", meaning, || exchange(write.as_fd(), read.as_fd())));
+    let cost = halved(cost("process_switch", meaning, || exchange(write.as_fd(), read.as_fd())));
     drop(write);
     wait_for(child);
     Ok(cost)
@@ -195,8 +195,8 @@ mod tests {
         let costs = all().unwrap();
         let of = |name| costs.iter().find(|cost| cost.name == name).unwrap();
         assert!(costs.iter().all(|cost| cost.low_ns <= cost.ns && cost.ns <= cost.high_ns));
-        assert!(of("system-call").ns > 0.0);
-        assert!(of("thread").ns > of("system-call").ns);
+        assert!(of("system_call").ns > 0.0);
+        assert!(of("thread").ns > of("system_call").ns);
         assert!(of("process").ns > of("thread").ns);
     }
 }

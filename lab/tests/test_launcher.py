@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,14 @@ import pytest
 LAUNCHER = Path(__file__).parents[2] / "crumple"
 # All that the launcher may count on.
 POSIX = """
-sh cat cp chmod dirname env find grep head ln ls mkdir mv printf readlink rm sed sort tail touch tr true
+sh cat cp chmod dirname env find flock grep head ln ls mkdir mv printf readlink rm sed sleep sort tail touch tr true
 """
 # Makes a .venv as uv would; the program says what it was given.
 UV = """
 [ "$1" = --version ] && { echo "uv 0.9.1 (somewhere)"; exit; }
 echo "uv $*" >> "$LOG"
 command -v cargo >> "$LOG"
+[ ! -e "$HOME/sync-takes-long" ] || sleep 0.5
 [ ! -e "$HOME/sync-fails" ] || { echo "error: no network"; exit 2; }
 mkdir -p .venv/bin
 printf '#!/bin/sh\\nprintf "<%%s>" "$@"; exit 3\\n' > .venv/bin/crumple
@@ -203,6 +205,15 @@ def test_a_setup_that_failed_is_tried_again(tmp_path):
     assert "error: no network" in failed.stderr
     (system.home / "sync-fails").unlink()
     assert system.run("x").stdout == "<x>"
+
+
+def test_of_two_at_once_one_sets_up_and_the_other_waits(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    (system.home / "sync-takes-long").touch()
+    with ThreadPoolExecutor(2) as both:
+        first, second = (both.submit(system.run, "x") for _ in range(2))
+    assert (first.result().stdout, second.result().stdout) == ("<x>", "<x>")
+    assert len([call for call in system.calls("uv") if "sync" in call]) == 1
 
 
 def test_what_is_missing_comes_from_apt_with_a_reason_for_each(tmp_path):

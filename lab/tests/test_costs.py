@@ -1,0 +1,45 @@
+"""Costs of this machine, by the real engine and by stand-ins that fail."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from crumple import costs, engine, project
+from crumple.engine import Engine
+from crumple.errors import CrumpleError, EngineFailed
+
+
+def stand_in(tmp_path: Path, script: str) -> Engine:
+    """An engine that is a shell script."""
+    path = tmp_path / "engine"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return Engine(path, "0")
+
+
+def test_a_thread_costs_more_than_a_call_and_a_process_more_than_a_thread() -> None:
+    try:
+        loaded = engine.load(project.root())
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    readings = costs.readings(loaded, None, 2)
+    assert all(len(each) == 2 for each in readings.values())
+    assert {"non_blocking_read", "thread_switch", "process_switch"} <= set(readings)
+    assert 0 < max(readings["system_call"]) < min(readings["thread"])
+    assert max(readings["thread"]) < min(readings["process"])
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (
+            """echo '{"error":"no such core","remedy":"take another"}' >&2; exit 1""",
+            "no such core; take another",
+        ),
+        ("echo what >&2; exit 3", "the engine's costs failed: what"),
+        ("echo '[{}]'", "not what the lab expects"),
+    ],
+)
+def test_an_engine_that_cannot_tell_is_quoted(tmp_path: Path, script: str, message: str) -> None:
+    with pytest.raises(EngineFailed, match=message):
+        costs.measure(stand_in(tmp_path, script), None)
