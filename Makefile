@@ -33,11 +33,13 @@ lint-rust: develop
 	cargo clippy --quiet --locked --all-targets --manifest-path engine/Cargo.toml -- -D warnings
 
 lint-shell:
-	shellcheck crumple .ci/run .ci/test
+	shellcheck crumple .ci/run .ci/test $$(git ls-files 'servers/**/*.sh')
 
 lint-servers:
 	@unformatted=$$(gofmt -l servers); [ -z "$$unformatted" ] || { echo "to do: gofmt -w $$unformatted"; exit 1; }
 	$(PRETTIER) --log-level warn --check 'servers/**/*.js' 'servers/**/package.json'
+	cargo fmt --check --manifest-path servers/rust-hyper/Cargo.toml
+	cargo clippy --quiet --locked --manifest-path servers/rust-hyper/Cargo.toml -- -D warnings
 	for pom in servers/*/pom.xml; do $(JAVA_FORMAT) --file "$$pom" || exit 1; done
 
 BENCHES := cpu_per_request lateness capture memory live_view agreement probe_cost

@@ -11,31 +11,35 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import platformdirs
 
 from crumple import guard, runtimes
 from crumple.errors import ServerFailed
-from crumple.server import FILE, ServerDescription
+from crumple.server import FILE, ServerDescription, filled
 
 LIMIT_S = 900.0
 # Left in a folder by its user's own builds, or by editors; no part of the program.
 NOT_THE_PROGRAM = frozenset(
-    {FILE, "node_modules", "target", "dist", "__pycache__", ".git", ".venv", ".DS_Store"}
+    {FILE, "node_modules", "target", "dist", "__pycache__", ".git", ".venv", ".ruff_cache", ".DS_Store"}
 )
 
 
 @dataclass(frozen=True)
 class Built:
-    """A program ready to start in `folder`. `build_s`: how long that took, 0 if it lay there already."""
+    """A program ready to start in `folder`. `build_s`: how long that took, 0 if it lay there already.
+
+    `executables`: requirement → what was found for it.
+    """
 
     description: ServerDescription
     folder: Path
     versions: dict[str, str]
     build_s: float
+    executables: dict[str, str] = field(default_factory=dict)
 
 
 def cache() -> Path:
@@ -52,14 +56,21 @@ def build(description: ServerDescription) -> Built:
     if isinstance(ready, runtimes.Missing):
         raise ServerFailed("build", ready.reason, remedy=ready.remedy)
     place = _place(description, ready.versions)
-    began = time.monotonic()
+    executables = runtimes.executables(description)
+    done = Built(description, place, ready.versions, 0.0, executables)
     if place.is_dir():
-        return Built(description, place, ready.versions, 0.0)
-    with _alone(place):
-        if place.is_dir():
-            return Built(description, place, ready.versions, 0.0)
-        _build_into(place, description)
-    return Built(description, place, ready.versions, time.monotonic() - began)
+        return done
+    try:
+        with _alone(place):
+            if place.is_dir():
+                return done
+            began = time.monotonic()
+            _build_into(place, description, executables)
+    except OSError as error:
+        message = f"cannot write {error.filename or cache()}: {error.strerror or error}"
+        remedy = "free some space, or name another place in XDG_CACHE_HOME"
+        raise ServerFailed("build", message, remedy=remedy) from None
+    return replace(done, build_s=time.monotonic() - began)
 
 
 def is_built(description: ServerDescription) -> bool:
@@ -106,7 +117,7 @@ def _alone(place: Path) -> Iterator[None]:
         yield
 
 
-def _build_into(place: Path, description: ServerDescription) -> None:
+def _build_into(place: Path, description: ServerDescription, executables: Mapping[str, str]) -> None:
     unfinished = f"{place.name}.building-"
     for stale in place.parent.glob(f"{unfinished}*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -121,7 +132,7 @@ def _build_into(place: Path, description: ServerDescription) -> None:
         )
         _make_writable(folder)
         for command in description.build.command:
-            _run(command, folder)
+            _run(tuple(filled(part, executables) for part in command), folder)
         folder.chmod(0o755)  # mkdtemp's 0o700 would keep out a server that runs as another user
         folder.rename(place)
     finally:
@@ -137,9 +148,8 @@ def _make_writable(folder: Path) -> None:
 
 def _run(command: tuple[str, ...], folder: Path) -> None:
     """One command of the build, with the user's whole environment: proxies and certificates live there."""
-    guarded = guard.launch(
-        "build", command, cwd=folder, env=os.environ, cores=(), scratch=guard.new_scratch()
-    )
+    env = {**os.environ, "PATH": runtimes.search_path()}
+    guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=guard.new_scratch())
     try:
         ended = guarded.ended(LIMIT_S)
         tail = guarded.output_tail()

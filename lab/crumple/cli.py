@@ -23,7 +23,12 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="The same facts as JSON on stdout.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]
-Servers = Annotated[list[str] | None, typer.Argument(metavar="SERVER…", help="Only these; all if left out.")]
+Servers = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SERVER…", help="Names, variants as name\\[key=value], folders as ./name; all if left out."
+    ),
+]
 
 
 def _example(*lines: str) -> str:
@@ -35,7 +40,7 @@ def try_(
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the report in a browser.")] = False,
     json: Json = False,
 ) -> None:
-    """The tour: set up what is missing, run the todo study in short form, open the report."""
+    """The tour: set up what is missing, run every article's study in short form, open the verdicts."""
     from crumple.commands import tour
 
     raise typer.Exit(tour.take(open_it=not no_open, as_json=json))
@@ -49,9 +54,17 @@ def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None
     raise typer.Exit(setup.make_ready(servers or [], yes, json))
 
 
+@app.command(epilog=_example("crumple costs --json"))
+def costs(json: Json = False) -> None:
+    """What system calls, context switches, threads and processes cost on this machine; takes two seconds."""
+    from crumple.commands import costs
+
+    raise typer.Exit(costs.tell(json))
+
+
 @app.command(epilog=_example("crumple servers --json"))
 def servers(json: Json = False) -> None:
-    """Every server: version, I/O model, workloads, ready or why not."""
+    """Every server: version, I/O model, workloads, settings with their defaults, ready or why not."""
     from crumple.commands import lists
 
     raise typer.Exit(lists.list_servers(json))
@@ -73,12 +86,28 @@ def studies(json: Json = False) -> None:
     raise typer.Exit(lists.list_studies(json))
 
 
-@app.command(epilog=_example("crumple verify node-http"))
+@app.command(
+    epilog=_example("crumple verify node-http", "crumple verify 'node-cluster\\[workers=2]' ./my-server")
+)
 def verify(servers: Servers = None, json: Json = False) -> None:
     """Every answer of every server against the contract; 1 if one is wrong."""
     from crumple.commands import verify
 
     raise typer.Exit(verify.check(servers or [], json))
+
+
+@app.command("new-server", epilog=_example("crumple new-server my-server", "crumple verify ./my-server"))
+def new_server(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The folder to write; its name is the server's.")
+    ],
+    language: Annotated[str, typer.Option(help="As reports will show it.")] = "Python",
+    json: Json = False,
+) -> None:
+    """A folder to begin a server of your own with: server.toml and a small program that works."""
+    from crumple.commands import new_server
+
+    raise typer.Exit(new_server.begin(name, language, json))
 
 
 @app.command(
@@ -88,9 +117,18 @@ def verify(servers: Servers = None, json: Json = False) -> None:
 )
 def run(
     studies: Annotated[list[str] | None, typer.Argument(metavar="STUDY…", help="Names or files.")] = None,
-    scale: Annotated[str, typer.Option(help="quick, full or published.")] = "quick",
+    scale: Annotated[str, typer.Option(help="tour, quick, full or published.")] = "quick",
     servers: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Only these servers; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Only these servers, or variants: 'php-apache\\[workers=150]'."),
+    ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FOLDER|URL", help="One of your own beside them: a folder, or http://…"),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All studies, one after the other.")] = False,
+    database: Annotated[
+        str | None, typer.Option(metavar="URL", help="Your own MariaDB instead of a private one.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Order and load; drawn if left out.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="RUN", help="Continue a run.")] = None,
@@ -104,9 +142,18 @@ def run(
     from crumple.commands import run
 
     if resume is not None:
-        raise typer.Exit(run.resume(resume, studies or [], retry_failed, only, json))
-    chosen = [name.strip() for names in servers or [] for name in names.split(",") if name.strip()]
-    raise typer.Exit(run.new(studies or [], scale, chosen, seed, only, json))
+        raise typer.Exit(run.resume(resume, studies or [], retry_failed, only, json, database))
+    asked = run.Asked(
+        studies=studies or [],
+        scale=scale,
+        servers=servers or [],
+        own=server or [],
+        seed=seed,
+        only=only,
+        everything=everything,
+        database=database,
+    )
+    raise typer.Exit(run.new(asked, json))
 
 
 @app.command(epilog=_example("crumple report --open", "crumple report --format md"))
@@ -121,6 +168,24 @@ def report(
     from crumple.commands import report
 
     raise typer.Exit(report.show(name, "json" if json else format_, open_it, out))
+
+
+@app.command(
+    epilog=_example(
+        "crumple compare todo-json-full-20261121-063012 todo-json-full-20261122-063509",
+        "crumple compare baseline.json todo-json-full-20261122-063509 --metric throughput",
+    )
+)
+def compare(
+    before: Annotated[str, typer.Argument(metavar="BEFORE", help="A run, or the JSON of its report.")],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Likewise.")],
+    metric: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated.")] = None,
+    json: Json = False,
+) -> None:
+    """What changed from one run to another; 1 if something became slower, beyond chance and noise."""
+    from crumple.commands import compare
+
+    raise typer.Exit(compare.runs(before, after, metric or [], json))
 
 
 @app.command(

@@ -20,11 +20,13 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True)
 class Effect:
-    """One comparison of a claim: `of` divided by `to` in the claim's metric.
+    """One comparison of a claim: `of` divided by `to`, or, where `to` is empty, a `value` of `of`.
 
-    `published`: the article's ratio, None in an order. `ratio` None: not testable. `noise_floor`: a ratio
-    ≥ 1, None where unknown. `direction_only`: the sign holds, the size is not confirmed. `reason`: a clause,
-    without capital and full stop.
+    `published`: the article's ratio, None in an order. `ratio`, `value` both None: not testable, or seen
+    otherwise than in a number. `noise_floor`: a ratio ≥ 1, None where unknown or where none applies.
+    `direction_only`: the sign holds, the size is not confirmed. `reason`: a clause, without capital and full
+    stop. `what`: the metric within a sentence. `unit`: of `value`; `bound`: what that is held against;
+    `repeated`: what it was measured over.
     """
 
     label: str
@@ -36,3 +38,22 @@ class Effect:
     answer: Answer
     direction_only: bool
     reason: str
+    what: str
+    value: Interval | None = None
+    unit: str = ""
+    bound: str = ""
+    repeated: str = "blocks"
+
+    @property
+    def measured(self) -> Interval | None:
+        """The ratio, or the value."""
+        return self.ratio or self.value
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one rule says of one interval."""
+
+    answer: Answer
+    reason: str
+    direction_only: bool = False

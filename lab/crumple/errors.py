@@ -117,6 +117,18 @@ class ServerFailed(CrumpleError):
         self.output_tail = tuple(output_tail)
 
 
+class DatabaseMissing(CrumpleError):
+    """No database to be started here; the remedy names the package that brings it."""
+
+
+class DatabaseFailed(CrumpleError):
+    """A database that did not start, ended early, or refuses us. `output_tail`: the last lines it wrote."""
+
+    def __init__(self, message: str, output_tail: Sequence[str] = (), remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.output_tail = tuple(output_tail)
+
+
 class WrongAnswer(CrumpleError):
     """A server answered, but not what its workload's contract says."""
 

@@ -3,11 +3,11 @@
 Nothing is sent and nothing is started; names, files and this machine's limits are looked at.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from crumple import contract, load_plan, load_shape, machine_facts, objective, quantity, start
+from crumple import contract, load_plan, load_shape, machine_facts, objective, quantity, start, variant
 from crumple.errors import Mistakes, UsageError
 from crumple.find import By, Question
 from crumple.find_flags import FindFlags, SearchFlags
@@ -19,6 +19,7 @@ from crumple.machine_facts import UnreadError
 from crumple.server import ServerDescription, Setting
 from crumple.target import Resolved
 from crumple.toml_file import did_you_mean
+from crumple.variant import Variant
 from crumple.workload import Value, Workload
 
 BUDGET_S, BUDGET_S_MIN = 90.0, 10.0
@@ -38,13 +39,14 @@ class UrlPlan:
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """A search on a server of the project, each start of it a fresh process.
+    """A search on a server of the project, each start of it a fresh process. `label`: with what is set.
 
     `workload` None: a path is asked for instead, and its answer is not known beforehand.
     """
 
     question: Question
     description: ServerDescription
+    label: str
     workload: Workload | None
     parameters: Mapping[str, Value]
     settings: Mapping[str, Setting]
@@ -53,8 +55,8 @@ class ServerPlan:
 
 
 def is_server(what: str) -> bool:
-    """Whether a name is meant, and no URL."""
-    return not any(mark in what for mark in "/:.")
+    """Whether a name is meant, or a variant's label, and no URL."""
+    return not any(mark in variant.server_of(what) for mark in "/:.")
 
 
 def of_url(url: str, flags: FindFlags) -> UrlPlan:
@@ -72,15 +74,21 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
 
 
 def of_server(
-    description: ServerDescription, workloads: Mapping[str, Workload], flags: FindFlags
+    description: ServerDescription, workloads: Mapping[str, Workload], flags: FindFlags, label: str = ""
 ) -> ServerPlan:
-    """What the flags mean for a server of the project. Raises UsageError."""
+    """What the flags mean for a server of the project, or its variant of that label. Raises UsageError."""
     mistakes = Mistakes()
+    known = variant.defaults({description.name: description})
+    asked = mistakes.of(lambda: variant.parse(label or description.name, known))
     for flag in _given(flags, (*(each.name for each in fields(TargetFlags)), "watch")):
         mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
     parameters = mistakes.of(lambda: _assigned("--parameter", flags.parameter or ())) or {}
     given = mistakes.of(lambda: _assigned("--setting", flags.setting or ())) or {}
-    settings = mistakes.of(lambda: start.settings_with(description, _as_described(description, given)))
+    for name in asked.settings.keys() & given.keys() if asked else ():
+        mistakes.add(f"--setting {name} and {label} both set {name}", "leave one of them out")
+    over = mistakes.of(lambda: _as_described(description, given, known[description.name])) or {}
+    meant = Variant(description.name, {**(asked.settings if asked else {}), **over})
+    settings = mistakes.of(lambda: start.settings_with(description, meant.settings))
     workload: Workload | None = None
     if flags.path is None:
         workload = mistakes.of(lambda: _workload(description, workloads, flags.workload))
@@ -90,7 +98,7 @@ def of_server(
     options, question = _shared(flags, None, mistakes)
     mistakes.none()
     assert requests is not None and options and question and settings is not None
-    return ServerPlan(question, description, workload, parameters, settings, requests, options)
+    return ServerPlan(question, description, str(meant), workload, parameters, settings, requests, options)
 
 
 def _shared(
@@ -216,17 +224,11 @@ def _assigned(flag: str, written: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _as_described(description: ServerDescription, given: Mapping[str, str]) -> dict[str, Setting]:
+def _as_described(
+    description: ServerDescription, given: Mapping[str, str], defaults: Mapping[str, Setting]
+) -> dict[str, Setting]:
     """Of the type that the default has. Raises UsageError."""
-    meant: dict[str, Setting] = {}
-    for name, text in given.items():
-        described = description.settings.get(name)
-        kind: Callable[[str], Setting] = type(described.default) if described else str
-        try:
-            meant[name] = kind(text)
-        except ValueError:
-            raise UsageError(f"--setting {name}={text}: that is no number", "write a number") from None
-    return meant
+    return {name: variant.typed(description.name, name, text, defaults) for name, text in given.items()}
 
 
 def _check_folder(file: Path | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from crumple import contract, load, machine, servers, validity, verify
+from crumple import contract, database, load, machine, servers, validity, verify
 from crumple.build import Built
 from crumple.ceiling import Ceiling
 from crumple.contract import TrialRecord
@@ -39,7 +39,7 @@ def of_url(plan: UrlPlan, ceiling: Ceiling | None) -> Site:
 def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
     """A server of the project, on cores of its own where there are two; each start's answers are checked.
 
-    `opened` raises ServerFailed and WrongAnswer.
+    `opened` raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.
     """
     many = len(usable_cores())
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
@@ -47,15 +47,26 @@ def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
     cores = machine.cores_for(placement, threads)
     options = replace(plan.options, cores=plan.options.cores or cores.engine)
 
+    asks = plan.workload is not None and plan.workload.database is not None
+
     @contextmanager
     def opened() -> Iterator[Place]:
-        with servers.start(built, cores=cores.server, settings=plan.settings) as running:
+        with (
+            database.on_demand() as databases,
+            servers.start(
+                built,
+                cores=cores.server,
+                settings=plan.settings,
+                environment=databases.ready(cores.server).environment() if asks else {},
+            ) as running,
+        ):
             if plan.workload is not None:
-                verify.answers(running.address, plan.workload, plan.parameters)
+                keeps = built.description.keeps_connections(running.settings)
+                verify.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
             target = contract.Target(address=running.address, host=running.address)
             yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(record, placement=placement, server_cores=cores.server, ceiling=ceiling)
 
-    return Site(plan.description.name, opened, True, threads, cores.server, assess)
+    return Site(plan.label, opened, True, threads, cores.server, assess)

@@ -7,6 +7,7 @@ here but the time left.
 import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -17,31 +18,21 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple import contract
+from crumple.pace import Pace
 from crumple.run_file import RunFile
 from crumple.store import StoredTrial, TrialIdentity
+from crumple.study import ScaleName, Study
 
 LAST = 8
-LAB_S = 2.0
 
 
-def left_s(took_s: Sequence[float], trials_left: int, expected_s: float | None) -> float | None:
-    """Seconds until the run is over: by the trials finished, before the first by what is expected of one."""
-    each_s = sum(took_s) / len(took_s) if took_s else expected_s
-    return None if each_s is None else each_s * trials_left
+@dataclass(frozen=True)
+class Later:
+    """A run that follows in the same command, as far as its length is concerned."""
 
-
-def expected_s(run: RunFile) -> float | None:
-    """What a trial should take by its scale; None where that depends on the server's speed."""
-    phases = [
-        phase
-        for trial in run.plan.trials
-        for scale in (run.study.experiments[trial.experiment].scales[run.scale],)
-        for phase in (scale.warm_up_for(trial.server), scale.stop)
-        if phase
-    ]
-    if any(phase.duration_s is None for phase in phases):
-        return None
-    return sum(phase.at_most_s for phase in phases) / len(run.plan.trials) + LAB_S
+    study: Study
+    scale: ScaleName
+    trials: tuple[TrialIdentity, ...]
 
 
 def clock(seconds: float | None) -> str:
@@ -74,15 +65,28 @@ def result(stored: StoredTrial) -> tuple[str, str]:
 
 
 class LiveView:
-    """A `run.Watcher` on a console. Use as a context; `total` and `left` count trials."""
+    """A `run.Watcher` on a console. Use as a context. `to_do`: the trials of this run that are left.
 
-    def __init__(self, run: RunFile, left: int, console: Console | None = None) -> None:
+    `pace` learns from each; `later`: the runs after this one, whose time is said too.
+    """
+
+    def __init__(
+        self,
+        run: RunFile,
+        to_do: Sequence[TrialIdentity],
+        console: Console | None = None,
+        *,
+        pace: Pace | None = None,
+        later: Sequence[Later] = (),
+    ) -> None:
         self._console = console or Console(stderr=True)
-        self._expected_s = expected_s(run)
+        self._run = run
+        self._to_do = list(to_do)
+        self._pace = pace or Pace()
+        self._later = later
         self._total = len(run.plan.trials)
-        self._left = left
-        self._took_s: list[float] = []
-        self._began_s = 0.0
+        self._began_s: float | None = None
+        self._has_waited = False
         self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
         self._now = ""
         self._bar = Progress(
@@ -91,7 +95,7 @@ class LiveView:
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self._task = self._bar.add_task(run.id, total=self._total, completed=self._total - left, left="")
+        self._task = self._bar.add_task(run.id, total=self._total, completed=self._done, left=self._left())
         self._live = Live(
             console=self._console, refresh_per_second=8, transient=True, get_renderable=self._drawn
         )
@@ -112,6 +116,15 @@ class LiveView:
         self._now = f"building {server} (once; kept for the next runs)"
         if not self._console.is_terminal:
             self._console.print(self._now, highlight=False)
+
+    def waiting(self) -> None:
+        """Said once: from then on both take turns."""
+        self._now = "waiting for another crumple that measures on this machine"
+        if not self._has_waited:
+            self._has_waited = True
+            self._console.print(
+                Text("another crumple measures on this machine: they take turns, trial by trial", "yellow")
+            )
 
     def calibrating(self) -> None:
         """Seconds at most, and not worth a line."""
@@ -134,21 +147,39 @@ class LiveView:
 
     def ended(self, stored: StoredTrial) -> None:
         """One trial fewer."""
-        self._left -= 1
-        tried = stored.failure is None or stored.failure.step not in ("setup", "build")
-        if tried:
-            self._took_s.append(time.monotonic() - self._began_s)
-        left = clock(left_s(self._took_s, self._left, self._expected_s))
-        self._bar.update(self._task, advance=1, left=f"{left} left")
+        self._to_do = [each for each in self._to_do if each.id != stored.trial.id]
+        self._pace.ended(stored, None if self._began_s is None else time.monotonic() - self._began_s)
+        self._began_s = None
+        self._bar.update(self._task, completed=self._done, left=self._left())
         line, colour = result(stored)
         self._last.append((stored.trial.id, line, colour))
+        tried = stored.failure is None or stored.failure.step not in ("setup", "build")
         if not self._console.is_terminal and tried:
-            done = self._total - self._left
             self._console.print(
-                Text(f"{done:>3}/{self._total} {stored.trial.id:<38} {line}  ({left} left)"), soft_wrap=True
+                Text(f"{self._done:>3}/{self._total} {stored.trial.id:<38} {line}  ({self._left()})"),
+                soft_wrap=True,
             )
 
+    @property
+    def _done(self) -> int:
+        return self._total - len(self._to_do)
+
+    def _left(self) -> str:
+        """ "2:05 left", and where runs follow, "2:05 left, 40:10 with all that follow"."""
+        left_s = self._pace.left_s(self._run.study, self._run.scale, self._to_do)
+        if left_s is not None and self._began_s is not None:
+            now_s = self._pace.of(self._run.study, self._run.scale, self._to_do[0]) or 0.0
+            left_s -= min(now_s, time.monotonic() - self._began_s)
+        later_s = [self._pace.left_s(each.study, each.scale, each.trials) for each in self._later]
+        said = f"{clock(left_s)} left"
+        if not later_s:
+            return said
+        known_s = [each for each in later_s if each is not None]
+        whole = left_s is not None and len(known_s) == len(later_s)
+        return f"{said}, {clock((left_s or 0.0) + sum(known_s)) if whole else '?'} with all that follow"
+
     def _drawn(self) -> Group:
+        self._bar.update(self._task, left=self._left())
         results = Table.grid(padding=(0, 2))
         for trial_id, line, colour in self._last:
             results.add_row(trial_id, Text(line, style=colour, overflow="ellipsis", no_wrap=True))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from crumple import machine_facts, process_tree
+from crumple.errors import UsageError
 from crumple.machine_checks import CHECKS, Observed
 from crumple.machine_facts import UnreadError
 
@@ -43,26 +44,32 @@ def facts() -> dict[str, Any]:
     return machine_facts.read(machine_facts.LASTING)
 
 
-def fitness(connections: int = 0) -> Fitness:
-    """Look for SAMPLE_S at what else goes on; `connections`: how many the load will hold."""
+def fitness(connections: int = 0, sources: int = 1) -> Fitness:
+    """Look for SAMPLE_S at what else goes on; `connections`: how many the load will hold.
+
+    `sources`: how many addresses they come from.
+    """
     raise_open_files()
     moment = machine_facts.read(machine_facts.OF_THE_MOMENT)
     others_share, steal_share = _shares(SAMPLE_S)
-    seen = _observed(others_share, steal_share, connections)
+    seen = _observed(others_share, steal_share, connections, sources)
     problems = tuple(problem for check in CHECKS if (problem := check(seen)))
     measured = {"sampled_s": SAMPLE_S, "others_share": others_share, "steal_share": steal_share}
     return Fitness({**measured, **moment}, problems)
 
 
-def cores_for(placement: str, threads: int = 1) -> Cores:
-    """Cores for an engine of `threads` threads and for the server.
+def cores_for(placement: str, threads: int = 1, server_cores: int | None = None) -> Cores:
+    """Cores for an engine of `threads` threads and for the server, at most `server_cores` of them.
 
     "separate": as far as there are enough, no physical core serves both. "shared": both may use all, and the
-    engine is bound to none.
+    engine is bound to none. Raises UsageError where the server cannot have so many.
     """
     usable = machine_facts.usable_cores()
     physical = _or_none(machine_facts.physical_cores) or [[core] for core in usable]
-    return divide(placement, threads, physical)
+    divided = divide(placement, threads, physical)
+    if server_cores is None:
+        return divided
+    return Cores(divided.engine, fewer(divided.server, server_cores, physical))
 
 
 def divide(placement: str, threads: int, physical: list[list[int]]) -> Cores:
@@ -83,6 +90,17 @@ def divide(placement: str, threads: int, physical: list[list[int]]) -> Cores:
     return Cores(engine=engine, server=server)
 
 
+def fewer(cores: tuple[int, ...], wanted: int, physical: list[list[int]]) -> tuple[int, ...]:
+    """So many of the cores, one of each physical core first. Raises UsageError if there are not so many."""
+    if wanted > len(cores):
+        raise UsageError(
+            f"server_cores = {wanted}, and {len(cores)} of this machine's cores may be the server's",
+            'use a machine with more cores, or placement = "shared"',
+        )
+    rank = {core: (group.index(core), core) for group in physical for core in group}
+    return tuple(sorted(sorted(cores, key=rank.__getitem__)[:wanted]))
+
+
 def raise_open_files() -> None:
     """As many open files as this process may have without privileges; the engine and servers inherit it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -91,7 +109,9 @@ def raise_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _observed(others_share: float | None, steal_share: float | None, connections: int) -> Observed:
+def _observed(
+    others_share: float | None, steal_share: float | None, connections: int, sources: int
+) -> Observed:
     physical = _or_none(machine_facts.physical_cores)
     quota = _or_none(machine_facts.cpu_quota_cores)
     ports = _or_none(machine_facts.port_range)
@@ -104,7 +124,7 @@ def _observed(others_share: float | None, steal_share: float | None, connections
         cpu_quota_cores=quota if isinstance(quota, float) else None,
         open_files_soft=machine_facts.open_files_soft(),
         connections=connections,
-        ports=ports[1] - ports[0] + 1 if ports else None,
+        ports=(ports[1] - ports[0] + 1) * sources if ports else None,
         memory_available_bytes=_or_none(machine_facts.memory_available_bytes),
     )
 

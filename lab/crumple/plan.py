@@ -41,7 +41,7 @@ class Plan(Frozen):
 
 
 def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
-    """The trials of `study`. Raises UsageError if an experiment has no such scale."""
+    """The trials of `study`, of those experiments that have the scale. Raises UsageError if none has."""
     rounds = _blocks_of(study, scale)
     blocks: list[Block] = []
     for number in range(1, max(rounds.values()) + 1):
@@ -65,12 +65,16 @@ def trial_seed(seed: int, trial_id: str) -> int:
 
 
 def _blocks_of(study: Study, scale: ScaleName) -> dict[str, int]:
-    without = [name for name, experiment in study.experiments.items() if scale not in experiment.scales]
-    if without:
+    rounds = {
+        name: experiment.scales[scale].blocks
+        for name, experiment in study.experiments.items()
+        if scale in experiment.scales
+    }
+    if not rounds:
         scales = sorted({name for experiment in study.experiments.values() for name in experiment.scales})
-        remedy = f"choose among {', '.join(scales)}, or add [experiments.{without[0]}.scales.{scale}]"
-        raise UsageError(f"{study.name}: experiment {without[0]} has no scale {scale}", remedy)
-    return {name: experiment.scales[scale].blocks for name, experiment in study.experiments.items()}
+        remedy = f"choose among {', '.join(scales)}" if scales else "write one"
+        raise UsageError(f"{study.name}: no experiment has a scale {scale}", remedy)
+    return rounds
 
 
 def _block(study: Study, name: str, number: int, seed: int) -> Block:

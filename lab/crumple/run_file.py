@@ -6,7 +6,7 @@ Written when a run begins and again when it ends. The trials lie beside it (stor
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen
 from crumple.errors import NotStored
@@ -28,7 +28,8 @@ class ServerNote(Frozen):
 class RunFile(Frozen):
     """One execution of a study on one machine.
 
-    `only`: the servers the run was restricted to, None for all. `versions`: server → runtime → version.
+    `study`: as it is at the scale. `only`: the servers the run was restricted to, None for all.
+    `brought`: one's own servers, label → folder or URL. `versions`: server → runtime → version.
     `began`, `ended`: ISO 8601, UTC; `ended` None while it runs and after an interruption.
     """
 
@@ -38,6 +39,7 @@ class RunFile(Frozen):
     scale: ScaleName
     seed: int
     only: tuple[str, ...] | None
+    brought: dict[str, str] = Field(default_factory=dict)
     plan: Plan
     machine: dict[str, Any]
     servers: dict[str, ServerNote]

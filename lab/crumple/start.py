@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from crumple import guard, listening, runtimes
+from crumple import guard, listening, runtimes, scratch
 from crumple.build import Built
 from crumple.errors import ServerFailed, UsageError
 from crumple.guard import Guarded
-from crumple.server import PLACEHOLDER, ServerDescription, Setting
+from crumple.server import ServerDescription, Setting, filled
 from crumple.toml_file import did_you_mean
 
 PORTS_TRIED = 3
@@ -39,14 +39,25 @@ class Running:
         """Whether its first process still runs."""
         return self.guarded.ended() is None
 
+    def files_left(self) -> int:
+        """How many of the files it made for its answers it has not removed."""
+        return scratch.files_left(self.guarded.scratch)
+
 
 @contextmanager
-def start(built: Built, *, cores: tuple[int, ...], settings: Mapping[str, Setting]) -> Iterator[Running]:
+def start(
+    built: Built,
+    *,
+    cores: tuple[int, ...],
+    settings: Mapping[str, Setting],
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
     """The server, running on `cores` with `settings` over its defaults, for the length of the `with`.
 
+    `environment`: variables beside its own and those of its scratch folder, such as a database's.
     Raises ServerFailed("start" or "stop"), and UsageError for a setting it does not have.
     """
-    running = _launch(built, cores, settings_with(built.description, settings))
+    running = _launch(built, cores, settings_with(built.description, settings), environment or {})
     try:
         yield running
     finally:
@@ -62,11 +73,13 @@ def settings_with(description: ServerDescription, given: Mapping[str, Setting]) 
     return {name: given.get(name, setting.default) for name, setting in description.settings.items()}
 
 
-def _launch(built: Built, cores: tuple[int, ...], settings: dict[str, Setting]) -> Running:
+def _launch(
+    built: Built, cores: tuple[int, ...], settings: dict[str, Setting], environment: Mapping[str, str]
+) -> Running:
     for attempt in range(1, PORTS_TRIED + 1):
         port = listening.free_port()
         began = time.monotonic()
-        guarded = _command(built, cores, settings, port)
+        guarded = _command(built, cores, settings, environment, port)
         try:
             listening.await_answer(guarded, port)
         except BaseException as error:
@@ -85,18 +98,23 @@ def _launch(built: Built, cores: tuple[int, ...], settings: dict[str, Setting]) 
     raise AssertionError("the last attempt returns or raises")
 
 
-def _command(built: Built, cores: tuple[int, ...], settings: dict[str, Setting], port: int) -> Guarded:
+def _command(
+    built: Built,
+    cores: tuple[int, ...],
+    settings: dict[str, Setting],
+    environment: Mapping[str, str],
+    port: int,
+) -> Guarded:
     written = built.description.start
-    scratch = guard.new_scratch()
+    folder = scratch.made()
     values = {
         "port": str(port),
-        "scratch": str(scratch),
+        "scratch": str(folder),
+        **built.executables,
         **{name: str(value) for name, value in settings.items()},
     }
 
-    def filled(text: str) -> str:
-        return PLACEHOLDER.sub(lambda found: values[found[1]], text)
-
-    env = runtimes.environment() | {name: filled(value) for name, value in written.env.items()}
-    command = [filled(part) for part in written.command]
-    return guard.launch("start", command, cwd=built.folder, env=env, cores=cores, scratch=scratch)
+    given = {**runtimes.environment(), **scratch.environment(folder), **environment}
+    own = {name: filled(value, values) for name, value in written.env.items()}
+    command = [filled(part, values) for part in written.command]
+    return guard.launch("start", command, cwd=built.folder, env={**given, **own}, cores=cores, scratch=folder)

@@ -17,6 +17,8 @@ from scipy import ndimage, stats
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
+# A bound is met when it is reached: rounding must not decide, nor which way round a ratio is written.
+SLACK = 1e-9
 SEED = 20170213
 RESAMPLES = 2_000
 BOOTSTRAP_FROM = 10
@@ -66,9 +68,64 @@ def geometric_mean_interval(
     return _exponential(_logs(values), confidence, seed)
 
 
+def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE, seed: int = SEED) -> Interval:
+    """Arithmetic mean over starts, in the unit of `values`, which may be 0 or below. Raises ValueError."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+        raise ValueError("a mean is of one row of numbers")
+    estimate = float(array.mean())
+    if len(array) < 2:
+        return Interval(estimate, -math.inf, math.inf, confidence, len(array))
+    low, high = (float(end[0]) for end in mean_intervals(array[np.newaxis], confidence, seed))
+    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, len(array))
+
+
+def unpaired_ratio(
+    numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[Interval, float]:
+    """Ratio of geometric means of two sets of starts that share no block, and p of there being none.
+
+    Welch's t on logarithms; `n` is that of the smaller set. Raises ValueError as `paired_ratio`.
+    """
+    one, other = _logs(numerator), _logs(denominator)
+    n = min(len(one), len(other))
+    log_ratio = float(one.mean() - other.mean())
+    estimate = math.exp(log_ratio)
+    if n < 2:
+        return Interval(estimate, 0.0, math.inf, confidence, n), 1.0
+    squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+    error = math.sqrt(sum(squares))
+    if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
+        return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
+    freedom = sum(squares) ** 2 / (squares[0] ** 2 / (len(one) - 1) + squares[1] ** 2 / (len(other) - 1))
+    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    p = 2 * float(stats.t.sf(abs(log_ratio) / error, freedom))
+    return Interval(estimate, math.exp(log_ratio - reach), math.exp(log_ratio + reach), confidence, n), p
+
+
+def blocks_needed(interval: Interval, most: int = 100) -> int | None:
+    """How many blocks would tell a ratio from 1, were its spread to stay; None: above `most`, or unknown."""
+    distance = abs(math.log(interval.estimate))
+    if interval.n < 2 or not 0 < interval.low < interval.high < math.inf or distance == 0:
+        return None
+    half = math.log(interval.high / interval.low) / 2
+    share = (1 + interval.confidence) / 2
+    spread = half * math.sqrt(interval.n) / float(stats.t.ppf(share, interval.n - 1))
+    enough = (n for n in range(interval.n + 1, most + 1) if _half_width(spread, n, share) < distance)
+    return next(enough, None)
+
+
+def _half_width(spread: float, n: int, share: float) -> float:
+    return float(stats.t.ppf(share, n - 1)) * spread / math.sqrt(n)
+
+
 def noise_floor(first: Sequence[float], twin: Sequence[float], confidence: float = CONFIDENCE) -> float:
     """The ratio (≥ 1) at the far end of the interval of the twins' ratio. Infinite from one block."""
-    interval = paired_ratio(first, twin, confidence)
+    return far_end(paired_ratio(first, twin, confidence))
+
+
+def far_end(interval: Interval) -> float:
+    """The end of a ratio's interval that is further from 1, as a ratio ≥ 1."""
     if interval.low <= 0:
         return math.inf
     return math.exp(max(abs(math.log(interval.low)), abs(math.log(interval.high))))
@@ -76,8 +133,8 @@ def noise_floor(first: Sequence[float], twin: Sequence[float], confidence: float
 
 def distinguishable(interval: Interval, floor: float) -> bool:
     """Whether a ratio differs from 1 by more than chance (its interval) and by more than the noise floor."""
-    excludes_1 = interval.low > 1 or interval.high < 1
-    return excludes_1 and abs(math.log(interval.estimate)) > math.log(floor)
+    excludes_1 = interval.low > 1 + SLACK or interval.high < 1 - SLACK
+    return excludes_1 and abs(math.log(interval.estimate)) > math.log(floor) + SLACK
 
 
 def _logs(values: Sequence[float]) -> Floats:

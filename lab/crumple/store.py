@@ -7,6 +7,7 @@ full disk loses at most the trial in flight. Nothing is judged here.
 import contextlib
 import errno
 import fcntl
+import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,9 @@ class TrialIdentity(Frozen):
 
 
 class Failure(Frozen):
-    """Where a trial ended and why. `step`: setup, build, start, answers, engine, answers-after, stop, lab."""
+    """Where a trial ended and why. `step`: setup, build, start, answers, engine, database, answers-after,
+    stop, lab.
+    """
 
     step: str
     message: str
@@ -48,11 +51,25 @@ class ServerFacts(Frozen):
     settings: dict[str, Any] = Field(default_factory=dict)
 
 
+class DatabaseFacts(Frozen):
+    """The database over the load. `place`: "private", or where the user's is. `cpu_s` None: not ours to see.
+
+    `queries`: on the workload's table; all SELECT statements where the database counts no rows.
+    """
+
+    place: str
+    version: str
+    queries: int
+    cpu_s: float | None
+
+
 class StoredTrial(Frozen):
     """One trial, whatever became of it. A non-empty `problems` means measured, but not valid.
 
     `warnings`: what to know of it beside, valid or not.
     `host`: the machine's facts just before the load, with what makes it unfit under "problems".
+    `database`: what it was asked and what that cost, where the workload asks one.
+    `canary`: what became of the light requests beside the load, if there were any.
     `overhead_s`: the lab's own time, without the server's start and the engine's load.
     """
 
@@ -65,6 +82,8 @@ class StoredTrial(Frozen):
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
     overhead_s: float
+    canary: TrialRecord | None = None
+    database: DatabaseFacts | None = None
 
     @property
     def valid(self) -> bool:
@@ -128,7 +147,7 @@ class RunStore:
         aside = self._trials / "set-aside"
         with _storage(self.folder):
             aside.mkdir(exist_ok=True)
-            attempt = len(list(aside.glob(f"{path.stem}.*.json"))) + 1
+            attempt = len(list(aside.glob(f"{glob.escape(path.stem)}.*.json"))) + 1
             return path.rename(aside / f"{path.stem}.{attempt}.json")
 
     def trials(self) -> list[StoredTrial]:

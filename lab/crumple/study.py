@@ -4,25 +4,22 @@ Types and reading only: names that must exist elsewhere are checked in `study_na
 `plan`'s.
 """
 
-from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
-from crumple import contract, toml_file
+from crumple import contract, toml_file, variant
+from crumple.claim import SCALES as SCALES
+from crumple.claim import Claim, ScaleName, Text, impossible
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
+from crumple.shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
 from crumple.study_names import Known, unknown_names
 
 Placement = Literal["shared", "separate"]
 Connection = Literal["keep-alive", "per-request"]
-ScaleName = Literal["quick", "full", "published"]
-SCALES: tuple[ScaleName, ...] = ("quick", "full", "published")
-
-Text = Annotated[str, Field(min_length=1)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Parameters = dict[str, int | float | str]
 
 
 class Article(Frozen):
@@ -51,11 +48,11 @@ class Until(Frozen):
     @model_validator(mode="after")
     def _one_way_to_end(self) -> "Until":
         if (self.duration_s is None) == (self.requests is None):
-            raise _impossible("needs either duration_s or requests", "write one of them")
+            raise impossible("needs either duration_s or requests", "write one of them")
         if self.requests is not None and self.within_s is None:
-            raise _impossible("requests without within_s could run forever", "add within_s = 120")
+            raise impossible("requests without within_s could run forever", "add within_s = 120")
         if self.duration_s is not None and self.within_s is not None:
-            raise _impossible("within_s belongs to requests", "remove within_s")
+            raise impossible("within_s belongs to requests", "remove within_s")
         return self
 
     def stop(self) -> contract.AfterRequests | contract.AfterDuration:
@@ -77,14 +74,6 @@ class WarmUp(Until):
     connections: Annotated[int, Field(ge=1)] | None = None
 
 
-class Shape(Frozen):
-    """A closed shape: `connections`, each sending again `pause_ms` after the reply."""
-
-    kind: Literal["closed"] = "closed"
-    connections: Annotated[int, Field(ge=1, le=100_000)]
-    pause_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
-
-
 class Timeouts(Frozen):
     """When the engine gives up."""
 
@@ -92,20 +81,34 @@ class Timeouts(Frozen):
     request_s: Seconds = 20.0
 
 
+class Canary(Frozen):
+    """A light request at even gaps on a connection of its own, beside the load; `parameters`: its own."""
+
+    workload: str
+    parameters: Parameters = Field(default_factory=dict)
+    rate_per_s: Annotated[PerSecond, Field(le=1_000)] = 10.0
+
+
 class Scale(Frozen):
     """How often and how long: `blocks` repetitions, each a warm-up and a measured window.
 
-    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run.
+    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `shape`,
+    `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
     """
 
     blocks: Annotated[int, Field(ge=1)]
     warm_up: WarmUp | None = None
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
     stop: Until
+    shape: Shape | None = None
+    parameters: Parameters = Field(default_factory=dict)
+    servers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    note: str = ""
 
     def warm_up_for(self, server: str) -> WarmUp | None:
-        """The warm-up of that server's trials."""
-        return self.warm_up_of.get(server, self.warm_up)
+        """The warm-up of that server's trials; what is said of a server holds for its variants."""
+        of_all_variants = self.warm_up_of.get(variant.server_of(server), self.warm_up)
+        return self.warm_up_of.get(server, of_all_variants)
 
     @property
     def warm_ups(self) -> tuple[WarmUp, ...]:
@@ -114,19 +117,24 @@ class Scale(Frozen):
 
 
 class Experiment(Frozen):
-    """Servers × one workload × one load shape, repeated. `threads` are the engine's."""
+    """Servers × one workload × one load shape, repeated. `threads` are the engine's.
+
+    `server_cores`: how many cores the servers get; None: all that are theirs by the placement.
+    """
 
     title: Text
     about: str = ""
     servers: Annotated[tuple[str, ...], Field(min_length=1)]
     twin: str
     workload: str
-    parameters: dict[str, int | float | str] = Field(default_factory=dict)
+    parameters: Parameters = Field(default_factory=dict)
     placement: Placement = "separate"
+    server_cores: Annotated[int, Field(ge=1, le=1024)] | None = None
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     connection: Connection = "keep-alive"
     shape: Shape
     timeouts: Timeouts = Timeouts()
+    canary: Canary | None = None
     scales: dict[ScaleName, Scale]
 
     @field_validator("servers")
@@ -134,66 +142,89 @@ class Experiment(Frozen):
     def _each_server_once(cls, servers: tuple[str, ...]) -> tuple[str, ...]:
         twice = sorted({name for name in servers if servers.count(name) > 1})
         if twice:
-            raise _impossible(
+            raise impossible(
                 f"lists {', '.join(twice)} twice", "the A/A control is `twin`; list each server once"
             )
         return servers
 
     @model_validator(mode="after")
     def _threads_have_connections(self) -> "Experiment":
-        if self.threads > self.shape.connections:
-            raise _impossible(
-                f"{self.threads} threads for {self.shape.connections} connections leave some without one",
-                f"set threads to {self.shape.connections} or fewer",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _warm_up_fits_the_shape(self) -> "Experiment":
-        for name, scale in self.scales.items():
-            most = max((warm_up.connections or 0 for warm_up in scale.warm_ups), default=0)
-            if most > self.shape.connections:
-                raise _impossible(
-                    f"scale {name} warms up with {most} of {self.shape.connections} connections",
-                    f"set warm_up.connections to {self.shape.connections} or fewer, or leave it out",
+        for shape in (self.shape, *(scale.shape for scale in self.scales.values() if scale.shape)):
+            if self.threads > shape.most:
+                raise impossible(
+                    f"{self.threads} threads for {shape.most} connections leave some without one",
+                    f"set threads to {shape.most} or fewer",
                 )
         return self
 
+    @model_validator(mode="after")
+    def _scales_fit_the_shape(self) -> "Experiment":
+        for name, scale in self.scales.items():
+            _check_servers(name, scale, self)
+            _check_warm_ups(name, scale, scale.shape or self.shape)
+            _check_course(name, scale.stop, scale.shape or self.shape)
+        return self
 
-class RatioPair(Frozen):
-    """`of` divided by `to`, and what the article found for it."""
-
-    of: str
-    to: str
-    published: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class _Claim(Frozen):
-    """`scales`: those that can answer it; at the others it is not testable, however clear figures look."""
-
-    id: Text
-    text: Text
-    experiment: str
-    metric: str
-    scales: Annotated[tuple[ScaleName, ...], Field(min_length=1)] = SCALES
-
-
-class OrderClaim(_Claim):
-    """Each server of an earlier tier is above (better in `metric` than) each of a later one."""
-
-    kind: Literal["order"]
-    tiers: Annotated[tuple[Annotated[tuple[str, ...], Field(min_length=1)], ...], Field(min_length=2)]
+    def at(self, scale: ScaleName) -> "Experiment":
+        """The experiment as it is at that scale, and with no other."""
+        meant = self.scales.get(scale)
+        if meant is None:
+            return self
+        update = {
+            "shape": meant.shape or self.shape,
+            "parameters": {**self.parameters, **meant.parameters},
+            "servers": meant.servers or self.servers,
+            # Which servers are left is up to whoever runs it.
+            "scales": {scale: meant.model_copy(update={"servers": None})},
+        }
+        return self.model_copy(update=update)
 
 
-class RatioClaim(_Claim):
-    """Ratios near the published ones: |ln(effect / published)| ≤ ln(1 + `tolerance`)."""
+def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
+    if scale.servers is None:
+        return
+    others = sorted(set(scale.servers) - set(experiment.servers))
+    if others:
+        raise impossible(
+            f"scale {name} has {', '.join(others)}, which the experiment has not",
+            "a scale may only leave out servers; list them in the experiment",
+        )
+    if experiment.twin not in scale.servers:
+        raise impossible(
+            f"scale {name} leaves out {experiment.twin}, which is the twin", "list it, or choose another twin"
+        )
 
-    kind: Literal["ratio"]
-    pairs: Annotated[tuple[RatioPair, ...], Field(min_length=1)]
-    tolerance: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.25
+
+def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
+    for warm_up in scale.warm_ups:
+        if isinstance(shape, OpenShape) and (warm_up.requests or warm_up.connections):
+            raise impossible(
+                f"scale {name} warms an open shape up by requests or on so many connections",
+                "write warm_up = { duration_s = … }",
+            )
+        if (warm_up.connections or 0) > shape.most:
+            raise impossible(
+                f"scale {name} warms up with {warm_up.connections} of {shape.most} connections",
+                f"set warm_up.connections to {shape.most} or fewer, or leave it out",
+            )
 
 
-Claim = Annotated[OrderClaim | RatioClaim, Field(discriminator="kind")]
+def _check_course(name: str, stop: Until, shape: Shape) -> None:
+    """Whether a shape that has a course is measured to its end."""
+    if isinstance(shape, ClosedShape):
+        return
+    if isinstance(shape, OpenShape) and len(shape.steps_per_s) < 2 and shape.to_per_s is None:
+        return
+    if stop.duration_s is None:
+        raise impossible(
+            f"scale {name} would end the shape by requests, before its course is over",
+            "write stop = { duration_s = … }",
+        )
+    if isinstance(shape, RampShape) and (shape.over_s or 0.0) > stop.duration_s:
+        raise impossible(
+            f"scale {name} measures {stop.duration_s:g} s of a ramp that takes {shape.over_s:g} s",
+            f"write stop = {{ duration_s = {shape.over_s:g} }}, or give the scale a shape = {{ over_s = … }}",
+        )
 
 
 class Study(Frozen):
@@ -206,6 +237,35 @@ class Study(Frozen):
     prose: Prose = Prose()
     experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
     claims: tuple[Claim, ...] = ()
+
+    def has(self, scale: ScaleName) -> bool:
+        """Whether any of its experiments has that scale."""
+        return any(scale in experiment.scales for experiment in self.experiments.values())
+
+    def at(self, scale: ScaleName) -> "Study":
+        """The study as it is at that scale: of its experiments those that have it. Raises UsageError."""
+        experiments = {
+            name: experiment.at(scale)
+            for name, experiment in self.experiments.items()
+            if scale in experiment.scales
+        }
+        if not experiments:
+            scales = dict.fromkeys(name for each in self.experiments.values() for name in each.scales)
+            remedy = f"choose among {', '.join(scales)}"
+            raise UsageError(f"{self.name}: no experiment has a scale {scale}", remedy)
+        return self.model_copy(update={"experiments": experiments})
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Every workload that is asked, canaries' included."""
+        of_canaries = (each.canary.workload for each in self.experiments.values() if each.canary)
+        return tuple(dict.fromkeys([*(each.workload for each in self.experiments.values()), *of_canaries]))
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The labels of all servers of all experiments, in order."""
+        labels = (label for experiment in self.experiments.values() for label in experiment.servers)
+        return tuple(dict.fromkeys(labels))
 
 
 def find(root: Path) -> dict[str, Path]:
@@ -226,6 +286,7 @@ def parse(written: dict[str, object], file: Path, known: Known) -> Study:
     problems: list[Problem] = []
     if "name" in written:
         problems.append(Problem(file, "name", "a study goes by its file's name", "remove it"))
+    written = variant.canonical_names(_with_merged_shapes(written), known.settings)
     study, invalid = toml_file.meant(Study, {**written, "name": file.stem}, file)
     problems += [*invalid, *unknown_names(written, known, file)]
     if problems or study is None:
@@ -233,25 +294,21 @@ def parse(written: dict[str, object], file: Path, known: Known) -> Study:
     return study
 
 
-def restricted(study: Study, servers: Collection[str]) -> Study:
-    """The study with these servers only; an experiment left with none is gone.
-
-    If the twin's server is left out, the first that remains has a twin in its stead: there always is a noise
-    floor. Claims stay as they are, so what can no longer be tested is said. Raises UsageError.
-    """
-    known = {server for experiment in study.experiments.values() for server in experiment.servers}
-    unknown = sorted(set(servers) - known)
-    if unknown:
-        remedy = toml_file.did_you_mean(unknown[0], known)
-        raise UsageError(f"study {study.name} has no server {', '.join(unknown)}", remedy)
-    experiments = {}
-    for name, experiment in study.experiments.items():
-        kept = tuple(server for server in experiment.servers if server in servers)
-        if kept:
-            twin = experiment.twin if experiment.twin in kept else kept[0]
-            experiments[name] = experiment.model_copy(update={"servers": kept, "twin": twin})
-    return study.model_copy(update={"experiments": experiments})
+def _with_merged_shapes(written: dict[str, Any]) -> dict[str, Any]:
+    """The tables with each scale's shape written out; what is no table is left to the types."""
+    experiments = written.get("experiments")
+    if not isinstance(experiments, dict):
+        return written
+    return {**written, "experiments": {name: _merged_in(table) for name, table in experiments.items()}}
 
 
-def _impossible(message: str, remedy: str) -> PydanticCustomError:
-    return PydanticCustomError("impossible", "{message}", {"message": message, "remedy": remedy})
+def _merged_in(table: Any) -> Any:
+    if not isinstance(table, dict) or not isinstance(table.get("scales"), dict):
+        return table
+    scales = {
+        name: {**scale, "shape": merged(table.get("shape"), scale["shape"])}
+        if isinstance(scale, dict) and "shape" in scale
+        else scale
+        for name, scale in table["scales"].items()
+    }
+    return {**table, "scales": scales}

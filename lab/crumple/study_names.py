@@ -4,21 +4,32 @@ Works on the tables as written, so that wrong names are reported with whatever e
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crumple.errors import Problem
+from crumple import claim_names, variant
+from crumple.errors import NotFound, Problem, UsageError
 from crumple.toml_file import did_you_mean
+from crumple.variant import Settings
 
 
 @dataclass(frozen=True)
 class Known:
-    """`servers`: name → workloads it answers; `workloads`: name → parameters; `metrics`: names."""
+    """`servers`: name → workloads it answers; `workloads`: name → parameters; `metrics`: names.
+
+    `defaults`: server → its settings with their defaults; a server that is not there has none.
+    """
 
     servers: Mapping[str, Collection[str]]
     workloads: Mapping[str, Collection[str]]
     metrics: Collection[str]
+    defaults: Mapping[str, Settings] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, Settings]:
+        """The settings of every server, by its name."""
+        return {name: self.defaults.get(name, {}) for name in self.servers}
 
 
 def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Problem]:
@@ -38,61 +49,60 @@ def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Pro
                 Problem(file, f"claims.{claim_id}", "a second claim of that id", "give it one of its own")
             )
         seen.add(claim_id)
-        problems += _in_claim(f"claims.{claim_id}", claim, experiments, known, file)
+        problems += claim_names.unknown(f"claims.{claim_id}", claim, experiments, known.metrics, file)
     return problems
 
 
 def _in_experiment(key: str, table: dict[str, Any], known: Known, file: Path) -> Iterator[Problem]:
     servers = _strings(table.get("servers"))
-    workload = table.get("workload")
-    if isinstance(workload, str) and workload not in known.workloads:
-        yield _unknown(file, f"{key}.workload", "workload", workload, known.workloads)
-        workload = None
+    workload, canary = table.get("workload"), _table(table.get("canary"))
+    beside = canary.get("workload")
+    for where, name in ((f"{key}.workload", workload), (f"{key}.canary.workload", beside)):
+        if isinstance(name, str) and name not in known.workloads:
+            yield _unknown(file, where, "workload", name, known.workloads)
+    wanted = {name for name in (workload, beside) if isinstance(name, str) and name in known.workloads}
     for server in servers:
-        if server not in known.servers:
-            yield _unknown(file, f"{key}.servers", "server", server, known.servers)
-        elif isinstance(workload, str) and workload not in known.servers[server]:
-            remedy = (
-                f"choose among {', '.join(sorted(known.servers[server]))}, or add a handler to the server"
-            )
-            yield Problem(file, f"{key}.servers", f"{server} does not answer workload {workload}", remedy)
-    for scale, meant in _table(table.get("scales")).items():
-        for server in _table(_table(meant).get("warm_up_of")):
-            if server not in servers:
-                where = f"{key}.scales.{scale}.warm_up_of.{server}"
-                yield _unknown(file, where, "server of this experiment", server, servers)
+        yield from _in_server(f"{key}.servers", server, sorted(wanted), known, file)
     twin = table.get("twin")
     if isinstance(twin, str) and twin not in servers:
         yield _unknown(file, f"{key}.twin", "server of this experiment", twin, servers)
-    if isinstance(workload, str):
-        for parameter in _table(table.get("parameters")):
-            if parameter not in known.workloads[workload]:
-                options = known.workloads[workload]
-                yield _unknown(
-                    file, f"{key}.parameters.{parameter}", f"parameter of {workload}", parameter, options
-                )
+    asked = [(f"{key}.parameters", workload, table), (f"{key}.canary.parameters", beside, canary)]
+    for scale, meant in _table(table.get("scales")).items():
+        names = [*servers, *(variant.server_of(server) for server in servers)]
+        for server in _table(_table(meant).get("warm_up_of")):
+            if server not in names:
+                where = f"{key}.scales.{scale}.warm_up_of.{server}"
+                yield _unknown(file, where, "server of this experiment", server, servers)
+        asked.append((f"{key}.scales.{scale}.parameters", workload, _table(meant)))
+    for where, name, holder in asked:
+        if isinstance(name, str) and name in wanted:
+            yield from _in_parameters(where, name, holder, known, file)
 
 
-def _in_claim(
-    key: str, claim: dict[str, Any], experiments: dict[str, Any], known: Known, file: Path
+def _in_server(
+    key: str, server: str, workloads: Collection[str], known: Known, file: Path
 ) -> Iterator[Problem]:
-    metric = claim.get("metric")
-    if isinstance(metric, str) and metric not in known.metrics:
-        yield _unknown(file, f"{key}.metric", "metric", metric, known.metrics)
-    experiment = claim.get("experiment")
-    if not isinstance(experiment, str):
+    try:
+        name = variant.parse(server, known.settings).server
+    except NotFound:
+        yield _unknown(file, key, "server", variant.server_of(server), known.servers)
         return
-    if experiment not in experiments:
-        yield _unknown(file, f"{key}.experiment", "experiment", experiment, experiments)
+    except UsageError as error:
+        yield Problem(file, key, error.message, error.remedy)
         return
-    servers = _strings(_table(experiments[experiment]).get("servers"))
-    named = [(f"{key}.tiers", server) for tier in _list(claim.get("tiers")) for server in _strings(tier)]
-    for index, pair in enumerate(_list(claim.get("pairs"))):
-        ends = ((f"{key}.pairs.{index}.{end}", _table(pair).get(end)) for end in ("of", "to"))
-        named += [(where, server) for where, server in ends if isinstance(server, str)]
-    for where, server in named:
-        if server not in servers:
-            yield _unknown(file, where, f"server of experiment {experiment}", server, servers)
+    for workload in workloads:
+        if workload not in known.servers[name]:
+            remedy = f"choose among {', '.join(sorted(known.servers[name]))}, or add a handler to the server"
+            yield Problem(file, key, f"{name} does not answer workload {workload}", remedy)
+
+
+def _in_parameters(
+    key: str, workload: str, holder: dict[str, Any], known: Known, file: Path
+) -> Iterator[Problem]:
+    options = known.workloads[workload]
+    for parameter in _table(holder.get("parameters")):
+        if parameter not in options:
+            yield _unknown(file, f"{key}.{parameter}", f"parameter of {workload}", parameter, options)
 
 
 def _unknown(file: Path, key: str, kind: str, name: str, known: Collection[str]) -> Problem:

@@ -9,30 +9,53 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from crumple import contract, engine, machine, servers, validity, verify
+from crumple import (
+    brought,
+    canary,
+    contract,
+    database_trial,
+    fitting,
+    invariants,
+    machine,
+    scratch,
+    servers,
+    validity,
+    verify,
+)
+from crumple.brought import Elsewhere, Lent
+from crumple.canary import Canary
 from crumple.ceiling import Ceiling
+from crumple.database import OnDemand
 from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, ServerFailed, StorageFull
-from crumple.store import Failure, RunStore, ServerFacts, StoredTrial, TrialIdentity
+from crumple.load import connections_of, cores_of
+from crumple.store import DatabaseFacts, Failure, RunStore, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study import Experiment, Scale
 from crumple.validity import Validity
 from crumple.workload import Workload
 
 PROBE_INTERVAL_MS = 100
+LOOPBACK = "127."
 
 
 @dataclass(frozen=True)
 class Job:
-    """All one trial needs. `settings`: the server's, defaults filled in. `ceiling`: that of the engine."""
+    """All one trial needs. `experiment`: as it is at the scale. `built`: or a server that runs already.
+
+    `settings`: the server's, defaults filled in. `ceiling`: the engine's. `beside`: what the canary asks.
+    `databases`: the run's, where it has one; without it, a trial that needs one starts its own.
+    """
 
     trial: TrialIdentity
     experiment: Experiment
     scale: Scale
     workload: Workload
-    built: servers.Built
+    built: servers.Built | Elsewhere
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
     ceiling: Ceiling | None = None
+    beside: Workload | None = None
+    databases: OnDemand | None = None
 
 
 def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
@@ -42,11 +65,16 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
         _measure(course, job, load, on_progress)
         course.step = "validity"
         assert course.record is not None
+        afresh = not isinstance(job.built, Elsewhere)
         course.validity = validity.assess(
             course.record,
-            placement=job.experiment.placement,
+            placement=job.experiment.placement if afresh else None,
             server_cores=course.server_cores,
             ceiling=job.ceiling,
+            canary=course.canary,
+            afresh=afresh,
+            less=fitted(job).less,
+            workers=_workers(job),
         )
     except StorageFull:
         raise
@@ -75,18 +103,32 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
     )
 
 
+def fitted(job: Job) -> fitting.Fitted:
+    """The experiment's shape, as far as this machine has room for it."""
+    return fitting.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), fitting.limits())
+
+
+def _workers(job: Job) -> int | None:
+    """How many requests can wait in the server at once, where that is limited and known."""
+    if isinstance(job.built, Elsewhere):
+        return None
+    return invariants.workers(job.built.description.io_model, job.settings)
+
+
 def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> contract.TrialSpec:
     """What the engine is told. `cores`: the engine's own; empty leaves it unpinned."""
-    experiment, scale = job.experiment, job.scale
+    experiment, scale, load = job.experiment, job.scale, fitted(job)
     written = scale.warm_up_for(job.trial.server)
-    warm_up = written and contract.WarmUp(connections=written.connections, stop=written.stop())
+    most = connections_of(load.shape)
+    sources = load.sources if address.startswith(LOOPBACK) else ()
+    warm_up = written and contract.WarmUp(
+        connections=written.connections and min(written.connections, most), stop=written.stop()
+    )
     return contract.TrialSpec(
         label=job.trial.id,
-        target=contract.Target(address=address, host=address),
+        target=contract.Target(address=address, host=address, sources=sources),
         requests=(job.workload.request_with(experiment.parameters),),
-        shape=contract.ClosedShape(
-            connections=experiment.shape.connections, pause_ms=experiment.shape.pause_ms
-        ),
+        shape=load.shape,
         connection=experiment.connection,
         warm_up=warm_up,
         stop=scale.stop.stop(),
@@ -100,32 +142,70 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     )
 
 
+def _canary(job: Job) -> Canary | None:
+    written = job.experiment.canary
+    if written is None or job.beside is None:
+        return None
+    return Canary(job.beside.request_with(written.parameters), written.rate_per_s)
+
+
+def _verify(job: Job, address: str) -> None:
+    built = job.built
+    keeps = not isinstance(built, servers.Built) or built.description.keeps_connections(job.settings)
+    verify.answers(address, job.workload, job.experiment.parameters, keeps=keeps)
+    if job.experiment.canary is not None and job.beside is not None:
+        verify.answers(address, job.beside, job.experiment.canary.parameters, keeps=keeps)
+
+
 def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress) -> None:
     experiment = job.experiment
-    cores = machine.cores_for(experiment.placement, experiment.threads)
+    cores = machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
     course.server_cores = cores.server
     course.step = "start"
-    with servers.start(job.built, cores=cores.server, settings=dict(job.settings)) as running:
+    elsewhere = isinstance(job.built, Elsewhere)
+    with (
+        database_trial.part(job.databases, job.workload, job.beside, cores.server, elsewhere) as data,
+        brought.started(
+            job.built, cores=cores.server, settings=dict(job.settings), environment=data.environment()
+        ) as running,
+    ):
         course.start_s = running.start_s
+        if elsewhere:
+            course.server_cores = cores_of(running.pid)
         try:
             course.step = "answers"
-            verify.answers(running.address, job.workload, experiment.parameters)
+            _verify(job, running.address)
             course.step = "fitness"
-            fitness = machine.fitness(experiment.shape.connections)
+            put_on = fitted(job)
+            fitness = machine.fitness(connections_of(put_on.shape), max(1, len(put_on.sources)))
             course.host = {**fitness.facts, "problems": list(fitness.problems)}
             course.step = "engine"
             spec = spec_of(job, running.address, running.pid, cores.engine)
-            course.record = engine.run(load, spec, on_progress)
+            data.count()
+            course.record, course.canary = canary.beside(load, spec, _canary(job), on_progress)
+            data.counted(course.record, _asked_beside(job, course.canary))
+            course.count(data)
             course.step = "answers-after"
             _still_there(running)
-            verify.answers(running.address, job.workload, experiment.parameters)
+            _verify(job, running.address)
+            left = scratch.fault(running.files_left(), connections_of(put_on.shape))
+            course.problems += (left,) if left else ()
             course.step = "stop"
         except Exception:
             course.output_tail = tuple(running.output_tail())
+            # A server whose database died cannot be blamed for its answers.
+            data.still_there()
             raise
 
 
-def _still_there(running: servers.Running) -> None:
+def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:
+    """Requests of the canary that ask the same table."""
+    if canaries is None or job.beside is None or job.beside.database != job.workload.database:
+        return 0
+    return canaries.scheduled + canaries.warm_up.scheduled
+
+
+def _still_there(running: servers.Running | Lent) -> None:
     if not running.alive():
         raise ServerFailed("engine", "the server ended under the load", running.output_tail())
 
@@ -140,17 +220,25 @@ class _Course:
     start_s: float | None = None
     host: dict[str, Any] = field(default_factory=dict)
     record: contract.TrialRecord | None = None
+    canary: contract.TrialRecord | None = None
     validity: Validity | None = None
+    database: DatabaseFacts | None = None
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     output_tail: tuple[str, ...] = ()
     failure: Failure | None = None
     began_s: float = field(default_factory=time.monotonic)
+
+    def count(self, data: database_trial.Part) -> None:
+        """Take over what the database's counters came to."""
+        self.database, self.problems, self.warnings = data.facts, data.problems, data.warnings
 
     def fail(self, error: Exception) -> None:
         """Note what ended the trial, with the last lines of whoever was at fault."""
         expected = isinstance(error, CrumpleError)
         message = str(error) if expected else f"{type(error).__name__}: {error}; this is a bug in crumple"
         tail = getattr(error, "output_tail", ()) or self.output_tail
-        step = error.step if isinstance(error, ServerFailed) else self.step
+        step = error.step if isinstance(error, ServerFailed) else database_trial.step_of(error, self.step)
         self.failure = Failure(step=step, message=message, output_tail=tuple(tail))
 
     def stored(self) -> StoredTrial:
@@ -166,7 +254,9 @@ class _Course:
             ),
             host=self.host,
             record=self.record,
-            problems=self.validity.problems if self.validity else (),
-            warnings=self.validity.warnings if self.validity else (),
+            canary=self.canary,
+            database=self.database,
+            problems=(*self.validity.problems, *self.problems) if self.validity else (),
+            warnings=(*self.validity.warnings, *self.warnings) if self.validity else (),
             overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
         )

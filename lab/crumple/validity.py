@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from crumple import histogram, littles_law
+from crumple import histogram, invariants, littles_law
 from crumple.contract import OUTCOMES, AfterRequests, Histogram, OpenShape, TrialRecord
-from crumple.study import Placement
 
 if TYPE_CHECKING:
     from crumple.ceiling import Ceiling
+    from crumple.study import Placement
 
 ENGINE_SHARE_MAX = 0.85
 LATE_NS = 1_000_000
@@ -24,6 +24,7 @@ HELD_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 # One segment sent again in so many requests is more than the p99.9 can hide.
 REQUESTS_PER_RETRANSMIT = 10_000
+SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
 
 Word = Literal["valid", "engine-limited", "schedule-missed", "port-limited", "not-valid"]
@@ -44,16 +45,24 @@ class Validity:
 def assess(
     record: TrialRecord,
     *,
-    placement: Placement | None = None,
+    placement: "Placement | None" = None,
     server_cores: Collection[int] = (),
     ceiling: "Ceiling | None" = None,
+    canary: TrialRecord | None = None,
+    afresh: bool = True,
+    less: str = "",
+    workers: int | None = None,
 ) -> Validity:
     """Judge a record by itself. `placement` None: nobody decided on cores for the server.
 
-    `server_cores`: where the server ran, if known. Raises NotStored where a histogram is damaged.
+    `server_cores`: where the server ran, if known; `canary`: the record of the light requests beside it;
+    `afresh`: its process was started for this trial; `less`: what of the load there was no room for;
+    `workers`: at most so many requests wait at once in a server that blocks.
+    Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
+    impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
     # Causes come before what they cause, for the first problem gives the word.
     found: tuple[tuple[Word, str | None], ...] = (
         ("not-valid", _identity(record)),
@@ -66,9 +75,13 @@ def assess(
         ("engine-limited", None if placement == "shared" else _engine_limited(record, own)),
         ("schedule-missed", _schedule_missed(record)),
         ("not-valid", littles_law.problem(record)),
+        *(("not-valid", each) for each in impossible),
     )
     problems = [(word, problem) for word, problem in found if problem]
     doubts = (
+        less,
+        None if afresh else SAME_PROCESS,
+        *(f"canary: {doubt}" for doubt in _of_canary(canary)),
         _near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
         _thread_share(record) if placement == "shared" else _waited(record),
@@ -94,6 +107,14 @@ def engine_share(record: TrialRecord) -> float | None:
     threads = len(record.probes.threads) or record.spec.threads
     cores = min(len(record.spec.cores) or threads, threads)
     return (window.cpu_user_ns + window.cpu_kernel_ns) / (record.measured_ns * cores)
+
+
+def _of_canary(canary: TrialRecord | None) -> list[str]:
+    """What speaks against the canary's figures; those of the load stand without them."""
+    if canary is None:
+        return []
+    checks = (_identity, _port_limited, _memory_limited, _schedule_missed)
+    return [problem for check in checks if (problem := check(canary))]
 
 
 def _identity(record: TrialRecord) -> str | None:
@@ -332,7 +353,8 @@ def _thread_shares(record: TrialRecord, *, waiting: bool) -> list[float]:
     if record.measured_ns <= 0:
         return []
     return [
-        (window.cpu_ns + (window.run_queue_ns or 0 if waiting else 0)) / record.measured_ns for window in windows
+        (window.cpu_ns + (window.run_queue_ns or 0 if waiting else 0)) / record.measured_ns
+        for window in windows
     ]
 
 

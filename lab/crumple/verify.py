@@ -1,132 +1,105 @@
 """Whether a server answers as its workload's contract says, to the byte. Nothing unverified is measured.
 
-One request at a time, in the ways HTTP allows it to arrive; the engine checks every answer under load.
+One request at a time, as every trial asks before and after its load; all else that `crumple verify` asks is
+in `verify_server`.
 """
 
-import contextlib
-import http.client
-import socket
-import time
-from collections.abc import Iterator, Mapping
+import http
+from collections.abc import Mapping
+from contextlib import ExitStack
 
 from crumple.contract import Expect, Request
 from crumple.errors import WrongAnswer
-from crumple.workload import Answer, Value, Workload
+from crumple.verify_http import Reply, connection
+from crumple.workload import Value, Workload
 
-LIMIT_S = 20.0
-# Long enough that the two segments are two reads for the server.
-BETWEEN_SEGMENTS_S = 0.02
 UNKNOWN = Request(
     method="GET",
     path="/no-such-path-as-this",
     expect=Expect(status=http.HTTPStatus.NOT_FOUND, body_bytes=None, body_sha256=None, hash_one_in=0),
 )
-SHOWN_BYTES = 24
 
 
-def answers(address: str, workload: Workload, parameters: Mapping[str, Value]) -> None:
-    """Ask twice on one connection, once in two segments, once for an unknown path. Raises WrongAnswer."""
+def answers(address: str, workload: Workload, parameters: Mapping[str, Value], *, keeps: bool = True) -> None:
+    """Ask twice on one connection, once in two segments, once for an unknown path. Raises WrongAnswer.
+
+    `keeps`: false for a server that is meant to close each connection after its answer.
+    """
     request = workload.request_with(parameters)
-    _twice_on_one_connection(address, request, workload.answer)
-    _in_two_segments(address, request, workload.answer)
-    _unknown_path(address)
+    twice(address, workload, parameters, keeps=keeps)
+    in_two_segments(address, request, workload, parameters)
+    unknown_path(address)
 
 
-def _twice_on_one_connection(address: str, request: Request, answer: Answer) -> None:
-    with _connection(address) as peer:
-        for which in ("first", "second"):
-            asked = f"{request.method} {request.path}"
-            if which == "second":
-                asked += ", second on its connection"
-            with _told(asked):
-                peer.sendall(_written(request, address))
-                response, body = _answer(peer, request.method)
-            _check(asked, response, body, answer)
-            if which == "first" and response.will_close:
-                raise WrongAnswer(f"{asked}: it closes the connection", "keep it open, as HTTP/1.1 does")
+def twice(address: str, workload: Workload, parameters: Mapping[str, Value], *, keeps: bool = True) -> None:
+    """Ask twice; where the answer is made anew for each request, they must differ. Raises WrongAnswer."""
+    request = workload.request_with(parameters)
+    asked = named(request)
+    again = f"{asked}, second on its connection" if keeps else f"{asked}, a second time"
+    with ExitStack() as connections:
+        peer = connections.enter_context(connection(address))
+        first = peer.ask(request, asked)
+        check(asked, first, workload, parameters)
+        _kept_or_not(asked, first, keeps)
+        if first.closes:
+            peer = connections.enter_context(connection(address))
+        second = peer.ask(request, again)
+        check(again, second, workload, parameters)
+    if workload.answer_to(parameters).fresh and first.body == second.body:
+        raise WrongAnswer(f"{again}: the same body as before", "make a new one for each request")
 
 
-def _in_two_segments(address: str, request: Request, answer: Answer) -> None:
-    asked = f"{request.method} {request.path}, in two segments"
-    written = _written(request, address)
-    with _connection(address) as peer, _told(asked):
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        peer.sendall(written[: len(written) // 2])
-        time.sleep(BETWEEN_SEGMENTS_S)
-        peer.sendall(written[len(written) // 2 :])
-        response, body = _answer(peer, request.method)
-    _check(asked, response, body, answer)
+def kept(address: str, workload: Workload, requests: int) -> None:
+    """Ask so many times on one connection. Raises WrongAnswer if it is closed in between."""
+    request = workload.request_with({})
+    with connection(address) as peer:
+        for number in range(1, requests + 1):
+            asked = f"{named(request)}, number {number} on its connection"
+            reply = peer.ask(request, asked)
+            check(asked, reply, workload, {})
+            _kept_or_not(asked, reply, keeps=True)
 
 
-def _unknown_path(address: str) -> None:
-    asked = f"{UNKNOWN.method} {UNKNOWN.path}"
-    with _connection(address) as peer, _told(asked):
-        peer.sendall(_written(UNKNOWN, address))
-        response, _ = _answer(peer, UNKNOWN.method)
-    if response.status != UNKNOWN.expect.status:
-        raise WrongAnswer(f"{asked}: status {response.status}", "answer 404 on paths no workload has")
+def in_two_segments(
+    address: str, request: Request, workload: Workload, parameters: Mapping[str, Value]
+) -> None:
+    """Ask with the request torn in the middle."""
+    asked = f"{named(request)}, in two segments"
+    with connection(address) as peer:
+        check(asked, peer.ask(request, asked, segments=2), workload, parameters)
 
 
-def _written(request: Request, address: str) -> bytes:
-    body = (request.body or "").encode()
-    headers = [("Host", address), *request.headers]
-    if body:
-        headers.append(("Content-Length", str(len(body))))
-    lines = [f"{request.method} {request.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers)]
-    return "\r\n".join([*lines, "", ""]).encode() + body
+def unknown_path(address: str) -> None:
+    """Ask for what no workload has."""
+    asked = named(UNKNOWN)
+    with connection(address) as peer:
+        reply = peer.ask(UNKNOWN, asked)
+    if reply.status != UNKNOWN.expect.status:
+        raise WrongAnswer(f"{asked}: status {reply.status}", "answer 404 on paths no workload has")
 
 
-def _answer(peer: socket.socket, method: str) -> tuple[http.client.HTTPResponse, bytes]:
-    response = http.client.HTTPResponse(peer, method=method)
-    response.begin()
-    return response, response.read()
-
-
-@contextlib.contextmanager
-def _connection(address: str) -> Iterator[socket.socket]:
-    host, _, port = address.rpartition(":")
-    with _told(f"connecting to {address}"):
-        peer = socket.create_connection((host, int(port)), LIMIT_S)
-    with peer:
-        yield peer
-
-
-@contextlib.contextmanager
-def _told(asked: str) -> Iterator[None]:
-    """What goes wrong on the way, as WrongAnswer."""
-    try:
-        yield
-    except TimeoutError:
-        raise WrongAnswer(f"{asked}: no whole answer within {LIMIT_S:.0f} s") from None
-    except http.client.IncompleteRead as error:
-        raise WrongAnswer(f"{asked}: it ended after {len(error.partial)} bytes of its body") from None
-    except http.client.RemoteDisconnected:
-        raise WrongAnswer(f"{asked}: it closed the connection without an answer") from None
-    except http.client.HTTPException as error:
-        raise WrongAnswer(f"{asked}: the answer is no HTTP/1.1: {error}") from None
-    except OSError as error:
-        raise WrongAnswer(f"{asked}: {error.strerror or error}") from None
-
-
-def _check(asked: str, response: http.client.HTTPResponse, body: bytes, answer: Answer) -> None:
-    if response.status != answer.status:
-        raise WrongAnswer(f"{asked}: status {response.status}", f"the contract says {answer.status}")
-    content_type = response.headers.get("Content-Type", "none")
+def check(asked: str, reply: Reply, workload: Workload, parameters: Mapping[str, Value]) -> None:
+    """Raises WrongAnswer with the first thing that is not as the contract says."""
+    answer = workload.answer
+    if reply.status != answer.status:
+        raise WrongAnswer(f"{asked}: status {reply.status}", f"the contract says {answer.status}")
     # Parameters such as charset are the server's own affair.
-    if content_type.partition(";")[0].strip().lower() != answer.content_type.partition(";")[0].lower():
-        raise WrongAnswer(f"{asked}: content type {content_type}", f"the contract says {answer.content_type}")
-    expected = answer.body_bytes
-    if body == expected:
-        return
-    at = next(
-        (i for i, (a, b) in enumerate(zip(body, expected, strict=False)) if a != b),
-        min(len(body), len(expected)),
-    )
-    raise WrongAnswer(
-        f"{asked}: {len(body)} bytes that differ from byte {at} on: {_shown(body, at)}",
-        f"the contract says {len(expected)} bytes, there {_shown(expected, at)}",
-    )
+    if reply.content_type.partition(";")[0].strip().lower() != answer.content_type.partition(";")[0].lower():
+        message = f"{asked}: content type {reply.content_type}"
+        raise WrongAnswer(message, f"the contract says {answer.content_type}")
+    fault = workload.answer_to(parameters).check(reply.body)
+    if fault:
+        raise WrongAnswer(f"{asked}: {fault.message}", fault.remedy)
 
 
-def _shown(body: bytes, at: int) -> str:
-    return repr(body[at : at + SHOWN_BYTES])[1:] if at < len(body) else "nothing"
+def _kept_or_not(asked: str, reply: Reply, keeps: bool) -> None:
+    if reply.closes and keeps:
+        raise WrongAnswer(f"{asked}: it closes the connection", "keep it open, as HTTP/1.1 does")
+    if not reply.closes and not keeps:
+        message = f"{asked}: it does not say that it closes the connection"
+        raise WrongAnswer(message, "answer with Connection: close, or leave out keep_alive = false")
+
+
+def named(request: Request) -> str:
+    """How a request is named in a sentence."""
+    return f"{request.method} {request.path}"

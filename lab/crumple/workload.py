@@ -3,22 +3,27 @@
 It asks nobody; `verify` does, and the engine under load.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from crumple import contract, toml_file
+from crumple import answers, contract, toml_file
+from crumple.answers import Value
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
+from crumple.expected import Exact, ExpectedBody, Fresh
 
-Value = int | float | str
 # Length and status of every answer are checked; to hash all bodies would cost the engine its ceiling.
 HASH_ONE_IN = 64
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+WHOLE = re.compile(r"[0-9]+")
+BODIES = ("body", "computed", "fresh")
+ONE_BODY = "write one of body, computed and fresh"
 
 
 class Asked(Frozen):
@@ -31,28 +36,57 @@ class Asked(Frozen):
 
 
 class Parameter(Frozen):
-    """What may vary from one experiment to the next."""
+    """What may vary from one experiment to the next: a whole number in a range, a word of a few, or any."""
 
     default: Value
     meaning: str
+    least: int | None = None
+    most: int | None = None
+    among: tuple[str, ...] = ()
+
+    def fault(self, value: Value) -> str:
+        """What to write instead of `value`; empty where it will do."""
+        if self.among:
+            return "" if value in self.among else f"write {' or '.join(self.among)}"
+        if self.least is None or self.most is None:
+            return ""
+        whole = WHOLE.fullmatch(str(value))
+        if whole and self.least <= int(str(value)) <= self.most:
+            return ""
+        return f"write a whole number from {self.least} to {self.most}"
+
+
+class Bounds(Frozen):
+    """Of a body made anew for each request: its length, and the least and greatest value of its bytes."""
+
+    bytes: int = Field(ge=1)
+    lowest: int = Field(ge=0, le=255)
+    highest: int = Field(ge=0, le=255)
 
 
 class Answer(Frozen):
-    """The one right answer, to the byte."""
+    """The one right answer. Its body as it is, how to compute it, or what bounds it: one of the three."""
 
     status: int = Field(default=200, ge=100, le=599)
     content_type: str
-    body: str
+    body: str | None = None
+    computed: answers.Kind | None = None
+    fresh: Bounds | None = None
 
-    @property
-    def body_bytes(self) -> bytes:
-        """As it travels."""
-        return self.body.encode("utf-8")
+    @model_validator(mode="after")
+    def _one_body(self) -> "Answer":
+        given = [name for name in BODIES if getattr(self, name) is not None]
+        if len(given) != 1:
+            context = {"message": f"has {' and '.join(given) or 'no body'}", "remedy": ONE_BODY}
+            raise PydanticCustomError("impossible", "{message}", context)
+        return self
 
-    @property
-    def body_sha256(self) -> str:
-        """Hex digest of the bytes."""
-        return hashlib.sha256(self.body_bytes).hexdigest()
+
+class Query(Frozen):
+    """The one query that each answer takes: whose rows, and how many of them it reads."""
+
+    table: Literal["wp_options", "books"]
+    rows: int = Field(ge=1)
 
 
 class Workload(Frozen):
@@ -63,15 +97,24 @@ class Workload(Frozen):
     about: str = ""
     request: Asked
     parameters: dict[str, Parameter] = Field(default_factory=dict)
+    database: Query | None = None
     answer: Answer
 
+    def answer_to(self, parameters: Mapping[str, Value]) -> ExpectedBody:
+        """What a right body is, defaults for what is not given. Raises UsageError on what cannot be."""
+        values = self._filled(parameters)
+        answer = self.answer
+        if answer.fresh is not None:
+            return Fresh(answer.fresh.bytes, answer.fresh.lowest, answer.fresh.highest)
+        if answer.computed is not None:
+            return answers.computed(answer.computed, frozenset(values.items()))
+        assert answer.body is not None
+        return Exact(answer.body.encode("utf-8"))
+
     def request_with(self, parameters: Mapping[str, Value]) -> contract.Request:
-        """The request and its answer, defaults for what is not given. Raises UsageError on an unknown one."""
-        unknown = [name for name in parameters if name not in self.parameters]
-        if unknown:
-            remedy = toml_file.did_you_mean(unknown[0], self.parameters)
-            raise UsageError(f"workload {self.name} has no parameter {unknown[0]}", remedy)
-        values = {name: parameter.default for name, parameter in self.parameters.items()} | dict(parameters)
+        """The request and its answer, defaults for what is not given. Raises UsageError on what cannot be."""
+        values = self._filled(parameters)
+        expected = self.answer_to(parameters)
         headers = {"Accept": self.answer.content_type, **self.request.headers}
         return contract.Request(
             method=self.request.method,
@@ -80,11 +123,21 @@ class Workload(Frozen):
             body=self.request.body,
             expect=contract.Expect(
                 status=self.answer.status,
-                body_bytes=len(self.answer.body_bytes),
-                body_sha256=self.answer.body_sha256,
-                hash_one_in=HASH_ONE_IN,
+                body_bytes=expected.length,
+                body_sha256=expected.sha256,
+                hash_one_in=0 if expected.fresh else HASH_ONE_IN,
             ),
         )
+
+    def _filled(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
+        for name, value in parameters.items():
+            if name not in self.parameters:
+                remedy = toml_file.did_you_mean(name, self.parameters)
+                raise UsageError(f"workload {self.name} has no parameter {name}", remedy)
+            remedy = self.parameters[name].fault(value)
+            if remedy:
+                raise UsageError(f"workload {self.name} takes no {name}={value}", remedy)
+        return {name: each.default for name, each in self.parameters.items()} | dict(parameters)
 
 
 def find(root: Path) -> dict[str, Workload]:
@@ -100,6 +153,11 @@ def load(file: Path) -> Workload:
         for name in sorted(set(PLACEHOLDER.findall(workload.request.path)) - set(workload.parameters)):
             remedy = toml_file.did_you_mean(name, workload.parameters)
             problems.append(Problem(file, "request.path", f"{{{name}}} is no parameter", remedy))
+        for name, each in workload.parameters.items():
+            remedy = each.fault(each.default)
+            if remedy:
+                place = f"parameters.{name}.default"
+                problems.append(Problem(file, place, f"{each.default} is no value of it", remedy))
     if problems or workload is None:
         raise FileInvalid(problems)
     return workload

@@ -1,5 +1,6 @@
 """Stand-ins for servers and machine, so that tests of trials and runs need neither; not a test itself."""
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import ceiling, machine, servers, verify
+from crumple import ceiling, machine, servers, turns, verify
 from crumple.ceiling import Ceiling
 from crumple.contract import TrialSpec
 from crumple.errors import ServerFailed, WrongAnswer
@@ -20,6 +21,7 @@ class Stage:
     """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened.
 
     `calibrated`: the loads for which the engine's ceiling was asked; it is `ceiling`.
+    `files_left`: how many files the server leaves behind.
     """
 
     def __init__(self) -> None:
@@ -30,6 +32,7 @@ class Stage:
         self.ceiling: Ceiling | None = None
         self.calibrated: list[TrialSpec] = []
         self.open = 0
+        self.files_left = 0
         self.asked = 0
 
     def fails(self, server: str, step: str) -> bool:
@@ -47,7 +50,13 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
         return SimpleNamespace(description=description, name=description.name)
 
     @contextmanager
-    def start(built: Any, *, cores: tuple[int, ...], settings: Mapping[str, Any]) -> Iterator[Any]:
+    def start(
+        built: Any,
+        *,
+        cores: tuple[int, ...],
+        settings: Mapping[str, Any],
+        environment: Mapping[str, str] | None = None,
+    ) -> Iterator[Any]:
         acts.started.append(built.name)
         acts.asked = 0
         if acts.fails(built.name, "start"):
@@ -61,13 +70,14 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
                 start_s=0.05,
                 output_tail=lambda: ["what the server said"],
                 alive=lambda: not acts.fails(built.name, "death"),
+                files_left=lambda: acts.files_left,
             )
         finally:
             acts.open -= 1
         if acts.fails(built.name, "stop"):
             raise ServerFailed("stop", "it would not end")
 
-    def answers(address: str, workload: Any, parameters: Any) -> None:
+    def answers(address: str, workload: Any, parameters: Any, *, keeps: bool = True) -> None:
         acts.asked += 1
         if acts.fails(acts.started[-1], "answers" if acts.asked == 1 else "answers-after"):
             raise WrongAnswer("GET /hello: 4 bytes that differ")
@@ -89,8 +99,9 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(servers, "versions", lambda _: {"go": "1.26"})
     monkeypatch.setattr(servers, "find", lambda _: {name: description(name) for name in DESCRIBED})
     monkeypatch.setattr(verify, "answers", answers)
+    monkeypatch.setattr(turns, "turn", lambda _: contextlib.nullcontext())
     monkeypatch.setattr(machine, "facts", lambda: {"cpu": "made up"})
-    monkeypatch.setattr(machine, "fitness", lambda _=0: machine.Fitness({"load_1m": 0.1}, ("busy",)))
+    monkeypatch.setattr(machine, "fitness", lambda *_: machine.Fitness({"load_1m": 0.1}, ("busy",)))
     monkeypatch.setattr(machine, "cores_for", lambda *_: machine.Cores(engine=(1,), server=(0,)))
     return acts
 

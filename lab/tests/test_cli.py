@@ -11,14 +11,15 @@ import documents
 import pytest
 import stand_ins
 import tiny_servers
-from crumple import cli, engine
+from crumple import cli, engine, verify_server
 from crumple.commands import report
 from crumple.commands import run as run_command
 from crumple.errors import CrumpleError
 from crumple.store import Failure
+from crumple.verify_server import Finding
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "run", "report")
+COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "new-server", "run", "report")
 Call = Callable[..., tuple[int, str, str]]
 
 STUDY_TOML = """
@@ -33,6 +34,8 @@ placement = "shared"
 shape = { kind = "closed", connections = 2 }
 scales.quick = { blocks = 1, warm_up = { duration_s = 0.2 }, stop = { duration_s = 0.3 } }
 """
+
+NEEDS_GONE = '[requires.gone]\ncommand = ["no-such-tool"]\nversion = "(1)"\n'
 
 
 @pytest.fixture
@@ -75,7 +78,10 @@ def test_every_command_helps_with_an_example(call: Call, command: str) -> None:
     [
         (("run", "helo"), 'no study is called "helo"; did you mean hello?'),
         (("run",), "no study named; name one, for instance: crumple run todo-json; see crumple studies"),
-        (("run", "hello", "--scale", "fast"), 'no scale is called "fast"; known: full, published, quick'),
+        (
+            ("run", "hello", "--scale", "fast"),
+            'no scale is called "fast"; known: full, published, quick, tour',
+        ),
         (("run", "hello", "--servers", "tny"), "study hello has no server tny; did you mean tiny?"),
         (("run", "hello", "--resume", "x"), "--resume knows its study; leave out hello"),
         (("verify", "tinny"), 'no server is called "tinny"; did you mean tiny?'),
@@ -112,13 +118,46 @@ def test_a_study_that_cannot_be_read_is_listed_with_its_problems(call: Call) -> 
 
 @pytest.mark.parametrize(("here", "code", "state"), [("", 0, "right"), ("BODY = b'Hullo'", 1, "wrong")])
 def test_verify_tells_right_from_wrong(
-    call: Call, with_engine: None, here: str, code: int, state: str
+    call: Call, with_engine: None, monkeypatch, here: str, code: int, state: str
 ) -> None:
     shutil.rmtree("servers/tiny")
     tiny_servers.write(Path.cwd(), "tiny", here=here)
+    monkeypatch.setattr(verify_server, "LOAD_S", 0.2)
     ended, out, _ = call("verify", "--json")
-    (finding,) = json.loads(out)
-    assert (ended, finding["state"]) == (code, state)
+    found = {finding["check"]: finding for finding in json.loads(out)}
+    assert list(found) == ["start", "hello", "HTTP", "model"]
+    assert (ended, found["start"]["state"], found["hello"]["state"]) == (code, "right", state)
+
+
+def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
+    monkeypatch.setattr(verify_server, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
+    tiny_servers.write(Path.cwd(), "gone", toml=NEEDS_GONE)
+    tiny_servers.write(Path.cwd(), "broken", here='print("no database"); sys.exit(7)')
+    code, out, err = call("verify")
+    lines = [line.split() for line in out.splitlines()]
+    assert lines[0] == ["server", "hello", "HTTP", "model"]
+    assert [line for line in lines if line[:1] == ["gone"]] == [["gone", "skip", "skip", "skip"]]
+    assert [line for line in lines if line[:1] == ["broken"]] == [["broken", "no", "no", "no"]]
+    assert "tiny, hello: the reason" in out and "gone, start: gone is not installed; install gone" in out
+    assert "broken, start: it ended with code 7 before it answered\n  no database\n" in out
+    assert code == 1 and "broken … 1 of 3\n" in err and "tiny … 3 of 3, about " in err
+
+
+def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: None, monkeypatch) -> None:
+    monkeypatch.setattr(verify_server, "LOAD_S", 0.2)
+    shutil.copy(ROOT / "contract" / "workloads" / "todos.toml", "contract/workloads/todos.toml")
+    code, _, err = call("new-server", "elsewhere/mine", "--language", "Go")
+    assert code == 0 and "next: crumple verify ./elsewhere/mine" in err and "until you replace it" in err
+    code, out, _ = call("verify", "./elsewhere/mine", "--json")
+    assert code == 0, out
+    assert {finding["server"] for finding in json.loads(out)} == {"mine"}
+    assert {"hello", "todos"} <= {finding["check"] for finding in json.loads(out)}
+    code, out, _ = call("verify", "./elsewhere/mine[backlog=512]", "--json")
+    assert code == 0 and {finding["server"] for finding in json.loads(out)} == {"mine[backlog=512]"}
+    assert call("new-server", "elsewhere/mine")[2] == (
+        "elsewhere/mine exists; choose another name, or remove it first\n"
+    )
+    assert "small letters" in call("new-server", "My Server")[2]
 
 
 def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:

@@ -129,6 +129,18 @@ def test_a_server_is_asked_its_first_workload(described: Any) -> None:
     assert plan.settings == {"workers": 9}
 
 
+def test_a_variant_is_its_server_with_other_settings(described: Any) -> None:
+    plan = find_plan.of_server(*described, FindFlags(), "tiny[workers=9]")
+    assert (plan.label, plan.settings) == ("tiny[workers=9]", {"workers": 9})
+    assert find_plan.of_server(*described, FindFlags(setting=["workers=9"])).label == "tiny[workers=9]"
+    assert find_plan.of_server(*described, FindFlags()).label == "tiny"
+    twice = mistakes(
+        lambda: find_plan.of_server(*described, FindFlags(setting=["workers=8"]), "tiny[workers=9]")
+    )
+    assert twice == "--setting workers and tiny[workers=9] both set workers; leave one of them out"
+    assert find_plan.is_server("tiny[ratio=0.5]") and not find_plan.is_server("http://[::1]:80/")
+
+
 def test_a_path_stands_for_a_workload(described: Any) -> None:
     plan: ServerPlan = find_plan.of_server(*described, FindFlags(path="/x", method="POST", expect_status=201))
     (request,) = plan.requests
@@ -143,7 +155,10 @@ def test_a_path_stands_for_a_workload(described: Any) -> None:
         ({"parameter": ["delay=5"]}, "workload hello has no parameter delay; did you mean delay_ms?"),
         ({"parameter": ["5"]}, "--parameter 5: that sets nothing; write --parameter NAME=VALUE"),
         ({"setting": ["worker=5"]}, "server tiny has no setting worker; did you mean workers?"),
-        ({"setting": ["workers=many"]}, "--setting workers=many: that is no number; write a number"),
+        (
+            {"setting": ["workers=many"]},
+            "workers = many: server tiny wants a whole number there; write for instance workers=4",
+        ),
         ({"header": ["a: b"]}, "--header changes what a workload asks; leave it out, or say --path"),
         ({"path": "x"}, "--path x: a path begins with /; write --path /x"),
         (

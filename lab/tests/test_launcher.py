@@ -12,7 +12,8 @@ import pytest
 LAUNCHER = Path(__file__).parents[2] / "crumple"
 # All that the launcher may count on.
 POSIX = """
-sh cat cp chmod dirname env find flock grep head ln ls mkdir mv printf readlink rm sed sleep sort tail touch tr true
+sh cat cp chmod dirname env find flock grep head ln ls mkdir mv printf readlink rm sed sleep sort tail touch
+tr true
 """
 # Makes a .venv as uv would; the program says what it was given.
 UV = """

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from crumple import machine, machine_facts
+from crumple.errors import UsageError
 from crumple.machine_checks import CHECKS, Observed
 
 FIT = Observed(
@@ -105,6 +106,24 @@ def test_fitness_tells_the_moment():
     fitness = machine.fitness(connections=10**9)
     assert set(fitness.facts) >= {"others_share", "steal_share", "load_average", "memory_available_bytes"}
     assert any("open files" in problem for problem in fitness.problems)
+
+
+@pytest.mark.parametrize(
+    ("cores", "wanted", "physical", "given"),
+    [
+        ((0, 1), 1, [[0], [1]], (0,)),
+        ((0, 1, 2, 3), 2, [[0, 1], [2, 3]], (0, 2)),
+        ((0, 1, 2, 3), 3, [[0, 1], [2, 3]], (0, 1, 2)),
+        ((0, 1), 2, [[0, 1], [2, 3]], (0, 1)),
+    ],
+)
+def test_fewer_cores_are_of_different_physical_ones_first(cores, wanted, physical, given):
+    assert machine.fewer(cores, wanted, physical) == given
+
+
+def test_more_cores_than_there_are_is_a_sentence():
+    with pytest.raises(UsageError, match="server_cores = 3, and 2 of this machine's cores may be the server"):
+        machine.fewer((0, 1), 3, [[0], [1]])
 
 
 @pytest.mark.parametrize(

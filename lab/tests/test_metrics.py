@@ -8,7 +8,10 @@ import pytest
 from crumple import histogram
 from crumple.contract import TrialRecord
 from crumple.errors import NotStored
+from crumple.io_model import Observed, Tree
 from crumple.metrics import METRICS, Figures, figures
+from crumple.store import DatabaseFacts
+from made_figures import kneed, ramp
 from test_histogram import STAIRS
 
 GOLDEN = Path(__file__).parents[2] / "contract" / "golden" / "record.json"
@@ -115,8 +118,116 @@ def test_a_damaged_histogram_names_its_trial() -> None:
         figures(documents.stored(record=record))
 
 
+HIGHER = ("throughput", "successes", "knee")
+# Of a trial that is no ramp, has no canary and asks no database.
+ABSENT = (
+    "cores_busy_to_knee", "memory_per_connection", "knee", "canary_p50", "canary_p90", "canary_p99",
+    "database_cpu",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", METRICS)
-def test_every_metric_reads_a_figure(name: str) -> None:
+def test_every_metric_reads_a_figure_or_says_that_there_is_none(name: str) -> None:
     value = METRICS[name].of(measured())
-    assert isinstance(value, float | int)
-    assert METRICS[name].better == ("higher" if name == "throughput" else "lower")
+    assert (value is None) is (name in ABSENT)
+    assert METRICS[name].better == ("higher" if name in HIGHER else "lower")
+
+
+def value(name: str, **stored: Any) -> float | None:
+    """A metric of a stored trial with these parts."""
+    record = stored.pop("record", None) or documents.record()
+    times = record.histograms.response_time.model_copy(update={"encoded": STAIRS, "count": 1007})
+    histograms = record.histograms.model_copy(update={"response_time": times})
+    seen = figures(documents.stored(record=record.model_copy(update={"histograms": histograms}), **stored))
+    assert seen is not None
+    return METRICS[name].of(seen)
+
+
+def test_the_canarys_times_are_its_own() -> None:
+    times = documents.histogram({5_000_000: 900, 80_000_000: 100})
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    canary = documents.record(histograms=histograms)
+    assert value("canary_p50", canary=canary) == pytest.approx(5e6, rel=1e-3)
+    assert value("canary_p99", canary=canary) == pytest.approx(8e7, rel=1e-3)
+    assert value("response_p50", canary=canary) == value("response_p50")
+
+
+def test_the_databases_cpu_is_per_query_and_none_where_it_was_not_seen() -> None:
+    facts = DatabaseFacts(place="private", version="10.11", queries=20_000, cpu_s=1.0)
+    assert value("database_cpu", database=facts) == pytest.approx(50)
+    assert value("database_cpu", database=facts.model_copy(update={"cpu_s": None})) is None
+
+
+def test_times_of_the_whole() -> None:
+    assert value("wall_time") == 2e9
+    assert value("start_time") == pytest.approx(1e8)
+    assert value("cores_busy") == pytest.approx(0.9)
+    assert value("cpu_user_share") == pytest.approx(0.5)
+
+
+def test_only_timeouts_have_timed_out() -> None:
+    mixed = documents.outcomes(ok=90, timeout=6, reset=3, connect_timeout=1, unfinished=50)
+    assert value("timed_out_share", record=documents.record(outcomes=mixed)) == pytest.approx(0.07)
+
+
+def sampled(path: str = "/hello") -> TrialRecord:
+    """100 connections; the server had 12 threads and 4 MB as they came, and at most 112 and 14 MB."""
+    record = documents.record()
+    server = record.probes.server
+    assert server is not None and server.window is not None
+    read = dict.fromkeys(type(server.samples).model_fields, (0,)) | {"pss_bytes": (None,)}
+    samples = server.samples.model_copy(
+        update=read | {"rss_bytes": (4_000_000,), "processes": (1,), "threads": (12,)}
+    )
+    window = server.window.model_copy(update={"rss_max_bytes": 14_000_000, "threads_max": 112})
+    probe = server.model_copy(update={"samples": samples, "window": window})
+    series = record.series.model_copy(
+        update={"connections": (100,), "phase": ("measured",), "duration_ns": (2_000_000_000,)}
+    )
+    return record.model_copy(
+        update={
+            "series": series, "spec": documents.spec(requests=(documents.request(path=path),)),
+            "probes": record.probes.model_copy(update={"server": probe}),
+            "outcomes": documents.outcomes(ok=2_000, unfinished=18_032),
+        }
+    )  # fmt: skip
+
+
+def test_memory_per_connection_is_what_came_with_them() -> None:
+    assert value("memory_per_connection", record=sampled()) == 100_000
+
+
+def test_what_waits_at_once_follows_from_the_wait() -> None:
+    seen = figures(
+        documents.stored(record=sampled("/hello?delay_ms=80").model_copy(update={"histograms": NONE}))
+    )
+    assert seen is not None
+    # 1,000 answers per second that waited 80 ms each.
+    assert seen.waiting == Observed(Tree(1, 12), Tree(1, 112), 100, 80)
+    quick = figures(documents.stored(record=sampled().model_copy(update={"histograms": NONE})))
+    assert quick is not None
+    assert quick.waiting is None
+
+
+NONE = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
+
+
+def test_a_ramps_knee_is_a_metric_and_cpu_is_read_up_to_it() -> None:
+    busy = ramp("php", kneed(340), cores_busy=lambda users: users / 100)[0]
+    assert METRICS["knee"].of(busy) == pytest.approx(340, abs=10)
+    assert METRICS["cores_busy_to_knee"].of(busy) == pytest.approx(3.4, abs=0.2)
+    flat = ramp("node", lambda users: 1e6, cores_busy=lambda users: users / 100)[0]
+    assert METRICS["cores_busy_to_knee"].of(flat) == 5
+
+
+def test_a_metric_may_be_read_while_so_many_were_connected() -> None:
+    trial = ramp("php", kneed(340))[0]
+    calm, late = (
+        METRICS["response_p50"].while_connected(20, 300),
+        METRICS["response_p50"].while_connected(480, 500),
+    )
+    assert calm.of(trial) == pytest.approx(3.2e8, rel=0.02)
+    assert late.of(trial) == pytest.approx(2.6e9, rel=0.1)
+    assert calm.while_connected(600, 700).of(trial) is None
+    with pytest.raises(ValueError, match="not known along a ramp"):
+        METRICS["wall_time"].while_connected(1, 2)

@@ -66,5 +66,5 @@ def test_every_trial_has_an_id_and_a_seed_of_its_own() -> None:
 
 
 def test_a_scale_the_study_does_not_have_names_those_it_has() -> None:
-    with pytest.raises(UsageError, match="has no scale full; choose among quick"):
+    with pytest.raises(UsageError, match="no experiment has a scale full; choose among quick"):
         plan.plan(STUDY, "full", 1)

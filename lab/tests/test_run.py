@@ -1,16 +1,20 @@
 """A run: in the planned order, cut off and continued, without some servers; stand-ins do the work."""
 
 from pathlib import Path
+from typing import Any
 
 import documents
 import pytest
 import stand_ins
-from crumple import live, run, run_file
+from crumple import live, machine, run, run_file
 from crumple.ceiling import Ceiling
 from crumple.contract import Progress
 from crumple.errors import Interrupted, NotFound, UsageError
+from crumple.pace import Pace
 from crumple.run import Begun
+from crumple.shape import ClosedShape
 from crumple.store import StoredTrial, TrialIdentity
+from crumple.study import Study
 from rich.console import Console
 from stand_ins import Stage
 
@@ -28,6 +32,9 @@ class Notes:
         self.builds.append(server)
 
     def calibrating(self) -> None:
+        pass
+
+    def waiting(self) -> None:
         pass
 
     def skipped(self, server: str, reason: str) -> None:
@@ -55,8 +62,9 @@ def root(tmp_path: Path) -> Path:
     return stand_ins.project(tmp_path / "project")
 
 
-def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42) -> Begun:
-    return run.begin(documents.study(), "quick", root=root, runs=root / "runs", seed=seed, only=only)
+def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **changes: Any) -> Begun:
+    asked = changes.pop("asked", documents.study())
+    return run.begin(asked, "quick", root=root, runs=root / "runs", seed=seed, only=only, **changes)
 
 
 def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> None:
@@ -164,24 +172,123 @@ def test_a_run_that_is_running_cannot_be_resumed(acts: Stage, root: Path) -> Non
         run.execute(begun, root, Notes())
 
 
+VARIANT = "go-nethttp[workers=9]"
+
+
+def _with_variant() -> Study:
+    demo = documents.study()
+    shared = demo.experiments["shared"]
+    shared = shared.model_copy(update={"servers": (*shared.servers, VARIANT), "twin": VARIANT})
+    return demo.model_copy(update={"experiments": {**demo.experiments, "shared": shared}})
+
+
+def test_a_variant_runs_with_its_settings_under_its_label(acts: Stage, root: Path) -> None:
+    begun = _begin(root, asked=_with_variant())
+    run.execute(begun, root, Notes())
+    stored = {trial.trial.id: trial for trial in begun.store.trials()}
+    assert stored[f"shared/b01/{VARIANT}"].server.settings == {"workers": 9}
+    assert stored[f"shared/b03/{VARIANT}~twin"].server.settings == {"workers": 9}
+    assert stored["shared/b01/go-nethttp"].server.settings == {"workers": 4}
+    assert begun.file.servers[VARIANT].title == "go-nethttp" and begun.file.versions[VARIANT] == {
+        "go": "1.26"
+    }
+    assert acts.built.count("go-nethttp") == 1, "all variants are one program"
+    assert run.resume(begun.store, retry_failed=False).to_do == ()
+
+
+def test_a_variant_the_study_does_not_list_runs_instead_of_its_server(acts: Stage, root: Path) -> None:
+    begun = _begin(root, only=(VARIANT, "node-http"))
+    assert {trial.server for trial in begun.file.plan.trials} == {VARIANT, "node-http"}
+    assert begun.file.study.experiments["shared"].twin == VARIANT
+
+
+def test_another_attempt_at_a_variants_trial_keeps_the_earlier_ones(acts: Stage, root: Path) -> None:
+    begun = _begin(root, asked=_with_variant())
+    one = f"shared/b01/{VARIANT}"
+    acts.fail_at = {"go-nethttp": "start"}
+    for _ in range(3):
+        run.execute(run.narrowed(run.resume(begun.store, retry_failed=True), one), root, Notes())
+    begun.store.set_aside(one)
+    assert len(list((begun.store.folder / "trials" / "set-aside").iterdir())) == 3
+
+
+def test_the_run_keeps_the_study_as_it_is_at_its_scale(acts: Stage, root: Path) -> None:
+    demo = documents.study()
+    shared = demo.experiments["shared"]
+    quick = shared.scales["quick"].model_copy(
+        update={"shape": ClosedShape(connections=4), "parameters": {"delay_ms": 3}}
+    )
+    shared = shared.model_copy(update={"scales": {"quick": quick}})
+    demo = demo.model_copy(update={"experiments": {"shared": shared}})
+    begun = _begin(root, asked=demo)
+    assert begun.file.study.experiments["shared"].shape == ClosedShape(connections=4)
+    run.execute(run.narrowed(begun, "shared/b01/go-nethttp"), root, Notes())
+    (stored,) = begun.store.trials()
+    assert stored.record is not None
+    assert stored.record.spec.shape.connections == 4  # type: ignore[union-attr]
+    assert stored.record.spec.requests[0].path == "/hello?delay_ms=3"
+
+
+def test_a_parameters_value_that_cannot_be_is_said_before_anything_runs(acts: Stage, root: Path) -> None:
+    file = root / "contract" / "workloads" / "hello.toml"
+    file.write_text(file.read_text().replace("default = 0", "default = 0\nleast = 0\nmost = 9"))
+    shared = documents.study().experiments["shared"].model_copy(update={"parameters": {"delay_ms": 10}})
+    demo = documents.study().model_copy(update={"experiments": {"shared": shared}})
+    with pytest.raises(UsageError, match="demo: experiment shared: workload hello takes no delay_ms=10"):
+        _begin(root, asked=demo)
+    assert not (root / "runs").exists()
+
+
+def test_cores_that_are_not_there_skip_their_experiment(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cores_for(placement: str, threads: int, server_cores: int | None) -> machine.Cores:
+        if server_cores == 64:
+            raise UsageError("server_cores = 64, and 1 of this machine's cores may be the server's")
+        return machine.Cores(engine=(1,), server=(0,))
+
+    monkeypatch.setattr(machine, "cores_for", cores_for)
+    demo = documents.study()
+    many = demo.experiments["shared"].model_copy(update={"server_cores": 64})
+    begun = _begin(root, asked=demo.model_copy(update={"experiments": {**demo.experiments, "shared": many}}))
+    notes = Notes()
+    run.execute(begun, root, notes)
+    assert notes.skips == [
+        ("experiment shared", "server_cores = 64, and 1 of this machine's cores may be the server's")
+    ]
+    steps = {(trial.trial.experiment, trial.failure and trial.failure.step) for trial in begun.store.trials()}
+    assert steps == {("shared", "setup"), ("separate", None)}
+
+
 def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
     begun = _begin(root)
     for terminal in (False, True):
         console = Console(record=True, width=120, force_terminal=terminal, file=(root / "out").open("w"))
-        with live.LiveView(begun.file, 20, console) as view:
+        with live.LiveView(begun.file, begun.to_do, console) as view:
             if not terminal:
                 run.execute(begun, root, view)
             for stored in begun.store.trials() if terminal else ():
                 view.ended(stored)
+            view.waiting()
+            view.waiting()
         said = console.export_text()
+        assert said.count("they take turns, trial by trial") == 1
         if not terminal:
             assert said.count("go-nethttp is skipped: go is not installed; run: crumple setup") == 1
             assert "20/20 " in said and "10,000 /s" in said and "not valid: Little" in said
+            assert "(0:00 left)" in said
 
 
-def test_time_left_is_by_the_trials_finished() -> None:
-    assert live.left_s([2.0, 4.0], 10, 99.0) == 30.0
-    assert live.left_s([], 10, 5.0) == 50.0
-    assert live.left_s([], 10, None) is None
+def test_time_left_is_said_with_that_of_the_runs_that_follow(acts: Stage, root: Path) -> None:
+    begun, pace = _begin(root), Pace()
+    later = live.Later(begun.file.study, "quick", begun.file.plan.trials)
+    console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))
+    with live.LiveView(begun.file, begun.to_do, console, pace=pace, later=[later]) as view:
+        run.execute(begun, root, view)
+    whole = live.clock(pace.left_s(later.study, "quick", later.trials))
+    assert f"(0:00 left, {whole} with all that follow)" in console.export_text()
+
+
+def test_a_clock() -> None:
     assert [live.clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]

@@ -24,7 +24,7 @@ def rewrite(folder: Path, old: str, new: str) -> None:
 def test_a_description_says_all_that_its_file_says(tmp_path):
     toml = '[build]\ncommand = [["true"]]\n[libraries]\nexpress = "5.1.0"\n'
     tiny = tiny_servers.described(tmp_path, toml=toml)
-    assert (tiny.name, tiny.program, tiny.io_model) == ("tiny", "tiny", "event-loop")
+    assert (tiny.name, tiny.program, tiny.io_model) == ("tiny", "tiny", "thread-per-connection")
     assert tiny.build.command == (("true",),)
     assert tiny.libraries == {"express": "5.1.0"}
     assert tiny.start.command[-2:] == ("{port}", "{scratch}")
@@ -41,7 +41,7 @@ def test_a_program_may_be_a_siblings(tmp_path):
 
 def test_every_problem_is_reported_with_file_key_and_remedy(tmp_path):
     folder = tiny_servers.write(tmp_path, "tiny", toml="[settings.workers]\ndefault = 4\n")
-    rewrite(folder, 'io_model = "event-loop"', 'io_model = "magic"\ntitel = "x"\nname = "x"')
+    rewrite(folder, 'io_model = "thread-per-connection"', 'io_model = "magic"\ntitel = "x"\nname = "x"')
     rewrite(folder, "version = 'Python (\\d+\\.\\d+)'", "version = 'Python (\\d+'")
     rewrite(folder, 'workloads = ["hello"]', "workloads = []")
     found = problems_of(folder)
@@ -82,3 +82,15 @@ def test_a_setting_nothing_uses_is_refused(tmp_path):
 
 def test_a_folder_without_a_file_says_so(tmp_path):
     assert "does not exist" in problems_of(tmp_path)[""]
+
+
+def test_a_build_may_only_name_what_is_required(tmp_path):
+    folder = tiny_servers.write(tmp_path, "tiny", toml='[build]\ncommand = [["{python}", "{node}"]]\n')
+    assert "[build] says {node}, which is no requirement" in problems_of(folder)[""]
+
+
+@pytest.mark.parametrize("name", ["port", "python"])
+def test_a_setting_that_shares_its_name_is_refused(tmp_path, name):
+    toml = f'env = {{ A = "{{{name}}}" }}\n[settings.{name}]\ndefault = 4\nmeaning = "x"\n'
+    folder = tiny_servers.write(tmp_path, "tiny", toml=toml)
+    assert f"rename [settings.{name}]" in problems_of(folder)[""]

@@ -153,6 +153,15 @@ def test_a_build_tool_that_is_not_there_is_named(tmp_path):
         servers.build(tiny)
 
 
+def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    tiny = tiny_servers.described(tmp_path)
+    (tmp_path / "full").write_text("a file, where a folder is wanted")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "full"))
+    with pytest.raises(ServerFailed, match=r"cannot write .*full.*: Not a directory; free some") as failed:
+        servers.build(tiny)
+    assert failed.value.step == "build"
+
+
 def test_two_labs_that_build_at_once_build_once(tmp_path):
     log = tmp_path / "log"
     tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=0.3))

@@ -1,12 +1,15 @@
 """Setup with an apt-get of its own: what it shows, asks, installs, and what it skips."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple import setup
-from crumple.setup import Package
+from crumple import database_files, project, setup, setup_database, setup_packages, workload
+from crumple.errors import DatabaseMissing
+from crumple.runtimes import Lack
+from crumple.setup_packages import POLICY_TEXT, Package
 
 NEEDS = """
 [requires.{tool}]
@@ -15,9 +18,10 @@ version = '(\\d+)'
 apt = ["{tool}-package"]
 """
 
-# Installs by writing the tool into the PATH; knows no package called gone-package.
+# Installs by writing the tool into the PATH, if the policy is there; knows no package called gone-package.
 APT_GET = """#!/bin/sh
 echo "$@" >> "{log}"
+case "$*" in *install*) test -x "{policy}" || exit 1;; esac
 case "$*" in
   *update*) exit 0;;
   *gone-package*) echo "E: Unable to locate package gone-package"; exit 100;;
@@ -57,10 +61,11 @@ def apt_log(tmp_path, monkeypatch) -> Path:
     folder.mkdir()
     log = tmp_path / "apt.log"
     log.touch()
-    program(folder / "apt-get", APT_GET.format(log=log, bin=folder))
+    program(folder / "apt-get", APT_GET.format(log=log, bin=folder, policy=tmp_path / "policy-rc.d"))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(setup_packages, "POLICY", tmp_path / "policy-rc.d")
     return log
 
 
@@ -70,7 +75,7 @@ def program(path: Path, text: str) -> None:
 
 
 def prepare(console: Console, *descriptions, yes: bool = False):
-    return setup.prepare(descriptions, yes=yes, say=console.lines.append, ask=console.ask)
+    return setup.prepare(descriptions, {}, yes=yes, say=console.lines.append, ask=console.ask)
 
 
 def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_log):
@@ -80,9 +85,10 @@ def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_lo
     assert prepared.ready
     assert prepared.versions["tinytool"] == "3"
     assert "needs tinytool-package: tinytool is not installed" in console.said
-    assert "apt-get -q -y install --no-install-recommends tinytool-package" in console.said
+    assert "apt-get -q -y install --no-remove --no-install-recommends tinytool-package" in console.said
     assert console.asked == ["Install these?"]
-    assert console.lines[-1].startswith("tiny: ready, built in")
+    assert console.lines[-2].startswith("tiny: ready, built in")
+    assert console.lines[-1].startswith("1 of 1 servers ready, ")
     assert apt_log.read_text().count("\n") == 2
 
 
@@ -93,7 +99,7 @@ def test_a_second_time_nothing_is_asked_installed_or_built(tmp_path, apt_log):
     console = Console()
     (prepared,) = prepare(console, tiny)
     assert (prepared.ready, prepared.build_s) == (True, 0.0)
-    assert (console.lines, console.asked, apt_log.read_text()) == (["tiny: ready"], [], before)
+    assert (console.lines[:-1], console.asked, apt_log.read_text()) == (["tiny: ready"], [], before)
 
 
 def test_no_is_an_answer(tmp_path, apt_log):
@@ -124,14 +130,17 @@ def test_a_package_that_is_not_to_be_had_keeps_out_no_other(tmp_path, apt_log):
 
 
 def test_two_servers_share_one_package():
-    lacks = [setup.Lack("a", "a is not installed", ("p", "q")), setup.Lack("b", "b is too old", ("q",))]
-    assert setup.packages(lacks) == (Package("p", "a is not installed"), Package("q", "a is not installed"))
+    lacks = [Lack("a", "a is not installed", ("p", "q")), Lack("b", "b is too old", ("q",))]
+    assert setup_packages.packages(lacks) == (
+        Package("p", "a is not installed"),
+        Package("q", "a is not installed"),
+    )
 
 
 def test_a_user_without_root_is_given_sudo(apt_log, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     program(apt_log.parent / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
-    update, install = setup.commands([Package("p", "why")])
+    update, install = setup_packages.commands(["p"])
     assert update[:2] == ["sudo", "env"]
     assert install[-1] == "p"
 
@@ -164,3 +173,89 @@ def test_a_server_that_does_not_build_shows_why(tmp_path, apt_log):
     (prepared,) = prepare(console, tiny_servers.described(tmp_path, toml=toml))
     assert "ended with code 1" in prepared.reason
     assert "  the reason" in console.lines
+
+
+# Services
+
+
+def test_the_policy_against_services_is_gone_afterwards(tmp_path, apt_log):
+    console = Console()
+    bad = tiny_servers.described(tmp_path, "bad", toml=NEEDS.format(tool="gone"))
+    prepare(console, bad, yes=True)
+    assert f"{setup_packages.POLICY} keeps packages from starting services" in console.said
+    assert "failed with code 100" in console.said
+    assert not setup_packages.POLICY.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"), [("#!/bin/sh\nexit 104\n", "#!/bin/sh\nexit 104\n"), (POLICY_TEXT, None)]
+)
+def test_somebody_elses_policy_stays_and_one_that_we_left_behind_does_not(apt_log, text, left):
+    program(setup_packages.POLICY, text)
+    with setup_packages.no_services(lambda _: None):
+        assert setup_packages.POLICY.read_text() == text
+    assert (setup_packages.POLICY.read_text() if left else setup_packages.POLICY.exists()) == (left or False)
+
+
+def test_the_policy_is_gone_after_an_interruption(apt_log):
+    with pytest.raises(KeyboardInterrupt), setup_packages.no_services(lambda _: None):
+        assert os.access(setup_packages.POLICY, os.X_OK)
+        raise KeyboardInterrupt
+    assert not setup_packages.POLICY.exists()
+
+
+# Alternatives
+
+APT_CACHE = """#!/bin/sh
+if [ "$2" = "{offered}" ]; then echo "  Candidate: 10.6.2-1"; else echo "  Candidate: (none)"; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [("old-package", "old-package"), ("new-package", "new-package"), ("-", "new-package")],
+)
+def test_of_alternatives_the_first_that_is_to_be_had_is_taken(tmp_path, apt_log, offered, chosen):
+    program(tmp_path / "bin" / "apt-cache", APT_CACHE.format(offered=offered))
+    tiny = tiny_servers.described(
+        tmp_path, toml=NEEDS.format(tool="tool").replace('"tool-package"', '"new-package | old-package"')
+    )
+    prepare(Console(), tiny, yes=True)
+    assert apt_log.read_text().splitlines()[-1].endswith(f" {chosen}")
+
+
+# Database
+
+
+def queried() -> dict[str, workload.Workload]:
+    file = project.root() / "contract" / "workloads" / "rows.toml"
+    return {"hello": workload.load(file)}
+
+
+def test_a_database_is_installed_for_servers_whose_workloads_ask_one(tmp_path, apt_log, monkeypatch):
+    def missing() -> None:
+        raise DatabaseMissing("mariadbd is not installed", "install it")
+
+    monkeypatch.setattr(database_files, "programs", missing)
+    tiny = tiny_servers.described(tmp_path)
+    console = Console()
+    say = console.lines.append
+    (prepared,) = setup.prepare([tiny], queried(), yes=True, say=say, ask=console.ask)
+    assert "needs mariadb-server-core | mariadb-server-core-10.6: mariadbd is not installed" in console.said
+    # What stays out costs the workloads that ask it, no more.
+    assert "database: not ready, mariadbd is not installed" in console.said
+    assert prepared.ready
+
+
+def test_no_database_is_looked_for_where_no_workload_asks_one(tmp_path, apt_log, monkeypatch):
+    monkeypatch.setattr(setup_database, "lacks", lambda: pytest.fail("looked for it"))
+    prepare(Console(), tiny_servers.described(tmp_path))
+
+
+def test_what_takes_long_says_that_it_goes_on(monkeypatch):
+    monkeypatch.setattr(setup_packages, "SAY_EVERY_S", 0.01)
+    said = threading.Event()
+    with setup_packages.still_at_it(
+        "building it", lambda line: said.set() if "building it" in line else None
+    ):
+        assert said.wait(10)

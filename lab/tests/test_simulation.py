@@ -7,7 +7,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from crumple.stats import distinguishable, mean_intervals, noise_floor, paired_ratio, steady_from
+from crumple.claim import RatioClaim, RatioPair
+from crumple.stats import (
+    blocks_needed,
+    distinguishable,
+    mean_intervals,
+    noise_floor,
+    paired_ratio,
+    steady_from,
+    unpaired_ratio,
+)
+from crumple.verdict import Answer, judge
+from made_figures import trial
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
@@ -70,17 +81,19 @@ def test_other_confidences_hold_too(confidence: float, within: float) -> None:
     assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(confidence, abs=within)
 
 
-def trials(random: Generator, blocks: int, speed: float = 10_000.0) -> Floats:
-    return speed * np.exp(random.normal(0, NOISE, blocks))
+def trials(random: Generator, blocks: int, speed: float = 10_000.0, noise: float = NOISE) -> Floats:
+    return speed * np.exp(random.normal(0, noise, blocks))
 
 
-def found_different(random: Generator, blocks: int, slowdown: float, floor: bool) -> float:
+def found_different(
+    random: Generator, blocks: int, slowdown: float, floor: bool, noise: float = NOISE
+) -> float:
     """Share of studies in which one server is told from another, `slowdown` times as slow."""
     studies = 600
     told = 0
     for _ in range(studies):
-        fast, slow = trials(random, blocks), trials(random, blocks) / slowdown
-        limit = noise_floor(trials(random, blocks), trials(random, blocks)) if floor else 1.0
+        fast, slow, first, twin = (trials(random, blocks, noise=noise) for _ in range(4))
+        slow, limit = slow / slowdown, noise_floor(first, twin) if floor else 1.0
         told += distinguishable(paired_ratio(fast, slow), limit)
     return told / studies
 
@@ -97,6 +110,52 @@ def test_without_the_floor_it_is_the_intervals_5_per_cent() -> None:
 
 def test_a_slowdown_of_a_tenth_shows_at_ten_blocks() -> None:
     assert found_different(np.random.default_rng(1), 10, SLOWDOWN, floor=True) >= 0.9
+
+
+@pytest.mark.parametrize(("noise", "blocks"), [(0.02, 5), (0.025, 5), (0.03, 6)])
+def test_a_slowdown_of_a_tenth_shows_in_nine_full_runs_of_ten(noise: float, blocks: int) -> None:
+    random = np.random.default_rng([blocks, round(noise * 1000)])
+    assert found_different(random, blocks, SLOWDOWN, floor=True, noise=noise) >= 0.9
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.03])
+def test_claims_of_a_ratio_that_holds_are_supported(noise: float) -> None:
+    """From figures to verdict: five blocks, a published ratio that is the true one."""
+    random, supported = np.random.default_rng(3), 0
+    claim = RatioClaim(
+        id="S", text="A claim.", kind="ratio", experiment="shared", metric="throughput",
+        pairs=(RatioPair(of="x", to="y", published=1.5),),
+    )  # fmt: skip
+    for _ in range(200):
+        swing = np.exp(random.normal(0, 0.1, 5))
+        figures = [
+            trial(name, block, float(10_000 * faster * swing[block - 1] * np.exp(random.normal(0, noise))),
+                  twin=twin)
+            for name, faster, twin in (("x", 1.5, False), ("y", 1.0, False), ("y", 1.0, True))
+            for block in range(1, 6)
+        ]  # fmt: skip
+        verdict = judge(claim, figures)
+        supported += verdict.answer is Answer.SUPPORTED and not verdict.direction_only
+    assert supported >= 0.95 * 200
+
+
+def test_unpaired_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    random, held = np.random.default_rng(11), 0
+    for _ in range(STUDIES):
+        one, other = np.exp(random.normal(0, 0.02, 5)), 1.1 * np.exp(random.normal(0, 0.04, 8))
+        ratio, _ = unpaired_ratio(other, one)
+        held += ratio.low <= 1.1 <= ratio.high
+    assert 0.93 <= held / STUDIES <= 0.97
+
+
+def test_of_two_that_are_not_told_apart_it_is_said_how_many_blocks_it_would_take() -> None:
+    random = np.random.default_rng(12)
+    ratios = [paired_ratio(trials(random, 4), trials(random, 4) / 1.03) for _ in range(300)]
+    needed = [blocks_needed(ratio) for ratio in ratios if ratio.low < 1]
+    known = [each for each in needed if each is not None]
+    # At this noise it takes ten; the spread of four blocks is a guess, neither wild nor blind.
+    assert len(known) >= 0.5 * len(needed)
+    assert 6 <= np.median(known) <= 20
 
 
 def test_swings_shared_by_a_block_do_not_widen_the_interval() -> None:

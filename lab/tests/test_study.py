@@ -7,14 +7,17 @@ from typing import Any
 import documents
 import pytest
 from crumple import study, toml_file
+from crumple.claim import OrderClaim, RatioClaim
 from crumple.contract import AfterDuration, AfterRequests
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
+from crumple.shape import OpenShape, RampShape
 from crumple.study_names import Known
 
 KNOWN = Known(
     servers=dict.fromkeys(documents.KNOWN_SERVERS, ("hello",)) | {"java-only-todos": ("todos",)},
     workloads={"hello": ("delay_ms",), "todos": ()},
     metrics=("throughput", "response_p99"),
+    defaults={"go-nethttp": {"workers": 4, "keep_alive": 60}},
 )
 FILE = Path("demo.toml")
 ROOT = Path(__file__).parents[2]
@@ -63,7 +66,79 @@ WRONG = [
     ((*SHAPE, "conections"), 32, "experiments.shared.shape.conections", "did you mean connections?"),
     ((*SHAPE, "pause_ms"), -1, "experiments.shared.shape.pause_ms", "write 0 or more"),
     ((*SHAPE, "pause_ms"), float("nan"), "experiments.shared.shape.pause_ms", "finite"),
-    ((*SHAPE, "kind"), "clsoed", "experiments.shared.shape.kind", "'closed'"),
+    ((*SHAPE, "kind"), "clsoed", "experiments.shared.shape", "'closed', 'ramp', 'open'"),
+    (SHAPE, {"kind": "ramp", "from": 5, "to": 5}, "experiments.shared.shape", "end it higher"),
+    (SHAPE, {"kind": "ramp", "form": 5, "to": 9}, "experiments.shared.shape.form", "did you mean from?"),
+    (SHAPE, {"kind": "open"}, "experiments.shared.shape", "write one of them"),
+    (SHAPE, {"kind": "open", "rate_per_s": 0}, "experiments.shared.shape.rate_per_s", "above 0"),
+    (
+        SHAPE,
+        {"kind": "open", "steps_per_s": [1, 2], "to_per_s": 3},
+        "experiments.shared.shape",
+        "add rate_per_s",
+    ),
+    (
+        SHAPE,
+        {"kind": "ramp", "to": 500, "over_s": 300},
+        "experiments.shared",
+        "write stop = { duration_s = 300 }, or give the scale a shape = { over_s = … }",
+    ),
+    (
+        ("experiments", "separate", "shape"),
+        {"kind": "ramp", "to": 500},
+        "experiments.separate",
+        "write stop = { duration_s = … }",
+    ),
+    (
+        (*QUICK, "shape"),
+        {"connections": 0},
+        "experiments.shared.scales.quick.shape.connections",
+        "1 or more",
+    ),
+    (
+        (*QUICK, "shape"),
+        {"conections": 1},
+        "experiments.shared.scales.quick.shape.conections",
+        "did you mean connections?",
+    ),
+    ((*QUICK, "parameters"), {"delay": 1}, "experiments.shared.scales.quick.parameters.delay", "delay_ms"),
+    (
+        ("experiments", "shared", "canary"),
+        {"workload": "helo"},
+        "experiments.shared.canary.workload",
+        "did you mean hello?",
+    ),
+    (
+        ("experiments", "shared", "canary"),
+        {"workload": "todos"},
+        "experiments.shared.servers",
+        "choose among hello",
+    ),
+    (
+        ("experiments", "shared", "canary"),
+        {"workload": "hello", "parameters": {"dely_ms": 1}},
+        "experiments.shared.canary.parameters.dely_ms",
+        "did you mean delay_ms?",
+    ),
+    (("experiments", "shared", "server_cores"), 0, "experiments.shared.server_cores", "1 or more"),
+    (
+        ("experiments", "shared", "servers"),
+        ["go-nethttp[worker=1]"],
+        "experiments.shared.servers",
+        "did you mean workers?",
+    ),
+    (
+        ("experiments", "shared", "servers"),
+        ["go-nethttp[workers=a]"],
+        "experiments.shared.servers",
+        "workers=4",
+    ),
+    (
+        ("experiments", "shared", "servers"),
+        ["go-nethttp[workers=1,keep_alive=0]", "go-nethttp[keep_alive=0,workers=1]"],
+        "experiments.shared.servers",
+        "twin",
+    ),
     (("experiments", "shared", "threads"), 0, "experiments.shared.threads", "write 1 or more"),
     (("experiments", "shared", "threads"), 33, "experiments.shared", "set threads to 32 or fewer"),
     (
@@ -172,12 +247,80 @@ def test_an_unknown_study_names_the_nearest(tmp_path: Path) -> None:
         study.load("todo-jsn", tmp_path, KNOWN)
 
 
-def test_restricted_to_some_servers_it_keeps_a_twin() -> None:
-    demo = study.restricted(documents.study(), ["node-express", "node-http"])
-    assert demo.experiments["shared"].servers == ("node-http", "node-express")
-    assert demo.experiments["shared"].twin == "node-http"
-    with pytest.raises(UsageError, match="did you mean node-http"):
-        study.restricted(documents.study(), ["node-htp"])
+def test_a_variant_goes_by_its_label_wherever_it_is_named() -> None:
+    typed, label = "go-nethttp[workers=9, keep_alive=0]", "go-nethttp[keep_alive=0,workers=9]"
+    written = _changed("experiments", "shared", "servers", to=[typed, *documents.KNOWN_SERVERS])
+    shared = written["experiments"]["shared"]
+    shared["twin"] = typed
+    shared["scales"]["quick"]["warm_up_of"] = {typed: {"duration_s": 9}}
+    written["claims"][0]["tiers"] = [[typed], ["go-nethttp"]]
+    written["claims"][1]["pairs"] = [{"of": typed, "to": "go-nethttp", "published": 2}]
+    meant = study.parse(written, FILE, KNOWN)
+    experiment = meant.experiments["shared"]
+    assert experiment.servers[0] == experiment.twin == label
+    assert experiment.scales["quick"].warm_up_for(label) == study.WarmUp(duration_s=9)
+    assert experiment.scales["quick"].warm_up_for("go-nethttp") == study.WarmUp(duration_s=1)
+    order, ratio = meant.claims
+    assert isinstance(order, OrderClaim) and order.tiers[0] == (label,)
+    assert isinstance(ratio, RatioClaim) and ratio.pairs[0].of == label
+
+
+def test_the_warm_up_of_a_server_is_that_of_its_variants() -> None:
+    quick = study.Scale.model_validate(
+        {"blocks": 1, "warm_up_of": {"java": {"duration_s": 24}}, "stop": {"duration_s": 4}}
+    )
+    assert quick.warm_up_for("java[threads=9]") == quick.warm_up_of["java"]
+
+
+RAMP = {"kind": "ramp", "from": 0, "to": 500, "over_s": 300, "pause_ms": 1000, "pause": "exponential"}
+
+
+def test_a_scale_may_shorten_a_shape() -> None:
+    written = _changed("experiments", "shared", "shape", to=RAMP)
+    quick = written["experiments"]["shared"]["scales"]["quick"]
+    quick |= {"shape": {"over_s": 40}, "stop": {"duration_s": 40}, "parameters": {"delay_ms": 7}}
+    quick["note"] = "the ramp takes 40 s instead of 5 min"
+    full = {"blocks": 1, "stop": {"duration_s": 300}}
+    written["experiments"]["shared"]["scales"]["full"] = full
+    meant = study.parse(written, FILE, KNOWN)
+    for scale, over_s, parameters in (("quick", 40, {"delay_ms": 7}), ("full", 300, {})):
+        at_scale = meant.at(scale).experiments["shared"]  # type: ignore[arg-type]
+        assert isinstance(at_scale.shape, RampShape) and at_scale.parameters == parameters
+        assert at_scale.shape == RampShape.model_validate({**RAMP, "over_s": over_s})
+    assert study.Study.model_validate_json(meant.at("quick").model_dump_json(by_alias=True)) == meant.at(
+        "quick"
+    )
+
+
+def test_a_scale_may_have_a_shape_of_another_kind() -> None:
+    written = _changed(*QUICK, "shape", to={"kind": "open", "rate_per_s": 100})
+    shape = study.parse(written, FILE, KNOWN).at("quick").experiments["shared"].shape
+    assert shape == OpenShape(kind="open", rate_per_s=100)
+
+
+def test_an_experiment_without_that_scale_is_left_out() -> None:
+    written = _changed("experiments", "shared", "scales", "full", to={"blocks": 1, "stop": {"duration_s": 1}})
+    meant = study.parse(written, FILE, KNOWN)
+    assert list(meant.at("full").experiments) == ["shared"]
+    assert list(meant.at("quick").experiments) == ["shared", "separate"]
+    with pytest.raises(UsageError, match="no experiment has a scale published; choose among quick, full"):
+        meant.at("published")
+
+
+def test_an_open_shape_warms_up_by_the_clock() -> None:
+    written = _changed(*SHAPE, to={"kind": "open", "rate_per_s": 100})
+    written["experiments"]["shared"]["scales"]["quick"]["warm_up"] = {"requests": 9, "within_s": 3}
+    (problem,) = _problems(written)
+    assert problem.remedy == "write warm_up = { duration_s = … }"
+
+
+def test_threads_and_warm_up_fit_the_shape_of_every_scale() -> None:
+    written = _changed(*QUICK, "shape", to={"connections": 2})
+    written["experiments"]["shared"]["threads"] = 3
+    assert "2 connections" in _problems(written)[0].message
+    written["experiments"]["shared"]["threads"] = 1
+    written["experiments"]["shared"]["scales"]["quick"]["warm_up"] = {"duration_s": 1, "connections": 3}
+    assert "set warm_up.connections to 2 or fewer" in _problems(written)[0].remedy
 
 
 def test_the_projects_own_studies_are_meant() -> None:
@@ -187,7 +330,7 @@ def test_the_projects_own_studies_are_meant() -> None:
     todo = study.parse(written, Path("todo-json.toml"), known)
     assert [claim.id for claim in todo.claims] == [f"TJ-{number}" for number in range(1, 7)]
     for experiment in todo.experiments.values():
-        assert len(experiment.servers) == 7 and set(experiment.scales) == set(study.SCALES)
+        assert set(experiment.scales) >= {"quick", "full", "published"}
 
 
 def test_a_server_may_have_a_warm_up_of_its_own() -> None:

@@ -107,6 +107,15 @@ def test_whatever_goes_wrong_is_a_stored_trial(
     assert acts.open == 0
 
 
+def test_a_server_that_leaves_its_files_is_not_valid(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+    acts.files_left = 8
+    assert _conduct(tmp_path, run, GOLDEN_SHAPE).valid
+    acts.files_left = 9
+    stored = _conduct(tmp_path, RunStore(tmp_path / "another"), GOLDEN_SHAPE)
+    assert stored.status == "measured"
+    assert stored.problems == ("the server left 9 of its files behind; it must remove each with its answer",)
+
+
 def test_an_engine_that_dies_fails_the_trial(acts: Stage, tmp_path: Path, run: RunStore) -> None:
     stored = _conduct(tmp_path, run, "sys.exit(1)")
     assert stored.failure is not None and stored.failure.step == "engine"

@@ -361,3 +361,36 @@ def test_segments_sent_again_in_the_window_are_a_warning(
         assert _warning(record).startswith(said)
     else:
         assert validity.assess(record) == FINE
+
+
+def test_a_process_that_was_there_before_is_said() -> None:
+    assert "the same process in every trial" in _warning(documents.record(), afresh=False)
+
+
+def test_what_of_the_load_there_was_no_room_for_comes_first() -> None:
+    judged = validity.assess(
+        documents.record(), placement="separate", server_cores=(0,), afresh=False, less="9 of the 10 users"
+    )
+    assert judged.word == "valid" and judged.warnings[0] == "9 of the 10 users"
+
+
+def test_what_speaks_against_a_canary_leaves_the_load_valid() -> None:
+    late = _open({1_000: 10_000, 20_000_000: 10_000})
+    assert _warning(documents.record(), canary=late).startswith("canary: the engine was late: p99")
+    fine = _open({1_000: 20_000})
+    judged = validity.assess(documents.record(), placement="separate", server_cores=(0,), canary=fine)
+    assert judged == FINE
+
+
+def test_a_canary_that_nobody_answered_is_no_fault_of_the_engines() -> None:
+    """A server that stalls for the whole window is what a canary is for."""
+    none = documents.histogram({})
+    times = {"response_time": none, "service_time": none, "engine_lateness": none, "lateness": none}
+    silent = documents.record(
+        spec=documents.spec(shape=OPEN),
+        scheduled=20,
+        outcomes=documents.outcomes(timeout=3, unfinished=17),
+        histograms=documents.record().histograms.model_copy(update=times),
+    )
+    judged = validity.assess(documents.record(), placement="separate", server_cores=(0,), canary=silent)
+    assert judged == FINE

@@ -150,7 +150,7 @@ def test_the_wheel_holds_the_project_as_it_is_in_the_checkout(wheel: Path, tmp_p
     assert license_text.read_bytes() == (ROOT / "LICENSE").read_bytes()
     carried = files(tmp_path / "crumple" / "carried")
     assert carried == files(ROOT)
-    assert "servers/node-express/package-lock.json" in carried
+    assert "servers/node-http/package-lock.json" in carried
     assert not [path for path in tmp_path.rglob("*") if path.name in LEFTOVERS or path.name == "left.js"]
 
 

@@ -59,6 +59,75 @@ def test_a_placeholder_must_be_a_parameter(tmp_path: Path) -> None:
         workload.load(_written(tmp_path, text))
 
 
+MIX = (ROOT / "contract" / "workloads" / "mix.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"bytes": -1}, "workload mix takes no bytes=-1; write a whole number from 0 to 10000000"),
+        ({"wait_ms": "60001"}, "workload mix takes no wait_ms=60001; write a whole number from 0 to 60000"),
+        ({"spin_us": "1e3"}, "workload mix takes no spin_us=1e3; write a whole number from 0 to 10000000"),
+        ({"spin_us": 0.5}, "workload mix takes no spin_us=0.5; write a whole number from 0 to 10000000"),
+    ],
+)
+def test_a_value_out_of_range_says_the_range(given: dict[str, int | float | str], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        workload.find(ROOT)["mix"].request_with(given)
+    assert str(caught.value) == said
+
+
+def test_a_word_that_is_none_of_the_few_says_them() -> None:
+    with pytest.raises(UsageError, match="workload file takes no fill=slow; write each or bulk"):
+        workload.find(ROOT)["file"].answer_to({"fill": "slow"})
+
+
+def test_a_computed_answer_follows_the_parameters() -> None:
+    mix = workload.find(ROOT)["mix"]
+    request = mix.request_with({"bytes": "27", "spin_us": 5})
+    assert request.path == "/mix?wait_ms=0&spin_us=5&bytes=27"
+    assert request.expect.body_bytes == 27 and request.expect.hash_one_in == workload.HASH_ONE_IN
+    assert mix.answer_to({"bytes": "27"}).check(b"abcdefghijklmnopqrstuvwxyza") is None
+
+
+def test_of_a_fresh_answer_the_engine_is_told_the_length_alone() -> None:
+    expect = workload.find(ROOT)["file"].request_with({}).expect
+    assert (expect.body_bytes, expect.body_sha256, expect.hash_one_in) == (108_000, None, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("", "answer: has no body; write one of body, computed and fresh"),
+        ('body = "x"\ncomputed = "mix"', "answer: has body and computed; write one of"),
+        ('computed = "magic"', "answer.computed: "),
+        ("fresh = { bytes = 0, lowest = 65, highest = 121 }", "answer.fresh.bytes: "),
+    ],
+)
+def test_an_answer_has_one_body(tmp_path: Path, answer: str, said: str) -> None:
+    text = documents.WORKLOAD_TOML.replace('body = "Hello, World!"', answer)
+    assert "Hello, World!" not in text
+    with pytest.raises(FileInvalid) as caught:
+        workload.load(_written(tmp_path, text))
+    assert said in str(caught.value)
+
+
+def test_a_default_out_of_range_is_told(tmp_path: Path) -> None:
+    text = MIX.replace("default = 13", "default = -13")
+    with pytest.raises(
+        FileInvalid, match=r"parameters\.bytes\.default: -13 is no value of it; write a whole"
+    ):
+        workload.load(_written(tmp_path, text))
+
+
+def test_workloads_that_ask_a_database_say_which_rows() -> None:
+    asked = {name: each.database for name, each in workload.find(ROOT).items() if each.database}
+    assert {name: (query.table, query.rows) for name, query in asked.items()} == {
+        "options": ("wp_options", 50),
+        "rows": ("books", 10),
+    }
+
+
 def test_the_projects_own_workloads_are_meant() -> None:
     for name, each in workload.find(ROOT).items():
-        assert each.name == name and each.answer.body_bytes
+        assert each.name == name and each.answer_to({}).length

@@ -12,7 +12,7 @@ from crumple.server import ServerDescription
 TOML = """
 title = "Tiny"
 language = "Python"
-io_model = "event-loop"
+io_model = "thread-per-connection"
 workloads = ["hello"]
 about = "For tests."
 
@@ -27,16 +27,24 @@ command = ["{python}", "server.py", "{{port}}", "{{scratch}}"]
 
 # Answers the hello workload. The parts in capitals are what the wrong ones replace.
 PROGRAM = """
-import http.server, os, subprocess, sys, time
+import http.server, os, re, subprocess, sys, time, urllib.parse
 
 PORT, SCRATCH = int(sys.argv[1]), sys.argv[2]
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1
     def do_GET(self):
-        known = self.path.startswith("/hello")
-        body = BODY if known else b"no"
-        self.send_response(STATUS if known else UNKNOWN)
+        url = urllib.parse.urlsplit(self.path)
+        known = url.path == "/hello"
+        delay_ms = urllib.parse.parse_qs(url.query, keep_blank_values=True).get("delay_ms", ["0"])[-1]
+        if known and REFUSES and not (re.fullmatch("[0-9]+", delay_ms) and int(delay_ms) <= 60000):
+            body, status = b"no", 400
+        else:
+            body, status = (BODY, STATUS) if known else (b"no", UNKNOWN)
+        if known and WAITS and status == 200:
+            time.sleep(int(delay_ms) / 1000)
+        self.send_response(status)
         self.send_header("Content-Type", CONTENT_TYPE)
         self.send_header("Content-Length", str(len(body)))
         if CLOSE:
@@ -45,8 +53,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 BODY, STATUS, UNKNOWN, CONTENT_TYPE, CLOSE = b"Hello, World!", 200, 404, "text/plain", False
+WAITS, REFUSES = True, True
 # HERE
 print("serving", PORT, flush=True)
+http.server.ThreadingHTTPServer.request_queue_size = 1024
 http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
 """
 

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from crumple import ceiling, contract, engine, find, find_plan, find_site, load, project, servers
+from crumple import (
+    ceiling,
+    contract,
+    engine,
+    find,
+    find_plan,
+    find_site,
+    load,
+    project,
+    servers,
+    turns,
+    variant,
+)
 from crumple.ceiling import Ceiling
 from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
@@ -61,15 +73,15 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
 
 def _of_server(name: str, flags: FindFlags) -> Finding | None:
     here = Project.here()
-    (description,) = here.chosen([name])
-    plan = find_plan.of_server(description, here.workloads, flags)
+    (description,) = here.chosen([variant.server_of(name)])
+    plan = find_plan.of_server(description, here.workloads, flags, name)
     ready = servers.readiness(description)
     if isinstance(ready, servers.Missing):
-        raise CrumpleError(f"{name} cannot run here: {ready.reason}", ready.remedy)
+        raise CrumpleError(f"{description.name} cannot run here: {ready.reason}", ready.remedy)
     if not flags.quiet:
-        output.say(f"building {name} (once; kept for the next time)")
+        output.say(f"building {description.name} (once; kept for the next time)")
     built = servers.build(description)
-    asked = f"server {name}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
+    asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
     search = _Search(plan, asked, True, contract.Target(address=NO_ADDRESS, host=NO_ADDRESS), here.root)
     return search.carry_out(lambda known: find_site.of_server(plan, built, known), flags.quiet)
 
@@ -90,7 +102,11 @@ class _Search:
         began_s, began_unix_s = time.monotonic(), time.time()
         raise_open_files()
         try:
-            with interruptible(), FindView(question.by, question.budget_s, quiet=quiet) as view:
+            with (
+                interruptible(),
+                turns.beside(output.say_disturbed),
+                FindView(question.by, question.budget_s, quiet=quiet) as view,
+            ):
                 site = site_with(self._ceiling(loader))
                 run = partial(engine.run, loader)
                 found = find.find(question, site, run, time.monotonic, view, began_s)

@@ -10,8 +10,9 @@ from crumple.study import Study
 
 
 def list_servers(as_json: bool) -> int:
-    """Every server: version, I/O model, workloads, ready or why not."""
-    found = Project.here().servers
+    """Every server: version, I/O model, workloads, settings with their defaults, ready or why not."""
+    here = Project.here()
+    found, workloads = here.servers, here.workloads
     readiness = {name: servers.readiness(each) for name, each in found.items()}
     versions = {name: servers.versions(each) for name, each in found.items()}
     if as_json:
@@ -25,6 +26,9 @@ def list_servers(as_json: bool) -> int:
                 "language": each.language,
                 "io_model": each.io_model,
                 "workloads": list(each.workloads),
+                "about": each.about,
+                "libraries": each.libraries,
+                "settings": {name: part.model_dump() for name, part in each.settings.items()},
                 "versions": versions[name],
                 "ready": missing is None,
                 "reason": missing.reason if missing else None,
@@ -33,11 +37,19 @@ def list_servers(as_json: bool) -> int:
             data.append(facts)
         output.as_json(data)
         return 0
+    every = set(workloads)
     rows = [
-        (name, _first(versions[name]), each.io_model, ", ".join(each.workloads), _ready(readiness[name]))
+        (
+            name,
+            _first(versions[name]),
+            each.io_model,
+            "all" if set(each.workloads) == every else ", ".join(each.workloads),
+            ", ".join(f"{key}={setting.default}" for key, setting in each.settings.items()) or "–",
+            _ready(readiness[name]),
+        )
         for name, each in found.items()
     ]
-    output.as_table(("server", "version", "I/O model", "workloads", "ready"), rows)
+    output.as_table(("server", "version", "I/O model", "workloads", "settings", "ready"), rows)
     return 0
 
 
@@ -55,7 +67,7 @@ def list_workloads(as_json: bool) -> int:
                     "parameters": {name: part.model_dump() for name, part in each.parameters.items()},
                     "status": each.answer.status,
                     "content_type": each.answer.content_type,
-                    "body_bytes": len(each.answer.body_bytes),
+                    "body_bytes": each.answer_to({}).length,
                 }
                 for each in found.values()
             ]
@@ -65,7 +77,7 @@ def list_workloads(as_json: bool) -> int:
         (
             name,
             f"{each.request.method} {each.request.path}",
-            f"{len(each.answer.body_bytes)} bytes",
+            f"{each.answer_to({}).length} bytes",
             each.answer.content_type,
             each.title,
         )

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from crumple import ceiling, engine, load, load_plan, project, validity
+from crumple import ceiling, engine, load, load_plan, project, turns, validity
 from crumple.ceiling import Ceiling
 from crumple.commands import output
 from crumple.contract import TrialRecord
@@ -25,7 +25,10 @@ def put_on(url: str, flags: LoadFlags) -> int:
     """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
     plan = load_plan.plan(url, flags)
     found = engine.load(project.root())
-    with LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view:
+    with (
+        turns.beside(output.say_disturbed),
+        LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view,
+    ):
         conducted = load.conduct(found, plan.spec, view.progress)
     record = conducted.record
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)

@@ -32,6 +32,11 @@ def say(line: str) -> None:
     words.print(Text(line), soft_wrap=True)
 
 
+def say_disturbed() -> None:
+    """What to tell whoever measures beside another crumple."""
+    say("another crumple measures on this machine now: each disturbs the other; wait until it has ended")
+
+
 def ask(question: str) -> bool:
     """Yes or no from whoever sits there; no if nobody does."""
     if not words.is_terminal:

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from crumple import project, servers, study, workload
+from crumple import project, servers, study, variant, workload
 from crumple.errors import NotFound
 from crumple.metrics import METRICS
 from crumple.server import ServerDescription
 from crumple.study import Study
 from crumple.study_names import Known
 from crumple.toml_file import did_you_mean
+from crumple.variant import Settings
 from crumple.workload import Workload
 
 
@@ -40,12 +41,18 @@ class Project:
         """By name. Raises FileInvalid."""
         return workload.find(self.root)
 
+    @cached_property
+    def defaults(self) -> dict[str, Settings]:
+        """Server → its settings with their defaults. Raises FileInvalid."""
+        return variant.defaults(self.servers)
+
     def study(self, name: str) -> Study:
         """Raises NotFound, FileInvalid."""
         known = Known(
             servers={each.name: each.workloads for each in self.servers.values()},
             workloads={each.name: tuple(each.parameters) for each in self.workloads.values()},
             metrics=tuple(METRICS),
+            defaults=self.defaults,
         )
         return study.load(name, self.root, known)
 

@@ -1,7 +1,10 @@
 """crumple report: the report of a run, rendered again from what is stored."""
 
+import json
+import os
+import sys
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -58,6 +61,29 @@ def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
 def summarise(run: RunStore, as_json: bool) -> None:
     """The verdicts and what led to them, on stdout."""
     print(_renderer("json" if as_json else "text")(_view(run)), end="")
+
+
+def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:
+    """Every verdict of several runs on stdout, and one page in `folder` that leads to their reports."""
+    from crumple.report import overview
+    from crumple.report.data import data
+
+    views = [_view(run) for run in runs]
+    if as_json:
+        output.as_json([json.loads(data(view)) for view in views])
+    else:
+        print(overview.text(views), end="")
+    links = {run.name: str(write(run, "html").relative_to(folder)) for run in runs}
+    page = folder / f"overview-{runs[0].name}.html"
+    page.write_text(overview.html(views, links), encoding="utf-8")
+    output.say(f"all reports: {page}")
+    if open_it and has_display():
+        webbrowser.open(page.resolve().as_uri())
+
+
+def has_display() -> bool:
+    """Whether a browser could show anything to whoever sits here."""
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _view(run: RunStore) -> RunView:

@@ -4,13 +4,17 @@ from dataclasses import asdict
 
 from crumple import setup
 from crumple.commands import output
+from crumple.commands.chosen import chosen
 from crumple.commands.project_files import Project
+from crumple.interrupt import interruptible
 
 
 def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
     """1 if a server named (or any, if none is) is not ready afterwards."""
-    chosen = Project.here().chosen(names)
-    prepared = setup.prepare(chosen, yes=yes, say=output.say, ask=output.ask)
+    here = Project.here()
+    described = [one.description for one in chosen(here, names)]
+    with interruptible():
+        prepared = setup.prepare(described, here.workloads, yes=yes, say=output.say, ask=output.ask)
     if as_json:
         output.as_json([{**asdict(each), "ready": each.ready} for each in prepared])
     return 0 if all(each.ready for each in prepared) else 1

@@ -1,37 +1,24 @@
-"""crumple try: sets up what the todo study needs, runs it in short form, writes and opens the report."""
+"""crumple try: sets up what the articles need, runs each study in its shortest form, opens the verdicts."""
 
-import os
-import sys
-import webbrowser
-
-from crumple import run, setup
-from crumple.commands import output, report
+from crumple import setup, study, variant
+from crumple.commands import output
 from crumple.commands import run as run_command
 from crumple.commands.project_files import Project
+from crumple.commands.run import Asked
+from crumple.study import ScaleName
 
-STUDY, SCALE = "todo-json", "quick"
+SCALE: ScaleName = "tour"
 
 
 def take(*, open_it: bool, as_json: bool) -> int:
-    """The exit code of the run; servers that cannot be had here are skipped with their reason."""
+    """The exit code of the runs; servers that cannot be had here are skipped with their reason."""
     here = Project.here()
-    study = here.study(STUDY)
-    names = sorted({name for experiment in study.experiments.values() for name in experiment.servers})
+    names = [name for name in study.find(here.root) if here.study(name).has(SCALE)]
+    studies = [here.study(name).at(SCALE) for name in names]
+    servers = sorted({variant.server_of(label) for each in studies for label in each.servers})
     output.say(
-        f"crumple try: makes {len(names)} servers ready, runs {STUDY} at scale {SCALE}, writes a report"
+        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short, shows verdicts"
     )
-    setup.prepare(here.chosen(names), yes=True, say=output.say, ask=output.ask)
-    begun = run.begin(study, SCALE, root=here.root, runs=here.runs, seed=None, only=())
-    code = run_command.carry_out(begun, here.root, as_json)
-    if code == run_command.INTERRUPTED:
-        return code
-    page = report.write(begun.store, "html")
-    output.say(f"report: {page}")
-    if open_it and has_display():
-        webbrowser.open(page.resolve().as_uri())
-    return code
-
-
-def has_display() -> bool:
-    """Whether a browser could show anything to whoever sits here."""
-    return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    asked = {name: here.workloads[name] for each in studies for name in each.workloads}
+    setup.prepare(here.chosen(servers), asked, yes=True, say=output.say, ask=output.ask)
+    return run_command.new(Asked(studies=names, scale=SCALE), as_json, open_it)

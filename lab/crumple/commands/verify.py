@@ -1,71 +1,185 @@
-"""crumple verify: every answer of every server against the contract."""
+"""crumple verify: every answer of every server against the contract, as a table of green and red."""
 
-from typing import Literal, TypedDict
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
-from crumple import machine, servers, verify
+from crumple import build, database, engine, machine, servers, verify_server
 from crumple.commands import output
+from crumple.commands.chosen import Chosen, chosen
 from crumple.commands.project_files import Project
-from crumple.errors import CrumpleError
-from crumple.server import ServerDescription
+from crumple.database import Database, OnDemand
+from crumple.engine import Engine
+from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing
+from crumple.interrupt import interruptible
+from crumple.io_model import Pids
+from crumple.setup_packages import still_at_it
+from crumple.verify_server import HTTP, MODEL, Finding, State, Subject
 from crumple.workload import Workload
 
-State = Literal["right", "wrong", "skipped"]
-COLOURS = {"right": "green", "wrong": "red", "skipped": "yellow"}
+START = "start"
+WORDS: dict[State, tuple[str, str]] = {
+    "right": ("ok", "green"),
+    "wrong": ("no", "bold red"),
+    "skipped": ("skip", "yellow"),
+}
+NOT_SERVED = "–"
 
 
-class Finding(TypedDict):
-    """One server and workload. `reason`: empty where the answer is right."""
+@dataclass(frozen=True)
+class Verified:
+    """One server by its label, and all that was found; `output_tail`: what it wrote last, if it ended."""
 
-    server: str
-    workload: str
-    state: State
-    reason: str
+    label: str
+    workloads: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    output_tail: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> bool:
+        """Whether any check failed."""
+        return any(finding.state == "wrong" for finding in self.findings)
 
 
 def check(names: list[str], as_json: bool) -> int:
-    """1 if an answer is wrong or a server does not start; one that is not ready is skipped, with reason."""
+    """1 if anything is wrong or a server does not start; one that is not ready is skipped, with reason."""
     here = Project.here()
-    findings: list[Finding] = []
-    for description in here.chosen(names):
-        findings += _of_one(description, here.workloads)
+    wanted = chosen(here, names)
+    began = time.monotonic()
+    with interruptible(), database.on_demand() as databases:
+        each = _Verifying(here.workloads, engine.load(here.root), databases)
+        verified = []
+        for number, one in enumerate(wanted):
+            output.say(f"{one.label} …{_time_left(began, number, len(wanted))}")
+            verified.append(each.of(one))
     if as_json:
-        output.as_json(findings)
+        output.as_json(
+            [{"server": one.label, **asdict(finding)} for one in verified for finding in one.findings]
+        )
     else:
-        rows = [
-            (each["server"], each["workload"], Text(each["state"], COLOURS[each["state"]]), each["reason"])
-            for each in findings
-        ]
-        output.as_table(("server", "workload", "answer", ""), rows)
-    return 1 if any(each["state"] == "wrong" for each in findings) else 0
+        _show(verified, here.workloads, time.monotonic() - began)
+    return 1 if any(one.wrong for one in verified) else 0
 
 
-def _of_one(description: ServerDescription, workloads: dict[str, Workload]) -> list[Finding]:
-    ready = servers.readiness(description)
-    if isinstance(ready, servers.Missing):
-        return [_finding(description, "–", "skipped", f"{ready.reason}; {ready.remedy}")]
-    output.say(f"{description.name} …")
-    try:
-        built = servers.build(description)
+class _Verifying:
+    """What one server after the other is verified with."""
+
+    def __init__(self, workloads: dict[str, Workload], load: Engine, databases: OnDemand) -> None:
+        self._workloads = workloads
+        self._load = load
+        self._databases = databases
+
+    def of(self, one: Chosen) -> Verified:
+        """Build it, start it, ask it all, end it."""
+        ready = servers.readiness(one.description)
+        if isinstance(ready, servers.Missing):
+            return _verified(one, [Finding(START, "skipped", f"{ready.reason}; {ready.remedy}")])
         cores = machine.cores_for("shared").server
-        with servers.start(built, cores=cores, settings={}) as running:
-            return [_asked(description, running, name, workloads) for name in description.workloads]
-    except CrumpleError as error:
-        return [_finding(description, "–", "wrong", str(error))]
+        found: list[Finding] = []
+        try:
+            data, no_database = self._database(one, cores)
+            built = _built(one)
+            environment = data.environment() if data else {}
+            with servers.start(built, cores=cores, settings=one.settings, environment=environment) as running:
+                found.append(Finding(START, "right"))
+                subject = Subject(
+                    description=one.description,
+                    address=running.address,
+                    keeps=one.description.keeps_connections(running.settings),
+                    pids=Pids(running.guarded.guard_pid),
+                    workloads=self._workloads,
+                    load=self._load,
+                    files_left=running.files_left,
+                    database=data,
+                    no_database=no_database,
+                )
+                found += verify_server.findings(subject)
+                tail = () if running.alive() else tuple(running.output_tail())
+        except CrumpleError as error:
+            tail = getattr(error, "output_tail", ())
+            return _verified(one, [*found, Finding(START, "wrong", str(error))], tail)
+        return _verified(one, found, tail)
+
+    def _database(self, one: Chosen, cores: tuple[int, ...]) -> tuple[Database | None, str]:
+        """One for all servers that need it; or why there is none."""
+        known = [self._workloads[name] for name in one.description.workloads if name in self._workloads]
+        if not any(workload.database for workload in known):
+            return None, ""
+        try:
+            return self._databases.ready(cores), ""
+        except (DatabaseMissing, DatabaseFailed) as error:
+            return None, str(error)
 
 
-def _asked(
-    description: ServerDescription, running: servers.Running, name: str, workloads: dict[str, Workload]
-) -> Finding:
-    if name not in workloads:
-        return _finding(description, name, "wrong", f"contract/workloads has no {name}.toml")
-    try:
-        verify.answers(running.address, workloads[name], {})
-    except CrumpleError as error:
-        return _finding(description, name, "wrong", str(error))
-    return _finding(description, name, "right", "")
+def _built(one: Chosen) -> servers.Built:
+    """The program; says so meanwhile if it must be built first."""
+    if build.is_built(one.description):
+        return servers.build(one.description)
+    output.say(f"  building {one.label} …")
+    with still_at_it(f"building {one.label}", output.say):
+        return servers.build(one.description)
 
 
-def _finding(description: ServerDescription, workload: str, state: State, reason: str) -> Finding:
-    return Finding(server=description.name, workload=workload, state=state, reason=reason)
+def _verified(one: Chosen, found: Sequence[Finding], tail: tuple[str, ...] = ()) -> Verified:
+    return Verified(one.label, one.description.workloads, tuple(found), tail)
+
+
+def _time_left(began: float, done: int, wanted: int) -> str:
+    """How far it is, from the second on with what the rest will take."""
+    if wanted == 1:
+        return ""
+    left = ""
+    if done:
+        left_s = (time.monotonic() - began) / done * (wanted - done)
+        left = f", about {left_s:.0f} s left" if left_s < 100 else f", about {left_s / 60:.0f} min left"
+    return f" {done + 1} of {wanted}{left}"
+
+
+def _show(verified: Sequence[Verified], workloads: dict[str, Workload], took_s: float) -> None:
+    """A row for each server, the reasons below, and what it comes to."""
+    served = {name for one in verified for name in one.workloads}
+    columns = [*(name for name in workloads if name in served), *sorted(served - set(workloads)), HTTP, MODEL]
+    rows = [[Text(one.label), *(_cell(one, column) for column in columns)] for one in verified]
+    _print_rows([[Text(heading, "bold") for heading in ("server", *columns)], *rows])
+    for one in verified:
+        for finding in one.findings:
+            if finding.reason:
+                said = Text.assemble("\n", (f"{one.label}, {finding.check}: ", WORDS[finding.state][1]))
+                output.facts.print(said + Text(finding.reason), soft_wrap=True)
+        for line in one.output_tail:
+            output.facts.print(Text(f"  {line}"), soft_wrap=True)
+    output.facts.print(Text(f"\n{_summary(verified, workloads, took_s)}"), soft_wrap=True)
+
+
+def _print_rows(rows: Sequence[Sequence[Text]]) -> None:
+    """Aligned, and a line each however narrow the terminal is: a name in two pieces is none."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        line = Text(" ").join(
+            Text.assemble(cell, " " * (width - len(cell))) for cell, width in zip(row, widths, strict=True)
+        )
+        output.facts.print(line, soft_wrap=True)
+
+
+def _cell(one: Verified, column: str) -> Text:
+    """What became of a check; where the server did not start, what became of that."""
+    if column not in (*one.workloads, HTTP, MODEL):
+        return Text(NOT_SERVED, style="dim")
+    states = [finding.state for finding in one.findings if finding.check in (column, START)]
+    return Text(*WORDS[states[-1]])
+
+
+def _summary(verified: Sequence[Verified], workloads: dict[str, Workload], took_s: float) -> str:
+    states = [finding.state for one in verified for finding in one.findings]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in WORDS)
+    several = [
+        name
+        for name, workload in workloads.items()
+        if not workload.answer_to({}).fresh
+        and sum(finding == Finding(name, "right") for one in verified for finding in one.findings) > 1
+    ]
+    equal = f"; answers equal to the byte across servers: {', '.join(several)}" if several else ""
+    servers_said = f"{len(verified)} server{'s' if len(verified) != 1 else ''}"
+    return f"{servers_said} in {took_s:.0f} s; checks: {counts}{equal}"

@@ -3,15 +3,17 @@
 Verdicts bring their own sentence; this words what stands around them.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from crumple.evidence import phrase
+from crumple import contract
+from crumple.metrics import phrase
 from crumple.report import numerals
 from crumple.report.numerals import NARROW
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.study import Until, WarmUp
+from crumple.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict import Answer, Verdict
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
@@ -78,20 +80,52 @@ def _warm_up(warm_up: WarmUp | None) -> str:
 def setup(shown: ExperimentView) -> str:
     """The load and its repetition in one line."""
     experiment, scale = shown.experiment, shown.scale
-    shape = experiment.shape
-    pause = f", {numerals.significant(shape.pause_ms)}{NARROW}ms pause" if shape.pause_ms else ""
     parameters = ", ".join(f"{name}={value}" for name, value in experiment.parameters.items())
     others = "".join(f", {server} with {_warm_up(own)}" for server, own in scale.warm_up_of.items())
     return "; ".join(
         [
             f"workload {experiment.workload}{f' ({parameters})' if parameters else ''}",
-            f"closed shape, {numerals.count(shape.connections, 'connection')} "
-            f"{_CONNECTIONS[experiment.connection]}{pause}",
-            f"{_PLACEMENTS[experiment.placement]}, {numerals.count(experiment.threads, 'engine thread')}",
+            _shape(experiment, scale),
+            f"{_PLACEMENTS[experiment.placement]}{_server_cores(experiment)}, "
+            f"{numerals.count(experiment.threads, 'engine thread')}",
             f"{numerals.count(scale.blocks, 'block')}, "
             f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
+            *_canary(experiment),
+            *([scale.note] if scale.note else []),
         ]
     )
+
+
+def _shape(experiment: Experiment, scale: Scale) -> str:
+    shape = experiment.shape.drawn(scale.stop.at_most_s)
+    kept = _CONNECTIONS[experiment.connection]
+    connections = numerals.count(experiment.shape.most, "connection")
+    if isinstance(shape, contract.OpenShape):
+        ends = [*dict.fromkeys((shape.rates[0].from_per_s, shape.rates[-1].to_per_s))]
+        rates = " to ".join(numerals.significant(per_s) for per_s in ends)
+        steps = f" in {len(shape.rates)} steps" if len(shape.rates) > 1 else ""
+        return f"open shape, {rates}{NARROW}/s{steps}, {shape.arrivals}, on up to {connections} {kept}"
+    average = " on average" if shape.pause == "exponential" else ""
+    pause = f", {numerals.significant(shape.pause_ms)}{NARROW}ms pause{average}" if shape.pause_ms else ""
+    if isinstance(shape, contract.RampShape):
+        over = f"{numerals.significant(shape.over_s)}{NARROW}s"
+        return f"ramp, {shape.from_connections} to {connections} {kept} over {over}{pause}"
+    return f"closed shape, {connections} {kept}{pause}"
+
+
+def _server_cores(experiment: Experiment) -> str:
+    number = experiment.server_cores
+    return f", the server on {numerals.count(number, 'core')}" if number else ""
+
+
+def _canary(experiment: Experiment) -> list[str]:
+    canary = experiment.canary
+    if canary is None:
+        return []
+    return [
+        f"beside it a canary: {numerals.significant(canary.rate_per_s)}{NARROW}/s of workload "
+        f"{canary.workload} on a connection of its own"
+    ]
 
 
 def noise(shown: ExperimentView, metric: str = "throughput") -> str:
@@ -172,8 +206,15 @@ def marks(row: ServerView) -> str:
 def command(view: RunView, trial_id: str) -> str:
     """What repeats one trial."""
     run = view.run
-    restricted = f" --servers {','.join(run.only)}" if run.only else ""
-    return f"crumple run {run.study.name} --scale {run.scale} --seed {run.seed}{restricted} --only {trial_id}"
+    restricted = ["--servers", ",".join(run.only)] if run.only else []
+    own = [part for place in run.brought.values() for part in ("--server", place)]
+    where = ["--scale", run.scale, "--seed", str(run.seed), *restricted, *own]
+    return " ".join(map(_quoted, ["crumple", "run", run.study.name, *where, "--only", trial_id]))
+
+
+def _quoted(part: str) -> str:
+    # Within a word "~" is as harmless to a shell as a letter.
+    return part if shlex.quote(part.replace("~", "")) == part.replace("~", "") else shlex.quote(part)
 
 
 def circumstances(view: RunView) -> list[str]:

@@ -25,10 +25,11 @@ class Figure:
 
 @dataclass(frozen=True)
 class EffectRow:
-    """One comparison behind a verdict."""
+    """One comparison behind a verdict. `claimed`: `published` is a bound that the claim names, no ratio."""
 
     label: str
     published: str
+    claimed: bool
     measured: Figure
     noise_floor: str
     answer: str
@@ -109,7 +110,7 @@ def versions(view: RunView) -> list[tuple[str, str, str]]:
 
 def closest(verdict: Verdict) -> Effect | None:
     """Of several comparisons with the verdict's answer the one nearest to 1: the weakest evidence for it."""
-    alike = [effect for effect in verdict.effects if effect.answer == verdict.answer and effect.ratio]
+    alike = [effect for effect in verdict.effects if effect.answer == verdict.answer and effect.measured]
     return min(alike, key=_distance, default=None)
 
 
@@ -138,9 +139,9 @@ def _distance(effect: Effect) -> float:
 def _effect(effect: Effect) -> EffectRow:
     answer = effect.answer.value + (f", {sentences.DIRECTION_ONLY}" if effect.direction_only else "")
     floor = sentences.difference(effect.noise_floor) if effect.noise_floor is not None else numerals.ABSENT
-    return EffectRow(
-        effect.label, numerals.published(effect.published), figure(effect.ratio), floor, answer, effect.reason
-    )
+    published = effect.bound or numerals.published(effect.published)
+    measured = _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
+    return EffectRow(effect.label, published, bool(effect.bound), measured, floor, answer, effect.reason)
 
 
 def _server(server: ServerView) -> ServerRow:
@@ -188,6 +189,14 @@ def _lost(start: Start) -> str:
 
 def _time(summary: Interval | None) -> Figure:
     return figure(summary, *numerals.time_scale(summary.estimate)) if summary else figure(None)
+
+
+def _in_its_unit(value: Interval, unit: str) -> Figure:
+    if unit == "ns":
+        return _time(value)
+    if unit == "bytes":
+        return _size(value)
+    return figure(value, 0.01, "%") if unit == "share" else figure(value, 1.0, unit)
 
 
 def _size(summary: Interval | None) -> Figure:

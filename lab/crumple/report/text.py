@@ -15,7 +15,7 @@ from crumple.report.view import ExperimentView, RunView, Start
 WIDTH_MIN, WIDTH_MAX = 80, 110
 WIDE = 100
 UNSOUND_SHOWN, WARNED_SHOWN = 4, 1
-_GLYPHS = {
+GLYPHS = {
     "supported": ("✓", "green"),
     "supported, direction only": ("↗", "yellow"),
     "contradicted": ("✗", "red"),
@@ -54,7 +54,7 @@ def _claims(view: RunView, wide: bool) -> Table:
     if wide:
         table.add_column(no_wrap=True, justify="right")
     for claim in tables.claims(view):
-        glyph, style = _GLYPHS[claim.answer]
+        glyph, style = GLYPHS[claim.answer]
         measured = [_measured(claim, effect) for effect in claim.shown]
         head = [Text(glyph, style=style), Text(claim.verdict.claim_id), Text(claim.verdict.text)]
         head.append(Text(claim.answer, style=style))
@@ -70,8 +70,9 @@ def _claims(view: RunView, wide: bool) -> Table:
 def _measured(claim: tables.ClaimRow, effect: tables.EffectRow) -> str:
     if len(claim.effects) > len(claim.shown):
         return f"closest {effect.measured}"
-    published = "" if effect.published == numerals.ABSENT else f" published {effect.published}"
-    return f"{effect.measured}{published}"
+    if effect.published == numerals.ABSENT:
+        return str(effect.measured)
+    return f"{effect.measured} {'claimed' if effect.claimed else 'published'} {effect.published}"
 
 
 def _heading(shown: ExperimentView) -> Text:

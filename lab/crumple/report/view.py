@@ -16,13 +16,16 @@ from crumple.run_file import RunFile, ServerNote
 from crumple.stats import Interval
 from crumple.store import StoredTrial
 from crumple.study import Experiment, Scale
-from crumple.verdict import Verdict
+from crumple.verdict import Facts, Verdict
 
 FAILED_SHARE_MARKED = 0.01
 
-# Beyond the metrics that claims may name, the report also shows this tail.
+# Of the metrics that claims may name, those that every experiment shows; and this tail.
+_OF_EVERY_EXPERIMENT = (
+    "throughput", "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
+)  # fmt: skip
 _SHOWN: dict[str, Callable[[Figures], float | None]] = {
-    **{name: metric.of for name, metric in METRICS.items() if name != "failed_share"},
+    **{name: METRICS[name].of for name in _OF_EVERY_EXPERIMENT},
     "response_p999": lambda trial: trial.response_ns.get(0.999),
 }
 
@@ -163,7 +166,11 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     known = [start.figures for start in starts if start.figures is not None]
     failed = {trial.trial.id: trial.failure.message for trial in trials if trial.failure is not None}
     experiments = tuple(_experiment(run, name, starts) for name in run.study.experiments)
-    verdicts = tuple(verdict.judge(claim, known, failed, run.scale) for claim in run.study.claims)
+    facts = Facts(
+        models={name: note.io_model for name, note in run.servers.items()},
+        costs=run.machine.get("costs", {}),
+    )
+    verdicts = tuple(verdict.judge(claim, known, failed, run.scale, facts) for claim in run.study.claims)
     return RunView(run, experiments, verdicts)
 
 
@@ -183,7 +190,7 @@ def _experiment(run: RunFile, name: str, starts: Sequence[Start]) -> ExperimentV
     # A run restricted to other servers has no twin.
     twin = of(experiment.twin, True) if experiment.twin in experiment.servers else None
     seen = [start.figures for start in own if start.figures is not None]
-    noise = {metric: verdict.noise_floor(seen, name, metric) for metric in METRICS if metric in _SHOWN}
+    noise = {metric: verdict.noise_floor(seen, name, metric) for metric in _OF_EVERY_EXPERIMENT}
     return ExperimentView(name, experiment, experiment.scales[run.scale], tuple(servers), twin, noise)
 
 

@@ -1,0 +1,276 @@
+"""The claims a study may make: one frozen type per kind, as written in TOML. Types only.
+
+Whether the names they use exist is claim_names.py's to say; what the measurements say of them, verdict's.
+"""
+
+import math
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
+
+from crumple.contract import Frozen
+
+ScaleName = Literal["tour", "quick", "full", "published"]
+SCALES: tuple[ScaleName, ...] = ("tour", "quick", "full", "published")
+
+Text = Annotated[str, Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Names = Annotated[tuple[Text, ...], Field(min_length=1)]
+Users = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
+
+_UNITS = {
+    "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "%": 0.01, "KiB": 2.0**10, "MiB": 2.0**20,
+    "GiB": 2.0**30,
+}  # fmt: skip
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(?:\.\.(\d+(?:\.\d+)?))? ?([a-zµ%]+)?", re.IGNORECASE)
+
+
+def quantity(written: float | str) -> tuple[float, float]:
+    """Low and high end of what was written, in ns, bytes or a share: "100..1000 ns", "5 %", 340.
+
+    Raises ValueError.
+    """
+    if not isinstance(written, str):
+        return float(written), float(written)
+    found = _QUANTITY.fullmatch(written.strip())
+    if found is None or (found[3] or "ns") not in _UNITS:
+        raise ValueError(f'"{written}" is no quantity')
+    factor = _UNITS[found[3]] if found[3] else 1.0
+    low = float(found[1]) * factor
+    return low, float(found[2]) * factor if found[2] else low
+
+
+def _quantity(written: float | str) -> float | str:
+    try:
+        low, high = quantity(written)
+    except ValueError as error:
+        units = ", ".join(_UNITS)
+        raise impossible(
+            str(error), f'write a number, with a unit in quotes ("20 ns", "5..10 %"): {units}'
+        ) from None
+    if not math.isfinite(high) or low > high or high <= 0:
+        raise impossible(f"{written} is no quantity above 0", "write the lower end first")
+    return written
+
+
+def impossible(message: str, remedy: str) -> PydanticCustomError:
+    """What cannot be meant, and what to write instead."""
+    return PydanticCustomError("impossible", "{message}", {"message": message, "remedy": remedy})
+
+
+class _Claim(Frozen):
+    """`scales`: those that can answer it; at the others it is not testable, however clear figures look."""
+
+    id: Text
+    text: Text
+    scales: Annotated[tuple[ScaleName, ...], Field(min_length=1)] = SCALES
+    confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
+
+
+class _Measured(_Claim):
+    """A metric of an experiment. `users`: while so many were connected only, in a ramp.
+
+    `against`: another experiment; then what is meant is the metric here over that of the same server there.
+    """
+
+    experiment: Text
+    metric: Text
+    against: Text | None = None
+    users: Users | None = None
+
+    @field_validator("users")
+    @classmethod
+    def _from_few_to_many(cls, users: Users | None) -> Users | None:
+        if users and users[0] >= users[1]:
+            raise impossible(f"from {users[0]} to {users[1]} users is no span", "write the fewer first")
+        return users
+
+
+class OrderClaim(_Measured):
+    """Each server of an earlier tier is above (better in `metric` than) each of a later one."""
+
+    kind: Literal["order"]
+    tiers: Annotated[tuple[Names, ...], Field(min_length=2)]
+
+
+class RatioPair(Frozen):
+    """`of` divided by `to`, and what the article found for it; each "server" or "experiment:server"."""
+
+    of: Text
+    to: Text
+    published: Positive
+
+
+class RatioClaim(_Measured):
+    """Ratios near the published ones: |ln(effect / published)| ≤ ln(1 + `tolerance`)."""
+
+    kind: Literal["ratio"]
+    pairs: Annotated[tuple[RatioPair, ...], Field(min_length=1)]
+    tolerance: Positive = 0.25
+
+
+class ShareClaim(_Measured):
+    """The metric lies above or below a bound, at all `servers` or `at_least` so many of them."""
+
+    kind: Literal["share"]
+    metric: Text = "failed_share"
+    servers: Names
+    above: Annotated[float | str | None, Field()] = None
+    below: Annotated[float | str | None, Field()] = None
+    at_least: Annotated[int, Field(ge=1)] | None = None
+
+    @field_validator("above", "below")
+    @classmethod
+    def _meant(cls, written: float | str | None) -> float | str | None:
+        return written if written in (None, 0) else _quantity(written or 0)
+
+    @model_validator(mode="after")
+    def _one_bound_that_can_be_met(self) -> "ShareClaim":
+        if (self.above is None) == (self.below is None):
+            raise impossible("needs either above or below", "write one of them")
+        if self.at_least is not None and self.at_least > len(self.servers):
+            raise impossible(
+                f"at_least {self.at_least} of {len(self.servers)} servers",
+                "list more servers, or ask for fewer",
+            )
+        return self
+
+    @property
+    def bound(self) -> float:
+        """In the metric's unit."""
+        return quantity(self.above if self.above is not None else self.below or 0.0)[1]
+
+
+class FlatnessClaim(_Measured):
+    """In a ramp the metric at its end is that at its beginning, within `tolerance`."""
+
+    kind: Literal["flatness"]
+    metric: Text = "response_p50"
+    against: None = None
+    servers: Names
+    tolerance: Positive = 0.25
+
+
+class KneeClaim(_Claim):
+    """In a ramp the median response time leaves its plateau at about `published` users."""
+
+    kind: Literal["knee"]
+    experiment: Text
+    servers: Names
+    published: Positive
+    tolerance: Positive = 0.25
+
+
+class GrowthClaim(_Claim):
+    """`metric` (processes, threads, memory) grows by `per_connection` or more with every connection; or not.
+
+    Seen along a ramp, or over `experiments` of different load. `up_to`: connections from which on it no
+    longer grows, a pool's size.
+    """
+
+    kind: Literal["growth"]
+    metric: Literal["processes", "threads", "memory"]
+    experiment: Text | None = None
+    experiments: Annotated[tuple[Text, ...], Field(min_length=2)] | None = None
+    servers: Names
+    grows: bool = True
+    per_connection: float | str | None = None
+    up_to: Annotated[int, Field(ge=2)] | None = None
+
+    @field_validator("per_connection")
+    @classmethod
+    def _meant(cls, written: float | str | None) -> float | str | None:
+        return None if written is None else _quantity(written)
+
+    @model_validator(mode="after")
+    def _can_be_told(self) -> "GrowthClaim":
+        if (self.experiment is None) == (self.experiments is None):
+            raise impossible("needs either experiment or experiments", "write one of them")
+        if self.metric == "memory" and self.per_connection is None:
+            raise impossible(
+                "memory always grows a little: how much per connection counts?",
+                'add per_connection = "100 KiB", for instance',
+            )
+        if self.up_to is not None and not self.grows:
+            raise impossible("up_to belongs to what grows", "remove it")
+        return self
+
+    @property
+    def threshold(self) -> float:
+        """Growth per connection from which on it is called growth, in the metric's unit."""
+        return quantity(self.per_connection if self.per_connection is not None else 0.1)[0]
+
+
+class StallClaim(_Claim):
+    """A light request that comes while heavy ones run waits for one of them to end; or it does not.
+
+    `metric`: of the canary. `bound`: what counts as waiting; left out, the CPU time of one heavy request.
+    """
+
+    kind: Literal["stall"]
+    experiment: Text
+    metric: Literal["canary_p50", "canary_p90", "canary_p99"] = "canary_p50"
+    servers: Names
+    stalls: bool = True
+    bound: float | str | None = None
+
+    @field_validator("bound")
+    @classmethod
+    def _meant(cls, written: float | str | None) -> float | str | None:
+        return None if written is None else _quantity(written)
+
+
+class FigureClaim(_Claim):
+    """A figure in its own unit: a `metric` of `servers`, or a `cost` of this machine.
+
+    `published` may be "low..high". It is met within `tolerance` of either end.
+    """
+
+    kind: Literal["figure"]
+    experiment: Text | None = None
+    metric: Text | None = None
+    servers: Names | None = None
+    users: Users | None = None
+    cost: Text | None = None
+    published: float | str
+    tolerance: Positive = 0.25
+
+    @field_validator("published")
+    @classmethod
+    def _meant(cls, written: float | str) -> float | str:
+        return _quantity(written)
+
+    @model_validator(mode="after")
+    def _of_servers_or_of_the_machine(self) -> "FigureClaim":
+        of_servers = (self.experiment, self.metric, self.servers)
+        if self.cost is None and None in of_servers:
+            raise impossible("a figure of what?", "write experiment, metric and servers, or a cost")
+        if self.cost is not None and (of_servers != (None, None, None) or self.users):
+            raise impossible(
+                "a cost is of the machine, not of a server", "remove experiment, metric and servers"
+            )
+        return self
+
+
+class ModelClaim(_Claim):
+    """Each server waits as its I/O model says, as far as that can be seen."""
+
+    kind: Literal["model"]
+    experiment: Text
+    servers: Names
+
+
+Claim = Annotated[
+    OrderClaim
+    | RatioClaim
+    | ShareClaim
+    | FlatnessClaim
+    | KneeClaim
+    | GrowthClaim
+    | StallClaim
+    | FigureClaim
+    | ModelClaim,
+    Field(discriminator="kind"),
+]

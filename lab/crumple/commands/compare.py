@@ -1,0 +1,112 @@
+"""crumple compare: two runs, or a kept report and a run; 1 if something became slower beyond the noise."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from crumple import compare, run_file, sentences, store
+from crumple.commands import output
+from crumple.commands.project_files import Project
+from crumple.compare import Comparison, Difference, Side
+from crumple.errors import NotFound, NotStored
+from crumple.metrics import METRICS
+from crumple.report.data import data
+from crumple.report.view import view
+from crumple.toml_file import did_you_mean
+
+STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
+
+
+def runs(before: str, after: str, metrics: list[str], as_json: bool) -> int:
+    """Print what changed. Raises NotFound, NotStored."""
+    for metric in metrics:
+        if metric not in METRICS:
+            raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
+    compared = compare.compare(_side(before), _side(after), metrics or compare.JUDGED)
+    if as_json:
+        output.as_json(_document(compared))
+    else:
+        _print(compared)
+    return 1 if compared.slower else 0
+
+
+def _side(name: str) -> Side:
+    """A run by its name or folder, or a report's JSON by its file."""
+    path = Path(name)
+    if path.is_file():
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise NotStored(
+                f"{name} is no JSON: {error}", "write it with: crumple report --format json"
+            ) from None
+        return compare.side(document, name)
+    run = store.find(Project.here().runs, name)
+    return compare.side(json.loads(data(view(run_file.read(run), run.trials()))), name)
+
+
+def _print(compared: Comparison) -> None:
+    rows = [
+        (each.experiment, each.server, each.metric, _ratio(each), _floor(each),
+         Text(each.change, style=STYLES[each.change]), each.reason)
+        for each in compared.differences
+    ]  # fmt: skip
+    output.as_table(("experiment", "server", "metric", "after ÷ before", "noise floor", "", ""), rows)
+    for claim, (was, now) in compared.verdicts.items():
+        output.facts.print(Text(f"{claim}: {was} → {now}"))
+    if not compared.verdicts:
+        output.facts.print(Text("No verdict changed."))
+    for caution in compared.cautions:
+        output.say(f"caution: {caution}")
+    output.facts.print(Text(_summary(compared)))
+
+
+def _summary(compared: Comparison) -> str:
+    faster = sum(each.change == "faster" for each in compared.differences)
+    unknown = sum(each.change == "not known" for each in compared.differences)
+    parts = [f"{len(compared.slower)} slower", f"{faster} faster"]
+    if unknown:
+        parts.append(f"{unknown} not known")
+    return f"Of {len(compared.differences)} figures: {', '.join(parts)}."
+
+
+def _ratio(difference: Difference) -> str:
+    if difference.ratio is None:
+        return "–"
+    low, middle, high = sentences.ends(difference.ratio)
+    return f"{middle} [{low} – {high}]"
+
+
+def _floor(difference: Difference) -> str:
+    floor = difference.noise_floor
+    return "–" if floor is None else sentences.raised(floor)
+
+
+def _document(compared: Comparison) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "before": compared.before,
+        "after": compared.after,
+        "slower": len(compared.slower),
+        "differences": [_entry(each) for each in compared.differences],
+        "verdicts_changed": {
+            claim: {"before": was, "after": now} for claim, (was, now) in compared.verdicts.items()
+        },
+        "cautions": compared.cautions,
+    }
+
+
+def _entry(each: Difference) -> dict[str, Any]:
+    ratio = each.ratio
+    return {
+        "experiment": each.experiment,
+        "server": each.server,
+        "metric": each.metric,
+        "ratio": None if ratio is None else {"estimate": ratio.estimate, "low": ratio.low, "high": ratio.high,
+                                             "confidence": ratio.confidence, "n": ratio.n},
+        "noise_floor": each.noise_floor,
+        "change": each.change,
+        "reason": each.reason,
+    }  # fmt: skip

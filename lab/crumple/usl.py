@@ -1,0 +1,117 @@
+"""The Universal Scalability Law: throughput at a concurrency n is λn / (1 + σ(n−1) + κn(n−1)). Pure.
+
+σ is what is done one at a time, κ what each must agree on with each. Fitted to levels below the onset of
+errors, and refused where the law does not describe them. (Gunther, *Guerrilla Capacity Planning*, 2007;
+method, rule 21.)
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+Floats = NDArray[np.float64]
+
+LEVELS_MIN = 6
+FAILED_SHARE_MAX = 0.01
+
+
+@dataclass(frozen=True)
+class Level:
+    """Throughput at a concurrency, and the share of requests that failed there (0..1)."""
+
+    concurrency: float
+    throughput_per_s: float
+    failed_share: float = 0.0
+
+
+@dataclass(frozen=True)
+class Law:
+    """The parameters, each with the ends of its 95 % interval. `residual`: as a ratio ≥ 1.
+
+    `peak_at`: the concurrency of the highest throughput; None: it rises on and on.
+    """
+
+    per_s: float
+    contention: tuple[float, float, float]
+    coherency: tuple[float, float, float]
+    peak_at: float | None
+    residual: float
+    levels: int
+
+    def throughput_per_s(self, concurrency: float) -> float:
+        """What the law says."""
+        return float(_law(np.array([concurrency]), self.per_s, self.contention[0], self.coherency[0])[0])
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why no law is given: a clause, without capital and full stop."""
+
+    why: str
+
+
+def fit(levels: Sequence[Level], noise_floor: float | None) -> Law | Refused:
+    """The law of these levels; `noise_floor`: what a server differs by from itself, a ratio ≥ 1.
+
+    Deviations are of logarithms, so that each level weighs the same.
+    """
+    kept = _below_errors(levels)
+    if len({level.concurrency for level in kept}) < LEVELS_MIN:
+        return Refused(f"it takes {LEVELS_MIN} levels below the onset of errors, and there are {len(kept)}")
+    if noise_floor is None:
+        return Refused("the noise floor is not known, so nobody can say whether the law describes the levels")
+    n = np.array([level.concurrency for level in kept], dtype=float)
+    logs = np.log([level.throughput_per_s for level in kept])
+    found = _least_squares(n, logs)
+    spare = len(n) - 3
+    residual = math.exp(math.sqrt(float(np.sum(found.fun**2)) / spare))
+    if residual > noise_floor:
+        return Refused(
+            f"levels lie off the law by a factor of {residual:.3g}, more than a server differs from itself "
+            f"({noise_floor:.3g})"
+        )
+    per_s, contention, coherency = (float(part) for part in found.x)
+    _, sigma, kappa = _ends(found, spare)
+    return Law(
+        per_s=math.exp(per_s),
+        contention=(contention, *sigma),
+        coherency=(coherency, *kappa),
+        # A κ whose interval reaches 0 promises no peak.
+        peak_at=math.sqrt((1 - contention) / coherency) if kappa[0] > 0 and contention < 1 else None,
+        residual=residual,
+        levels=len(kept),
+    )
+
+
+def _below_errors(levels: Sequence[Level]) -> list[Level]:
+    kept: list[Level] = []
+    for level in sorted(levels, key=lambda level: level.concurrency):
+        if level.failed_share > FAILED_SHARE_MAX or level.throughput_per_s <= 0:
+            break
+        kept.append(level)
+    return kept
+
+
+def _law(n: Floats, per_s: float, contention: float, coherency: float) -> Floats:
+    return per_s * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
+
+
+def _least_squares(n: Floats, logs: Floats) -> optimize.OptimizeResult:
+    def deviations(parameters: Floats) -> Floats:
+        return np.log(_law(n, math.exp(parameters[0]), parameters[1], parameters[2])) - logs
+
+    begin = (float(np.max(logs - np.log(n))), 0.05, 1e-4)
+    bounds = ((-np.inf, 0.0, 0.0), (np.inf, 1.0, 1.0))
+    return optimize.least_squares(deviations, begin, bounds=bounds, x_scale=(1.0, 0.1, 1e-3), xtol=1e-12)
+
+
+def _ends(found: optimize.OptimizeResult, spare: int) -> list[tuple[float, float]]:
+    """Ends of the parameters' intervals, by the curvature at the optimum; no share lies below 0."""
+    variance = float(np.sum(found.fun**2)) / spare
+    covariance = np.linalg.pinv(found.jac.T @ found.jac) * variance
+    reach = float(stats.t.ppf(0.975, spare)) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return [(max(0.0, float(x - r)), float(x + r)) for x, r in zip(found.x, reach, strict=True)]

@@ -1,0 +1,48 @@
+"""How a server waits, as it declares and as a trial saw it: claims of model."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import cast
+
+from crumple import io_model
+from crumple.claim import ModelClaim
+from crumple.effect import Answer, Effect
+from crumple.evidence import NO_FLOOR, derived
+from crumple.server import IoModel
+from crumple.verdict.case import Case, Judged, untestable
+
+WHAT = "I/O model"
+NO_WAIT = "the requests of this experiment do not wait, or nothing was read"
+
+
+def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
+    """Whether processes and threads, while requests wait, can be those of the model that is declared."""
+    seen = derived(WHAT, "", lambda trial: 1.0 if trial.waiting else None, NO_WAIT)
+    evidence = case.evidence(claim.experiment, seen)
+    for server in claim.servers:
+        declared = case.facts.models.get(evidence.place(server).server)
+        alone = evidence.alone(server)
+        if declared is None or alone.untestable:
+            why = alone.untestable or "it declares none"
+            yield untestable(WHAT, server, why, declared or "")
+            continue
+        meant = cast(IoModel, declared)
+        found = [io_model.contradiction(meant, trial.waiting) for trial in alone.figures if trial.waiting]
+        against = Counter(why for why in found if why)
+        if 2 * against.total() > len(found):
+            answer, reason = Answer.CONTRADICTED, against.most_common(1)[0][0]
+        elif against:
+            answer = Answer.NOT_DISTINGUISHABLE
+            reason = (
+                f"{against.total()} of {len(found)} blocks speak against it: {against.most_common(1)[0][0]}"
+            )
+        else:
+            like = io_model.compatible(alone.figures[0].waiting) if alone.figures[0].waiting else ()
+            others = [name for name in like if name != declared]
+            apart = f", and so could {' or '.join(others)}" if others else ""
+            answer, reason = Answer.SUPPORTED, f"{alone.figures[0].waiting}: {declared} would look so{apart}"
+        effect = Effect(
+            label=server, of=server, to="", published=None, ratio=None, noise_floor=None, answer=answer,
+            direction_only=False, reason=reason, bound=declared, what=WHAT,
+        )  # fmt: skip
+        yield effect, alone.trials, NO_FLOOR

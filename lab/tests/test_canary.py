@@ -1,0 +1,150 @@
+"""The canary: what its engine is told, that both records come back, and that nothing of it stays."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import documents
+import pytest
+import tiny_runs
+from crumple import canary, contract, engine, run, study
+from crumple.canary import Canary
+from crumple.contract import AfterDuration, AfterRequests, OpenShape, Progress, TrialSpec, WarmUp
+from crumple.engine import Engine
+from crumple.errors import CrumpleError, EngineFailed
+
+ROOT = Path(__file__).parents[2]
+LIGHT = Canary(documents.request(path="/light"), rate_per_s=10)
+
+
+def test_it_is_light_on_its_own_connection_and_on_the_engines_cores() -> None:
+    load = documents.spec(threads=1, cores=(1,))
+    told = canary.spec_of(load, LIGHT)
+    assert told.shape == OpenShape(
+        connections=1,
+        arrivals="even",
+        rates=(contract.Rate(from_per_s=10, to_per_s=10, duration_s=2),),
+    )
+    assert (told.threads, told.cores, told.connection) == (1, (1,), "keep-alive")
+    assert told.target == load.target and told.requests == (LIGHT.request,)
+    assert told.probe.server_pid is None and told.probe.interval_ms > load.probe.interval_ms
+    assert told.label == "shared/b01/go-nethttp/canary"
+
+
+def test_it_is_measured_while_the_load_is() -> None:
+    by_clock = canary.spec_of(documents.spec(), LIGHT)
+    assert by_clock.warm_up == WarmUp(connections=None, stop=AfterDuration(duration_s=1))
+    assert by_clock.stop == AfterDuration(duration_s=2)
+    by_requests = documents.spec(
+        warm_up=WarmUp(connections=1, stop=AfterRequests(requests=9, within_s=5)),
+        stop=AfterRequests(requests=99, within_s=7),
+    )
+    told = canary.spec_of(by_requests, LIGHT)
+    assert told.warm_up is None and told.stop == AfterDuration(duration_s=7)
+
+
+def test_without_one_there_is_no_second_engine(tmp_path: Path) -> None:
+    alone = Engine(documents.fake_engine(tmp_path), "0.1.0")
+    record, beside = canary.beside(alone, documents.spec(), None, lambda _: None)
+    assert record.spec == documents.spec() and beside is None
+
+
+def test_an_engine_that_fails_beside_the_load_is_said(tmp_path: Path) -> None:
+    body = "if spec['label'].endswith('/canary'): sys.exit(3)"
+    fails = Engine(documents.fake_engine(tmp_path, body), "0.1.0")
+    with pytest.raises(EngineFailed, match="ended with code 3"):
+        canary.beside(fails, documents.spec(), LIGHT, lambda _: None)
+
+
+def test_it_ends_where_the_load_fails(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    body = (
+        "if spec['label'].endswith('/canary'):\n"
+        f"    open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(60)\n"
+        f"while not os.path.exists({str(pid_file)!r}): time.sleep(0.01)\n"
+        "sys.exit(1)"
+    )
+    fails = Engine(documents.fake_engine(tmp_path, body), "0.1.0")
+    with pytest.raises(EngineFailed, match="ended with code 1"):
+        canary.beside(fails, documents.spec(), LIGHT, lambda _: None)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
+
+
+@pytest.fixture
+def real() -> Engine:
+    try:
+        return engine.load(ROOT)
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+
+
+@pytest.fixture
+def address(real: Engine) -> Iterator[str]:
+    """The engine's null server."""
+    command = [real.path, "null-server", "--threads", "1", "--body-bytes", "13"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin and process.stdout
+    yield f"127.0.0.1:{json.loads(process.stdout.readline())['port']}"
+    process.stdin.close()
+    process.wait(10)
+    process.stdout.close()
+
+
+def _spec(address: str, **changes: object) -> TrialSpec:
+    return documents.spec(
+        target=contract.Target(address=address, host=address),
+        cores=(),
+        warm_up=WarmUp(connections=None, stop=AfterDuration(duration_s=0.5)),
+        stop=AfterDuration(duration_s=1.5),
+        probe=contract.Probe(interval_ms=100, server_pid=None),
+        **changes,
+    )
+
+
+def test_both_records_come_back_from_real_engines(real: Engine, address: str) -> None:
+    spec = _spec(address)
+    record, beside = canary.beside(real, spec, LIGHT, lambda _: None)
+    assert beside is not None and record.spec == spec
+    # Ten a second for a second and a half, but for those at the very ends.
+    assert 14 <= beside.scheduled <= 16 and beside.outcomes.ok == beside.scheduled
+    assert 4 <= beside.warm_up.scheduled <= 6
+    assert beside.connections_opened == 1
+    assert record.outcomes.ok > 100 and record.connections_opened == 32
+    # Their windows overlap: both began within a tenth of the load.
+    assert abs(record.began_unix_ns - beside.began_unix_ns) < 1_000_000_000
+
+
+def test_behind_a_warm_up_by_requests_it_begins_with_what_is_measured(real: Engine, address: str) -> None:
+    spec = _spec(address).model_copy(
+        update={"warm_up": WarmUp(connections=1, stop=AfterRequests(requests=100, within_s=5))}
+    )
+    spec = spec.model_copy(update={"stop": AfterDuration(duration_s=3)})
+    seen: list[Progress] = []
+    began = time.monotonic()
+    record, beside = canary.beside(real, spec, LIGHT, seen.append)
+    assert beside is not None and beside.warm_up.scheduled == 0
+    assert beside.began_unix_ns > record.began_unix_ns + record.warm_up_ns
+    # It is not waited for to the end of its own three seconds; slow machines are given time.
+    assert 1 <= beside.scheduled <= 31 and beside.measured_ns <= 3_100_000_000
+    assert seen and time.monotonic() - began < 60
+
+
+def test_an_experiments_canary_is_stored_beside_its_load(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    root = tiny_runs.project(monkeypatch, tmp_path)
+    asked = tiny_runs.study()
+    beside = study.Canary(workload="hello", parameters={"delay_ms": 1}, rate_per_s=50)
+    shared = asked.experiments["shared"].model_copy(update={"canary": beside})
+    begun = tiny_runs.begin(root, asked=asked.model_copy(update={"experiments": {"shared": shared}}))
+    run.execute(run.narrowed(begun, "shared/b01/tiny"), root, tiny_runs.Quiet())
+    (stored,) = begun.store.trials()
+    assert stored.status == "measured" and stored.record is not None and stored.canary is not None
+    assert stored.canary.spec.requests[0].path == "/hello?delay_ms=1"
+    assert stored.record.spec.requests[0].path == "/hello?delay_ms=0"
+    assert stored.canary.outcomes.ok > 0
+    assert stored.canary.spec.target == stored.record.spec.target

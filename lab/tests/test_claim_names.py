@@ -1,0 +1,78 @@
+"""Names in claims that stand for nothing are said when a study is read, each with its key and the nearest."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple import claim_names
+from crumple.metrics import METRICS
+
+EXPERIMENTS: dict[str, Any] = {
+    "flat": {"servers": ["go", "node", "php[workers=256]"], "shape": {"kind": "closed"}},
+    "ramp": {"servers": ["go", "php"], "shape": {"kind": "ramp"}, "canary": {"workload": "hello"}},
+}
+FLAT: dict[str, Any] = {"kind": "order", "experiment": "flat", "metric": "throughput"}
+
+
+def problems(**claim: Any) -> list[str]:
+    found = claim_names.unknown("claims.X", claim, EXPERIMENTS, METRICS, Path("s.toml"))
+    return [f"{problem.key}: {problem.message}; {problem.remedy}" for problem in found]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        FLAT | {"tiers": [["go"], ["node", "php[workers=256]"]]},
+        FLAT | {"tiers": [["ramp:php"], ["flat:go"]]},
+        FLAT | {"against": "ramp", "servers": ["go"]},
+        FLAT | {"pairs": [{"of": "ramp:go", "to": "go"}]},
+        {"kind": "knee", "experiment": "ramp", "servers": ["php"]},
+        {"kind": "growth", "experiments": ["flat", "ramp"], "metric": "threads", "servers": ["go"]},
+        {"kind": "stall", "experiment": "ramp", "metric": "canary_p99", "servers": ["go"]},
+        {"kind": "figure", "cost": "system_call"},
+        {"kind": 3, "experiment": [], "tiers": 3, "pairs": [3], "servers": {}},
+    ],
+)
+def test_what_exists_is_no_problem(claim: dict[str, Any]) -> None:
+    assert problems(**claim) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "wanted"),
+    [
+        (
+            FLAT | {"metric": "throghput"},
+            'claims.X.metric: no metric is called "throghput"; did you mean throu',
+        ),
+        (
+            FLAT | {"experiment": "flt"},
+            'claims.X.experiment: no experiment is called "flt"; did you mean flat',
+        ),
+        (FLAT | {"against": "rampe"}, "claims.X.against: no experiment is called"),
+        (FLAT | {"tiers": [["g"], ["go"]]}, 'claims.X.tiers: no server of experiment flat is called "g"'),
+        (
+            FLAT | {"servers": ["nod"]},
+            'claims.X.servers: no server of experiment flat is called "nod"; did you',
+        ),
+        (FLAT | {"servers": ["php[workers=25]"]}, "did you mean php[workers=256]"),
+        (
+            FLAT | {"pairs": [{"of": "ramp:node", "to": "go"}]},
+            "claims.X.pairs.0.of: no server of experiment ramp",
+        ),
+        (FLAT | {"pairs": [{"of": "x:go", "to": "go"}]}, 'claims.X.pairs.0.of: no experiment is called "x"'),
+        (FLAT | {"against": "ramp", "servers": ["node"]}, 'no server of experiment ramp is called "node"'),
+        (
+            FLAT | {"users": [1, 9]},
+            "claims.X.experiment: experiment flat is no ramp; name an experiment whose",
+        ),
+        ({"kind": "knee", "experiment": "flat"}, "experiment flat is no ramp"),
+        (
+            {"kind": "flatness", "experiment": "ramp", "metric": "wall_time"},
+            "wall_time is not known along a ramp",
+        ),
+        ({"kind": "stall", "experiment": "flat"}, "has no canary; add [experiments.flat.canary]"),
+        ({"kind": "growth", "experiments": ["flat", "rmp"]}, "claims.X.experiments: no experiment"),
+    ],
+)
+def test_what_does_not_exist_is_said(claim: dict[str, Any], wanted: str) -> None:
+    assert any(wanted in said for said in problems(**claim)), problems(**claim)

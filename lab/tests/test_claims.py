@@ -1,0 +1,384 @@
+"""Claims beyond order and ratio: each kind reached either way, and what may not speak."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from crumple.claim import Claim, quantity
+from crumple.io_model import Observed, Tree
+from crumple.metrics import Figures
+from crumple.verdict import KINDS, Answer, Facts, Verdict, judge
+from made_figures import curve, kneed, ramp, server, trial, twins
+from pydantic import TypeAdapter, ValidationError
+
+SUPPORTED, CONTRADICTED = Answer.SUPPORTED, Answer.CONTRADICTED
+OPEN, UNTESTABLE = Answer.NOT_DISTINGUISHABLE, Answer.NOT_TESTABLE
+
+
+def claim(kind: str, **written: Any) -> Claim:
+    known: dict[str, Any] = {"id": "C", "text": "A claim.", "kind": kind}
+    return TypeAdapter(Claim).validate_python(known | written)
+
+
+def answer(meant: Claim, figures: list[Figures], facts: Facts | None = None) -> Answer:
+    return judge(meant, figures, facts=facts or Facts()).answer
+
+
+def shares(**of_servers: float) -> list[Figures]:
+    """Servers that fail so large a share of their requests, give or take a tenth of it."""
+    return [
+        trial(name, block, 1_000, failed_share=share * luck)
+        for name, share in of_servers.items()
+        for block, luck in enumerate((1.0, 1.1, 0.9, 1.05, 0.95), 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("at_least", "wanted"), [(1, SUPPORTED), (2, SUPPORTED), (3, CONTRADICTED), (None, CONTRADICTED)]
+)
+def test_a_share_counts_the_servers_beyond_the_bound(at_least: int | None, wanted: Answer) -> None:
+    figures = shares(php=0.2, java=0.03, go=0.0, node=0.001)
+    meant = claim("share", experiment="shared", servers=["php", "java", "go", "node"], above="1 %",
+                  at_least=at_least)  # fmt: skip
+    assert answer(meant, figures) is wanted
+
+
+def test_a_share_of_none_is_below_every_bound() -> None:
+    meant = claim("share", experiment="shared", servers=["go"], below="1 %")
+    verdict = judge(meant, shares(go=0.0))
+    assert verdict.answer is SUPPORTED
+    assert verdict.sentence == (
+        "Supported. The share of failed requests of go was 0 % in all 5 blocks; "
+        "the whole interval lies below 1 %."
+    )
+    assert len(verdict.trials) == 5
+
+
+def test_a_server_that_answers_nothing_fails_all_though_its_trials_are_not_valid() -> None:
+    why = ("no answer was ok; 5,000 of 5,000 ended as refused",)
+    silent = [trial("php", block, 1e-9, valid=False, problems=why) for block in range(1, 6)]
+    silent = [replace(each, throughput_per_s=0.0, failed_share=1.0) for each in silent]
+    meant = claim("share", experiment="shared", servers=["php"], above="1 %")
+    assert answer(meant, silent) is SUPPORTED
+    both = [replace(each, problems=(*why, "the engine was late")) for each in silent]
+    assert answer(meant, both) is UNTESTABLE
+
+
+def test_a_share_whose_interval_reaches_over_the_bound_is_open() -> None:
+    meant = claim("share", experiment="shared", servers=["a", "b"], above=0.01)
+    assert answer(meant, shares(a=0.0102, b=0.5)) is OPEN
+    assert answer(meant, shares(b=0.5)) is UNTESTABLE
+
+
+def test_a_bound_that_is_reached_is_met() -> None:
+    even = [trial("a", block, 1_000, failed_share=0.1 + 0.2 - 0.2) for block in range(1, 6)]
+    for side in ("above", "below"):
+        meant = claim("share", experiment="shared", servers=["a"], **{side: 0.1})
+        assert answer(meant, even) in (SUPPORTED, CONTRADICTED)
+
+
+def test_the_cpu_may_be_asked_for_as_a_share_of_a_core() -> None:
+    idle = [replace(each, cores_busy=0.04 * each.throughput_per_s / 1_000) for each in server("php", 1_000)]
+    assert answer(
+        claim("share", experiment="shared", metric="cores_busy", servers=["php"], below=0.05), idle
+    ) is (SUPPORTED)
+
+
+@pytest.mark.parametrize(
+    ("p50_ns", "wanted"),
+    [
+        (lambda users: 1e6, SUPPORTED),
+        (lambda users: 1e6 * (1 + 0.1 * users / 500), SUPPORTED),
+        (lambda users: 1e6 * users, CONTRADICTED),
+        (lambda users: 1e6 * (1 + 0.25 * users / 500), OPEN),
+    ],
+)
+def test_flatness(p50_ns: Any, wanted: Answer) -> None:
+    meant = claim("flatness", experiment="ramp", servers=["node"], tolerance=0.25)
+    assert answer(meant, ramp("node", p50_ns)) is wanted
+
+
+def test_flatness_may_be_asked_for_some_users_only() -> None:
+    figures = ramp("php", kneed(340))
+    whole = claim("flatness", experiment="ramp", servers=["php"])
+    calm = claim("flatness", experiment="ramp", servers=["php"], users=[20, 300])
+    assert (answer(whole, figures), answer(calm, figures)) == (CONTRADICTED, SUPPORTED)
+
+
+def test_without_a_ramp_nothing_is_flat() -> None:
+    verdict = judge(claim("flatness", experiment="shared", servers=["go"]), server("go", 1_000))
+    assert verdict.answer is UNTESTABLE
+    assert "it was not read at different numbers of connections" in verdict.sentence
+
+
+@pytest.mark.parametrize(("at", "wanted"), [(340, SUPPORTED), (150, CONTRADICTED)])
+def test_a_knee(at: int, wanted: Answer) -> None:
+    verdict = judge(claim("knee", experiment="ramp", servers=["php"], published=340), ramp("php", kneed(at)))
+    assert verdict.answer is wanted
+    value = verdict.effects[0].value
+    assert value is not None
+    assert value.low <= at <= value.high
+    assert "users, 95 % interval, 5 blocks)" in verdict.sentence
+
+
+def test_a_ramp_without_a_knee_speaks_against_one() -> None:
+    verdict = judge(
+        claim("knee", experiment="ramp", servers=["node"], published=340), ramp("node", lambda users: 1e6)
+    )
+    assert verdict.answer is CONTRADICTED
+    assert "in none of 5 blocks it leaves its plateau, up to 500 users" in verdict.sentence
+    assert len(verdict.trials) == 5
+
+
+def test_a_ramp_that_ends_too_soon_says_nothing_of_the_knee() -> None:
+    meant = claim("knee", experiment="ramp", servers=["node"], published=480)
+    assert answer(meant, ramp("node", lambda users: 1e6)) is UNTESTABLE
+
+
+def test_where_requests_begin_to_fail_there_is_the_knee() -> None:
+    failing = ramp("php", lambda users: 1e6, failed=lambda users: 500 if users > 250 else 0)
+    value = judge(claim("knee", experiment="ramp", servers=["php"], published=250), failing).effects[0].value
+    assert value is not None
+    assert value.low <= 250 <= value.high
+
+
+def test_more_workers_move_the_knee_up() -> None:
+    figures = ramp("php[workers=256]", kneed(340), seed=1) + ramp("php", kneed(190), seed=2)
+    up = claim("order", experiment="ramp", metric="knee", tiers=[["php[workers=256]"], ["php"]])
+    down = claim("order", experiment="ramp", metric="knee", tiers=[["php"], ["php[workers=256]"]])
+    assert (answer(up, figures), answer(down, figures)) == (SUPPORTED, CONTRADICTED)
+
+
+def growing(name: str, per_connection: float, cap: float = 1e9) -> list[Figures]:
+    return ramp(name, lambda users: 1e6, processes=lambda users: 5 + per_connection * min(users, cap))
+
+
+@pytest.mark.parametrize(("grows", "per_connection", "wanted"), [
+    (True, 1.0, SUPPORTED), (True, 0.0, CONTRADICTED), (False, 0.0, SUPPORTED), (False, 1.0, CONTRADICTED),
+])  # fmt: skip
+def test_growth(grows: bool, per_connection: float, wanted: Answer) -> None:
+    meant = claim("growth", experiment="ramp", metric="processes", servers=["php"], grows=grows)
+    assert answer(meant, growing("php", per_connection)) is wanted
+
+
+def test_what_stays_the_same_grows_by_nothing() -> None:
+    meant = claim("growth", experiment="ramp", metric="processes", servers=["go"], grows=False)
+    assert "was 0 processes in all 5 blocks" in judge(meant, growing("go", 0.0)).sentence
+
+
+def test_growth_up_to_a_pools_size() -> None:
+    meant = claim("growth", experiment="ramp", metric="processes", servers=["php"], up_to=200)
+    assert answer(meant, growing("php", 1.0, cap=200)) is SUPPORTED
+    assert answer(meant, growing("php", 1.0)) is CONTRADICTED
+    assert answer(meant, growing("php", 0.0)) is CONTRADICTED
+
+
+def test_growth_over_experiments_of_different_load() -> None:
+    def at(experiment: str, connections: float, threads: int) -> list[Figures]:
+        return server("java", 1_000, experiment=experiment, connections=connections, threads_max=threads)
+
+    meant = claim("growth", experiments=["few", "many"], metric="threads", servers=["java"])
+    assert answer(meant, at("few", 10, 20) + at("many", 300, 210)) is SUPPORTED
+    assert answer(meant, at("few", 10, 20) + at("many", 300, 20)) is CONTRADICTED
+    assert answer(meant, at("few", 10, 20)) is UNTESTABLE
+
+
+def beside(name: str, canary_ns: float, heavy_us: float = 60_000) -> list[Figures]:
+    return [
+        replace(each, canary_ns={0.5: canary_ns * each.throughput_per_s / 1_000}, cpu_per_request_us=heavy_us)
+        for each in server(name, 1_000)
+    ]
+
+
+def test_a_canary_that_waits_for_heavy_requests_is_stalled() -> None:
+    node = claim("stall", experiment="shared", servers=["node"])
+    verdict = judge(node, beside("node", 9e8))
+    assert verdict.answer is SUPPORTED
+    assert "was 900 ms (between" in verdict.sentence
+    assert "above the CPU time of one heavy request (60 ms)" in verdict.sentence
+    assert answer(node, beside("node", 5e6)) is CONTRADICTED
+    go = claim("stall", experiment="shared", servers=["go"], stalls=False)
+    assert answer(go, beside("go", 5e6)) is SUPPORTED
+    assert answer(go, beside("go", 9e8)) is CONTRADICTED
+
+
+def test_a_stall_may_have_a_bound_of_its_own_and_needs_one() -> None:
+    meant = claim("stall", experiment="shared", servers=["go"], bound="2 ms")
+    assert answer(meant, beside("go", 5e6)) is SUPPORTED
+    unknown = [replace(each, cpu_per_request_us=None) for each in beside("go", 5e6)]
+    assert answer(claim("stall", experiment="shared", servers=["go"]), unknown) is UNTESTABLE
+    assert answer(meant, server("go", 1_000)) is UNTESTABLE
+
+
+@pytest.mark.parametrize(
+    ("published", "wanted"),
+    [("20 ns", SUPPORTED), ("100..1000 ns", CONTRADICTED), ("15..18 ns", SUPPORTED), ("24.9 ns", OPEN)],
+)
+def test_a_cost_of_the_machine(published: str, wanted: Answer) -> None:
+    costs = Facts(costs={"system_call": (19.8, 20.1, 20.0, 20.3, 19.9)})
+    meant = claim("figure", cost="system_call", published=published)
+    verdict = judge(meant, [], facts=costs)
+    assert verdict.answer is wanted
+    assert "The cost of a system call of this machine was 20" in verdict.sentence
+    assert answer(meant, []) is UNTESTABLE
+
+
+def test_a_figure_of_a_server() -> None:
+    timed = [
+        replace(each, response_ns={0.5: 3.2e11 / each.throughput_per_s}) for each in server("php", 1_000)
+    ]
+    written = {"experiment": "shared", "metric": "response_p50", "servers": ["php"]}
+    assert answer(claim("figure", published="320 ms", **written), timed) is SUPPORTED
+    assert answer(claim("figure", published="320 us", **written), timed) is CONTRADICTED
+
+
+def test_a_model_is_held_against_processes_and_threads() -> None:
+    threads = Observed(Tree(1, 8), Tree(1, 108), 100, 100)
+    loop = Observed(Tree(1, 8), Tree(1, 8), 100, 100)
+    meant = claim("model", experiment="shared", servers=["java"])
+    seen = [replace(each, waiting=threads) for each in server("java", 1_000)]
+    assert answer(meant, seen, Facts(models={"java": "thread-per-connection"})) is SUPPORTED
+    assert answer(meant, seen, Facts(models={"java": "event-loop"})) is CONTRADICTED
+    mixed = [replace(each, waiting=loop if each.block == 1 else threads) for each in seen]
+    assert answer(meant, mixed, Facts(models={"java": "thread-per-connection"})) is OPEN
+    assert answer(meant, seen) is UNTESTABLE
+    assert answer(meant, server("java", 1_000), Facts(models={"java": "event-loop"})) is UNTESTABLE
+
+
+def light_and_heavy(**slowdowns: float) -> list[Figures]:
+    """Servers of different speed at light load, each slower by its factor at heavy load; go twice."""
+    figures = []
+    for index, (name, slowdown) in enumerate(slowdowns.items()):
+        speed = 1_000 * (index + 1)
+        figures += server(name, speed, experiment="light", shift=index)
+        figures += server(name, speed / slowdown, experiment="heavy", shift=index + 1)
+    return figures
+
+
+def test_slowdowns_are_compared_across_experiments() -> None:
+    figures = light_and_heavy(go=10, java=11, node=40)
+    written = {"experiment": "heavy", "against": "light", "metric": "response_mean"}
+    verdict = judge(claim("order", tiers=[["go", "java"], ["node"]], **written), figures)
+    assert verdict.answer is SUPPORTED
+    assert "the change of mean response time from light to heavy of java" in verdict.sentence
+    assert {name.split("/")[0] for name in verdict.trials} == {"light", "heavy"}
+    ratio = claim("ratio", pairs=[{"of": "node", "to": "go", "published": 4.0}], **written)
+    assert answer(ratio, figures) is SUPPORTED
+    assert answer(ratio, [each for each in figures if each.experiment == "heavy"]) is UNTESTABLE
+
+
+def test_a_name_may_bring_its_experiment() -> None:
+    figures = [
+        *server("cluster", 1_000, experiment="one"), *server("cluster", 1_900, experiment="two", shift=1),
+        *server("node", 1_000, experiment="one"), *server("node", 1_010, experiment="two", shift=1),
+    ]  # fmt: skip
+    pairs = [
+        {"of": "two:cluster", "to": "one:cluster", "published": 2.0},
+        {"of": "two:node", "to": "node", "published": 1.0},
+    ]
+    verdict = judge(claim("ratio", experiment="one", metric="throughput", pairs=pairs), figures)
+    assert (verdict.answer, verdict.direction_only) == (SUPPORTED, False)
+
+
+def test_a_metric_may_be_asked_for_at_some_users() -> None:
+    def dear(name: str, per_user: float) -> list[Figures]:
+        return ramp(name, lambda users: 1e6, memory_bytes=lambda users: 1e7 + per_user * users)
+
+    meant = claim("order", experiment="ramp", metric="memory", users=[290, 310], tiers=[["node"], ["php"]])
+    verdict = judge(meant, dear("node", 1e4) + dear("php", 1e7))
+    assert verdict.answer is SUPPORTED
+    assert "peak memory at 290 to 310 users" in verdict.sentence
+
+
+def test_a_server_that_fails_half_its_starts_is_not_judged_by_the_rest() -> None:
+    alive = [each for each in server("php", 2_000) if each.block > 3]
+    failed = {f"shared/b{block:02}/php": "it ended" for block in (1, 2, 3)}
+    meant = claim("ratio", experiment="shared", metric="throughput",
+                  pairs=[{"of": "php", "to": "go", "published": 2.0}])  # fmt: skip
+    verdict = judge(meant, [*alive, *server("go", 1_000)], failed)
+    assert verdict.answer is UNTESTABLE
+    assert (
+        "php failed in blocks 1, 2 and 3 (it ended), and a server that fails is not ranked"
+        in verdict.sentence
+    )
+    two = {name: why for name, why in failed.items() if "b03" not in name}
+    more = [*alive, trial("php", 3, 2_000), *server("go", 1_000)]
+    assert judge(meant, more, two).answer is SUPPORTED
+    assert "left out: php failed in blocks 1 and 2 (it ended)" in judge(meant, more, two).sentence
+
+
+def test_a_tolerance_below_the_noise_floor_cannot_be_met() -> None:
+    figures = [*twins(apart=1.2), *server("x", 20_000, shift=2), *server("y", 10_000)]
+    narrow = judge(claim("ratio", experiment="shared", metric="throughput", tolerance=0.1,
+                         pairs=[{"of": "x", "to": "y", "published": 2.0}]), figures)  # fmt: skip
+    assert (narrow.answer, narrow.direction_only) == (SUPPORTED, True)
+    assert "stays open: a server differs from itself by more" in narrow.sentence
+
+
+def test_too_few_blocks_for_the_confidence_are_named_with_what_it_would_take() -> None:
+    blocks = [*server("x", 1_100, shift=2), *server("y", 1_000)]
+    few = [each for each in blocks if each.block <= 3]
+    written: dict[str, Any] = {"experiment": "shared", "metric": "throughput", "tiers": [["x"], ["y"]]}
+    assert answer(claim("order", **written), few) is SUPPORTED
+    strict = judge(claim("order", confidence=0.9999, **written), few)
+    assert strict.answer is OPEN
+    assert "3 blocks are too few to tell, with this spread it would take" in strict.sentence
+    assert "99.99 % interval" in strict.sentence
+
+
+KINDS_WRITTEN: dict[str, dict[str, Any]] = {
+    "order": {"experiment": "e", "metric": "throughput", "tiers": [["a"], ["b"]]},
+    "ratio": {"experiment": "e", "metric": "throughput", "pairs": [{"of": "a", "to": "b", "published": 2.0}]},
+    "share": {"experiment": "e", "servers": ["a"], "above": 0.01},
+    "flatness": {"experiment": "e", "servers": ["a"]},
+    "knee": {"experiment": "e", "servers": ["a"], "published": 340},
+    "growth": {"experiment": "e", "servers": ["a"], "metric": "processes"},
+    "stall": {"experiment": "e", "servers": ["a"]},
+    "figure": {"experiment": "e", "servers": ["a"], "metric": "response_p50", "published": "320 ms"},
+    "model": {"experiment": "e", "servers": ["a"]},
+}
+
+
+def test_every_kind_is_here() -> None:
+    assert set(KINDS_WRITTEN) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS_WRITTEN)
+def test_with_nothing_measured_every_kind_is_not_testable_and_says_why(kind: str) -> None:
+    verdict: Verdict = judge(claim(kind, **KINDS_WRITTEN[kind]), [])
+    assert verdict.answer is UNTESTABLE
+    assert "not measured" in verdict.sentence or "declares none" in verdict.sentence
+    assert verdict.trials == ()
+    short = judge(claim(kind, scales=["full"], **KINDS_WRITTEN[kind]), [], scale="quick")
+    assert "--scale full answers it" in short.sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        ("share", {"above": 0.1, "below": 0.2}),
+        ("share", {"above": None}),
+        ("share", {"at_least": 2}),
+        ("share", {"above": "1 furlong"}),
+        ("flatness", {"users": [300, 20]}),
+        ("growth", {"metric": "memory"}),
+        ("growth", {"experiments": ["e", "f"]}),
+        ("growth", {"grows": False, "up_to": 10}),
+        ("figure", {"cost": "system_call"}),
+        ("figure", {"published": "1000..100 ns"}),
+        ("figure", {"published": 0}),
+        ("figure", {"servers": None}),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(kind: str, written: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        claim(kind, **(KINDS_WRITTEN[kind] | written))
+
+
+def test_quantities() -> None:
+    assert quantity("100..1000 ns") == (100, 1000)
+    assert quantity("320ms") == (3.2e8, 3.2e8)
+    assert quantity("5..10 %") == (0.05, 0.1)
+    assert quantity("1.5 MiB") == (1.5 * 2**20, 1.5 * 2**20)
+    assert quantity(340) == (340, 340)
+    assert len(curve(lambda users: 1.0)) == 25

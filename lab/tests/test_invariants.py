@@ -1,0 +1,99 @@
+"""Records that cannot be true, each found by the invariant it breaks; and those that can."""
+
+from typing import Any
+
+import documents
+import pytest
+from crumple import invariants, validity
+from crumple.contract import TrialRecord
+
+
+def waiting(path: str, per_s: int, connections: int = 100) -> TrialRecord:
+    """Two seconds of so many answers per second."""
+    shape = documents.spec().shape.model_copy(update={"connections": connections})
+    spec = documents.spec(requests=(documents.request(path=path),), shape=shape)
+    ok = documents.outcomes(ok=2 * per_s)
+    return documents.record(spec=spec, outcomes=ok, scheduled=2 * per_s, received_bytes=2 * per_s * 150)
+
+
+def test_a_plain_record_breaks_none() -> None:
+    assert invariants.broken(documents.record(), server_cores=(0,)) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "wait_s"),
+    [
+        ("/hello", 0),
+        ("/hello?delay_ms=100", 0.1),
+        ("/mix?wait_ms=45&spin_us=5000", 0.045),
+        ("/x?delay_ms=x", 0),
+    ],
+)
+def test_how_long_a_request_asks_to_wait(path: str, wait_s: float) -> None:
+    assert invariants.wait_s(waiting(path, 10)) == wait_s
+
+
+@pytest.mark.parametrize(
+    ("per_s", "workers", "broken"),
+    [(1_000, None, False), (1_100, None, True), (160, 16, False), (250, 16, True), (1_000, 200, False)],
+)
+def test_no_more_answers_than_connections_or_workers_have_time_for(
+    per_s: int, workers: int | None, broken: bool
+) -> None:
+    found = invariants.broken(waiting("/hello?delay_ms=100", per_s), workers=workers)
+    assert bool(found) is broken
+    if broken:
+        whose = "16 workers" if workers else "100 connections"
+        assert f"but {whose} that wait 100 ms for each" in found[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "workers"),
+    [
+        ("process-pool", {"workers": 16}, 16),
+        ("process-pool", {"workers": 4, "threads": 8}, 32),
+        ("thread-pool", {"workers": 200}, 200),
+        ("process-per-connection", {"workers": 150}, 150),
+        ("event-loop-per-core", {"workers": 4}, None),
+        ("thread-pool", {"workers": 0}, None),
+        ("thread-pool", {}, None),
+    ],
+)
+def test_which_servers_workers_limit_what_waits(
+    model: str, settings: dict[str, Any], workers: int | None
+) -> None:
+    assert invariants.workers(model, settings) == workers
+
+
+def busy(cores: float) -> TrialRecord:
+    record = documents.record()
+    probes = record.probes.model_copy(update={"server": documents.probe(cpu_share=cores)})
+    return record.model_copy(update={"probes": probes})
+
+
+@pytest.mark.parametrize(("cores", "given", "broken"), [
+    (1.0, (0,), False), (1.3, (0,), True), (1.9, (0, 1), False), (1.3, (), False),
+])  # fmt: skip
+def test_no_more_cpu_time_than_the_cores_had(cores: float, given: tuple[int, ...], broken: bool) -> None:
+    found = invariants.broken(busy(cores), server_cores=given)
+    assert bool(found) is broken
+    if broken:
+        assert found[0] == "the server used 2.6 s of CPU time, more than its 1 core had in 2 s"
+
+
+def test_no_more_bytes_than_the_answers_have() -> None:
+    assert invariants.broken(documents.record(received_bytes=20_000 * (13 + 4_000))) == ()
+    (found,) = invariants.broken(documents.record(received_bytes=20_000 * (13 + 5_000)))
+    assert found.startswith("100,260,000 bytes received for 20,000 answers of 13:")
+
+
+def test_where_some_fail_their_bytes_are_anybodys() -> None:
+    failing = documents.outcomes(ok=19_999, wrong_body=1, unfinished=32)
+    assert invariants.broken(documents.record(outcomes=failing, received_bytes=10**9)) == ()
+
+
+def test_a_record_that_breaks_one_is_not_valid_and_says_which() -> None:
+    record = waiting("/hello?delay_ms=100", 1_100)
+    judged = validity.assess(record, server_cores=(0,))
+    assert any("can give 1,000 at most" in problem for problem in judged.problems)
+    assert judged.word != "valid"

@@ -1,0 +1,100 @@
+"""The I/O model that counts of processes and threads allow, and those of a tiny server that is watched."""
+
+import pytest
+import tiny_servers
+from crumple import io_model, project, servers, workload
+from crumple.io_model import Observed, Pids, Tree
+
+MANY = 64
+
+
+def seen(idle: tuple[int, int], waiting: tuple[int, int], at_once: int) -> Observed:
+    return Observed(Tree(*idle), Tree(*waiting), MANY, at_once)
+
+
+# What servers of each kind look like: processes and threads at rest, then with 64 requests that wait.
+NODE = seen((1, 11), (1, 11), MANY)
+CLUSTER = seen((5, 55), (5, 55), MANY)
+WIDE_CLUSTER = seen((17, 187), (17, 187), MANY)
+GO = seen((1, 7), (1, 9), MANY)
+ONE_THREAD = seen((1, 1), (1, 1), MANY)
+THREAD_EACH = seen((1, 1), (1, 65), MANY)
+GROWN_POOL = seen((1, 80), (1, 80), MANY)
+SMALL_POOL = seen((1, 28), (1, 28), 4)
+SMALL_PROCESS_POOL = seen((9, 9), (9, 9), 8)
+PREFORK = seen((6, 6), (66, 66), MANY)
+PROCESSES_WITH_THREADS = seen((3, 3), (3, 67), MANY)
+BLOCKED_LOOP = seen((1, 11), (1, 11), 1)
+
+
+@pytest.mark.parametrize(
+    ("observed", "models"),
+    [
+        (NODE, {"event-loop", "event-loop-per-core", "green-threads", "hybrid"}),
+        (CLUSTER, {"event-loop-per-core", "green-threads", "hybrid"}),
+        (GO, {"event-loop", "event-loop-per-core", "green-threads", "hybrid"}),
+        (ONE_THREAD, {"event-loop"}),
+        (THREAD_EACH, {"thread-per-connection", "thread-pool", "hybrid"}),
+        (SMALL_POOL, {"thread-pool", "hybrid"}),
+        (SMALL_PROCESS_POOL, {"process-per-connection", "process-pool"}),
+        (PREFORK, {"process-per-connection", "process-pool"}),
+        (PROCESSES_WITH_THREADS, {"thread-per-connection", "thread-pool", "hybrid"}),
+    ],
+)
+def test_models_that_would_look_like_this(observed, models):
+    assert set(io_model.compatible(observed)) == models
+
+
+def test_many_threads_at_rest_leave_open_whether_each_request_holds_one():
+    assert {"thread-pool", "event-loop-per-core"} <= set(io_model.compatible(GROWN_POOL))
+    assert "event-loop-per-core" in io_model.compatible(WIDE_CLUSTER)
+    assert "thread-per-connection" not in io_model.compatible(GROWN_POOL)
+
+
+@pytest.mark.parametrize(
+    ("declared", "observed"),
+    [
+        ("event-loop", THREAD_EACH),
+        ("event-loop", BLOCKED_LOOP),
+        ("event-loop", PREFORK),
+        ("event-loop", CLUSTER),
+        ("event-loop-per-core", SMALL_POOL),
+        ("green-threads", THREAD_EACH),
+        ("thread-per-connection", NODE),
+        ("thread-per-connection", SMALL_POOL),
+        ("thread-pool", GO),
+        ("thread-pool", PREFORK),
+        ("process-pool", THREAD_EACH),
+        ("process-per-connection", NODE),
+        ("hybrid", PREFORK),
+    ],
+)
+def test_a_contradiction_says_what_was_seen_and_what_that_is_like(declared, observed):
+    said = io_model.contradiction(declared, observed)
+    assert said is not None and said.startswith(f"declared {declared}, but ")
+    assert f"{observed.at_once} waited at once; that is like " in said
+    assert all(model in said for model in io_model.compatible(observed))
+
+
+def test_what_is_possible_is_no_contradiction():
+    assert io_model.contradiction("thread-per-connection", THREAD_EACH) is None
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_a_thread_for_each_connection_is_seen(tmp_path, own_cache):
+    hello = workload.load(project.root() / "contract" / "workloads" / "hello.toml")
+    built = servers.build(tiny_servers.described(tmp_path))
+    with servers.start(built, cores=(), settings={}) as running:
+        pids = Pids(running.guarded.guard_pid)
+        assert io_model.count(pids).processes == 1
+        # Long enough for a busy machine to start so many threads.
+        request = hello.request_with({"delay_ms": 1500})
+        observed = io_model.observe(running.address, pids, request, 1.5)
+    assert observed.at_once == MANY
+    assert observed.waiting.threads - observed.idle.threads >= MANY / 2
+    assert io_model.contradiction("thread-per-connection", observed) is None
+    assert io_model.contradiction("event-loop", observed) is not None

@@ -1,0 +1,82 @@
+"""Time left: by the clock where that decides, else by what was seen; none for what is skipped."""
+
+from typing import Any
+
+import documents
+import pytest
+from crumple import plan
+from crumple.pace import LAB_S, START_S, Pace
+from crumple.store import Failure, ServerFacts, StoredTrial, TrialIdentity
+
+STUDY = documents.study()
+TRIALS = plan.plan(STUDY, "quick", 1).trials
+
+
+def _left(pace: Pace, *trial_ids: str) -> float | None:
+    return pace.left_s(STUDY, "quick", [each for each in TRIALS if each.id in trial_ids])
+
+
+def _stored(trial_id: str, *, start_s: float = 2.0, load_s: float = 3.0, lab_s: float = 0.5) -> StoredTrial:
+    record = documents.record(warm_up_ns=0, measured_ns=round(load_s * 1e9))
+    return documents.stored(trial_id, record=record, server=ServerFacts(start_s=start_s), overhead_s=lab_s)
+
+
+def test_before_the_first_trial_it_is_by_the_clock() -> None:
+    one = _left(Pace(), "shared/b01/go-nethttp")
+    assert one == pytest.approx(START_S + 1 + 1 + LAB_S)
+    three = _left(Pace(), "shared/b01/go-nethttp", "shared/b02/go-nethttp", "shared/b01/node-http")
+    assert three == pytest.approx(3 * (one or 0.0))
+
+
+def test_what_the_servers_speed_decides_is_not_known_until_one_was_seen() -> None:
+    pace = Pace()
+    assert _left(pace, "separate/b01/go-nethttp") is None
+    assert _left(pace, "shared/b01/go-nethttp", "separate/b01/go-nethttp") is None
+    pace.ended(_stored("separate/b01/node-http", load_s=4.0))
+    assert _left(pace, "separate/b02/node-http") == pytest.approx(2 + 4 + 0.5)
+    # As long as at the others, until it is seen itself.
+    assert _left(pace, "separate/b01/go-nethttp") == pytest.approx(2 + 4 + 0.5)
+    pace.ended(_stored("separate/b01/go-nethttp", load_s=1.0))
+    assert _left(pace, "separate/b02/go-nethttp") == pytest.approx(2 + 1 + 0.5)
+
+
+def test_slow_starts_are_learned_by_server() -> None:
+    pace = Pace()
+    pace.ended(_stored("shared/b01/go-nethttp", start_s=0.1), took_s=0.1 + 3.0 + 0.4)
+    pace.ended(_stored("shared/b01/node-http", start_s=9.9), took_s=9.9 + 3.0 + 0.4)
+    assert _left(pace, "shared/b02/go-nethttp") == pytest.approx(0.1 + 2 + 0.4)
+    assert _left(pace, "shared/b02/node-http") == pytest.approx(9.9 + 2 + 0.4)
+    assert _left(pace, "shared/b02/node-express") == pytest.approx(5.0 + 2 + 0.4)
+
+
+def test_what_is_skipped_takes_no_time_and_what_fails_fails_as_slowly_again() -> None:
+    pace = Pace()
+    failed: dict[str, Any] = {"status": "failed", "record": None}
+    refused = Failure(step="setup", message="go is not installed")
+    pace.ended(documents.stored("shared/b01/go-nethttp", failure=refused, **failed))
+    assert _left(pace, "shared/b02/go-nethttp") == 0.0
+    silent = Failure(step="start", message="it did not answer")
+    pace.ended(documents.stored("shared/b01/node-http", failure=silent, **failed), took_s=30.0)
+    assert _left(pace, "shared/b02/node-http") == 30.0
+    pace.ended(_stored("shared/b02/node-http"))
+    assert _left(pace, "shared/b03/node-http") == pytest.approx(2 + 2 + 0.5)
+
+
+def test_the_whole_run_is_right_within_a_third_after_one_trial_of_each_server() -> None:
+    """Against a machine on which starts take 0.2 to 6 s and requests 1 to 5 s, differently each time."""
+    starts = {"go-nethttp": 0.2, "node-http": 0.6, "node-express": 6.0}
+
+    def took(trial: TrialIdentity) -> StoredTrial:
+        jitter = 0.8 + 0.4 * (trial.seed % 1000) / 1000
+        load_s = 2.0 if trial.experiment == "shared" else jitter * (1 + len(trial.server) / 4)
+        return _stored(trial.id, start_s=jitter * starts[trial.server], load_s=load_s, lab_s=jitter * 0.7)
+
+    pace, stored = Pace(), [took(each) for each in TRIALS]
+    for trial in stored[:8]:
+        pace.ended(trial)
+    left_s = sum(
+        (each.server.start_s or 0) + each.record.measured_ns / 1e9 + each.overhead_s
+        for each in stored[8:]
+        if each.record
+    )
+    assert pace.left_s(STUDY, "quick", TRIALS[8:]) == pytest.approx(left_s, rel=1 / 3)

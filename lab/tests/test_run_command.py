@@ -1,0 +1,115 @@
+"""crumple run with several studies, variants and servers of one's own, as typed."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiny_runs
+import tiny_servers
+from crumple import cli
+from documents import WORKLOAD_TOML
+
+STUDY_TOML = """
+title = "Hello"
+question = "Does it answer?"
+[experiments.one]
+title = "One"
+servers = ["tiny"]
+twin = "tiny"
+workload = "hello"
+placement = "shared"
+shape = {{ kind = "closed", connections = 2 }}
+scales.quick = {{ blocks = 1, warm_up = {{ duration_s = 0.2 }}, stop = {{ duration_s = {measured_s} }} }}
+"""
+SETTING = """
+[settings.workers]
+default = 4
+meaning = "how many"
+"""
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Calls `crumple …` in a small project of two studies; (exit code, stdout, stderr)."""
+    root = tiny_runs.project(monkeypatch, tmp_path)
+    file = root / "servers" / "tiny" / "server.toml"
+    file.write_text(file.read_text().replace('"{scratch}"]', '"{scratch}", "{workers}"]') + SETTING)
+    for name, measured_s in (("first", 0.3), ("second", 0.4)):
+        (root / "studies" / f"{name}.toml").write_text(STUDY_TOML.format(measured_s=measured_s))
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["crumple", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out, said.err
+
+    return run
+
+
+def _trials(study: str) -> set[str]:
+    (folder,) = Path("runs").glob(f"{study}-quick-*")
+    return {file.stem.replace("__", "/") for file in (folder / "trials").glob("*.json")}
+
+
+def test_all_studies_run_one_after_the_other_by_one_plan_of_time(call: Call) -> None:
+    _, _, err = call("run", "--all")
+    assert "2 studies, 4 trials: about 0:0" in err
+    assert _trials("first") == _trials("second") == {"one/b01/tiny", "one/b01/tiny~twin"}
+    assert err.count("with all that follow") == 2, "the last study has none that follow"
+
+
+def test_a_variant_that_no_study_lists_can_be_asked_for(call: Call) -> None:
+    call("run", "first", "--servers", "tiny, tiny[workers=9]")
+    assert _trials("first") == {"one/b01/tiny", "one/b01/tiny[workers=9]", "one/b01/tiny~twin"}
+    (folder,) = Path("runs").glob("first-quick-*")
+    stored = json.loads((folder / "trials" / "one__b01__tiny[workers=9].json").read_text())
+    assert stored["server"]["settings"] == {"workers": 9}
+    assert "--servers 'tiny,tiny[workers=9]' --only 'one/b01/tiny[workers=9]'" in call("report", "--json")[1]
+
+
+def test_ones_own_server_beside_those_of_the_study(call: Call, tmp_path: Path) -> None:
+    folder = tiny_servers.write(tmp_path / "elsewhere", "mine")
+    call("run", "second", "--server", str(folder), "--servers", "tiny")
+    assert "one/b01/mine" in _trials("second")
+
+
+def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path: Path) -> None:
+    todo = WORKLOAD_TOML.replace("/hello?delay_ms={delay_ms}", "/todos?delay_ms={delay_ms}")
+    Path("contract/workloads/todos.toml").write_text(todo)
+    tiny = Path("servers/tiny/server.toml")
+    tiny.write_text(tiny.read_text().replace('["hello"]', '["hello", "todos"]'))
+    second = Path("studies/second.toml")
+    second.write_text(second.read_text().replace('workload = "hello"', 'workload = "todos"'))
+    folder = tiny_servers.write(tmp_path / "elsewhere", "mine")
+    assert call("run", "second", "--server", str(folder)) == (
+        2,
+        "",
+        "mine answers hello, study second asks todos; add a handler for it and name it under workloads in "
+        "its server.toml\n",
+    )
+    call("run", "--all", "--server", str(folder))
+    assert "one/b01/mine" in _trials("first") and "one/b01/mine" not in _trials("second")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("run", "--all", "first"), "--all is every study; leave out first"),
+        (("run", "first", "--servers", "tiny[worker=9]"), "has no setting worker; did you mean workers?"),
+        (("run", "first", "--servers", "tiny[workers=x]"), "server tiny wants a whole number there"),
+        (("run", "first", "--server", "servers/tiny"), "there is a server tiny already; rename its folder"),
+        (("run", "first", "--server", "nowhere"), "--server nowhere: there is no server.toml"),
+        (("run", "first", "second", "--scale", "full"), "first: no experiment has a scale full"),
+    ],
+)
+def test_a_mistake_is_one_line_and_begins_nothing(call: Call, arguments: tuple[str, ...], line: str) -> None:
+    code, out, err = call(*arguments)
+    assert (code, out) == (2, "") and line in err and err.count("\n") == 1
+    assert not Path("runs").exists()

@@ -1,0 +1,93 @@
+"""What a server finds as it starts, who may reach it, and the files it left."""
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+import tiny_servers
+from crumple import guard, hash_file, scratch, servers
+from crumple.errors import ServerFailed
+
+TELL = """
+import json
+KEPT = ("HASH_FILE", "FILES_FOLDER", "DB_HOST")
+open(os.path.join({folder!r}, "told"), "w").write(json.dumps({{name: os.environ.get(name) for name in KEPT}}))
+open(os.path.join(os.environ["FILES_FOLDER"], "left"), "w").write("left")
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_server_is_told_of_both(tmp_path, monkeypatch):
+    monkeypatch.setattr(scratch, "SETTLED_S", 0.1)
+    tiny = tiny_servers.described(tmp_path, here=TELL.format(folder=str(tmp_path)))
+    environment = {"DB_HOST": "somewhere"}
+    built = servers.build(tiny)
+    with servers.start(built, cores=(), settings={}, environment=environment) as running:
+        told = json.loads((tmp_path / "told").read_text())
+        assert Path(told["HASH_FILE"]).read_bytes() == hash_file.content()
+        assert [file.name for file in Path(told["FILES_FOLDER"]).iterdir()] == ["left"]
+        assert told["DB_HOST"] == "somewhere"
+        assert running.files_left() == 1
+    assert not Path(told["HASH_FILE"]).parent.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers whose workers are of another user")
+def test_workers_of_another_user_reach_what_they_are_told_of_and_list_nothing():
+    folder = scratch.made()
+    try:
+        assert mode(folder) == 0o711
+        assert mode(folder / scratch.HASH_FILE) == 0o644
+        assert mode(folder / scratch.FILES_FOLDER) == 0o1777
+    finally:
+        guard.shutil.rmtree(folder)
+
+
+def test_without_root_it_is_the_users_alone(monkeypatch):
+    monkeypatch.setattr(scratch.os, "geteuid", lambda: 1000)
+    folder = scratch.made()
+    try:
+        assert mode(folder) == 0o700
+    finally:
+        guard.shutil.rmtree(folder)
+
+
+def test_files_in_use_are_waited_for(tmp_path):
+    (tmp_path / "files").mkdir()
+    last = tmp_path / "files" / "a"
+    last.touch()
+    threading.Timer(0.1, last.unlink).start()
+    assert scratch.files_left(tmp_path, within_s=20) == 0
+
+
+def test_no_folder_is_no_file(tmp_path):
+    assert scratch.files_left(tmp_path, within_s=0) == 0
+
+
+def test_as_many_files_as_requests_under_way_are_no_fault():
+    assert scratch.fault(8, connections=8) == ""
+    said = "the server left 1,009 of its files behind; it must remove each with its answer"
+    assert scratch.fault(1009, connections=8) == said
+
+
+def test_a_full_disk_is_one_sentence(monkeypatch):
+    def full(prefix: str) -> str:
+        raise OSError(28, "No space left on device", "/tmp/crumple-x")
+
+    monkeypatch.setattr(guard.tempfile, "mkdtemp", full)
+    with pytest.raises(ServerFailed) as caught:
+        scratch.made()
+    assert str(caught.value) == (
+        "cannot make a scratch folder: /tmp/crumple-x: No space left on device; "
+        "free some space, or name another place in TMPDIR"
+    )

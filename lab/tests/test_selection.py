@@ -1,0 +1,84 @@
+"""Which servers a run takes: a name for all its variants, a variant for itself, one's own beside them."""
+
+from typing import Any
+
+import documents
+import pytest
+from crumple import selection
+from crumple.errors import UsageError
+from crumple.server import Setting
+from crumple.study import Canary, Study
+
+KNOWN: dict[str, dict[str, Setting]] = {name: {"workers": 4} for name in documents.KNOWN_SERVERS}
+FEW = "go-nethttp[workers=1]"
+
+
+def _with(**changes: Any) -> Study:
+    demo = documents.study()
+    experiments = {name: each.model_copy(update=changes) for name, each in demo.experiments.items()}
+    return demo.model_copy(update={"experiments": experiments})
+
+
+def _chosen(study: Study, *names: str) -> tuple[tuple[str, ...], str]:
+    shared = selection.restricted(study, names, KNOWN).experiments["shared"]
+    return shared.servers, shared.twin
+
+
+def test_some_servers_keep_their_order_and_a_twin() -> None:
+    assert _chosen(documents.study(), "node-express", "node-http") == (
+        ("node-http", "node-express"),
+        "node-http",
+    )
+    assert _chosen(documents.study(), "go-nethttp") == (("go-nethttp",), "go-nethttp")
+
+
+def test_a_name_stands_for_the_server_and_its_variants() -> None:
+    listed = _with(servers=("go-nethttp", FEW, "node-http"), twin="go-nethttp")
+    assert _chosen(listed, "go-nethttp") == (("go-nethttp", FEW), "go-nethttp")
+    assert _chosen(listed, FEW) == ((FEW,), FEW)
+    only_variants = _with(servers=(FEW, "go-nethttp[workers=2]"), twin=FEW)
+    assert _chosen(only_variants, "go-nethttp")[0] == (FEW, "go-nethttp[workers=2]")
+
+
+def test_a_variant_that_is_not_listed_runs_where_its_server_is() -> None:
+    assert _chosen(documents.study(), " go-nethttp[workers=01]") == ((FEW,), FEW)
+    both = _chosen(documents.study(), "node-http", "go-nethttp", FEW)
+    assert both == (("go-nethttp", FEW, "node-http"), "go-nethttp")
+    without = _with(servers=("node-http",), twin="node-http")
+    with pytest.raises(UsageError, match="study demo has no server go-nethttp; did you mean node-http"):
+        _chosen(without, FEW)
+
+
+def test_an_experiment_left_without_servers_is_gone() -> None:
+    demo = documents.study()
+    separate = demo.experiments["separate"].model_copy(update={"servers": ("node-http",)})
+    demo = demo.model_copy(update={"experiments": {**demo.experiments, "separate": separate}})
+    assert list(selection.restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("node-htp", "study demo has no server node-htp; did you mean node-http or"),
+        ("node-htp[workers=1]", "did you mean node-http or"),
+        ("go-nethttp[worker=1]", "did you mean workers?"),
+        ("go-nethttp[workers=x]", "wants a whole number there"),
+        ("go-nethttp[workers=1", "is no server with settings"),
+    ],
+)
+def test_a_server_that_cannot_be_meant(name: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        _chosen(documents.study(), name)
+    assert said in str(caught.value)
+
+
+def test_ones_own_joins_where_it_answers() -> None:
+    demo = selection.joined(documents.study(), "mine", ["hello", "todos"])
+    assert all(each.servers[-1] == "mine" for each in demo.experiments.values())
+    assert demo.experiments["shared"].twin == "go-nethttp"
+    beside = _with(canary=Canary(workload="todos"))
+    assert selection.joined(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
+    with pytest.raises(UsageError, match="mine answers hello, study demo asks hello, todos"):
+        selection.joined(beside, "mine", ["hello"])
+    with pytest.raises(UsageError, match="has a server go-nethttp already"):
+        selection.joined(documents.study(), "go-nethttp", ["hello"])

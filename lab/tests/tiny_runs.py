@@ -1,0 +1,60 @@
+"""Runs with real processes, for tests: a project of one tiny server, the real engine, tenths of a second.
+
+Not a test itself.
+"""
+
+from pathlib import Path
+
+import documents
+import pytest
+import stand_ins
+import tiny_servers
+from crumple import engine, run, turns
+from crumple.contract import Progress
+from crumple.errors import CrumpleError
+from crumple.run import Begun
+from crumple.store import StoredTrial, TrialIdentity
+from crumple.study import Study
+
+ROOT = Path(__file__).parents[2]
+
+
+class Quiet:
+    """A watcher that says nothing."""
+
+    def preparing(self, server: str) -> None: ...
+    def waiting(self) -> None: ...
+    def calibrating(self) -> None: ...
+    def skipped(self, server: str, reason: str) -> None: ...
+    def began(self, trial: TrialIdentity) -> None: ...
+    def progress(self, trial: TrialIdentity, progress: Progress) -> None: ...
+    def ended(self, stored: StoredTrial) -> None: ...
+
+
+def project(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """A project with the server `tiny`, and the real engine; skips where there is none."""
+    try:
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    monkeypatch.setattr(turns, "folder", lambda: folder / "turns")
+    root = stand_ins.project(folder / "project")
+    tiny_servers.write(root, "tiny")
+    return root
+
+
+def study() -> Study:
+    """One experiment of one server, and its twin."""
+    shared = documents.study().experiments["shared"]
+    quick = shared.scales["quick"].model_validate(
+        {"blocks": 1, "warm_up": {"duration_s": 0.2}, "stop": {"duration_s": 0.3}}
+    )
+    shape = shared.shape.model_copy(update={"connections": 2})
+    update = {"servers": ("tiny",), "twin": "tiny", "shape": shape, "scales": {"quick": quick}}
+    experiments = {"shared": shared.model_copy(update=update)}
+    return documents.study().model_copy(update={"experiments": experiments, "claims": ()})
+
+
+def begin(root: Path, *own: str, only: tuple[str, ...] = (), asked: Study | None = None) -> Begun:
+    """That study, with servers of one's own."""
+    return run.begin(asked or study(), "quick", root=root, runs=root / "runs", seed=1, only=only, own=own)
