@@ -1,4 +1,4 @@
-// Command server answers the workloads hello and todos on Go's net/http and its ServeMux.
+// Command server answers the workloads on Go's net/http and its ServeMux.
 // It is what a small service without a framework looks like; it logs no request and measures nothing.
 package main
 
@@ -9,51 +9,48 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 )
 
-const maxDelayMs = 60_000
-
 func main() {
 	port := flag.Int("port", 0, "TCP port on 127.0.0.1")
+	keepAlive := flag.Int("keep-alive", 120, "seconds an idle connection is kept; 0 closes it after its answer")
+	pool := flag.Int("pool", 10, "connections to the database, at most")
 	flag.Parse()
+
+	db := openDatabase(*pool)
+	spinner := calibrate()
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hello", get(hello))
 	mux.HandleFunc("/todos", get(listTodos))
+	mux.HandleFunc("/hash", get(answer("text/plain", hash(os.Getenv("HASH_FILE")))))
+	mux.HandleFunc("/file", get(answer("text/plain", writtenAndRead(os.Getenv("FILES_FOLDER")))))
+	mux.HandleFunc("/options", get(answer("application/json", listOptions(db))))
+	mux.HandleFunc("/rows", get(answer("application/json", listBooks(db))))
+	mux.HandleFunc("/primes", get(answer("application/json", primes)))
+	mux.HandleFunc("/mix", get(answer("text/plain", mix(spinner))))
 
 	server := &http.Server{
 		Addr:    net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)),
 		Handler: mux,
 		// net/http waits for ever by default, so a silent client would keep its goroutine and descriptor.
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		IdleTimeout:       time.Duration(*keepAlive) * time.Second,
 	}
+	server.SetKeepAlivesEnabled(*keepAlive > 0)
 	log.Fatal(server.ListenAndServe())
 }
 
-// get refuses every other method; patterns such as "GET /todos" need Go 1.22.
-func get(handler http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			w.Header().Set("Allow", http.MethodGet)
-			http.Error(w, "only GET", http.StatusMethodNotAllowed)
-			return
-		}
-		handler(w, r)
-	}
-}
-
 func hello(w http.ResponseWriter, r *http.Request) {
-	if text := r.URL.Query().Get("delay_ms"); text != "" {
-		delayMs, err := strconv.ParseUint(text, 10, 32)
-		if err != nil || delayMs > maxDelayMs {
-			http.Error(w, "delay_ms must be a whole number from 0 to 60000", http.StatusBadRequest)
-			return
-		}
-		time.Sleep(time.Duration(delayMs) * time.Millisecond)
+	delayMs, err := wholeNumber(r.URL.Query(), "delay_ms", 0, 60_000, 0)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
+	time.Sleep(time.Duration(delayMs) * time.Millisecond)
 	w.Header().Set("Content-Type", "text/plain")
 	io.WriteString(w, "Hello, World!")
 }

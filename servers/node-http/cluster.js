@@ -1,19 +1,19 @@
-// Serves app.js from several worker processes that share one port, by Node's cluster module.
+// Serves an application from several worker processes that share one port, by Node's cluster module.
 // A worker that dies is not replaced: a lost worker must fail the trial, not slow it down unseen.
 import cluster from "node:cluster";
-import { parseArgs } from "node:util";
 
-const { values } = parseArgs({
-  options: { port: { type: "string" }, workers: { type: "string" } },
-});
+import { loadApp, workers } from "./command-line.js";
+import { listen } from "./listen.js";
 
 if (cluster.isPrimary) {
-  runPrimary(Number(values.workers));
+  await runPrimary();
 } else {
-  await runWorker(Number(values.port));
+  await runWorker();
 }
 
-function runPrimary(workers) {
+async function runPrimary() {
+  // Found out once, while nothing else of this server runs.
+  const { roundsPerUs } = await import("./jobs/spin.js");
   let loaded = 0;
   let stopping = false;
 
@@ -43,13 +43,13 @@ function runPrimary(workers) {
   process.on("SIGINT", stop);
 
   for (let forked = 0; forked < workers; forked += 1) {
-    cluster.fork();
+    cluster.fork({ ROUNDS_PER_US: roundsPerUs });
   }
 }
 
-async function runWorker(port) {
-  // Imported here, so that the primary does not carry the memory of an application it never runs.
-  const { app } = await import("./app.js");
-  process.once("message", () => app.listen(port, "127.0.0.1"));
+async function runWorker() {
+  // Loaded here, so that the primary does not carry the memory of an application it never runs.
+  const app = await loadApp();
+  process.once("message", () => listen(app));
   process.send("loaded");
 }

@@ -1,8 +1,5 @@
-// Serves app.js from this one process; cluster.js is the way to several.
-import { parseArgs } from "node:util";
+// Serves an application from this one process; cluster.js is the way to several.
+import { loadApp } from "./command-line.js";
+import { listen } from "./listen.js";
 
-import { app } from "./app.js";
-
-const { values } = parseArgs({ options: { port: { type: "string" } } });
-
-app.listen(Number(values.port), "127.0.0.1");
+listen(await loadApp());
