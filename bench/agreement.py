@@ -13,7 +13,9 @@ import sys
 
 import load
 from bounds import run
-from crumple import contract, servers, stats
+from crumple import contract
+from crumple.server import servers
+from crumple.stats import stats
 from peers import PEERS
 
 

@@ -25,7 +25,8 @@ import load
 import pcap
 import targets
 from bounds import Bounds, run, skip
-from crumple import contract, histogram
+from crumple import contract
+from crumple.record import histogram
 
 APART_AT_MOST_US = 10
 # Of the requests the engine counted; with less, packets were lost.

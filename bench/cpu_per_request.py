@@ -14,7 +14,8 @@ import argparse
 import load
 import targets
 from bounds import Bounds, run
-from crumple import machine, stats
+from crumple.machine import machine
+from crumple.stats import stats
 from peers import INSTALL, PEERS
 
 BARE = "bare loop"

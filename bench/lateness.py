@@ -18,7 +18,8 @@ from collections.abc import Iterator
 import load
 import targets
 from bounds import Bounds, run, skip
-from crumple import contract, histogram
+from crumple import contract
+from crumple.record import histogram
 
 # Of the lateness, in µs.
 AT_MOST_US = {("sleep", "p50"): 20, ("sleep", "p99.9"): 100, ("spin", "p99.9"): 20}

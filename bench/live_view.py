@@ -22,7 +22,7 @@ from pathlib import Path
 import load
 import targets
 from bounds import Bounds, run, skip
-from crumple import stats
+from crumple.stats import stats
 
 COST_AT_MOST_PERCENT = 2
 ROWS, COLUMNS = 40, 120

@@ -18,7 +18,7 @@ from pathlib import Path
 import load
 import targets
 from bounds import Bounds, run, skip
-from crumple import machine, machine_facts
+from crumple.machine import facts, machine
 from peers import INSTALL, PEERS
 
 MIB = 1024 * 1024
@@ -42,7 +42,7 @@ class Sight:
 def main() -> None:
     arguments = parse()
     machine.raise_open_files()
-    may_open = machine_facts.open_files_soft()
+    may_open = facts.open_files_soft()
     if may_open < arguments.connections + SPARE_DESCRIPTORS:
         skip(f"{arguments.connections} connections need more open files than the {may_open} allowed here")
     bounds = Bounds()

@@ -7,7 +7,8 @@ import argparse
 
 import load
 from bounds import run
-from crumple import servers, stats
+from crumple.server import servers
+from crumple.stats import stats
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ Each row: starts whose throughput scatters by so much around a truth that is kno
 import sys
 
 import numpy as np
-from crumple.stats import distinguishable, noise_floor, paired_ratio
+from crumple.stats.stats import distinguishable, noise_floor, paired_ratio
 
 NOISES = (0.01, 0.02, 0.025, 0.03, 0.05)
 BLOCKS = (3, 5, 6, 10)

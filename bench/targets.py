@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import load
-from crumple import engine, listening
+from crumple import engine
+from crumple.processes import listening
 
 # Enough for memory.py's connections.
 NGINX = """daemon off; pid {scratch}/pid; error_log {scratch}/error.log; worker_processes 1;

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from crumple import find_flags, load_flags
 from crumple.errors import CrumpleError
+from crumple.find import flags as find_flags
+from crumple.load import flags as load_flags
 
 app = typer.Typer(
     name="crumple",

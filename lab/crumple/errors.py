@@ -1,7 +1,7 @@
 """What can go wrong, as types: each says in one line what happened and what to do about it.
 
 The command line prints `str(error)` and exits with `exit_code`; a traceback means a bug in crumple. Not here:
-trials that failed, which are data (see store.py).
+trials that failed, which are data (see run/store.py).
 """
 
 # ruff: noqa: N818 - they read as what happened: `except ServerFailed`

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from crumple import contract, toml_file
-from crumple.store import ServerFacts, StoredTrial, TrialIdentity
-from crumple.study import Study
+from crumple.run.store import ServerFacts, StoredTrial, TrialIdentity
+from crumple.study.study import Study
 from hdrh.histogram import HdrHistogram
 
 KNOWN_SERVERS = ("go-nethttp", "node-http", "node-express")

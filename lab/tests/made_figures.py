@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from crumple.curve import Curve, Point
-from crumple.histogram import Times
-from crumple.metrics import Figures
+from crumple.record.curve import Curve, Point
+from crumple.record.histogram import Times
+from crumple.record.metrics import Figures
 
 # Within a block all servers share its luck; on top of it each trial wobbles by up to 1 %.
 WOBBLE = (1.0, 1.01, 0.99, 1.005, 0.995)

@@ -9,10 +9,12 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import ceiling, machine, servers, turns, verify
-from crumple.ceiling import Ceiling
 from crumple.contract import TrialSpec
 from crumple.errors import ServerFailed, WrongAnswer
+from crumple.machine import ceiling, machine, turns
+from crumple.machine.ceiling import Ceiling
+from crumple.server import servers
+from crumple.verify import verify
 
 DESCRIBED = ("go-nethttp", "node-http", "node-express")
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import documents
 import numpy as np
 from crumple import contract
-from crumple.plan import plan
-from crumple.run_file import RunFile, ServerNote
-from crumple.store import Failure, ServerFacts, StoredTrial, TrialIdentity
-from crumple.study import Experiment
+from crumple.run.plan import plan
+from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
+from crumple.study.study import Experiment
 from hdrh.histogram import HdrHistogram
 from synthetic_study import SERVERS, STUDY, Nature
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import documents
 import numpy as np
 from crumple import contract
-from crumple.find import Place, Site
-from crumple.load import Options
-from crumple.validity import Validity, Word
+from crumple.find.find import Place, Site
+from crumple.load.load import Options
+from crumple.record.validity import Validity, Word
 
 VALID = Validity("valid", (), ())
 ENGINE_START_S = 0.05

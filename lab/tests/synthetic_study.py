@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from crumple.study import Study
+from crumple.study.study import Study
 
 
 @dataclass(frozen=True)

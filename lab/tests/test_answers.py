@@ -5,8 +5,8 @@ import json
 from itertools import pairwise
 
 import pytest
-from crumple import answers, books, hash_file, wp_options
-from crumple.answers import Kind, Value
+from crumple.workload import answers, books, hash_file, wp_options
+from crumple.workload.answers import Kind, Value
 
 
 def body(kind: Kind, **parameters: Value) -> bytes:

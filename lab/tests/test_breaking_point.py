@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from crumple.breaking_point import Judged, Posterior, narrowed
+from crumple.find.breaking_point import Judged, Posterior, narrowed
 
 
 def levels(held: list[float], broke: list[float], start: int = 0) -> list[Judged]:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple import brought, run
-from crumple.brought import Elsewhere
 from crumple.errors import CrumpleError, UsageError
+from crumple.run import brought, run
+from crumple.run.brought import Elsewhere
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

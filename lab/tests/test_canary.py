@@ -10,11 +10,13 @@ from pathlib import Path
 import documents
 import pytest
 import tiny_runs
-from crumple import canary, contract, engine, run, study
-from crumple.canary import Canary
+from crumple import contract, engine
 from crumple.contract import AfterDuration, AfterRequests, OpenShape, Progress, TrialSpec, WarmUp
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, EngineFailed
+from crumple.run import canary, run
+from crumple.run.canary import Canary
+from crumple.study import study
 
 ROOT = Path(__file__).parents[2]
 LIGHT = Canary(documents.request(path="/light"), rate_per_s=10)

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import ceiling, contract, engine, machine, machine_facts, project
-from crumple.ceiling import Ceiling
+from crumple import contract, engine, project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.machine import Cores
+from crumple.machine import ceiling, facts, machine
+from crumple.machine.ceiling import Ceiling
+from crumple.machine.machine import Cores
 
 # Notes what load was asked for before it answers.
 NOTE = "print(spec['shape']['connections'], file=open({log!r}, 'a'))"
@@ -96,10 +97,8 @@ def test_another_boot_or_build_measures_again(bench: Bench, monkeypatch: pytest.
     bench.ceiling(_closed(32))
     bench.engine = Engine(bench.engine.path, "0.2.0")
     bench.ceiling(_closed(32))
-    read = machine_facts.text
-    monkeypatch.setattr(
-        machine_facts, "text", lambda path: "another boot" if path.name == "boot_id" else read(path)
-    )
+    read = facts.text
+    monkeypatch.setattr(facts, "text", lambda path: "another boot" if path.name == "boot_id" else read(path))
     bench.ceiling(_closed(32))
     assert len(bench.connections) == 4
     bench.ceiling(_closed(32))

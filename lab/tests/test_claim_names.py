@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple import claim_names
-from crumple.metrics import METRICS
+from crumple.record.metrics import METRICS
+from crumple.study import claim_names
 
 EXPERIMENTS: dict[str, Any] = {
     "flat": {"servers": ["go", "node", "php[workers=256]"], "shape": {"kind": "closed"}},

@@ -4,10 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from crumple.claim import Claim, quantity
-from crumple.io_model import Observed, Tree
-from crumple.metrics import Figures
-from crumple.verdict import KINDS, Answer, Facts, Verdict, judge
+from crumple.record.metrics import Figures
+from crumple.study.claim import Claim, quantity
+from crumple.verdict.case import Facts
+from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import KINDS, Verdict, judge
+from crumple.verify.io_model import Observed, Tree
 from made_figures import curve, kneed, ramp, server, trial, twins
 from pydantic import TypeAdapter, ValidationError
 

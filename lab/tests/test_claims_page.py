@@ -4,9 +4,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from crumple.claim import Claim
-from crumple.metrics import METRICS
-from crumple.verdict import KINDS
+from crumple.record.metrics import METRICS
+from crumple.study.claim import Claim
+from crumple.verdict.verdict import KINDS
 from pydantic import TypeAdapter
 
 PAGE = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")

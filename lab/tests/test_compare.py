@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import synthetic_run
-from crumple import cli, compare
+from crumple import cli
 from crumple.commands import compare as command
-from crumple.compare import Comparison, Side
 from crumple.errors import NotFound, NotStored
 from crumple.report.data import data
 from crumple.report.view import view
+from crumple.verdict import compare
+from crumple.verdict.compare import Comparison, Side
 from numpy.random import Generator
 
 SERVERS = ("go", "java", "node", "express")

@@ -4,9 +4,10 @@ import stat
 from pathlib import Path
 
 import pytest
-from crumple import costs, engine, project
+from crumple import engine, project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, EngineFailed
+from crumple.machine import costs
 
 
 def stand_in(tmp_path: Path, script: str) -> Engine:

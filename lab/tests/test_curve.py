@@ -4,8 +4,8 @@ import documents
 import pytest
 from crumple import contract
 from crumple.contract import Samples, TrialRecord
-from crumple.curve import between, curve, sound
-from crumple.metrics import figures
+from crumple.record.curve import between, curve, sound
+from crumple.record.metrics import figures
 
 SECOND = 1_000_000_000
 STEPS = 40

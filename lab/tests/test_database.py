@@ -13,9 +13,13 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from crumple import books, database, database_files, database_process, guard, wp_options
-from crumple.database_process import Process
+from crumple.database import database
+from crumple.database import files as database_files
+from crumple.database import process as database_process
+from crumple.database.process import Process
 from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
+from crumple.processes import guard
+from crumple.workload import books, wp_options
 
 TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 
@@ -149,7 +153,7 @@ def test_one_that_died_is_told_and_started_again(found):
 
 KILLED = """
 import os, signal
-from crumple import database
+from crumple.database import database
 with database.private(()) as data:
     guarded = data._process.guarded
     print(guarded.pid, guarded.scratch, flush=True)
@@ -179,7 +183,7 @@ def test_a_new_user_gets_the_files_made(found, tmp_path, monkeypatch):
 
 def test_files_that_cannot_be_made_leave_nothing(found, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(database_files.database_tables, "statements", lambda: ["NO SUCH STATEMENT"])
+    monkeypatch.setattr(database_files.tables, "statements", lambda: ["NO SUCH STATEMENT"])
     with pytest.raises(DatabaseFailed, match="making the database's files ended with code 1") as caught:
         database_files.filled(found)
     assert any("NO SUCH STATEMENT" in line for line in caught.value.output_tail)

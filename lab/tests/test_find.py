@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from crumple import objective
-from crumple.find import Found, Question, Unanswered, find
-from crumple.level import Level
-from crumple.search import Step
+from crumple.find.find import Found, Question, Unanswered, find
+from crumple.find.level import Level
+from crumple.find.search import Step
+from crumple.load import objective
 from synthetic_server import SyntheticServer
 
 # An M/M/1 queue has a p99 of ln(100) / (capacity - rate): 250 ms at 18.4 per second below its capacity.

@@ -11,12 +11,13 @@ import pytest
 import stand_ins
 import test_find_report
 import tiny_servers
-from crumple import cli, engine, find
+from crumple import cli, engine
 from crumple.commands import find as command
 from crumple.errors import CrumpleError
-from crumple.find import Found, Unanswered
-from crumple.find_flags import FindFlags
-from crumple.find_view import FindView
+from crumple.find import find
+from crumple.find.find import Found, Unanswered
+from crumple.find.flags import FindFlags
+from crumple.live.find import FindView
 from rich.console import Console
 from synthetic_server import SyntheticServer
 from test_find import question

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 import stand_ins
 import tiny_servers
-from crumple import find_plan, workload
 from crumple.errors import UsageError
-from crumple.find_flags import FindFlags
-from crumple.find_plan import ServerPlan, UrlPlan
-from crumple.server import ServerDescription
-from crumple.workload import Workload
+from crumple.find import plan as find_plan
+from crumple.find.flags import FindFlags
+from crumple.find.plan import ServerPlan, UrlPlan
+from crumple.server.server import ServerDescription
+from crumple.workload import workload
+from crumple.workload.workload import Workload
 
 URL = "http://127.0.0.1:8080/hello"
 SETTING = """
@@ -29,7 +30,7 @@ def described(tmp_path: Path) -> tuple[ServerDescription, dict[str, Workload]]:
     folder = tiny_servers.write(root, "tiny")
     written = toml.format(python="python3").replace("{{", "{").replace("}}", "}")
     (folder / "server.toml").write_text(written + SETTING)
-    from crumple import server
+    from crumple.server import server
 
     return server.load(folder), workload.find(root)
 

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 import pytest
-from crumple import objective
-from crumple.find import Found
-from crumple.level import Part
+from crumple.find.find import Found
+from crumple.find.level import Part
+from crumple.load import objective
 from crumple.report import find_sentences as say
 from crumple.report import terminal
 from crumple.report.find_export import document

@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from crumple.breaking_point import LASTING, Posterior
-from crumple.level import GROWTH_SHARE_MAX
-from crumple.search import Aim, Step, Tried, judged, next_step
-from crumple.stats import Interval
+from crumple.find.breaking_point import LASTING, Posterior
+from crumple.find.level import GROWTH_SHARE_MAX
+from crumple.find.search import Aim, Step, Tried, judged, next_step
+from crumple.stats.stats import Interval
 
 # Start, load, seconds measured → whether the level holds.
 Held = Callable[[int, float, float], bool]

@@ -1,9 +1,10 @@
 """What of a shape a machine has room for: files, ports, and the sentence where it is less than asked."""
 
 import pytest
-from crumple import contract, fitting
+from crumple import contract
 from crumple.contract import ClosedShape, OpenShape, RampShape, Rate
-from crumple.fitting import Limits
+from crumple.machine import fitting
+from crumple.machine.fitting import Limits
 from hypothesis import given
 from hypothesis import strategies as st
 

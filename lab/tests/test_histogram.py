@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from crumple import histogram
 from crumple.errors import NotStored
+from crumple.record import histogram
 from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -4,8 +4,8 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import invariants, validity
 from crumple.contract import TrialRecord
+from crumple.record import invariants, validity
 
 
 def waiting(path: str, per_s: int, connections: int = 100) -> TrialRecord:

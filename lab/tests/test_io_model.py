@@ -2,8 +2,11 @@
 
 import pytest
 import tiny_servers
-from crumple import io_model, project, servers, workload
-from crumple.io_model import Observed, Pids, Tree
+from crumple import project
+from crumple.server import servers
+from crumple.verify import io_model
+from crumple.verify.io_model import Observed, Pids, Tree
+from crumple.workload import workload
 
 MANY = 64
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from crumple.claim import KneeClaim
-from crumple.knee import Knee, knee
-from crumple.verdict import judge
+from crumple.stats.knee import Knee, knee
+from crumple.study.claim import KneeClaim
+from crumple.verdict.verdict import judge
 from made_figures import kneed, ramp
 from numpy.random import Generator
 from numpy.typing import NDArray

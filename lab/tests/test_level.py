@@ -5,12 +5,12 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import level as levels
-from crumple import objective
 from crumple.contract import OpenShape, Rate, TrialRecord
-from crumple.level import Level
-from crumple.search import Step
-from crumple.validity import Validity
+from crumple.find import level as levels
+from crumple.find.level import Level
+from crumple.find.search import Step
+from crumple.load import objective
+from crumple.record.validity import Validity
 
 MS = 1_000_000
 VALID = Validity("valid", (), ())

@@ -2,7 +2,8 @@
 
 import documents
 import pytest
-from crumple import contract, littles_law
+from crumple import contract
+from crumple.record import littles_law
 from hypothesis import given
 from hypothesis import strategies as st
 

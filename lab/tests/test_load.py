@@ -12,10 +12,12 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import contract, listening, load
+from crumple import contract
 from crumple.contract import ClosedShape, OpenShape, RampShape, Rate
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted, UsageError
+from crumple.load import load
+from crumple.processes import listening
 
 # Listens in a child; with --child-only no longer in itself. Says its port, its pid and the child's.
 SERVER = """

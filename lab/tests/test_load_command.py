@@ -18,9 +18,9 @@ from crumple import cli, contract, engine
 from crumple.commands import load as command
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
-from crumple.load_flags import LoadFlags
+from crumple.load.flags import LoadFlags
+from crumple.record.validity import Validity
 from crumple.report.load_figures import Load
-from crumple.validity import Validity
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 

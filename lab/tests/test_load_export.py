@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import synthetic_load
-from crumple import contract, histogram
+from crumple import contract
+from crumple.record import histogram
 from crumple.report import load_export
 from golden_file import alike, as_golden
 from hdrh.histogram import HdrHistogram

@@ -2,8 +2,9 @@
 
 import pytest
 import synthetic_load
-from crumple import contract, histogram
+from crumple import contract
 from crumple.errors import NotStored
+from crumple.record import histogram
 from crumple.report.load_figures import QUANTILES, spread_of
 
 

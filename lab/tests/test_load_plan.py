@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple import contract, load_plan, machine_facts
+from crumple import contract
 from crumple.contract import (
     AfterDuration,
     ClosedShape,
@@ -22,7 +22,9 @@ from crumple.contract import (
     WarmUp,
 )
 from crumple.errors import UsageError
-from crumple.load_flags import LoadFlags
+from crumple.load import plan as load_plan
+from crumple.load.flags import LoadFlags
+from crumple.machine import facts
 
 URL = "http://127.0.0.1:8080/hello"
 REQUEST = Request(
@@ -50,9 +52,9 @@ SPEC = TrialSpec(
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eight cores, 5,000 files and 1,000 ports."""
-    monkeypatch.setattr(machine_facts, "usable_cores", lambda: list(range(8)))
-    monkeypatch.setattr(machine_facts, "open_files_hard", lambda: 5_000)
-    monkeypatch.setattr(machine_facts, "port_range", lambda: [30_001, 31_000])
+    monkeypatch.setattr(facts, "usable_cores", lambda: list(range(8)))
+    monkeypatch.setattr(facts, "open_files_hard", lambda: 5_000)
+    monkeypatch.setattr(facts, "port_range", lambda: [30_001, 31_000])
 
 
 def _spec(url: str = URL, **flags: Any) -> TrialSpec:
@@ -230,7 +232,7 @@ def test_everything_wrong_is_said_at_once() -> None:
 
 
 def test_every_flag_of_a_shape_has_its_field() -> None:
-    from crumple.load_shape import WrittenShape
+    from crumple.load.shape import WrittenShape
 
     names = {field.name for field in dataclasses.fields(LoadFlags)}
     assert {field.name for field in dataclasses.fields(WrittenShape)} <= names

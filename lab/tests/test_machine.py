@@ -8,9 +8,10 @@ import shutil
 import subprocess
 
 import pytest
-from crumple import machine, machine_facts
 from crumple.errors import UsageError
-from crumple.machine_checks import CHECKS, Observed
+from crumple.machine import facts as machine_facts
+from crumple.machine import machine
+from crumple.machine.checks import CHECKS, Observed
 
 FIT = Observed(
     others_share=0.01,
@@ -146,7 +147,7 @@ def test_cores_are_divided_along_physical_cores(placement, threads, physical, en
 def test_the_repository_around_an_installed_lab_is_not_its_checkout(tmp_path, monkeypatch):
     if shutil.which("git") is None:
         pytest.skip("needs git")
-    file = tmp_path / "machine_facts.py"
+    file = tmp_path / "facts.py"
     file.touch()
     monkeypatch.setattr(machine_facts, "__file__", str(file))
     git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.com"]

@@ -5,12 +5,12 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import histogram
 from crumple.contract import TrialRecord
 from crumple.errors import NotStored
-from crumple.io_model import Observed, Tree
-from crumple.metrics import METRICS, Figures, figures
-from crumple.store import DatabaseFacts
+from crumple.record import histogram
+from crumple.record.metrics import METRICS, Figures, figures
+from crumple.run.store import DatabaseFacts
+from crumple.verify.io_model import Observed, Tree
 from made_figures import kneed, ramp
 from test_histogram import STAIRS
 

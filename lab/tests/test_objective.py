@@ -2,9 +2,9 @@
 
 import documents
 import pytest
-from crumple import objective
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
+from crumple.load import objective
 
 MS = 1_000_000
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import plan
-from crumple.pace import LAB_S, START_S, Pace
-from crumple.store import Failure, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run import plan
+from crumple.run.pace import LAB_S, START_S, Pace
+from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
 
 STUDY = documents.study()
 TRIALS = plan.plan(STUDY, "quick", 1).trials

@@ -2,8 +2,8 @@
 
 import documents
 import pytest
-from crumple import plan
 from crumple.errors import UsageError
+from crumple.run import plan
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,8 +1,8 @@
 """Durations, rates and cores as people type them."""
 
 import pytest
-from crumple import quantity
 from crumple.errors import UsageError
+from crumple.load import quantity
 from hypothesis import given
 from hypothesis import strategies as st
 

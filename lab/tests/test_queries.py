@@ -2,9 +2,9 @@
 
 import documents
 import pytest
-from crumple import queries
-from crumple.queries import Counters
-from crumple.workload import Query
+from crumple.database import queries
+from crumple.database.queries import Counters
+from crumple.workload.workload import Query
 
 TEN = Query(table="books", rows=10)
 BEFORE = Counters(selects=7, rows_read=120)

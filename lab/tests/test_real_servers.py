@@ -6,15 +6,21 @@ One that is not ready here is skipped with the reason.
 from collections.abc import Iterator
 
 import pytest
-from crumple import database, engine, machine, project, server, servers, trial, verify_server, workload
-from crumple.database import OnDemand
+from crumple import engine, project
+from crumple.database import database
+from crumple.database.database import OnDemand
 from crumple.errors import DatabaseMissing
-from crumple.io_model import Pids
-from crumple.server import ServerDescription
-from crumple.shape import ClosedShape
-from crumple.store import RunStore, TrialIdentity
-from crumple.study import Experiment, Scale, Until, WarmUp
-from crumple.verify_server import HTTP, MODEL, Subject
+from crumple.machine import machine
+from crumple.run import trial
+from crumple.run.store import RunStore, TrialIdentity
+from crumple.server import server, servers
+from crumple.server.server import ServerDescription
+from crumple.study.shape import ClosedShape
+from crumple.study.study import Experiment, Scale, Until, WarmUp
+from crumple.verify import everything
+from crumple.verify.everything import HTTP, MODEL, Subject
+from crumple.verify.io_model import Pids
+from crumple.workload import workload
 
 ROOT = project.root()
 NAMES = sorted(file.parent.name for file in (ROOT / "servers").glob(f"*/{server.FILE}"))
@@ -44,7 +50,7 @@ def databases() -> Iterator[OnDemand]:
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
     description = ready(name)
-    monkeypatch.setattr(verify_server, "LOAD_S", 0.5)
+    monkeypatch.setattr(everything, "LOAD_S", 0.5)
     cores = machine.cores_for("separate").server
     workloads = workload.find(ROOT)
     asks = any(workloads[each].database for each in description.workloads)
@@ -66,7 +72,7 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
             files_left=running.files_left,
             database=data,
         )
-        findings = list(verify_server.findings(subject))
+        findings = list(everything.findings(subject))
         assert running.alive()
     assert not running.alive()
     # Skipped: what a busy machine leaves unjudged.

@@ -15,8 +15,8 @@ from crumple.report.html import html
 from crumple.report.markdown import markdown
 from crumple.report.text import text
 from crumple.report.view import RunView, view
-from crumple.run_file import RunFile
-from crumple.store import Failure
+from crumple.run.run_file import RunFile
+from crumple.run.store import Failure
 from golden_file import alike, as_golden
 
 BADGES = (

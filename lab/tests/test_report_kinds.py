@@ -5,14 +5,14 @@ from functools import cache
 
 import pytest
 import synthetic_run
-from crumple.claim import Claim
 from crumple.report import sentences
 from crumple.report.data import data
 from crumple.report.html import html
 from crumple.report.markdown import markdown
 from crumple.report.text import text
 from crumple.report.view import RunView, view
-from crumple.verdict import KINDS
+from crumple.study.claim import Claim
+from crumple.verdict.verdict import KINDS
 from pydantic import TypeAdapter
 
 TWO = ["go-nethttp", "node-http"]

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from crumple.report import numerals
-from crumple.stats import Interval
+from crumple.stats.stats import Interval
 
 
 def plain(text: str) -> str:

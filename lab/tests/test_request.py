@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple import request, varying
 from crumple.contract import Expect, Request
 from crumple.errors import FileInvalid, UsageError
-from crumple.request import Written
+from crumple.load import request, varying
+from crumple.load.request import Written
 from hypothesis import given
 from hypothesis import strategies as st
 

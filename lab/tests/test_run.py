@@ -6,15 +6,17 @@ from typing import Any
 import documents
 import pytest
 import stand_ins
-from crumple import live, machine, run, run_file
-from crumple.ceiling import Ceiling
 from crumple.contract import Progress
 from crumple.errors import Interrupted, NotFound, UsageError
-from crumple.pace import Pace
-from crumple.run import Begun
-from crumple.shape import ClosedShape
-from crumple.store import StoredTrial, TrialIdentity
-from crumple.study import Study
+from crumple.live.run import Later, LiveView, clock
+from crumple.machine import machine
+from crumple.machine.ceiling import Ceiling
+from crumple.run import run, run_file
+from crumple.run.pace import Pace
+from crumple.run.run import Begun
+from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.study.shape import ClosedShape
+from crumple.study.study import Study
 from rich.console import Console
 from stand_ins import Stage
 
@@ -265,7 +267,7 @@ def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> N
     begun = _begin(root)
     for terminal in (False, True):
         console = Console(record=True, width=120, force_terminal=terminal, file=(root / "out").open("w"))
-        with live.LiveView(begun.file, begun.to_do, console) as view:
+        with LiveView(begun.file, begun.to_do, console) as view:
             if not terminal:
                 run.execute(begun, root, view)
             for stored in begun.store.trials() if terminal else ():
@@ -282,13 +284,13 @@ def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> N
 
 def test_time_left_is_said_with_that_of_the_runs_that_follow(acts: Stage, root: Path) -> None:
     begun, pace = _begin(root), Pace()
-    later = live.Later(begun.file.study, "quick", begun.file.plan.trials)
+    later = Later(begun.file.study, "quick", begun.file.plan.trials)
     console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))
-    with live.LiveView(begun.file, begun.to_do, console, pace=pace, later=[later]) as view:
+    with LiveView(begun.file, begun.to_do, console, pace=pace, later=[later]) as view:
         run.execute(begun, root, view)
-    whole = live.clock(pace.left_s(later.study, "quick", later.trials))
+    whole = clock(pace.left_s(later.study, "quick", later.trials))
     assert f"(0:00 left, {whole} with all that follow)" in console.export_text()
 
 
 def test_a_clock() -> None:
-    assert [live.clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]
+    assert [clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]

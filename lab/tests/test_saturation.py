@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import documents
-from crumple import level as levels
-from crumple import objective
 from crumple.contract import OpenShape, Rate
-from crumple.level import Level
-from crumple.saturation import Sign, signs
-from crumple.search import Step
-from crumple.validity import Validity
+from crumple.find import level as levels
+from crumple.find.level import Level
+from crumple.find.saturation import Sign, signs
+from crumple.find.search import Step
+from crumple.load import objective
+from crumple.record.validity import Validity
 
 
 def edge(**changes: object) -> list[Level]:

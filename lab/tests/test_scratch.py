@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple import guard, hash_file, scratch, servers
 from crumple.errors import ServerFailed
+from crumple.processes import guard
+from crumple.server import scratch, servers
+from crumple.workload import hash_file
 
 TELL = """
 import json

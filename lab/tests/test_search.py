@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from crumple.search import Aim, Outcome, Step, Stop, Tried, next_step
+from crumple.find.search import Aim, Outcome, Step, Stop, Tried, next_step
 
 AIM = Aim(
     first=500.0, lowest=1.0, highest=math.inf, step_up=1.6, whole=False, requests_needed=1_000,

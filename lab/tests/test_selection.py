@@ -4,10 +4,10 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import selection
 from crumple.errors import UsageError
-from crumple.server import Setting
-from crumple.study import Canary, Study
+from crumple.server.server import Setting
+from crumple.study import selection
+from crumple.study.study import Canary, Study
 
 KNOWN: dict[str, dict[str, Setting]] = {name: {"workers": 4} for name in documents.KNOWN_SERVERS}
 FEW = "go-nethttp[workers=1]"

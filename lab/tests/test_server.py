@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple import server
 from crumple.errors import FileInvalid
+from crumple.server import server
 
 
 def problems_of(folder: Path) -> dict[str, str]:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple import build, guard, listening, servers
 from crumple.errors import FileInvalid, ServerFailed, UsageError
+from crumple.processes import guard, listening
+from crumple.server import build, servers
 
 BUILD_ONCE = """
 [build]

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple import database_files, project, setup, setup_database, setup_packages, workload
+from crumple import project
+from crumple.database import files as database_files
 from crumple.errors import DatabaseMissing
-from crumple.runtimes import Lack
-from crumple.setup_packages import POLICY_TEXT, Package
+from crumple.server.runtimes import Lack
+from crumple.setup import database as setup_database
+from crumple.setup import packages, setup
+from crumple.setup.packages import POLICY_TEXT, Package
+from crumple.workload import workload
 
 NEEDS = """
 [requires.{tool}]
@@ -65,7 +69,7 @@ def apt_log(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr(setup_packages, "POLICY", tmp_path / "policy-rc.d")
+    monkeypatch.setattr(packages, "POLICY", tmp_path / "policy-rc.d")
     return log
 
 
@@ -131,7 +135,7 @@ def test_a_package_that_is_not_to_be_had_keeps_out_no_other(tmp_path, apt_log):
 
 def test_two_servers_share_one_package():
     lacks = [Lack("a", "a is not installed", ("p", "q")), Lack("b", "b is too old", ("q",))]
-    assert setup_packages.packages(lacks) == (
+    assert packages.packages(lacks) == (
         Package("p", "a is not installed"),
         Package("q", "a is not installed"),
     )
@@ -140,7 +144,7 @@ def test_two_servers_share_one_package():
 def test_a_user_without_root_is_given_sudo(apt_log, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     program(apt_log.parent / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
-    update, install = setup_packages.commands(["p"])
+    update, install = packages.commands(["p"])
     assert update[:2] == ["sudo", "env"]
     assert install[-1] == "p"
 
@@ -182,26 +186,26 @@ def test_the_policy_against_services_is_gone_afterwards(tmp_path, apt_log):
     console = Console()
     bad = tiny_servers.described(tmp_path, "bad", toml=NEEDS.format(tool="gone"))
     prepare(console, bad, yes=True)
-    assert f"{setup_packages.POLICY} keeps packages from starting services" in console.said
+    assert f"{packages.POLICY} keeps packages from starting services" in console.said
     assert "failed with code 100" in console.said
-    assert not setup_packages.POLICY.exists()
+    assert not packages.POLICY.exists()
 
 
 @pytest.mark.parametrize(
     ("text", "left"), [("#!/bin/sh\nexit 104\n", "#!/bin/sh\nexit 104\n"), (POLICY_TEXT, None)]
 )
 def test_somebody_elses_policy_stays_and_one_that_we_left_behind_does_not(apt_log, text, left):
-    program(setup_packages.POLICY, text)
-    with setup_packages.no_services(lambda _: None):
-        assert setup_packages.POLICY.read_text() == text
-    assert (setup_packages.POLICY.read_text() if left else setup_packages.POLICY.exists()) == (left or False)
+    program(packages.POLICY, text)
+    with packages.no_services(lambda _: None):
+        assert packages.POLICY.read_text() == text
+    assert (packages.POLICY.read_text() if left else packages.POLICY.exists()) == (left or False)
 
 
 def test_the_policy_is_gone_after_an_interruption(apt_log):
-    with pytest.raises(KeyboardInterrupt), setup_packages.no_services(lambda _: None):
-        assert os.access(setup_packages.POLICY, os.X_OK)
+    with pytest.raises(KeyboardInterrupt), packages.no_services(lambda _: None):
+        assert os.access(packages.POLICY, os.X_OK)
         raise KeyboardInterrupt
-    assert not setup_packages.POLICY.exists()
+    assert not packages.POLICY.exists()
 
 
 # Alternatives
@@ -253,9 +257,7 @@ def test_no_database_is_looked_for_where_no_workload_asks_one(tmp_path, apt_log,
 
 
 def test_what_takes_long_says_that_it_goes_on(monkeypatch):
-    monkeypatch.setattr(setup_packages, "SAY_EVERY_S", 0.01)
+    monkeypatch.setattr(packages, "SAY_EVERY_S", 0.01)
     said = threading.Event()
-    with setup_packages.still_at_it(
-        "building it", lambda line: said.set() if "building it" in line else None
-    ):
+    with packages.still_at_it("building it", lambda line: said.set() if "building it" in line else None):
         assert said.wait(10)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from crumple.claim import RatioClaim, RatioPair
-from crumple.stats import (
+from crumple.stats.stats import (
     blocks_needed,
     distinguishable,
     mean_intervals,
@@ -17,7 +16,9 @@ from crumple.stats import (
     steady_from,
     unpaired_ratio,
 )
-from crumple.verdict import Answer, judge
+from crumple.study.claim import RatioClaim, RatioPair
+from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import judge
 from made_figures import trial
 from numpy.random import Generator
 from numpy.typing import NDArray

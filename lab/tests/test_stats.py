@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats import (
+from crumple.stats.stats import (
     Interval,
     distinguishable,
     geometric_mean_interval,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import store
 from crumple.errors import NotStored, StorageFull, UsageError
-from crumple.store import RunStore
+from crumple.run import store
+from crumple.run.store import RunStore
 
 
 @pytest.fixture

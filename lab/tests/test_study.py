@@ -6,12 +6,13 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import study, toml_file
-from crumple.claim import OrderClaim, RatioClaim
+from crumple import toml_file
 from crumple.contract import AfterDuration, AfterRequests
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
-from crumple.shape import OpenShape, RampShape
-from crumple.study_names import Known
+from crumple.study import study
+from crumple.study.claim import OrderClaim, RatioClaim
+from crumple.study.names import Known
+from crumple.study.shape import OpenShape, RampShape
 
 KNOWN = Known(
     servers=dict.fromkeys(documents.KNOWN_SERVERS, ("hello",)) | {"java-only-todos": ("todos",)},

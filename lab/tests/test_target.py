@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple import target
 from crumple.contract import Target, Tls
 from crumple.errors import UsageError
-from crumple.target import Resolved
+from crumple.load import target
+from crumple.load.target import Resolved
 from hypothesis import given
 from hypothesis import strategies as st
 

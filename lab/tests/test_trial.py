@@ -7,12 +7,14 @@ from typing import Any
 import documents
 import pytest
 import stand_ins
-from crumple import plan, servers, store, trial, workload
-from crumple.ceiling import Ceiling
 from crumple.contract import Progress
 from crumple.engine import Engine
 from crumple.errors import StorageFull
-from crumple.store import RunStore, StoredTrial
+from crumple.machine.ceiling import Ceiling
+from crumple.run import plan, store, trial
+from crumple.run.store import RunStore, StoredTrial
+from crumple.server import servers
+from crumple.workload import workload
 from stand_ins import Stage
 
 

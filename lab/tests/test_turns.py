@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from crumple import turns
+from crumple.machine import turns
 
 # Waits for its turn, says so, takes it, and keeps it until its standard input closes.
 OTHER = """
 import sys
 from pathlib import Path
-from crumple import turns
+from crumple.machine import turns
 turns.folder = lambda: Path(sys.argv[1])
 with turns.turn(lambda: print("waits", flush=True)):
     print("has it", flush=True)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from crumple.usl import Law, Level, Refused, fit
+from crumple.stats.usl import Law, Level, Refused, fit
 
 LEVELS = (1, 2, 4, 8, 16, 32, 64)
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import contract, validity
-from crumple.ceiling import Ceiling
-from crumple.validity import Validity
+from crumple import contract
+from crumple.machine.ceiling import Ceiling
+from crumple.record import validity
+from crumple.record.validity import Validity
 
 OPEN = contract.OpenShape(
     connections=32, rates=(contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)

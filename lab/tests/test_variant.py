@@ -1,10 +1,10 @@
 """Variants: one label for what is the same, the types of the defaults, and errors that name the remedy."""
 
 import pytest
-from crumple import variant
 from crumple.errors import NotFound, UsageError
-from crumple.server import Setting
-from crumple.variant import Variant
+from crumple.server import variant
+from crumple.server.server import Setting
+from crumple.server.variant import Variant
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from crumple import sentences
-from crumple.claim import OrderClaim, RatioClaim, RatioPair
-from crumple.metrics import Figures
-from crumple.stats import Interval
-from crumple.verdict import Answer, Verdict, judge, noise_floor
+from crumple.record.metrics import Figures
+from crumple.stats.stats import Interval
+from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
+from crumple.verdict import sentences
+from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import Verdict, judge, noise_floor
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from made_figures import server, trial, twins

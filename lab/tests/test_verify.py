@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple import project, servers, verify, verify_http, workload
+from crumple import project
 from crumple.errors import CrumpleError, WrongAnswer
+from crumple.server import servers
+from crumple.verify import http, verify
+from crumple.workload import workload
 
 HELLO = project.root() / "contract" / "workloads" / "hello.toml"
 
@@ -96,7 +99,7 @@ def test_a_server_that_is_gone_is_named():
 
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch):
-    monkeypatch.setattr(verify_http, "LIMIT_S", 0.2)
+    monkeypatch.setattr(http, "LIMIT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(WrongAnswer, match="no whole answer"):
         verify.answers(f"127.0.0.1:{mute.getsockname()[1]}", workload.load(HELLO), {})
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple import run
-from crumple.store import StoredTrial
+from crumple.run import run
+from crumple.run.store import StoredTrial
 
 # Ends the whole server with its third request to the workload, as a crash under load does.
 CRASHES = """
@@ -79,7 +79,7 @@ def test_a_worker_that_dies_under_a_parent_that_stays(root: Path) -> None:
 
 
 def test_a_server_that_never_answers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crumple.listening.LIMIT_S", 2.0)
+    monkeypatch.setattr("crumple.processes.listening.LIMIT_S", 2.0)
     failure = _stored(root, SILENT).failure
     assert failure is not None and failure.step == "start"
     assert failure.message.startswith("it does not listen and did not answer on port")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import workload
 from crumple.errors import FileInvalid, UsageError
+from crumple.workload import workload
 
 ROOT = Path(__file__).parents[2]
 

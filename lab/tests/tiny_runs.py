@@ -9,12 +9,14 @@ import documents
 import pytest
 import stand_ins
 import tiny_servers
-from crumple import engine, run, turns
+from crumple import engine
 from crumple.contract import Progress
 from crumple.errors import CrumpleError
-from crumple.run import Begun
-from crumple.store import StoredTrial, TrialIdentity
-from crumple.study import Study
+from crumple.machine import turns
+from crumple.run import run
+from crumple.run.run import Begun
+from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.study.study import Study
 
 ROOT = Path(__file__).parents[2]
 

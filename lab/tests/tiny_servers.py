@@ -6,8 +6,8 @@ Not a test itself.
 import sys
 from pathlib import Path
 
-from crumple import server
-from crumple.server import ServerDescription
+from crumple.server import server
+from crumple.server.server import ServerDescription
 
 TOML = """
 title = "Tiny"

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple import server, variant
 from crumple.commands.project_files import Project
 from crumple.errors import NotFound
-from crumple.server import ServerDescription, Setting
+from crumple.server import server, variant
+from crumple.server.server import ServerDescription, Setting
+from crumple.server.variant import Variant
 from crumple.toml_file import did_you_mean
-from crumple.variant import Variant
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ from typing import Any
 
 from rich.text import Text
 
-from crumple import compare, run_file, sentences, store
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.compare import Comparison, Difference, Side
 from crumple.errors import NotFound, NotStored
-from crumple.metrics import METRICS
+from crumple.record.metrics import METRICS
 from crumple.report.data import data
 from crumple.report.view import view
+from crumple.run import run_file, store
 from crumple.toml_file import did_you_mean
+from crumple.verdict import compare, sentences
+from crumple.verdict.compare import Comparison, Difference, Side
 
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 

@@ -1,9 +1,10 @@
 """crumple costs: what calls, switches, threads and processes cost on this machine."""
 
-from crumple import costs, engine
+from crumple import engine
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.machine_facts import usable_cores
+from crumple.machine import costs
+from crumple.machine.facts import usable_cores
 from crumple.report import numerals
 
 

@@ -7,33 +7,27 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from crumple import (
-    ceiling,
-    contract,
-    engine,
-    find,
-    find_plan,
-    find_site,
-    load,
-    project,
-    servers,
-    turns,
-    variant,
-)
-from crumple.ceiling import Ceiling
+from crumple import contract, engine, project
 from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, Interrupted
-from crumple.find import GUESS_CONNECTIONS, Site, Unanswered
-from crumple.find_flags import FindFlags
-from crumple.find_plan import ServerPlan, UrlPlan
-from crumple.find_view import FindView
+from crumple.find import find
+from crumple.find import plan as find_plan
+from crumple.find import site as find_site
+from crumple.find.find import GUESS_CONNECTIONS, Site, Unanswered
+from crumple.find.flags import FindFlags
+from crumple.find.plan import ServerPlan, UrlPlan
 from crumple.interrupt import interruptible
-from crumple.machine import raise_open_files
+from crumple.live.find import FindView
+from crumple.load import load
+from crumple.machine import ceiling, turns
+from crumple.machine.ceiling import Ceiling
+from crumple.machine.machine import raise_open_files
 from crumple.report import find_export, find_html, find_summary
 from crumple.report.find_figures import Finding
+from crumple.server import servers, variant
 
 # A server of the project has its address only when it runs.
 NO_ADDRESS = "127.0.0.1:0"

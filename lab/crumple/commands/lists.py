@@ -2,11 +2,12 @@
 
 from rich.text import Text
 
-from crumple import servers, study
 from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError
-from crumple.study import Study
+from crumple.server import servers
+from crumple.study import study
+from crumple.study.study import Study
 
 
 def list_servers(as_json: bool) -> int:

@@ -6,15 +6,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from crumple import ceiling, engine, load, load_plan, project, turns, validity
-from crumple.ceiling import Ceiling
+from crumple import engine, project
 from crumple.commands import output
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.load_flags import LoadFlags, OutputFlags
-from crumple.load_plan import LoadPlan
-from crumple.load_view import LoadView
+from crumple.live.load import LoadView
+from crumple.load import load
+from crumple.load import plan as load_plan
+from crumple.load.flags import LoadFlags, OutputFlags
+from crumple.load.plan import LoadPlan
+from crumple.machine import ceiling, turns
+from crumple.machine.ceiling import Ceiling
+from crumple.record import validity
 from crumple.report import load_export, load_summary
 from crumple.report.load_figures import Load
 

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from crumple import new_server
 from crumple.commands import output
+from crumple.server import new_server
 
 PROGRAM = "Python"
 

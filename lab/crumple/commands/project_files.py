@@ -4,15 +4,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from crumple import project, servers, study, variant, workload
+from crumple import project
 from crumple.errors import NotFound
-from crumple.metrics import METRICS
-from crumple.server import ServerDescription
-from crumple.study import Study
-from crumple.study_names import Known
+from crumple.record.metrics import METRICS
+from crumple.server import servers, variant
+from crumple.server.server import ServerDescription
+from crumple.server.variant import Settings
+from crumple.study import study
+from crumple.study.names import Known
+from crumple.study.study import Study
 from crumple.toml_file import did_you_mean
-from crumple.variant import Settings
-from crumple.workload import Workload
+from crumple.workload import workload
+from crumple.workload.workload import Workload
 
 
 @dataclass(frozen=True)

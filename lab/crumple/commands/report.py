@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from crumple import run_file, store
 from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.errors import UsageError
 from crumple.report.view import RunView, view
-from crumple.store import RunStore
+from crumple.run import run_file, store
+from crumple.run.store import RunStore
 from crumple.toml_file import did_you_mean
 
 Format = Literal["text", "html", "md", "json"]

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple import brought, plan, run, store, study, variant
-from crumple.brought import Brought
 from crumple.commands import output, report
 from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.live import Later, LiveView, clock
-from crumple.pace import Pace
-from crumple.run import Begun
-from crumple.store import StoredTrial
-from crumple.study import SCALES, ScaleName, Study
+from crumple.live.run import Later, LiveView, clock
+from crumple.run import brought, plan, run, store
+from crumple.run.brought import Brought
+from crumple.run.pace import Pace
+from crumple.run.run import Begun
+from crumple.run.store import StoredTrial
+from crumple.server import variant
+from crumple.study import study
+from crumple.study.study import SCALES, ScaleName, Study
 from crumple.toml_file import did_you_mean
 
 SKIPPED, NOT_VALID, INTERRUPTED = 1, 3, 130

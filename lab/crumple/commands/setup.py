@@ -2,11 +2,11 @@
 
 from dataclasses import asdict
 
-from crumple import setup
 from crumple.commands import output
 from crumple.commands.chosen import chosen
 from crumple.commands.project_files import Project
 from crumple.interrupt import interruptible
+from crumple.setup import setup
 
 
 def make_ready(names: list[str], yes: bool, as_json: bool) -> int:

@@ -1,11 +1,13 @@
 """crumple try: sets up what the articles need, runs each study in its shortest form, opens the verdicts."""
 
-from crumple import setup, study, variant
 from crumple.commands import output
 from crumple.commands import run as run_command
 from crumple.commands.project_files import Project
 from crumple.commands.run import Asked
-from crumple.study import ScaleName
+from crumple.server import variant
+from crumple.setup import setup
+from crumple.study import study
+from crumple.study.study import ScaleName
 
 SCALE: ScaleName = "tour"
 

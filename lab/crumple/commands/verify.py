@@ -6,18 +6,22 @@ from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
-from crumple import build, database, engine, machine, servers, verify_server
+from crumple import engine
 from crumple.commands import output
 from crumple.commands.chosen import Chosen, chosen
 from crumple.commands.project_files import Project
-from crumple.database import Database, OnDemand
+from crumple.database import database
+from crumple.database.database import Database, OnDemand
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing
 from crumple.interrupt import interruptible
-from crumple.io_model import Pids
-from crumple.setup_packages import still_at_it
-from crumple.verify_server import HTTP, MODEL, Finding, State, Subject
-from crumple.workload import Workload
+from crumple.machine import machine
+from crumple.server import build, servers
+from crumple.setup.packages import still_at_it
+from crumple.verify import everything
+from crumple.verify.everything import HTTP, MODEL, Finding, State, Subject
+from crumple.verify.io_model import Pids
+from crumple.workload.workload import Workload
 
 START = "start"
 WORDS: dict[State, tuple[str, str]] = {
@@ -95,7 +99,7 @@ class _Verifying:
                     database=data,
                     no_database=no_database,
                 )
-                found += verify_server.findings(subject)
+                found += everything.findings(subject)
                 tail = () if running.alive() else tuple(running.output_tail())
         except CrumpleError as error:
             tail = getattr(error, "output_tail", ())

@@ -9,12 +9,12 @@ from typing import Any
 
 import altair as alt
 
-from crumple.metrics import METRICS, Figures
+from crumple.record.metrics import METRICS, Figures
 from crumple.report import numerals, theme
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, RunView, ServerView
-from crumple.stats import Interval
-from crumple.verdict import Effect
+from crumple.stats.stats import Interval
+from crumple.verdict.effect import Effect
 
 ROW_PX = 32
 WHISKER_MAX = 1.4

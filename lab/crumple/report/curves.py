@@ -10,11 +10,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from crumple import histogram, stats
+from crumple.record import histogram
 from crumple.report import axes, theme
 from crumple.report.bars import PLAIN_LABEL, label
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, ServerView, Start
+from crumple.stats import stats
 
 GAP_PX = 18
 AXIS_PX = 52

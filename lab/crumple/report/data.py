@@ -7,12 +7,13 @@ import json
 import math
 from typing import Any
 
-from crumple.evidence import Floor
-from crumple.metrics import METRICS
+from crumple.record.metrics import METRICS
 from crumple.report import sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.stats import Interval
-from crumple.verdict import Effect, Verdict
+from crumple.stats.stats import Interval
+from crumple.verdict.effect import Effect
+from crumple.verdict.evidence import Floor
+from crumple.verdict.verdict import Verdict
 
 VERSION = 1
 

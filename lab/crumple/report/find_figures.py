@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from crumple import saturation
-from crumple.find import Found, Question
-from crumple.level import Level, Part
-from crumple.saturation import Sign
+from crumple.find import saturation
+from crumple.find.find import Found, Question
+from crumple.find.level import Level, Part
+from crumple.find.saturation import Sign
 
 # How far beyond the interval a level still tells how it breaks there.
 EDGE_FACTOR = 1.25

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from crumple import terminal_plot
 from crumple.report import find_sentences as say
-from crumple.report import numerals
+from crumple.report import numerals, terminal_plot
 from crumple.report.find_figures import Finding, Mark
-from crumple.terminal_plot import Axis
+from crumple.report.terminal_plot import Axis
 
 ROWS = 12
 LABEL_COLUMNS = 11

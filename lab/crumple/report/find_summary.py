@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crumple.level import Level
+from crumple.find.level import Level
 from crumple.report import find_sentences as say
 from crumple.report import terminal
 from crumple.report.find_figures import Finding

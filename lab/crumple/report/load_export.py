@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from crumple import histogram
+from crumple.record import histogram
 from crumple.report.load_figures import SECOND_NS, Load, Spent, Spread, Step
 
 VERSION = 1

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crumple import contract, histogram
-from crumple.histogram import Times
-from crumple.validity import engine_share
+from crumple import contract
+from crumple.record import histogram
+from crumple.record.histogram import Times
+from crumple.record.validity import engine_share
 
 if TYPE_CHECKING:
-    from crumple.validity import Validity
+    from crumple.record.validity import Validity
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
 FAILED_SHARE_MARKED = 0.01

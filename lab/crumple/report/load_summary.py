@@ -10,9 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crumple import terminal_plot
 from crumple.report import load_sentences as say
-from crumple.report import numerals, terminal
+from crumple.report import numerals, terminal, terminal_plot
 from crumple.report.load_figures import QUANTILES, Load, Spread
 
 WIDTH_MIN, WIDTH_MAX = 80, 100

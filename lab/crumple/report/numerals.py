@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crumple.stats import Interval
+    from crumple.stats.stats import Interval
 
 NARROW = "\u202f"
 ABSENT = "–"

@@ -13,7 +13,7 @@ from rich.text import Text
 from crumple.report import page, sentences, tables, terminal
 from crumple.report.text import GLYPHS, WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
-from crumple.verdict import Answer
+from crumple.verdict.effect import Answer
 
 
 def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:

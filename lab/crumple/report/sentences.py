@@ -9,12 +9,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from crumple import contract
-from crumple.metrics import phrase
+from crumple.record.metrics import phrase
 from crumple.report import numerals
 from crumple.report.numerals import NARROW
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.study import Experiment, Scale, Until, WarmUp
-from crumple.verdict import Answer, Verdict
+from crumple.study.study import Experiment, Scale, Until, WarmUp
+from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import Verdict
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 CLOSED = (

@@ -7,8 +7,9 @@ from typing import Any
 
 from crumple.report import numerals, sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.stats import Interval
-from crumple.verdict import Effect, Verdict
+from crumple.stats.stats import Interval
+from crumple.verdict.effect import Effect
+from crumple.verdict.verdict import Verdict
 
 
 @dataclass(frozen=True)

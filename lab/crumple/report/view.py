@@ -8,15 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from crumple import stats, verdict
 from crumple.contract import OUTCOMES
-from crumple.evidence import Floor
-from crumple.metrics import METRICS, Figures, figures
-from crumple.run_file import RunFile, ServerNote
-from crumple.stats import Interval
-from crumple.store import StoredTrial
-from crumple.study import Experiment, Scale
-from crumple.verdict import Facts, Verdict
+from crumple.record.metrics import METRICS, Figures, figures
+from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.store import StoredTrial
+from crumple.stats import stats
+from crumple.stats.stats import Interval
+from crumple.study.study import Experiment, Scale
+from crumple.verdict import verdict
+from crumple.verdict.case import Facts
+from crumple.verdict.evidence import Floor
+from crumple.verdict.verdict import Verdict
 
 FAILED_SHARE_MARKED = 0.01
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from crumple import stats
-from crumple.claim import FigureClaim, ShareClaim, StallClaim, quantity
-from crumple.effect import Effect
-from crumple.evidence import NO_FLOOR, Alone, seen_in
-from crumple.metrics import METRICS, Figures
-from crumple.sentences import amount, amounts
-from crumple.stats import Interval
+from crumple.record.metrics import METRICS, Figures
+from crumple.stats import stats
+from crumple.stats.stats import Interval
+from crumple.study.claim import FigureClaim, ShareClaim, StallClaim, quantity
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, told, untestable
+from crumple.verdict.effect import Effect
+from crumple.verdict.evidence import NO_FLOOR, Alone, seen_in
 from crumple.verdict.opinions import Span
+from crumple.verdict.sentences import amount, amounts
 
 READINGS_MIN = 3
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crumple import stats
-from crumple.effect import Answer, Effect, Opinion
-from crumple.evidence import NO_FLOOR, Alone, Evidence, Floor
-from crumple.metrics import Figures, Metric
-from crumple.stats import Interval
+from crumple.record.metrics import Figures, Metric
+from crumple.stats import stats
+from crumple.stats.stats import Interval
+from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.evidence import NO_FLOOR, Alone, Evidence, Floor
 
 # An effect, the trials it rests on, and the floor it was held against.
 Judged = tuple[Effect, tuple[str, ...], Floor]

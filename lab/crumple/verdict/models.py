@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import cast
 
-from crumple import io_model
-from crumple.claim import ModelClaim
-from crumple.effect import Answer, Effect
-from crumple.evidence import NO_FLOOR, derived
-from crumple.server import IoModel
+from crumple.server.server import IoModel
+from crumple.study.claim import ModelClaim
 from crumple.verdict.case import Case, Judged, untestable
+from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.evidence import NO_FLOOR, derived
+from crumple.verify import io_model
 
 WHAT = "I/O model"
 NO_WAIT = "the requests of this experiment do not wait, or nothing was read"

@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from crumple import stats
-from crumple.effect import Answer, Opinion
-from crumple.evidence import Floor
-from crumple.sentences import number
-from crumple.stats import SLACK, Interval
+from crumple.stats import stats
+from crumple.stats.stats import SLACK, Interval
+from crumple.verdict.effect import Answer, Opinion
+from crumple.verdict.evidence import Floor
+from crumple.verdict.sentences import number
 
 # A published 1.10 states a gain, however wide the tolerance; what is nearer to 1 states that two are alike.
 ALIKE_WITHIN = 1.05

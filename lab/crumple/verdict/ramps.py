@@ -7,16 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from crumple import stats
-from crumple.claim import FlatnessClaim, GrowthClaim, KneeClaim
-from crumple.effect import Answer, Effect
-from crumple.evidence import NO_FLOOR, Evidence, derived
-from crumple.metrics import METRICS, Figures
-from crumple.sentences import amount, number
-from crumple.stats import Interval
+from crumple.record.metrics import METRICS, Figures
+from crumple.stats import stats
+from crumple.stats.stats import Interval
+from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, told, untestable
+from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.evidence import NO_FLOOR, Evidence, derived
 from crumple.verdict.opinions import Span
+from crumple.verdict.sentences import amount, number
 
 POINTS_MIN = 5
 NO_SPAN = "it was not read at different numbers of connections"

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise, product
 
-from crumple import stats
-from crumple.claim import OrderClaim, RatioClaim
-from crumple.effect import Answer, Effect, Opinion
-from crumple.evidence import Evidence, Floor, seen_in
-from crumple.stats import Interval
+from crumple.stats import stats
+from crumple.stats.stats import Interval
+from crumple.study.claim import OrderClaim, RatioClaim
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged
+from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.evidence import Evidence, Floor, seen_in
 
 Rule = Callable[[Interval, Floor], Opinion]
 

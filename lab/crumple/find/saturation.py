@@ -1,0 +1,66 @@
+"""What was used up where a server broke: its CPU, one core of several, the connections, a backlog.
+
+Pure: levels → signs. A sign stands beside the breaking point; it is no proof of a cause.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from crumple.find.level import Level
+
+Kind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
+
+CPU_SHARE_MIN = 0.9
+# A process that keeps between these many of several cores busy has one thread that does the work.
+ONE_CORE = (0.9, 1.15)
+# One segment sent again in so many requests is more than chance on loopback.
+REQUESTS_PER_RETRANSMIT = 10_000
+
+
+@dataclass(frozen=True)
+class Sign:
+    """`value` of `limit`: cores busy of cores, connections of those allowed, segments of requests."""
+
+    kind: Kind
+    value: float
+    limit: float
+
+
+def signs(edge: Sequence[Level], server_cores: int | None) -> tuple[Sign, ...]:
+    """What the levels at which it broke have in common; none without levels. `server_cores`: it may use."""
+    if not edge:
+        return ()
+    busy = [each.server_cores_busy for each in edge if each.server_cores_busy is not None]
+    by_cpu = _cpu(median(busy), server_cores) if busy and server_cores else None
+    found = [
+        sign for sign in (by_cpu, _connections(edge) if not by_cpu else None, _retransmits(edge)) if sign
+    ]
+    if found:
+        return tuple(found)
+    if busy and server_cores:
+        return (Sign("idle", median(busy), server_cores),)
+    return (Sign("unwatched", 0, 0),)
+
+
+def _cpu(busy: float, cores: int) -> Sign | None:
+    if busy >= CPU_SHARE_MIN * cores:
+        return Sign("cpu", busy, cores)
+    return Sign("one-core", busy, cores) if ONE_CORE[0] <= busy <= ONE_CORE[1] else None
+
+
+def _connections(edge: Sequence[Level]) -> Sign | None:
+    """Where the CPU is used up all connections wait for it; only where it is not, they are what is short."""
+    most, limit = (
+        median(each.connections_most for each in edge),
+        median(each.connections_limit for each in edge),
+    )
+    in_rate = all(each.connections_limit != round(each.load) for each in edge)
+    return Sign("connections", most, limit) if in_rate and most >= limit else None
+
+
+def _retransmits(edge: Sequence[Level]) -> Sign | None:
+    again = sum(each.retransmitted or 0 for each in edge)
+    requests = sum(each.scheduled for each in edge)
+    return Sign("retransmits", again, requests) if again * REQUESTS_PER_RETRANSMIT > requests else None

@@ -1,0 +1,78 @@
+"""Where the search puts its loads: a URL as it is, or a server of the project, each start a fresh process.
+
+It starts servers and looks at processes; what is loaded, and how much, is `find`'s.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from crumple import contract
+from crumple.contract import TrialRecord
+from crumple.database import database
+from crumple.find.find import Place, Site
+from crumple.find.plan import ServerPlan, UrlPlan
+from crumple.load import load
+from crumple.machine import machine
+from crumple.machine.ceiling import Ceiling
+from crumple.machine.facts import usable_cores
+from crumple.record import validity
+from crumple.record.validity import Validity
+from crumple.server import servers
+from crumple.server.build import Built
+from crumple.study.study import Placement
+from crumple.verify import verify
+
+# One of so many cores is the engine's, where it is to have cores of its own.
+CORES_PER_THREAD = 4
+
+
+def of_url(plan: UrlPlan, ceiling: Ceiling | None) -> Site:
+    """A server that runs already, whoever started it."""
+    cores = load.cores_of(plan.options.server_pid)
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        yield Place(plan.resolved.target, plan.requests, plan.options, alive=lambda: True)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(record, server_cores=cores, ceiling=ceiling)
+
+    threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
+    return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
+
+
+def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
+    """A server of the project, on cores of its own where there are two; each start's answers are checked.
+
+    `opened` raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.
+    """
+    many = len(usable_cores())
+    threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
+    placement: Placement = "separate" if many > 1 else "shared"
+    cores = machine.cores_for(placement, threads)
+    options = replace(plan.options, cores=plan.options.cores or cores.engine)
+
+    asks = plan.workload is not None and plan.workload.database is not None
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        with (
+            database.on_demand() as databases,
+            servers.start(
+                built,
+                cores=cores.server,
+                settings=plan.settings,
+                environment=databases.ready(cores.server).environment() if asks else {},
+            ) as running,
+        ):
+            if plan.workload is not None:
+                keeps = built.description.keeps_connections(running.settings)
+                verify.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
+            target = contract.Target(address=running.address, host=running.address)
+            yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(record, placement=placement, server_cores=cores.server, ceiling=ceiling)
+
+    return Site(plan.label, opened, True, threads, cores.server, assess)

@@ -1,0 +1,201 @@
+"""An objective such as `p99<250ms, failed<0.1%`: text → what is asked of a load, record → whether it holds.
+
+Pure. What follows where it does not hold is the commands' to decide.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from crumple.contract import Histogram, TrialRecord
+from crumple.errors import UsageError
+from crumple.load.quantity import UNITS_S
+from crumple.record import histogram
+from crumple.record.histogram import SAMPLES_BEYOND, Times
+from crumple.toml_file import did_you_mean
+
+QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+# Fewer answers have no mean or maximum worth a decision.
+ANSWERS_MIN = 10
+_EXAMPLE = "for instance: p99<250ms, failed<0.1%"
+_TERM = re.compile(r"([a-z][a-z0-9.]*)\s*(<=|>=|<|>)\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\D*)")
+_QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class Term:
+    """One part of an objective. `limit`: in ns, as a share (0..1) or per second, as `quantity` has it."""
+
+    quantity: str
+    operator: str
+    limit: float
+    written: str
+
+    def __str__(self) -> str:
+        """As it was written."""
+        return self.written
+
+    @property
+    def quantile(self) -> float | None:
+        """The quantile (0..1) it is about; None for all else."""
+        return _quantile(self.quantity)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether its value and limit are response times in ns."""
+        return self.quantity not in ("failed", "throughput")
+
+    @property
+    def requests_needed(self) -> int:
+        """How many requests it takes to know whether it holds.
+
+        10/(1−q) for a quantile; for a share as many as make one request weigh no more than the limit.
+        """
+        if self.quantile is not None:
+            return math.ceil(round(SAMPLES_BEYOND / (1 - self.quantile), 6))
+        if self.quantity == "failed":
+            return math.ceil(round(1 / self.limit, 6)) if self.limit else 1
+        return ANSWERS_MIN
+
+    def value(self, record: TrialRecord) -> float | None:
+        """What the record says of it, known well enough or not; None where no request says anything."""
+        if self.quantity == "failed":
+            return _lost(record) / record.scheduled if record.scheduled else None
+        if self.quantity == "throughput":
+            return record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns > 0 else None
+        times = self._times(record)
+        if not times.count:
+            return None
+        if self.quantity == "mean":
+            return times.mean_ns
+        return times.quantile_ns(1.0 if self.quantile is None else self.quantile)
+
+    def holds(self, record: TrialRecord) -> bool | None:
+        """Whether it holds; None where the requests are too few to know."""
+        value = self.value(record)
+        if value is None:
+            return None
+        if self._answers(record) < self.requests_needed and not self._beyond_doubt(record):
+            return None
+        return OPERATORS[self.operator](value, self.limit)
+
+    def _answers(self, record: TrialRecord) -> int:
+        return self._times(record).count if self.is_time else record.scheduled
+
+    def _beyond_doubt(self, record: TrialRecord) -> bool:
+        """Whether so many lie above the limit that no further request could bring the value below it."""
+        if self.quantity == "failed":
+            return _lost(record) > max(1.0, self.limit * self.requests_needed)
+        if self.quantile is not None:
+            return self._times(record).count_above(self.limit) > SAMPLES_BEYOND
+        return self.quantity == "throughput"
+
+    def _times(self, record: TrialRecord) -> Times:
+        """Response times of the answers, and of what had waited beyond the limit when the trial ended.
+
+        Requests without an answer are cut off on the right: those that are younger may yet hold the limit,
+        the others have missed it, whenever they end.
+        """
+        answered = _decoded(record.histograms.response_time)
+        waiting = _decoded(record.histograms.unfinished_age)
+        late = waiting.values_ns > self.limit
+        if not late.any():
+            return answered
+        return histogram.merge([answered, Times(waiting.values_ns[late], waiting.counts[late])])
+
+
+@dataclass(frozen=True)
+class Objective:
+    """All its terms must hold."""
+
+    terms: tuple[Term, ...]
+
+    def __str__(self) -> str:
+        """As `parse` reads it."""
+        return ", ".join(str(term) for term in self.terms)
+
+    @property
+    def requests_needed(self) -> int:
+        """How many requests it takes to know all its terms."""
+        return max(term.requests_needed for term in self.terms)
+
+    def holds(self, record: TrialRecord) -> bool | None:
+        """False where a term does not hold, None where none is known not to and one is not known."""
+        answers = [term.holds(record) for term in self.terms]
+        if False in answers:
+            return False
+        return None if None in answers else True
+
+    def broken(self, record: TrialRecord) -> tuple[Term, ...]:
+        """The terms known not to hold."""
+        return tuple(term for term in self.terms if term.holds(record) is False)
+
+
+def parse(text: str) -> Objective:
+    """The objective a text means. Raises UsageError that names the part it cannot mean."""
+    parts = [part.strip() for part in text.split(",")]
+    if not any(parts):
+        raise UsageError("the objective is empty", f"write one, {_EXAMPLE}")
+    return Objective(tuple(_term(part) for part in parts if part))
+
+
+def _term(part: str) -> Term:
+    # Two letters look alike: micro and Greek mu.
+    found = _TERM.fullmatch(part.lower().replace("μ", "µ"))
+    if found is None:
+        raise UsageError(
+            f'"{part}" is no part of an objective', f"write a quantity, < or >, and a limit, {_EXAMPLE}"
+        )
+    quantity, sign, number, unit = found.groups()
+    if quantity not in QUANTITIES and _quantile(quantity) is None:
+        raise UsageError(f'"{part}": no quantity is called {quantity}', did_you_mean(quantity, QUANTITIES))
+    factor = _factor(part, quantity, unit.strip())
+    limit = float(number.replace("_", "")) * factor
+    if quantity == "failed" and limit >= 1:
+        raise UsageError(f'"{part}": a share lies below 100%', "write it in per cent: failed<0.1%")
+    written = f"{quantity}{sign}{number}{unit.strip()}"
+    return Term(quantity, sign, limit, written)
+
+
+def _factor(part: str, quantity: str, unit: str) -> float:
+    if quantity == "failed":
+        factors = {"%": 0.01, "": 1.0}
+        remedy = "write failed<0.1%"
+    elif quantity == "throughput":
+        factors = {"": 1.0, "/s": 1.0}
+        remedy = "write throughput>1000, which is per second"
+    else:
+        factors = {unit: seconds * 1e9 for unit, seconds in UNITS_S.items()}
+        remedy = f"write {quantity}<250ms; units are {', '.join(UNITS_S)}"
+    if unit in factors:
+        return factors[unit]
+    said = f'"{unit}" is no unit of {quantity}' if unit else f"{quantity} needs a unit"
+    raise UsageError(f'"{part}": {said}', remedy)
+
+
+def _quantile(quantity: str) -> float | None:
+    found = _QUANTILE.fullmatch(quantity)
+    q = float(found[1]) / 100 if found else 0.0
+    return q if 0 < q < 1 else None
+
+
+def _lost(record: TrialRecord) -> int:
+    return record.outcomes.failed + record.outcomes.not_sent
+
+
+def _decoded(stored: Histogram) -> Times:
+    return _times_of(stored.encoded) if stored.count else histogram.merge([])
+
+
+@lru_cache(maxsize=64)
+def _times_of(encoded: str) -> Times:
+    return histogram.decode(encoded)

@@ -1,0 +1,241 @@
+"""The flags of `crumple load` → a load as it is meant, or everything that is wrong with them, a line each.
+
+Nothing is sent and nobody is connected to; files, names and this machine's limits are looked at.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from crumple import contract
+from crumple.errors import Mistakes, UsageError
+from crumple.load import load, objective, quantity, request, target
+from crumple.load import shape as load_shape
+from crumple.load.flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
+from crumple.load.load import Options
+from crumple.load.objective import Term
+from crumple.load.shape import WrittenShape
+from crumple.load.target import Resolved
+from crumple.machine import facts
+from crumple.machine.facts import UnreadError
+
+# The engine's own: standard streams, epoll, timers, probes.
+DESCRIPTORS_BESIDE = 64
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """One load as it is meant. `fail_if`: what must not hold in its record."""
+
+    resolved: Resolved
+    spec: contract.TrialSpec
+    fail_if: tuple[Term, ...]
+
+
+def plan(url: str, flags: LoadFlags) -> LoadPlan:
+    """What the flags mean. Raises UsageError that says everything that is wrong, one line each."""
+    mistakes = Mistakes()
+    usable = facts.usable_cores()
+    resolved = mistakes.of(lambda: target_of(url, flags))
+    path = resolved.path if resolved else "/"
+    requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
+    meant = mistakes.of(lambda: load_shape.meant(_written(flags)))
+    options = mistakes.of(lambda: options_of(flags, usable))
+    warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant and meant.shape))
+    fail_if = [mistakes.of(lambda text=text: objective.parse(text)) for text in flags.fail_if or ()]
+    _check_outputs(flags, mistakes)
+    if meant and resolved and options:
+        _check_fits(meant.shape, resolved.target, options, mistakes)
+    mistakes.none()
+    assert resolved and requests and meant and options
+    return LoadPlan(
+        resolved=resolved,
+        spec=load.spec(
+            label=resolved.url,
+            target=resolved.target,
+            requests=requests,
+            shape=meant.shape,
+            stop=meant.stop,
+            options=options,
+            usable_cores=len(usable),
+            warm_up_s=warm_up_s,
+        ),
+        fail_if=tuple(term for each in fail_if if each for term in each.terms),
+    )
+
+
+def target_of(url: str, flags: TargetFlags) -> Resolved:
+    """Where the load goes. Raises UsageError."""
+    return target.resolve(
+        url,
+        unix_socket=flags.unix_socket,
+        insecure=flags.insecure,
+        ca_file=flags.cacert,
+        sources=flags.source_address or (),
+        allow_remote=flags.allow_remote,
+    )
+
+
+def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.Request, ...]:
+    """What is asked. `path`: of the URL; `per_request`: a connection for each. Raises UsageError."""
+    mistakes = Mistakes()
+    headers = [mistakes.of(lambda text=text: request.header(text)) for text in flags.header or ()]
+    written = request.Written(
+        path=path,
+        method=flags.method,
+        headers=[each for each in headers if each],
+        body=flags.body,
+        body_file=flags.body_file,
+        content_type=flags.content_type,
+        accept=flags.accept,
+        expect_status=flags.expect_status,
+        expect_body=flags.expect_body,
+    )
+    file = flags.request_file
+    if file is None:
+        one = mistakes.of(lambda: request.meant(written, per_request=per_request, literal=flags.no_vary))
+        mistakes.none()
+        assert one
+        return (one,)
+    _check_file_alone(flags, path, mistakes)
+    several = mistakes.of(
+        lambda: request.several(file, written, per_request=per_request, literal=flags.no_vary)
+    )
+    mistakes.none()
+    assert several
+    return several
+
+
+def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
+    """How the load is put on. Raises UsageError."""
+    mistakes = Mistakes()
+    mistakes.of(lambda: quantity.whole("--threads", flags.threads))
+    mistakes.of(lambda: quantity.whole("--seed", flags.seed, least=0))
+    if flags.seed is not None and flags.seed >= 1 << 63:
+        mistakes.add(f"--seed {flags.seed}: that is too large", f"write one below {1 << load.SEED_BITS}")
+    request_s = _timeout_s("--timeout", flags.timeout, load.REQUEST_S, mistakes)
+    # Whoever waits a second for the answer does not wait five for the connection.
+    connect_s = _timeout_s(
+        "--connect-timeout", flags.connect_timeout, min(load.CONNECT_S, request_s), mistakes
+    )
+    cores = mistakes.of(lambda: _cores(flags.cores, usable_cores)) or ()
+    server_pid = None if flags.watch is None else mistakes.of(lambda: load.watched_pid(str(flags.watch)))
+    mistakes.none()
+    options = Options(
+        connection="per-request" if flags.disable_keepalive else "keep-alive",
+        connect_s=connect_s,
+        request_s=request_s,
+        threads=flags.threads,
+        cores=cores,
+        kernel_timestamps=not flags.no_kernel_timestamps,
+        pacing="spin" if flags.spin else "sleep",
+        server_pid=server_pid,
+    )
+    return options if flags.seed is None else replace(options, seed=flags.seed)
+
+
+def _written(flags: LoadFlags) -> WrittenShape:
+    return WrittenShape(**{each.name: getattr(flags, each.name) for each in fields(WrittenShape)})
+
+
+def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
+    if text is None:
+        return otherwise_s
+    return mistakes.of(lambda: quantity.duration_s(flag, text)) or otherwise_s
+
+
+def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    cores = quantity.cores("--cores", text)
+    missing = [core for core in cores if core not in usable]
+    if missing:
+        listed = ", ".join(str(core) for core in usable)
+        raise UsageError(f"--cores {text}: there is no core {missing[0]} to use", f"choose among {listed}")
+    return cores
+
+
+def _check_file_alone(flags: RequestFlags, path: str, mistakes: Mistakes) -> None:
+    """What is said per request must not be said for all of them."""
+    given = {
+        "-m": flags.method,
+        "-d": flags.body,
+        "-D": flags.body_file,
+        "-T": flags.content_type,
+        "--expect-body": flags.expect_body,
+    }
+    for flag, text in given.items():
+        if text is not None:
+            mistakes.add(
+                f"{flag} and --request-file both say what to ask", f"say it in the file, without {flag}"
+            )
+    if path != "/":
+        mistakes.add(
+            f"the --request-file says the paths, and so does the URL: {path}",
+            "end the URL with its port",
+        )
+
+
+def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
+    if text is None:
+        return None
+    if isinstance(shape, contract.RampShape) and shape.from_connections == 0:
+        raise UsageError("--ramp begins with no users, who warm nothing up", "begin it at 1")
+    if isinstance(shape, contract.OpenShape) and shape.rates[0].from_per_s == 0:
+        raise UsageError("--ramp begins at a rate of 0, which warms nothing up", "begin it at 1/s")
+    return quantity.duration_s("--warm-up", text)
+
+
+def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
+    outputs = {"--csv": flags.csv, "--hdr": flags.hdr, "--html": flags.html}
+    taken: dict[Path, str] = {}
+    for flag, file in outputs.items():
+        if file is None:
+            continue
+        folder = file.parent
+        if not folder.is_dir():
+            mistakes.add(f"{flag} {file}: there is no folder {folder}", "make it first")
+        elif file.is_dir():
+            mistakes.add(f"{flag} {file}: that is a folder", "name a file in it")
+        elif not os.access(file if file.exists() else folder, os.W_OK):
+            mistakes.add(f"{flag} {file}: cannot be written", "choose a place where you may write")
+        if file.absolute() in taken:
+            mistakes.add(f"{taken[file.absolute()]} and {flag} name the same file", "give each its own")
+        taken[file.absolute()] = flag
+
+
+def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
+    """Whether so many connections can be open from here; in an open shape the limit need not be reached."""
+    connections = load.connections_of(shape)
+    if options.threads is not None and options.threads > connections:
+        mistakes.add(
+            f"--threads {options.threads} are more than the {connections} connections",
+            f"write --threads {connections} or less",
+        )
+    if isinstance(shape, contract.OpenShape):
+        return
+    descriptors = facts.open_files_hard()
+    if connections + DESCRIPTORS_BESIDE > descriptors:
+        mistakes.add(
+            f"{connections:,} connections need more than the {descriptors:,} files that may be open here",
+            "raise the limit (ulimit -Hn), or use fewer connections",
+        )
+    ports = _ports()
+    if ports is None or to.address.startswith("unix:"):
+        return
+    if connections > ports * max(1, len(to.sources)):
+        needed = -(-connections // ports)
+        mistakes.add(
+            f"{connections:,} connections need more than the {ports:,} ports an address has here",
+            f"give {needed} or more addresses to connect from, on loopback "
+            f"--source-address 127.0.0.2-127.0.0.{needed + 1}",
+        )
+
+
+def _ports() -> int | None:
+    try:
+        first, last = facts.port_range()
+    except UnreadError:
+        return None
+    return last - first + 1

@@ -1,0 +1,240 @@
+"""What a load asks and the answer it expects: as typed, or from a file of several requests → `Request`s.
+
+Files are looked at, nothing is sent.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from crumple import contract, toml_file
+from crumple.contract import Frozen
+from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
+from crumple.load import target, varying
+
+# Of the bodies the first of each connection and then one in so many; the length is checked in each.
+HASH_ONE_IN = 64
+STATUS_MIN, STATUS_MAX = 200, 599
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_WRITTEN_BY_ENGINE = {
+    "content-length": "the engine writes it from the body; leave it out",
+    "transfer-encoding": "the engine sends bodies whole; leave it out",
+}
+
+
+@dataclass(frozen=True)
+class Written:
+    """One request as typed. `expect_body`: the text itself, or @ and a file. None: not given."""
+
+    path: str
+    method: str | None = None
+    headers: Mapping[str, str] | Sequence[tuple[str, str]] = field(default_factory=tuple)
+    body: str | None = None
+    body_file: str | None = None
+    content_type: str | None = None
+    accept: str | None = None
+    expect_status: int | None = None
+    expect_body: str | None = None
+    weight: int = 1
+
+
+class InFile(Frozen):
+    """One entry of a request file; what it leaves out is as typed for all of them."""
+
+    path: str = Field(min_length=1, pattern="^/")
+    method: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: str | None = None
+    body_file: str | None = None
+    weight: int = Field(default=1, ge=1, le=1_000_000)
+    expect_status: int | None = None
+    expect_body: str | None = None
+
+
+class RequestFile(Frozen):
+    """A file of several requests."""
+
+    requests: tuple[InFile, ...] = Field(min_length=1)
+
+
+def header(text: str) -> tuple[str, str]:
+    """Name and value of "Name: value". Raises UsageError."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip():
+        raise UsageError(f"-H {text}: that is no header", 'write it as "Name: value"')
+    return name.strip(), value.strip()
+
+
+def meant(written: Written, *, per_request: bool = False, literal: bool = False) -> contract.Request:
+    """The request as the engine is told. Raises UsageError that says everything that is wrong with it.
+
+    A body without a method is sent with POST. `literal`: braces are braces. `per_request`: a connection each.
+    """
+    mistakes = Mistakes()
+    method = (written.method or ("GET" if _bodiless(written) else "POST")).upper()
+    if not _TOKEN.fullmatch(method):
+        mistakes.add(f"{written.method} is no HTTP method", "write GET or POST, for instance")
+    headers = _headers(written, per_request, mistakes)
+    if written.body is not None and written.body_file is not None:
+        mistakes.add("a body and a body file are both given", "leave one of them out")
+    if written.body_file is not None:
+        mistakes.of(lambda: _read("the body file", str(written.body_file)))
+    texts = [*(value for _, value in headers), written.body or ""]
+    mistakes.of(lambda: _check_utf8([written.path, *texts]))
+    varies = not literal and _varies(written.path, texts, mistakes)
+    expected = mistakes.of(lambda: expect(written.expect_status, written.expect_body, method))
+    mistakes.none()
+    assert expected
+    read = varying.template if varies else str
+    body_file = None if written.body_file is None else str(Path(written.body_file).absolute())
+    return contract.Request(
+        method=method,
+        path=read(written.path),
+        headers=tuple((name, read(value)) for name, value in headers),
+        body=None if written.body is None else read(written.body),
+        body_file=body_file,
+        varies=varies,
+        weight=written.weight,
+        expect=expected,
+    )
+
+
+def several(
+    file: Path, shared: Written, *, per_request: bool = False, literal: bool = False
+) -> tuple[contract.Request, ...]:
+    """The requests of a TOML or JSON file, with the headers and the expected status of `shared`.
+
+    Paths in the file are relative to it. Raises FileInvalid with all that is wrong.
+    """
+    tables = _tables(file)
+    found, problems = toml_file.meant(RequestFile, tables, file)
+    requests = []
+    for number, entry in enumerate(found.requests if found else ()):
+        try:
+            requests.append(
+                meant(_beside(entry, shared, file.parent), per_request=per_request, literal=literal)
+            )
+        except UsageError as error:
+            problems += [Problem(file, f"requests.{number}", line) for line in str(error).splitlines()]
+    if problems:
+        raise FileInvalid(problems)
+    return tuple(requests)
+
+
+def expect(status: int | None, body: str | None, method: str = "GET") -> contract.Expect:
+    """The answer that counts as ok. `body`: its text, or @ and a file of its bytes. Raises UsageError."""
+    if status is not None and not STATUS_MIN <= status <= STATUS_MAX:
+        raise UsageError(
+            f"no answer has the status {status}", f"expect one from {STATUS_MIN} to {STATUS_MAX}"
+        )
+    if body is None:
+        return contract.Expect(status=status, body_bytes=None, body_sha256=None, hash_one_in=0)
+    if method == "HEAD":
+        raise UsageError("an answer to HEAD has no body", "leave out the expected body")
+    whole = (
+        _read("the expected body", body[1:])
+        if body.startswith("@")
+        else body.encode(errors="surrogateescape")
+    )
+    return contract.Expect(
+        status=status,
+        body_bytes=len(whole),
+        body_sha256=hashlib.sha256(whole).hexdigest(),
+        hash_one_in=HASH_ONE_IN,
+    )
+
+
+def _bodiless(written: Written) -> bool:
+    return written.body is None and written.body_file is None
+
+
+def _varies(path: str, texts: Sequence[str], mistakes: Mistakes) -> bool:
+    """Whether any of them varies; each is looked at, so that all mistakes are found."""
+    in_each = [
+        mistakes.of(lambda: varying.varies(path, in_path=True)),
+        *(mistakes.of(lambda text=text: varying.varies(text)) for text in texts),
+    ]
+    return any(in_each)
+
+
+def _headers(written: Written, per_request: bool, mistakes: Mistakes) -> list[tuple[str, str]]:
+    given = written.headers.items() if isinstance(written.headers, Mapping) else written.headers
+    headers = list(given)
+    names = {name.lower() for name, _ in headers}
+    for name, value in (("Content-Type", written.content_type), ("Accept", written.accept)):
+        if value is not None and name.lower() in names:
+            mistakes.add(f"{name} is given twice, by its flag and as a header", "leave one of them out")
+        elif value is not None:
+            headers.append((name, value))
+    if "user-agent" not in names:
+        # So that the server's log tells where the load came from.
+        headers.append(("User-Agent", f"crumple/{metadata.version('crumple')}"))
+    for name, value in headers:
+        _check_header(name, value, per_request, mistakes)
+    return headers
+
+
+def _check_header(name: str, value: str, per_request: bool, mistakes: Mistakes) -> None:
+    if not _TOKEN.fullmatch(name):
+        mistakes.add(f'"{name}" is no name of a header', "write letters, digits and hyphens")
+    if any((letter < " " and letter != "\t") or letter == "\x7f" for letter in value):
+        mistakes.add(f"the header {name} holds a control character", "take line breaks out of it")
+    if name.lower() in _WRITTEN_BY_ENGINE:
+        mistakes.add(f"the header {name} cannot be given", _WRITTEN_BY_ENGINE[name.lower()])
+    if name.lower() == "connection" and value.lower() == "close" and not per_request:
+        mistakes.add("the header Connection: close asks the server to close", "add --disable-keepalive")
+
+
+def _check_utf8(texts: Sequence[str]) -> None:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            shown = text.encode(errors="backslashreplace").decode()
+            raise UsageError(f"{shown} is not UTF-8", "put such a body into a file: -D FILE") from None
+
+
+def _read(what: str, file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot read {what} {file}: {why}", "check the path") from None
+
+
+def _tables(file: Path) -> dict[str, Any]:
+    if file.suffix != ".json":
+        return toml_file.read(file)
+    try:
+        tables = json.loads(_read("the request file", str(file)))
+    except ValueError as error:
+        raise FileInvalid([Problem(file, "", f"is not JSON: {error}", "mend that line")]) from None
+    return tables if isinstance(tables, dict) else {"requests": tables}
+
+
+def _beside(entry: InFile, shared: Written, folder: Path) -> Written:
+    """An entry of a file with what was typed for all; its own headers replace those."""
+    typed = shared.headers.items() if isinstance(shared.headers, Mapping) else shared.headers
+    own = {name.lower() for name in entry.headers}
+    headers = [(name, value) for name, value in typed if name.lower() not in own]
+    expect_body = entry.expect_body
+    if expect_body is not None and expect_body.startswith("@"):
+        expect_body = f"@{folder / expect_body[1:]}"
+    return Written(
+        path=target.encoded(varying.rooted(entry.path, folder)),
+        method=entry.method,
+        headers=[*headers, *((name, varying.rooted(value, folder)) for name, value in entry.headers.items())],
+        body=None if entry.body is None else varying.rooted(entry.body, folder),
+        body_file=None if entry.body_file is None else str(folder / entry.body_file),
+        accept=None if "accept" in own else shared.accept,
+        expect_status=shared.expect_status if entry.expect_status is None else entry.expect_status,
+        expect_body=expect_body,
+        weight=entry.weight,
+    )

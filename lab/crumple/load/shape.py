@@ -1,0 +1,264 @@
+"""Load shapes as typed (-n, -c, -z, --rate, --steps, --ramp, --pause) → when requests are due, until when.
+
+Pure; every mistake is said with its remedy.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from crumple import contract
+from crumple.errors import Mistakes, UsageError
+from crumple.load import quantity
+
+ArrivalKind = Literal["even", "poisson"]
+
+CONNECTIONS = 50
+# In an open shape a limit, not a number: they are opened as needed.
+CONNECTIONS_OPEN_MAX = 1_000
+DURATION_S = 10.0
+# -n alone ends by its number; this is how long it may take.
+WITHIN_S = 3_600.0
+# Durations are typed in decimal and added up in binary.
+_SAME_S = 1e-6
+_RAMP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(/s)?\s*-\s*(\d+(?:\.\d+)?)\s*(/s)?\s*(?::(.*))?")
+
+
+@dataclass(frozen=True)
+class WrittenShape:
+    """The flags that make a shape, as typed; None: not given."""
+
+    requests: int | None = None
+    connections: int | None = None
+    duration: str | None = None
+    rate: str | None = None
+    arrivals: str | None = None
+    steps: str | None = None
+    ramp: str | None = None
+    pause: str | None = None
+
+
+@dataclass(frozen=True)
+class MeantShape:
+    """When requests are due, and what ends the measured phase."""
+
+    shape: contract.ClosedShape | contract.RampShape | contract.OpenShape
+    stop: contract.AfterRequests | contract.AfterDuration
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """What --ramp says. `over_s` None: not said."""
+
+    low: float
+    high: float
+    of_rates: bool
+    over_s: float | None
+
+
+def meant(written: WrittenShape) -> MeantShape:
+    """What the flags mean together. Raises UsageError that says everything that is wrong with them."""
+    mistakes = Mistakes()
+    drawn = mistakes.of(lambda: ramp(written.ramp))
+    _check_together(written, drawn, mistakes)
+    mistakes.of(lambda: quantity.whole("-n", written.requests))
+    mistakes.of(lambda: quantity.whole("-c", written.connections))
+    typed = written.duration
+    duration_s = None if typed is None else mistakes.of(lambda: quantity.duration_s("-z", typed))
+    if written.rate is not None:
+        mistakes.of(lambda: quantity.rate_per_s("--rate", str(written.rate)))
+    waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
+    shape = mistakes.of(lambda: _meant(written, drawn, waits, duration_s))
+    mistakes.none()
+    assert shape
+    return shape
+
+
+def steps(text: str, duration_s: float | None = None) -> tuple[contract.Rate, ...]:
+    """Rates one after the other: "1000,2000:30s". Raises UsageError.
+
+    A step without a duration lasts an equal share of what the others leave of `duration_s`; where that is not
+    given, DURATION_S.
+    """
+    written = [_step(part) for part in text.split(",")]
+    said_s = sum(long_s for _, long_s in written if long_s is not None)
+    open_ended = sum(long_s is None for _, long_s in written)
+    share_s = DURATION_S
+    if duration_s is not None:
+        left_s = duration_s - said_s
+        if open_ended == 0 and abs(left_s) > _SAME_S:
+            raise UsageError(f"--steps last {said_s:g} s, but -z says {duration_s:g} s", "leave out -z")
+        if open_ended and left_s <= _SAME_S:
+            raise UsageError(
+                f"--steps last {said_s:g} s without those that say no duration, and -z {duration_s:g} s "
+                "leaves nothing for these",
+                "give them durations, and leave out -z",
+            )
+        share_s = left_s / open_ended if open_ended else share_s
+    rates = tuple(_flat(per_s, share_s if long_s is None else long_s) for per_s, long_s in written)
+    _check_day("--steps", sum(rate.duration_s for rate in rates))
+    return rates
+
+
+def ramp(text: str | None) -> Ramp | None:
+    """Users "0-500:5m", or rates "1000-5000/s:1m". Raises UsageError."""
+    if text is None:
+        return None
+    found = _RAMP.fullmatch(text.lower())
+    if found is None:
+        raise UsageError(
+            f"--ramp {text}: that is no ramp", "write users as 0-500:5m, or rates as 1000-5000/s:1m"
+        )
+    low, high = float(found[1]), float(found[3])
+    of_rates = bool(found[2] or found[4])
+    unit = "/s" if of_rates else ""
+    if high < low:
+        raise UsageError(
+            f"--ramp {text}: it runs backwards, from {low:g} down to {high:g}",
+            f"write --ramp {high:g}-{low:g}{unit}",
+        )
+    if high == low:
+        instead = f"--rate {high:g}" if of_rates else f"-c {high:g}"
+        raise UsageError(f"--ramp {text}: it does not rise", f"write {instead}" if high else "end it higher")
+    if not of_rates and not (low.is_integer() and high.is_integer()):
+        raise UsageError(
+            f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
+        )
+    over_s = quantity.duration_s("--ramp", found[5]) if found[5] is not None else None
+    return Ramp(low, high, of_rates, over_s)
+
+
+def pause(text: str | None) -> tuple[float, contract.PauseKind] | None:
+    """Milliseconds, and how they are drawn: "100ms" is fixed, "~100ms" exponential. Raises UsageError."""
+    if text is None:
+        return None
+    about = text.strip().startswith("~")
+    seconds = quantity.duration_s("--pause", text.strip().removeprefix("~"))
+    return round(seconds * 1e3, 6), "exponential" if about else "fixed"
+
+
+def _check_together(written: WrittenShape, drawn: Ramp | None, mistakes: Mistakes) -> None:
+    shapes = {"--rate": written.rate, "--steps": written.steps, "--ramp": written.ramp}
+    given = [flag for flag, text in shapes.items() if text is not None]
+    if len(given) > 1:
+        mistakes.add(f"{' and '.join(given)} each set the rate or the users", "keep one of them")
+    for flag in given:
+        if flag != "--rate" and written.requests is not None:
+            mistakes.add(f"-n would end {flag} before its course is over", f"leave out -n, or {flag}")
+    of_users = drawn is not None and not drawn.of_rates
+    if of_users and written.connections is not None:
+        mistakes.add("-c and a --ramp of users both set the connections", "leave out -c")
+    if written.arrivals is not None and (of_users or not given):
+        mistakes.add("--arrivals is about a rate, and there is none", "add one, for instance --rate 1000")
+    is_open = written.rate is not None or written.steps is not None or (drawn and drawn.of_rates)
+    if written.pause is not None and is_open:
+        mistakes.add("--pause is for users who wait for an answer, and a rate waits for none", "leave it out")
+
+
+def _meant(
+    written: WrittenShape,
+    drawn: Ramp | None,
+    waits: tuple[float, contract.PauseKind],
+    duration_s: float | None,
+) -> MeantShape | None:
+    """None where the ramp makes no sense, which has been said."""
+    arrivals = _arrivals(written.arrivals)
+    limit = CONNECTIONS_OPEN_MAX if written.connections is None else written.connections
+    if written.steps is not None:
+        return _stepped(steps(written.steps, duration_s), limit, arrivals)
+    if written.rate is not None:
+        per_s = quantity.rate_per_s("--rate", written.rate)
+        return _constant(per_s, limit, arrivals, written.requests, duration_s)
+    if drawn is not None:
+        return _ramped(drawn, limit, arrivals, waits, duration_s)
+    return _closed(written, waits, duration_s) if written.ramp is None else None
+
+
+def _arrivals(text: str | None) -> ArrivalKind:
+    if text in (None, "poisson"):
+        return "poisson"
+    if text == "even":
+        return "even"
+    raise UsageError(f"--arrivals {text}: arrivals are even or poisson", "write --arrivals poisson")
+
+
+def _step(part: str) -> tuple[float, float | None]:
+    rate, colon, long = part.partition(":")
+    if not rate.strip():
+        raise UsageError("--steps has an empty step", "write rates, for instance 1000,2000,3000:30s")
+    per_s = quantity.rate_per_s("--steps", rate.strip())
+    return per_s, quantity.duration_s("--steps", long.strip()) if colon else None
+
+
+def _flat(per_s: float, duration_s: float) -> contract.Rate:
+    return contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
+
+
+def _check_day(flag: str, total_s: float) -> None:
+    if total_s > quantity.DURATION_MAX_S:
+        raise UsageError(f"{flag} lasts {total_s:g} s, more than a day", "make it 24h or less")
+
+
+def _stepped(rates: tuple[contract.Rate, ...], connections: int, arrivals: ArrivalKind) -> MeantShape:
+    shape = contract.OpenShape(connections=connections, arrivals=arrivals, rates=rates)
+    return MeantShape(shape, contract.AfterDuration(duration_s=sum(rate.duration_s for rate in rates)))
+
+
+def _constant(
+    per_s: float, connections: int, arrivals: ArrivalKind, requests: int | None, duration_s: float | None
+) -> MeantShape:
+    if requests is None:
+        within_s = duration_s or DURATION_S
+        stop: contract.AfterDuration | contract.AfterRequests = contract.AfterDuration(duration_s=within_s)
+    else:
+        # Twice as long as the schedule needs, since the answers to the last ones may be slow.
+        within_s = duration_s or max(WITHIN_S, 2 * requests / per_s)
+        _check_day(f"-n {requests:,} at --rate {per_s:g}", within_s / 2)
+        within_s = min(within_s, quantity.DURATION_MAX_S)
+        stop = contract.AfterRequests(requests=requests, within_s=within_s)
+    rates = (_flat(per_s, within_s),)
+    return MeantShape(contract.OpenShape(connections=connections, arrivals=arrivals, rates=rates), stop)
+
+
+def _ramped(
+    drawn: Ramp,
+    connections: int,
+    arrivals: ArrivalKind,
+    waits: tuple[float, contract.PauseKind],
+    duration_s: float | None,
+) -> MeantShape:
+    over_s = drawn.over_s or duration_s or DURATION_S
+    if duration_s is not None and duration_s < over_s - _SAME_S:
+        raise UsageError(
+            f"--ramp takes {over_s:g} s, but -z ends it after {duration_s:g} s", "leave out -z, or raise it"
+        )
+    stop = contract.AfterDuration(duration_s=max(over_s, duration_s or 0.0))
+    if drawn.of_rates:
+        rate = contract.Rate(from_per_s=drawn.low, to_per_s=drawn.high, duration_s=over_s)
+        return MeantShape(contract.OpenShape(connections=connections, arrivals=arrivals, rates=(rate,)), stop)
+    shape = contract.RampShape(
+        from_connections=int(drawn.low),
+        to_connections=int(drawn.high),
+        over_s=over_s,
+        pause_ms=waits[0],
+        pause=waits[1],
+    )
+    return MeantShape(shape, stop)
+
+
+def _closed(
+    written: WrittenShape, waits: tuple[float, contract.PauseKind], duration_s: float | None
+) -> MeantShape:
+    connections, requests = written.connections, written.requests
+    if connections is None:
+        # More connections than requests would have nothing to send.
+        connections = min(CONNECTIONS, requests or CONNECTIONS)
+    elif requests is not None and connections > requests > 0:
+        raise UsageError(
+            f"-c {connections} is more than the -n {requests} requests there are",
+            f"write -c {requests} or less, or more requests",
+        )
+    shape = contract.ClosedShape(connections=connections, pause_ms=waits[0], pause=waits[1])
+    if requests is None:
+        return MeantShape(shape, contract.AfterDuration(duration_s=duration_s or DURATION_S))
+    return MeantShape(shape, contract.AfterRequests(requests=requests, within_s=duration_s or WITHIN_S))

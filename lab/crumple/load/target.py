@@ -1,0 +1,293 @@
+"""A URL as typed → the `Target` to connect to, and whether it may be loaded at all.
+
+It resolves names and looks at this machine's own addresses and listeners; it connects to nobody.
+"""
+
+import contextlib
+import ipaddress
+import re
+import socket
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import SplitResult, quote, urlsplit
+
+from crumple import contract
+from crumple.errors import Mistakes, UsageError
+from crumple.processes import listening
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Lookup = Callable[[str], Sequence[str]]
+
+PORTS = {"http": 80, "https": 443}
+SOURCES_MAX = 1_024
+# sockaddr_un holds 108 bytes, the last of which is zero.
+UNIX_PATH_BYTES_MAX = 107
+PEM = b"-----BEGIN CERTIFICATE-----"
+# Addresses that are nobody else's: loopback, RFC 1918, RFC 4193. What `is_private` counts besides is not this
+# machine's user's to load: link-local holds the metadata services of clouds, others are reserved.
+OWN_NETWORKS = tuple(
+    ipaddress.ip_network(network)
+    for network in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A target that may be loaded. `path`: with the query; `is_local`: on this machine."""
+
+    target: contract.Target
+    path: str
+    url: str
+    is_local: bool
+
+
+@dataclass(frozen=True)
+class _Written:
+    scheme: str
+    host: str
+    port: int
+    path: str
+
+    @property
+    def host_header(self) -> str:
+        name = self.host.partition("%")[0]  # RFC 6874: the zone stays at home
+        name = f"[{name}]" if ":" in name else name
+        return name if self.port == PORTS[self.scheme] else f"{name}:{self.port}"
+
+
+def addresses_of(host: str) -> list[str]:
+    """The numeric addresses of a name, as the system prefers them. Raises OSError, UnicodeError."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def resolve(
+    url: str,
+    *,
+    unix_socket: str | None = None,
+    insecure: bool = False,
+    ca_file: str | None = None,
+    sources: Sequence[str] = (),
+    allow_remote: bool = False,
+    lookup: Lookup = addresses_of,
+) -> Resolved:
+    """Where a load on `url` goes. Raises UsageError that says everything that is wrong, one line each.
+
+    `sources`: local addresses, or ranges such as 127.0.0.2-127.0.0.9, to connect from.
+    """
+    mistakes = Mistakes()
+    written = mistakes.of(lambda: _written(url))
+    from_addresses = mistakes.of(lambda: _sources(sources)) or ()
+    if ca_file is not None:
+        mistakes.of(lambda: _check_ca_file(ca_file))
+    if insecure and ca_file is not None:
+        mistakes.add("--insecure verifies nothing, so --cacert has no use", "leave one of them out")
+    if written and written.scheme == "http" and (insecure or ca_file is not None):
+        flag = "--insecure" if insecure else "--cacert"
+        mistakes.add(f"{flag} is about certificates, and http has none", "write https://, or leave it out")
+    if unix_socket is not None:
+        mistakes.of(lambda: _check_unix_socket(unix_socket))
+        if sources:
+            mistakes.add("a unix socket has no --source-address", "leave it out")
+        address, is_local = f"unix:{unix_socket}", True
+    else:
+        place = written and mistakes.of(lambda: _place(written, from_addresses, allow_remote, lookup))
+        address = _with_port(place, written.port) if place and written else ""
+        is_local = place is not None and is_own(place)
+    mistakes.none()
+    assert written
+    tls = contract.Tls(server_name=written.host, verify=not insecure, ca_file=ca_file)
+    target = contract.Target(
+        address=address,
+        host=written.host_header,
+        tls=tls if written.scheme == "https" else None,
+        sources=tuple(str(source) for source in from_addresses),
+    )
+    return Resolved(target=target, path=written.path, url=url.strip(), is_local=is_local)
+
+
+def is_harmless(address: Address) -> bool:
+    """Whether loading it needs no --allow-remote: it is loopback or private."""
+    return any(address in network for network in OWN_NETWORKS if network.version == address.version)
+
+
+def is_own(address: Address) -> bool:
+    """Whether it is an address of this machine."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with contextlib.suppress(OSError), socket.socket(family) as probe:
+        probe.bind((str(address), 0))
+        return True
+    return False
+
+
+def encoded(path: str) -> str:
+    """What no request line may hold, percent-encoded; all else as it was typed."""
+    as_typed = "".join(chr(code) for code in range(0x21, 0x7F))
+    return quote(path, safe=as_typed, errors="surrogateescape")
+
+
+def _written(url: str) -> _Written:
+    url = url.strip()
+    parts = _split(url)
+    if parts.scheme not in PORTS:
+        raise UsageError(f"{url}: {parts.scheme} is not HTTP", "write http:// or https://")
+    if parts.username is not None or parts.password is not None:
+        raise UsageError(
+            "a user or password in the URL is not sent", "give them as -H 'Authorization: Basic …'"
+        )
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if port == 0:
+        raise UsageError(f"{url}: no such port", "write one from 1 to 65535")
+    if not parts.hostname:
+        raise UsageError(f"{url} names no host", f"write {parts.scheme}://localhost, for instance")
+    path = parts.path or "/"
+    return _Written(
+        scheme=parts.scheme,
+        host=_host_in_ascii(parts.hostname),
+        port=port or PORTS[parts.scheme],
+        path=encoded(f"{path}?{parts.query}" if parts.query else path),
+    )
+
+
+def _split(url: str) -> SplitResult:
+    if "://" not in url:
+        rest = re.sub(r"^https?:/*", "", url)
+        host = f"localhost{rest}" if rest.startswith((":", "/")) or not rest else rest
+        scheme = "https" if url.startswith("https:") else "http"
+        said = f"the URL {url} has no scheme" if url else "the URL is empty"
+        raise UsageError(said, f"write {scheme}://{host}")
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"{url} is no URL: {error}", "write it as http://host:port/path") from None
+
+
+def _host_in_ascii(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        raise UsageError(f"{host} is no name a host can have", "check its spelling") from None
+
+
+def _place(written: _Written, sources: Sequence[Address], allow_remote: bool, lookup: Lookup) -> Address:
+    """The address to load, of all that the host has."""
+    try:
+        found = [_normal(ipaddress.ip_address(text)) for text in lookup(written.host)]
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"cannot resolve the host {written.host}: {why}", "check its spelling, or write its address"
+        ) from None
+    strangers = [] if allow_remote else [address for address in found if not is_harmless(address)]
+    if strangers:
+        which = "" if str(strangers[0]) == written.host else f" is {strangers[0]}, which"
+        raise UsageError(
+            f"{written.host}{which} is neither a loopback nor a private address",
+            "if that server is yours to load, add --allow-remote",
+        )
+    fitting = [each for each in found if all(source.version == each.version for source in sources)]
+    if not fitting:
+        raise UsageError(
+            f"--source-address {sources[0]} cannot reach {found[0]}",
+            f"give addresses of the same kind (IPv{found[0].version})",
+        )
+    if sources and sources[0].is_loopback and not fitting[0].is_loopback:
+        raise UsageError(
+            f"--source-address {sources[0]} is loopback and cannot reach {fitting[0]}",
+            "give addresses of the network that leads there",
+        )
+    return _heard(fitting, written.port)
+
+
+def _heard(found: Sequence[Address], port: int) -> Address:
+    """The first; of several on loopback ("localhost") the first where somebody listens, IPv4 before IPv6."""
+    if len(found) > 1 and all(address.is_loopback for address in found):
+        in_order = sorted(found, key=lambda address: address.version)
+        return next((each for each in in_order if listening.listens_at(each, port)), in_order[0])
+    return found[0]
+
+
+def _normal(address: Address) -> Address:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+        address = address.ipv4_mapped
+    if address.is_unspecified:
+        # Servers print 0.0.0.0 as their address; connecting to it means this machine.
+        return ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
+    return address
+
+
+def _with_port(address: Address, port: int) -> str:
+    if address.version == 4:
+        return f"{address}:{port}"
+    name, _, zone = str(address).partition("%")
+    if zone and not zone.isdigit():
+        with contextlib.suppress(OSError):
+            zone = str(socket.if_nametoindex(zone))
+    return f"[{name}%{zone}]:{port}" if zone else f"[{name}]:{port}"
+
+
+def _sources(written: Sequence[str]) -> tuple[Address, ...]:
+    found = [address for text in written for address in _source_range(text)]
+    if len({address.version for address in found}) > 1:
+        raise UsageError("--source-address names both IPv4 and IPv6", "give addresses of one kind")
+    if len(found) > SOURCES_MAX:
+        raise UsageError(
+            f"--source-address names {len(found):,} addresses", f"give at most {SOURCES_MAX:,} of them"
+        )
+    for address in found:
+        if not is_own(address):
+            raise UsageError(
+                f"--source-address {address} is not an address of this machine",
+                "see: ip address; on loopback all of 127.0.0.0/8 are",
+            )
+    return tuple(dict.fromkeys(found))
+
+
+def _source_range(text: str) -> Sequence[Address]:
+    try:
+        low, dash, high = text.strip().partition("-")
+        first = ipaddress.ip_address(low)
+        last = ipaddress.ip_address(high) if dash else first
+    except ValueError:
+        raise UsageError(
+            f"--source-address {text} is no address", "write 127.0.0.2, or a range: 127.0.0.2-127.0.0.9"
+        ) from None
+    if first.version != last.version or int(first) > int(last):
+        raise UsageError(f"--source-address {text} is no range", "write its lowest address first")
+    # One more than the limit is enough to be refused for it.
+    count = min(int(last) - int(first), SOURCES_MAX) + 1
+    return [first + step for step in range(count)]
+
+
+def _check_ca_file(ca_file: str) -> None:
+    try:
+        found = PEM in Path(ca_file).read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the certificates {ca_file}: {error.strerror}", "check the path after --cacert"
+        ) from None
+    if not found:
+        raise UsageError(f"--cacert {ca_file} holds no certificate", "give a file in PEM form")
+
+
+def _check_unix_socket(path: str) -> None:
+    if len(path.encode(errors="surrogateescape")) > UNIX_PATH_BYTES_MAX:
+        raise UsageError(
+            f"--unix-socket {path} is longer than the {UNIX_PATH_BYTES_MAX} bytes a socket's path may have",
+            "change into its folder and give the name alone",
+        )
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as error:
+        raise UsageError(
+            f"--unix-socket {path}: {error.strerror}", "start the server first, or check the path"
+        ) from None
+    if not stat.S_ISSOCK(mode):
+        raise UsageError(f"--unix-socket {path} is not a socket", "give the path the server listens on")

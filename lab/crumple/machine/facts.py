@@ -1,0 +1,258 @@
+"""What this machine is: one small function a fact; one it does not tell raises UnreadError with the reason.
+
+Nothing is judged; that is `checks`. No host name, user or address: facts are published with reports.
+"""
+
+import contextlib
+import os
+import platform
+import resource
+import shutil
+import subprocess
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ASK_S = 5.0
+CPUS = Path("/sys/devices/system/cpu")
+SYSCTLS = Path("/proc/sys")
+
+
+class UnreadError(Exception):
+    """A fact this machine does not tell, and why."""
+
+
+def read(facts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+    """Each fact by name. What could not be read is None, with its reason in the list "unread"."""
+    values: dict[str, Any] = {}
+    unread: list[dict[str, str]] = []
+    for name, fact in facts.items():
+        try:
+            values[name] = fact()
+        except UnreadError as error:
+            values[name] = None
+            unread.append({"field": name, "why": str(error)})
+    return {**values, "unread": unread}
+
+
+def text(path: Path) -> str:
+    """The file's words. Raises UnreadError."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError as error:
+        raise UnreadError(f"{path}: {error.strerror}") from None
+
+
+def cpu_model() -> str:
+    """As the kernel names it."""
+    fields = _cpuinfo()
+    for name in ("model name", "Model", "Hardware", "cpu model"):
+        if name in fields:
+            return fields[name]
+    raise UnreadError("/proc/cpuinfo names no model")
+
+
+def usable_cores() -> list[int]:
+    """Numbers of the logical cores this process may use."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def physical_cores() -> list[list[int]]:
+    """The usable logical cores, grouped by the physical core they share. Raises UnreadError."""
+    usable = usable_cores()
+    groups = {}
+    for core in usable:
+        siblings = _core_list(text(CPUS / f"cpu{core}" / "topology" / "thread_siblings_list"))
+        groups[min(siblings)] = [sibling for sibling in siblings if sibling in usable]
+    return [groups[first] for first in sorted(groups)]
+
+
+def cpu_quota_cores() -> float | str:
+    """How many cores' worth of time the control group grants; "none" without a limit."""
+    place = next(
+        (line for line in text(Path("/proc/self/cgroup")).splitlines() if line.startswith("0::")), None
+    )
+    if place is None:
+        raise UnreadError("no unified control group (cgroup v2)")
+    folder = Path("/sys/fs/cgroup") / place.removeprefix("0::").lstrip("/")
+    quotas = []
+    for level in (folder, *folder.parents):
+        with contextlib.suppress(UnreadError):
+            quota, period = text(level / "cpu.max").split()
+            if quota != "max":
+                quotas.append(int(quota) / int(period))
+    return min(quotas) if quotas else "none"
+
+
+def distribution() -> str:
+    """Name and version, as in "Debian GNU/Linux 12 (bookworm)"."""
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        raise UnreadError("no os-release file names it") from None
+
+
+def governor() -> str:
+    """Who chooses the clock rate of the cores; several, if they differ."""
+    found = {text(path) for path in CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    if not found:
+        raise UnreadError("the kernel offers no cpufreq here; usual in a virtual machine")
+    return ", ".join(sorted(found))
+
+
+def turbo() -> str:
+    """ "on" or "off": whether cores may exceed their base rate for a while."""
+    with contextlib.suppress(UnreadError):
+        return "off" if text(CPUS / "intel_pstate" / "no_turbo") == "1" else "on"
+    with contextlib.suppress(UnreadError):
+        return "on" if text(CPUS / "cpufreq" / "boost") == "1" else "off"
+    raise UnreadError("the kernel does not tell here")
+
+
+def steal_share_since_boot() -> float:
+    """Part of all CPU time that the hypervisor gave to others, 0 to 1."""
+    ticks = cpu_ticks()
+    return round(ticks["steal"] / sum(ticks.values()), 6)
+
+
+def cpu_ticks() -> dict[str, int]:
+    """Time of all cores since boot by kind, in clock ticks. Raises UnreadError."""
+    kinds = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    return dict(zip(kinds, map(int, text(Path("/proc/stat")).split()[1:]), strict=False))
+
+
+def memory_bytes() -> int:
+    """All of it."""
+    return _meminfo("MemTotal")
+
+
+def memory_available_bytes() -> int:
+    """What could be had without swapping."""
+    return _meminfo("MemAvailable")
+
+
+def load_average() -> list[float]:
+    """Over one, five and fifteen minutes."""
+    return [round(value, 2) for value in os.getloadavg()]
+
+
+def open_files_soft() -> int:
+    """How many descriptors a process may have open."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def open_files_hard() -> int:
+    """How far the soft limit can be raised without privileges."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+def sysctl(name: str) -> Callable[[], int]:
+    """Reads one kernel setting that is a number, by its path as in "net/core/somaxconn"."""
+    return lambda: int(text(SYSCTLS / name))
+
+
+def port_range() -> list[int]:
+    """First and last local port for outgoing connections."""
+    return [int(port) for port in text(SYSCTLS / "net/ipv4/ip_local_port_range").split()]
+
+
+def virtualisation() -> str:
+    """The hypervisor or container, "none" on bare metal."""
+    detect = shutil.which("systemd-detect-virt")
+    if detect and (said := _said([detect])):
+        return said
+    with contextlib.suppress(UnreadError):
+        return text(Path("/sys/hypervisor/type"))
+    with contextlib.suppress(UnreadError):
+        return text(Path("/sys/class/dmi/id/sys_vendor"))
+    if "hypervisor" in _cpuinfo().get("flags", "").split():
+        return "a hypervisor that does not give its name"
+    raise UnreadError("no systemd-detect-virt, and the CPU does not tell")
+
+
+def crumple_version() -> str:
+    """Of the lab. Raises UnreadError."""
+    try:
+        return metadata.version("crumple")
+    except metadata.PackageNotFoundError:
+        raise UnreadError("it runs from its source, uninstalled") from None
+
+
+def commit() -> str:
+    """Of the checkout crumple runs from; ends in "+changes" if files differ from it. Raises UnreadError."""
+    here = Path(__file__).resolve()
+    git = shutil.which("git")
+    if git is None:
+        raise UnreadError("git is not installed")
+    in_folder = [git, "-C", str(here.parent)]
+    head = _said([*in_folder, "rev-parse", "--verify", "HEAD"])
+    # An environment often lies inside somebody's repository, whose commit is not crumple's.
+    if not head or not _said([*in_folder, "ls-files", here.name]):
+        raise UnreadError("not a git checkout with a commit")
+    changes = _said([*in_folder, "status", "--porcelain", "--untracked-files=no"])
+    return f"{head}+changes" if changes else head
+
+
+def _said(command: list[str]) -> str:
+    """The first thing a command prints; empty if nothing. Its exit code is no matter."""
+    try:
+        asked = subprocess.run(
+            command, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=ASK_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return asked.stdout.strip()
+
+
+def _cpuinfo() -> dict[str, str]:
+    pairs = (line.partition(":") for line in text(Path("/proc/cpuinfo")).splitlines())
+    return {name.strip(): value.strip() for name, colon, value in pairs if colon}
+
+
+def _meminfo(name: str) -> int:
+    for line in text(Path("/proc/meminfo")).splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise UnreadError(f"/proc/meminfo has no {name}")
+
+
+def _core_list(written: str) -> list[int]:
+    """The numbers in a list as the kernel writes it: "0,4-6"."""
+    cores: list[int] = []
+    for part in written.split(","):
+        first, _, last = part.partition("-")
+        cores += range(int(first), int(last or first) + 1)
+    return cores
+
+
+LASTING: dict[str, Callable[[], Any]] = {
+    "cpu_model": cpu_model,
+    "architecture": platform.machine,
+    "cores": lambda: os.cpu_count() or len(usable_cores()),
+    "usable_cores": usable_cores,
+    "physical_cores": physical_cores,
+    "cpu_quota_cores": cpu_quota_cores,
+    "governor": governor,
+    "turbo": turbo,
+    "steal_share_since_boot": steal_share_since_boot,
+    "memory_bytes": memory_bytes,
+    "kernel": platform.release,
+    "distribution": distribution,
+    "virtualisation": virtualisation,
+    "open_files_soft": open_files_soft,
+    "open_files_hard": open_files_hard,
+    "somaxconn": sysctl("net/core/somaxconn"),
+    "tcp_max_syn_backlog": sysctl("net/ipv4/tcp_max_syn_backlog"),
+    "ip_local_port_range": port_range,
+    "tcp_tw_reuse": sysctl("net/ipv4/tcp_tw_reuse"),
+    "python": platform.python_version,
+    "crumple": crumple_version,
+    "commit": commit,
+}
+
+OF_THE_MOMENT: dict[str, Callable[[], Any]] = {
+    "load_average": load_average,
+    "memory_available_bytes": memory_available_bytes,
+    "open_files_soft": open_files_soft,
+}

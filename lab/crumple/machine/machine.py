@@ -1,0 +1,167 @@
+"""The machine a run takes place on: its facts, whether it is fit, and which cores are for whom.
+
+It changes one thing: this process's soft limit of open files, up to the hard one.
+"""
+
+import contextlib
+import os
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from crumple.errors import UsageError
+from crumple.machine import facts as machine_facts
+from crumple.machine.checks import CHECKS, Observed
+from crumple.machine.facts import UnreadError
+from crumple.processes import tree
+
+SAMPLE_S = 0.1
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """The facts of the moment, and what makes the machine unfit: one line each, with its remedy."""
+
+    facts: dict[str, Any]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cores:
+    """Which cores are whose. `engine` empty: bound to none, for both share those of the server."""
+
+    engine: tuple[int, ...]
+    server: tuple[int, ...]
+
+
+def facts() -> dict[str, Any]:
+    """What the machine is. What could not be read is None, with its reason in the list "unread"."""
+    raise_open_files()
+    return machine_facts.read(machine_facts.LASTING)
+
+
+def fitness(connections: int = 0, sources: int = 1) -> Fitness:
+    """Look for SAMPLE_S at what else goes on; `connections`: how many the load will hold.
+
+    `sources`: how many addresses they come from.
+    """
+    raise_open_files()
+    moment = machine_facts.read(machine_facts.OF_THE_MOMENT)
+    others_share, steal_share = _shares(SAMPLE_S)
+    seen = _observed(others_share, steal_share, connections, sources)
+    problems = tuple(problem for check in CHECKS if (problem := check(seen)))
+    measured = {"sampled_s": SAMPLE_S, "others_share": others_share, "steal_share": steal_share}
+    return Fitness({**measured, **moment}, problems)
+
+
+def cores_for(placement: str, threads: int = 1, server_cores: int | None = None) -> Cores:
+    """Cores for an engine of `threads` threads and for the server, at most `server_cores` of them.
+
+    "separate": as far as there are enough, no physical core serves both. "shared": both may use all, and the
+    engine is bound to none. Raises UsageError where the server cannot have so many.
+    """
+    usable = machine_facts.usable_cores()
+    physical = _or_none(machine_facts.physical_cores) or [[core] for core in usable]
+    divided = divide(placement, threads, physical)
+    if server_cores is None:
+        return divided
+    return Cores(divided.engine, fewer(divided.server, server_cores, physical))
+
+
+def divide(placement: str, threads: int, physical: list[list[int]]) -> Cores:
+    """The same, for cores given as groups that share a physical core."""
+    every = tuple(sorted(core for group in physical for core in group))
+    if placement == "shared":
+        # The scheduler must be free to move the engine out of the server's way.
+        return Cores(engine=(), server=every)
+    if len(every) < 2:
+        return Cores(engine=every, server=every)
+    if len(physical) > threads:
+        # One thread each of the last physical cores; what they share it with stays idle.
+        engine = tuple(group[0] for group in physical[-threads:])
+        server = tuple(sorted(core for group in physical[:-threads] for core in group))
+    else:
+        split = max(1, len(every) - threads)
+        server, engine = every[:split], every[split:]
+    return Cores(engine=engine, server=server)
+
+
+def fewer(cores: tuple[int, ...], wanted: int, physical: list[list[int]]) -> tuple[int, ...]:
+    """So many of the cores, one of each physical core first. Raises UsageError if there are not so many."""
+    if wanted > len(cores):
+        raise UsageError(
+            f"server_cores = {wanted}, and {len(cores)} of this machine's cores may be the server's",
+            'use a machine with more cores, or placement = "shared"',
+        )
+    rank = {core: (group.index(core), core) for group in physical for core in group}
+    return tuple(sorted(sorted(cores, key=rank.__getitem__)[:wanted]))
+
+
+def raise_open_files() -> None:
+    """As many open files as this process may have without privileges; the engine and servers inherit it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _observed(
+    others_share: float | None, steal_share: float | None, connections: int, sources: int
+) -> Observed:
+    physical = _or_none(machine_facts.physical_cores)
+    quota = _or_none(machine_facts.cpu_quota_cores)
+    ports = _or_none(machine_facts.port_range)
+    return Observed(
+        others_share=others_share,
+        steal_share=steal_share,
+        governor=_or_none(machine_facts.governor),
+        usable_cores=len(machine_facts.usable_cores()),
+        physical_cores=len(physical) if physical else None,
+        cpu_quota_cores=quota if isinstance(quota, float) else None,
+        open_files_soft=machine_facts.open_files_soft(),
+        connections=connections,
+        ports=(ports[1] - ports[0] + 1) * sources if ports else None,
+        memory_available_bytes=_or_none(machine_facts.memory_available_bytes),
+    )
+
+
+def _or_none(fact: Callable[[], Fact]) -> Fact | None:
+    try:
+        return fact()
+    except UnreadError:
+        return None
+
+
+def _shares(sample_s: float) -> tuple[float | None, float | None]:
+    """What other programs use, and what the hypervisor takes, of all cores' time; None: not told here."""
+    try:
+        before, ours_before = machine_facts.cpu_ticks(), _our_ticks()
+        time.sleep(sample_s)
+        after, ours_after = machine_facts.cpu_ticks(), _our_ticks()
+    except UnreadError:
+        return None, None
+    spent = {kind: after[kind] - before[kind] for kind in after}
+    total = sum(spent.values())
+    if total <= 0:
+        return None, None
+    idle = spent["idle"] + spent["iowait"] + spent["steal"]
+    others = max(0, total - idle - max(0, ours_after - ours_before))
+    return round(others / total, 4), round(spent["steal"] / total, 4)
+
+
+def _our_ticks() -> int:
+    """CPU time of this process and all it started, in clock ticks."""
+    return sum(_ticks(pid) for pid in (os.getpid(), *tree.descendants(os.getpid())))
+
+
+def _ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0  # it ended between two looks
+    return int(fields[11]) + int(fields[12])

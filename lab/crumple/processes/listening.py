@@ -1,0 +1,180 @@
+"""Ports on this machine: which is free, whose a listener is, and when the first HTTP answer comes.
+
+It starts and ends nothing.
+"""
+
+import contextlib
+import ipaddress
+import os
+import socket
+import sys
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from crumple.errors import ServerFailed, UsageError
+from crumple.processes import tree
+from crumple.processes.guard import Guarded
+
+HOST = "127.0.0.1"
+# Where we ask from. From HOST, while nobody listens as yet, the kernel may pick the very port we ask for, and
+# TCP then connects the socket with itself: once in some hundred starts, and the server finds its port taken.
+ASKED_FROM = "127.0.0.2"
+LIMIT_S = 30.0
+POLL_S = 0.003
+LISTEN = "0A"
+
+
+def free_port() -> int:
+    """A port nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_taken(port: int) -> bool:
+    """Whether someone holds the port, so that a server could not listen on it."""
+    with socket.socket() as probe:
+        # As servers do it: what waits in TIME_WAIT is no obstacle.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+            probe.listen()
+        except OSError:
+            return True
+    return False
+
+
+def listens_at(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> bool:
+    """Whether somebody listens on `port` where `address` of this machine reaches them; asks nobody."""
+    reached = {address, ipaddress.ip_address("0.0.0.0" if address.version == 4 else "::")}
+    # A listener on all IPv6 addresses takes IPv4 too, unless told otherwise.
+    reached.add(ipaddress.ip_address("::"))
+    return any(at in reached for at, _ in _listeners_with_address(port))
+
+
+def owner(port: int) -> int:
+    """The root of the process tree that listens on `port`. Raises UsageError if there is none, or more."""
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    if not sockets:
+        raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
+    holders = {pid for pid in _pids() if _holds(pid, sockets)}
+    if not holders:
+        raise UsageError(
+            f"whoever listens on port {port} belongs to another user", "name its process: --watch PID"
+        )
+    # Where the first process holds the socket as well, it does so for the service it started.
+    return _root(holders - {1} or holders, port)
+
+
+def await_answer(guarded: Guarded, port: int) -> None:
+    """Return with the first HTTP answer on `port`. Raises ServerFailed("start").
+
+    It fails at once when the command ends, or when the port turns out to be somebody else's.
+    """
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        if _answers(guarded, port, deadline):
+            if not _listens(guarded, port):
+                raise ServerFailed("start", f"port {port} is another program's", guarded.output_tail())
+            return
+        ended = guarded.ended(POLL_S)
+        if ended:
+            raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
+    listens = "it listens but" if _listeners(port) else "it does not listen and"
+    message = f"{listens} did not answer on port {port} within {LIMIT_S:.0f} s"
+    raise ServerFailed("start", message, guarded.output_tail())
+
+
+def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
+    """Ask once. False: nobody there, or the connection was dropped; worth another try."""
+    with (
+        contextlib.suppress(ConnectionError, TimeoutError),
+        socket.create_connection((HOST, port), 1.0, (ASKED_FROM, 0)) as asked,
+    ):
+        asked.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+        asked.settimeout(0.05)
+        answer = b""
+        while time.monotonic() < deadline and not guarded.ended():
+            with contextlib.suppress(TimeoutError):
+                read = asked.recv(1024)
+                if not read:
+                    return False
+                answer += read
+            if len(answer) >= len("HTTP/1."):
+                if answer.startswith(b"HTTP/1."):
+                    return True
+                raise ServerFailed(
+                    "start", f"what it answers is no HTTP/1: {answer[:40]!r}", guarded.output_tail()
+                )
+    return False
+
+
+def _listens(guarded: Guarded, port: int) -> bool:
+    """Whether the listener on `port` belongs to the command; also true where the system does not tell."""
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    if not sockets:
+        return True
+    for pid in tree.descendants(guarded.guard_pid):
+        try:
+            if any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir()):
+                return True
+        except PermissionError:
+            return True  # it runs as another user, whose files we may not look at
+        except OSError:
+            continue
+    return False
+
+
+def _pids() -> Iterator[int]:
+    return (int(process.name) for process in Path("/proc").glob("[0-9]*"))
+
+
+def _holds(pid: int, sockets: Collection[str]) -> bool:
+    with contextlib.suppress(OSError):
+        return any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir())
+    return False
+
+
+def _root(holders: Collection[int], port: int) -> int:
+    """The one of them from which the others descend, or the nearest process from which all of them do."""
+    lines = [[pid, *tree.ancestors(pid)] for pid in sorted(holders)]
+    ours = {os.getpid(), *tree.ancestors(os.getpid())}
+    for pid in lines[0]:
+        # What we descend from as well is a shell or a service manager, not the server.
+        if pid not in ours and all(pid in line for line in lines[1:]):
+            return pid
+    listed = ", ".join(str(pid) for pid in sorted(holders))
+    raise UsageError(f"several programs listen on port {port}", f"name one: --watch PID, of {listed}")
+
+
+def _link(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
+
+
+def _listeners(port: int) -> list[str]:
+    """The inodes of the sockets that listen on `port`, on any address."""
+    return [inode for _, inode in _listeners_with_address(port)]
+
+
+def _listeners_with_address(
+    port: int,
+) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                address, _, local_port = fields[1].rpartition(":")
+                if fields[3] == LISTEN and int(local_port, 16) == port:
+                    yield _from_table(address), fields[9]
+
+
+def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The kernel prints an address as words of 32 bits, each in the byte order of the machine."""
+    raw = bytes.fromhex(text)
+    words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
+    return ipaddress.ip_address(b"".join(w[::-1] if sys.byteorder == "little" else w for w in words))

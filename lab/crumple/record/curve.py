@@ -1,0 +1,159 @@
+"""A trial along its load: what users met and what the server held while so many were connected.
+
+Pure: record → points in the order of time, each over a bin of the measured phase. Quantiles come from the
+merged histograms of a bin. Where the curve bends is stats/knee.py's to say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crumple.contract import RampShape, Samples, TrialRecord
+from crumple.record import histogram
+from crumple.record.histogram import Times
+
+BINS = 30
+FAILED_SHARE_MAX = 0.01
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A stretch of a trial: `connections` open on average, `ok` and `failed` answers, their `times`.
+
+    `cores_busy`: CPU time of the server over the time. `memory_bytes`, `processes`, `threads`: the most it
+    held. None: not read in that stretch.
+    """
+
+    seconds: float
+    connections: float
+    ok: int
+    failed: int
+    times: Times
+    cores_busy: float | None
+    memory_bytes: float | None
+    processes: float | None
+    threads: float | None
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Answers that were ok, per second."""
+        return self.ok / self.seconds if self.seconds else 0.0
+
+    @property
+    def failed_share(self) -> float:
+        """Failed requests in those that ended (0..1); 0 where none ended."""
+        return self.failed / (self.ok + self.failed) if self.ok + self.failed else 0.0
+
+    def quantile_ns(self, q: float) -> float | None:
+        """None with too few samples."""
+        return self.times.quantile_ns(q) if histogram.printable(q, self.times.count) else None
+
+
+Curve = tuple[Point, ...]
+
+
+def curve(record: TrialRecord, bins: int = BINS) -> Curve:
+    """The measured phase of a ramp in `bins` of equal length; of another shape, nothing.
+
+    A bin in which no reading began is left out. Raises NotStored where a histogram is damaged.
+    """
+    if not isinstance(record.spec.shape, RampShape) or record.measured_ns <= 0:
+        return ()
+    edges = np.linspace(record.warm_up_ns, record.warm_up_ns + record.measured_ns, bins + 1)
+    place = _bins_of(record.series.at_ns, edges)
+    logged = _bins_of([record.warm_up_ns + at_ns for at_ns in record.log.at_ns], edges)
+    times = [histogram.decode(encoded) for encoded in record.log.response_time]
+    points = []
+    for number in range(bins):
+        mine = [
+            index for index in np.flatnonzero(place == number) if record.series.phase[index] == "measured"
+        ]
+        held = [times[index] for index in np.flatnonzero(logged == number)]
+        if mine:
+            points.append(_point(record, mine, held, (edges[number], edges[number + 1])))
+    return tuple(points)
+
+
+def between(points: Curve, low: float, high: float) -> Point | None:
+    """All of the curve with `low` to `high` connections as one point; None where it never had so many."""
+    inside = [point for point in points if low <= point.connections <= high]
+    if not inside:
+        return None
+    seconds = sum(point.seconds for point in inside)
+    return Point(
+        seconds=seconds,
+        connections=sum(point.connections * point.seconds for point in inside) / seconds,
+        ok=sum(point.ok for point in inside),
+        failed=sum(point.failed for point in inside),
+        times=histogram.merge([point.times for point in inside]),
+        cores_busy=_mean([point.cores_busy for point in inside], [point.seconds for point in inside]),
+        memory_bytes=_most([point.memory_bytes for point in inside]),
+        processes=_most([point.processes for point in inside]),
+        threads=_most([point.threads for point in inside]),
+    )
+
+
+def sound(points: Curve) -> Curve:
+    """The curve up to where more than 1 % of the requests begin to fail."""
+    for index, point in enumerate(points):
+        if point.failed_share > FAILED_SHARE_MAX:
+            return points[:index]
+    return points
+
+
+def _bins_of(at_ns: Sequence[float], edges: Floats) -> NDArray[np.int64]:
+    return np.searchsorted(edges, np.asarray(at_ns, dtype=float), side="right") - 1
+
+
+def _point(
+    record: TrialRecord, mine: Sequence[int], held: Sequence[Times], span_ns: tuple[float, float]
+) -> Point:
+    series = record.series
+    seconds = [series.duration_ns[index] / 1e9 for index in mine]
+    total = sum(seconds)
+    connections = sum(series.connections[index] * part for index, part in zip(mine, seconds, strict=True))
+    samples = record.probes.server.samples if record.probes.server else None
+    read = _inside(samples, span_ns) if samples else []
+    return Point(
+        seconds=total,
+        connections=connections / total if total else float(series.connections[mine[0]]),
+        ok=sum(series.ok[index] for index in mine),
+        failed=sum(series.failed[index] for index in mine),
+        times=histogram.merge(held),
+        cores_busy=_cores_busy(samples, read) if samples else None,
+        memory_bytes=_memory_bytes(samples, read) if samples else None,
+        processes=_most([samples.processes[index] for index in read]) if samples else None,
+        threads=_most([samples.threads[index] for index in read]) if samples else None,
+    )
+
+
+def _inside(samples: Samples, span_ns: tuple[float, float]) -> list[int]:
+    return [index for index, at_ns in enumerate(samples.at_ns) if span_ns[0] <= at_ns <= span_ns[1]]
+
+
+def _cores_busy(samples: Samples, read: Sequence[int]) -> float | None:
+    if len(read) < 2:
+        return None
+    first, last = read[0], read[-1]
+    spent = samples.cpu_user_ns[last] + samples.cpu_kernel_ns[last]
+    spent -= samples.cpu_user_ns[first] + samples.cpu_kernel_ns[first]
+    return max(0.0, spent / (samples.at_ns[last] - samples.at_ns[first]))
+
+
+def _memory_bytes(samples: Samples, read: Sequence[int]) -> float | None:
+    # Shared pages count once where that was read; processes that share much look dear otherwise.
+    proportional = _most([samples.pss_bytes[index] for index in read])
+    return proportional if proportional is not None else _most([samples.rss_bytes[index] for index in read])
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    return max((float(value) for value in values if value is not None), default=None)
+
+
+def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    return sum(value * weight for value, weight in known) / sum(w for _, w in known) if known else None

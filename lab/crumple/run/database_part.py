@@ -1,0 +1,94 @@
+"""The database's part in one trial: there before the server, counted around the load, and its end if it dies.
+
+What the counts must come to is `database.queries`; the trial's steps are `trial`.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from crumple.contract import TrialRecord
+from crumple.database import database, queries
+from crumple.database.database import Database, OnDemand
+from crumple.database.queries import Counters
+from crumple.errors import DatabaseFailed, DatabaseMissing
+from crumple.run.store import DatabaseFacts
+from crumple.workload.workload import Query, Workload
+
+UNCOUNTED = (
+    "whether the server asked its database for each answer was not counted: it runs already, with its own"
+)
+
+
+@dataclass
+class Part:
+    """`data` None: the trial has no use for a database, or the server has one of its own.
+
+    `facts` and `problems`: what came of it, once counted. `warnings`: what to know beside.
+    """
+
+    data: Database | None
+    query: Query | None
+    facts: DatabaseFacts | None = None
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    _before: tuple[Counters, int | None] | None = None
+
+    def environment(self) -> dict[str, str]:
+        """What the server is told of it."""
+        return self.data.environment() if self.data else {}
+
+    def count(self) -> None:
+        """The load is about to begin."""
+        if self.data and self.query:
+            self._before = self.data.counters(self.query.table), self.data.cpu_ns()
+
+    def counted(self, record: TrialRecord, beside: int) -> None:
+        """The load is over, and so are `beside` requests of the same kind. Raises DatabaseFailed."""
+        if self.data is None or self.query is None or self._before is None:
+            return
+        self.still_there()
+        (before, before_ns), data = self._before, self.data
+        # CPU first: counters wait until they stand still.
+        cpu_ns, after = data.cpu_ns(), data.counters(self.query.table)
+        self.problems = queries.problems(record, self.query, before, after, beside)
+        spent = None if cpu_ns is None or before_ns is None else round((cpu_ns - before_ns) / 1e9, 3)
+        asked = queries.asked(self.query, before, after)
+        self.facts = DatabaseFacts(place=data.place, version=data.version, queries=asked, cpu_s=spent)
+
+    def still_there(self) -> None:
+        """Return if it lives, or was never needed. Raises DatabaseFailed."""
+        if self.data and not self.data.alive():
+            raise self.data.ended()
+
+
+@contextmanager
+def part(
+    databases: OnDemand | None,
+    workload: Workload,
+    beside: Workload | None,
+    cores: tuple[int, ...],
+    own_server: bool,
+) -> Iterator[Part]:
+    """The database of a trial of `workload`, and of `beside` at the same time, on the server's `cores`.
+
+    `databases`: the run's; None starts one for this trial alone. `own_server`: one that we do not start, and
+    that knows only a database its user named. Raises DatabaseMissing, DatabaseFailed, UsageError.
+    """
+    needed = workload.database or (beside.database if beside else None)
+    if needed is None:
+        yield Part(None, None)
+    elif own_server and (databases is None or not databases.users):
+        yield Part(None, None, warnings=(UNCOUNTED,))
+    elif databases is not None:
+        yield Part(databases.ready(cores), workload.database)
+    else:
+        with database.on_demand() as alone:
+            yield Part(alone.ready(cores), workload.database)
+
+
+def step_of(error: Exception, step: str) -> str:
+    """Where a trial ended that this error ended at `step`."""
+    if isinstance(error, DatabaseMissing):
+        return "setup"
+    return "database" if isinstance(error, DatabaseFailed) else step

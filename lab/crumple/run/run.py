@@ -1,0 +1,298 @@
+"""A run: plans a study, conducts its trials in order, continues what was cut off.
+
+What a trial does is `trial`, how servers are made ready `ready`; what the user sees meanwhile is `live`.
+Nothing is computed or judged here.
+"""
+
+import secrets
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Protocol
+
+from crumple import engine
+from crumple.contract import Progress
+from crumple.database import database
+from crumple.engine import Engine
+from crumple.errors import NotFound, UsageError
+from crumple.machine import ceiling, costs, facts, machine, turns
+from crumple.machine.ceiling import Ceiling
+from crumple.processes import listening
+from crumple.run import brought, plan, ready, run_file, trial
+from crumple.run.brought import Brought, Elsewhere
+from crumple.run.ready import Ready
+from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.store import Failure, RunStore, StoredTrial, TrialIdentity
+from crumple.server import servers, start, variant
+from crumple.server.server import ServerDescription, Setting
+from crumple.study import selection
+from crumple.study.study import ScaleName, Study
+from crumple.workload import workload
+from crumple.workload.workload import Workload
+
+# Each by a process of its own, in about two seconds.
+COST_READINGS = 3
+
+
+class Watcher(ready.Watcher, Protocol):
+    """Who is told how the run goes on."""
+
+    def calibrating(self) -> None:
+        """The engine's ceiling is being measured, once for each kind of load since the machine started."""
+
+    def began(self, trial: TrialIdentity) -> None:
+        """A trial begins."""
+
+    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
+        """The engine's line of the last second."""
+
+    def ended(self, stored: StoredTrial) -> None:
+        """A trial is stored."""
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that exists on disk, and what of it is still to be done, in order."""
+
+    store: RunStore
+    file: RunFile
+    to_do: tuple[TrialIdentity, ...]
+
+
+def begin(
+    asked: Study,
+    scale: ScaleName,
+    *,
+    root: Path,
+    runs: Path,
+    seed: int | None,
+    only: Collection[str],
+    own: Sequence[str] = (),
+) -> Begun:
+    """Plan a new run, of the servers `only` if any are named, and write its run.json; None draws a seed.
+
+    `own`: folders or URLs of servers that are not the project's. Raises UsageError, StorageFull, and what the
+    engine raises.
+    """
+    described = servers.find(root)
+    guests = [brought.read(place, described) for place in own]
+    meant = chosen(asked, scale, described, workload.find(root), only=only, guests=guests)
+    seed = secrets.randbelow(2**32) if seed is None else seed
+    planned = plan.plan(meant, scale, seed)
+    loaded = engine.load(root)
+    described |= {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
+    running = {each.label: each.what for each in guests if isinstance(each.what, Elsewhere)}
+    used = sorted({each.server for each in planned.trials})
+    began, name = _unused_id(runs, meant.name, scale)
+    file = RunFile(
+        id=name,
+        study=meant,
+        scale=scale,
+        seed=seed,
+        only=tuple(sorted(only)) if only else None,
+        brought={each.label: each.place for each in guests},
+        plan=planned,
+        machine=machine.facts() | _costs(meant, loaded),
+        servers={label: _note(label, described, running) for label in used},
+        versions={label: _versions(label, described) for label in used},
+        lab_version=metadata.version("crumple"),
+        engine_version=loaded.version,
+        began=began.isoformat(timespec="seconds"),
+    )
+    store = RunStore(runs / file.id)
+    run_file.write(store, file)
+    return Begun(store, file, planned.trials)
+
+
+def _costs(asked: Study, loaded: Engine) -> dict[str, Any]:
+    """What its claims need to know of the machine, measured before anything else runs here."""
+    if not any(claim.kind == "figure" and claim.cost for claim in asked.claims):
+        return {}
+    return {"costs": costs.readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
+
+
+def chosen(
+    asked: Study,
+    scale: ScaleName,
+    described: Mapping[str, ServerDescription],
+    workloads: Mapping[str, Workload],
+    *,
+    only: Collection[str],
+    guests: Sequence[Brought] = (),
+) -> Study:
+    """The study as it is at the scale, with one's own servers and without those left out.
+
+    Raises UsageError, also for values of parameters that a workload does not take.
+    """
+    meant = asked.at(scale)
+    for guest in guests:
+        if isinstance(guest.what, Elsewhere):
+            answers = brought.answered(guest.what, list(meant.experiments.values()), workloads)
+        else:
+            answers = set(guest.what.workloads)
+        meant = selection.joined(meant, guest.label, answers)
+    if only:
+        names = [*only, *(guest.label for guest in guests)]
+        meant = selection.restricted(meant, names, variant.defaults(described))
+    for name, experiment in meant.experiments.items():
+        try:
+            workloads[experiment.workload].request_with(experiment.parameters)
+        except UsageError as error:
+            raise UsageError(f"{asked.name}: experiment {name}: {error.message}", error.remedy) from None
+    return meant
+
+
+def resume(store: RunStore, *, retry_failed: bool) -> Begun:
+    """Pick up a run where it was cut off. Failed trials stay as they are unless they are to be retried."""
+    file = run_file.read(store)
+    if retry_failed:
+        for stored in store.trials():
+            if stored.status == "failed":
+                store.set_aside(stored.trial.id)
+    done = store.ids()
+    return Begun(store, file, tuple(each for each in file.plan.trials if each.id not in done))
+
+
+def narrowed(begun: Begun, trial_id: str) -> Begun:
+    """The same run with one trial to do. Raises NotFound if it is not planned or is stored already."""
+    for each in begun.to_do:
+        if each.id == trial_id:
+            return Begun(begun.store, begun.file, (each,))
+    if any(each.id == trial_id for each in begun.file.plan.trials):
+        raise NotFound(f"{trial_id} is stored already", "take another one, or start a new run")
+    examples = ", ".join(each.id for each in begun.file.plan.trials[:2])
+    raise NotFound(f"the plan has no trial {trial_id}", f"its trials are {examples} and so on")
+
+
+def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
+    """Do what is to be done, trial by trial, each stored as it ends. Raises StorageFull, UsageError.
+
+    `database_url`: a database of the user's, for trials that need one; None: a private one.
+    """
+    load = engine.load(root)
+    # Of a run that is resumed nobody has asked for the machine's facts.
+    machine.raise_open_files()
+    with begun.store.held(), database.on_demand(database_url) as databases:
+        _conduct_all(begun, root, _Means(load, workload.find(root), databases, watcher))
+
+
+@dataclass(frozen=True)
+class _Means:
+    """What all trials of a run are conducted with. `ceilings`: the engine's, by experiment, once it began.
+
+    `unfit`: experiments this machine cannot do, of which that has been said.
+    """
+
+    load: Engine
+    workloads: Mapping[str, Workload]
+    databases: database.OnDemand
+    watcher: Watcher
+    ceilings: dict[str, Ceiling | None] = field(default_factory=dict)
+    unfit: set[str] = field(default_factory=set)
+
+
+def _conduct_all(begun: Begun, root: Path, means: _Means) -> None:
+    described = servers.find(root)
+    running: dict[str, Elsewhere] = {}
+    for label, place in begun.file.brought.items():
+        guest = brought.read(place, described)
+        if isinstance(guest.what, Elsewhere):
+            running[label] = guest.what
+        else:
+            described[label] = guest.what
+    servers_ready = ready.made_ready({each.server for each in begun.to_do}, described, running, means.watcher)
+    for each in begun.to_do:
+        _one(begun, each, servers_ready[each.server], means)
+    if {each.id for each in begun.file.plan.trials} <= begun.store.ids():
+        run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
+
+
+def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> None:
+    job = _job(begun, identity, server, means)
+    if isinstance(job, Failure):
+        stored = trial.refused(identity, job, server.versions)
+        begun.store.add(stored)
+        means.watcher.ended(stored)
+        return
+    with turns.turn(means.watcher.waiting):
+        job = replace(job, ceiling=_ceiling(job, means))
+        means.watcher.began(identity)
+        stored = trial.conduct(
+            job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
+        )
+    means.watcher.ended(stored)
+
+
+def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> trial.Job | Failure:
+    """All the trial needs, or why it cannot be tried."""
+    if server.built is None:
+        assert server.refusal is not None
+        return server.refusal
+    experiment = begun.file.study.experiments[identity.experiment]
+    try:
+        machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
+        settings = _settings(identity.server, server.description)
+    except UsageError as error:
+        if identity.experiment not in means.unfit:
+            means.unfit.add(identity.experiment)
+            means.watcher.skipped(f"experiment {identity.experiment}", str(error))
+        return Failure(step="setup", message=str(error))
+    return trial.Job(
+        trial=identity,
+        experiment=experiment,
+        scale=experiment.scales[begun.file.scale],
+        workload=means.workloads[experiment.workload],
+        built=server.built,
+        versions=server.versions,
+        settings=settings,
+        beside=means.workloads[experiment.canary.workload] if experiment.canary else None,
+        databases=means.databases,
+    )
+
+
+def _settings(label: str, description: ServerDescription | None) -> dict[str, Setting]:
+    if description is None:
+        return {}
+    meant = variant.parse(label, variant.defaults({description.name: description}))
+    return start.settings_with(description, meant.settings)
+
+
+def _ceiling(job: trial.Job, means: _Means) -> Ceiling | None:
+    """The engine's ceiling under the experiment's load, before any server is there to be disturbed."""
+    name = job.trial.experiment
+    if name not in means.ceilings:
+        means.watcher.calibrating()
+        like = trial.spec_of(job, f"{listening.HOST}:0", None, ())
+        means.ceilings[name] = ceiling.ceiling(means.load, like, ceiling.cache())
+    return means.ceilings[name]
+
+
+def _unused_id(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, str]:
+    """The present, or the first second after it in which no run of that name began."""
+    began = datetime.now(UTC)
+    while (runs / run_file.run_id(study_name, scale, began)).exists():
+        began += timedelta(seconds=1)
+    return began, run_file.run_id(study_name, scale, began)
+
+
+def _versions(label: str, described: Mapping[str, ServerDescription]) -> dict[str, str]:
+    description = described.get(variant.server_of(label))
+    return servers.versions(description) if description else {}
+
+
+def _note(
+    label: str, described: Mapping[str, ServerDescription], running: Mapping[str, Elsewhere]
+) -> ServerNote:
+    if label in running:
+        about = "A server that ran already: the same process in every trial."
+        return ServerNote(title=running[label].url, language="", io_model="", about=about, libraries={})
+    description = described[variant.server_of(label)]
+    return ServerNote(
+        title=description.title,
+        language=description.language,
+        io_model=description.io_model,
+        about=description.about,
+        libraries=dict(description.libraries),
+    )

@@ -1,0 +1,255 @@
+"""One trial, step by step: start → check answers → fitness → load → check again → stop → judge → store.
+
+Every step has its home elsewhere. Whatever goes wrong is a stored trial that says where and why; only an
+interruption and a full disk get out of here.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crumple import contract
+from crumple.database.database import OnDemand
+from crumple.engine import Engine, OnProgress
+from crumple.errors import CrumpleError, ServerFailed, StorageFull
+from crumple.load.load import connections_of, cores_of
+from crumple.machine import fitting, machine
+from crumple.machine.ceiling import Ceiling
+from crumple.record import invariants, validity
+from crumple.record.validity import Validity
+from crumple.run import brought, canary, database_part
+from crumple.run.brought import Elsewhere, Lent
+from crumple.run.canary import Canary
+from crumple.run.store import DatabaseFacts, Failure, RunStore, ServerFacts, StoredTrial, TrialIdentity
+from crumple.server import scratch, servers
+from crumple.study.study import Experiment, Scale
+from crumple.verify import verify
+from crumple.workload.workload import Workload
+
+PROBE_INTERVAL_MS = 100
+LOOPBACK = "127."
+
+
+@dataclass(frozen=True)
+class Job:
+    """All one trial needs. `experiment`: as it is at the scale. `built`: or a server that runs already.
+
+    `settings`: the server's, defaults filled in. `ceiling`: the engine's. `beside`: what the canary asks.
+    `databases`: the run's, where it has one; without it, a trial that needs one starts its own.
+    """
+
+    trial: TrialIdentity
+    experiment: Experiment
+    scale: Scale
+    workload: Workload
+    built: servers.Built | Elsewhere
+    versions: Mapping[str, str]
+    settings: Mapping[str, Any]
+    ceiling: Ceiling | None = None
+    beside: Workload | None = None
+    databases: OnDemand | None = None
+
+
+def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
+    """Run one trial and store it. Raises StorageFull."""
+    course = _Course(job)
+    try:
+        _measure(course, job, load, on_progress)
+        course.step = "validity"
+        assert course.record is not None
+        afresh = not isinstance(job.built, Elsewhere)
+        course.validity = validity.assess(
+            course.record,
+            placement=job.experiment.placement if afresh else None,
+            server_cores=course.server_cores,
+            ceiling=job.ceiling,
+            canary=course.canary,
+            afresh=afresh,
+            less=fitted(job).less,
+            workers=_workers(job),
+        )
+    except StorageFull:
+        raise
+    except CrumpleError as error:
+        course.fail(error)
+    except Exception as error:
+        # A fault of the lab costs this trial, not the run.
+        course.fail(error)
+    stored = course.stored()
+    store.add(stored)
+    return stored
+
+
+def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) -> StoredTrial:
+    """A trial that could not even be tried: its server is not ready, or does not build."""
+    return StoredTrial(
+        trial=trial,
+        status="failed",
+        failure=failure,
+        server=ServerFacts(versions=dict(versions)),
+        host={},
+        record=None,
+        problems=(),
+        warnings=(),
+        overhead_s=0.0,
+    )
+
+
+def fitted(job: Job) -> fitting.Fitted:
+    """The experiment's shape, as far as this machine has room for it."""
+    return fitting.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), fitting.limits())
+
+
+def _workers(job: Job) -> int | None:
+    """How many requests can wait in the server at once, where that is limited and known."""
+    if isinstance(job.built, Elsewhere):
+        return None
+    return invariants.workers(job.built.description.io_model, job.settings)
+
+
+def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> contract.TrialSpec:
+    """What the engine is told. `cores`: the engine's own; empty leaves it unpinned."""
+    experiment, scale, load = job.experiment, job.scale, fitted(job)
+    written = scale.warm_up_for(job.trial.server)
+    most = connections_of(load.shape)
+    sources = load.sources if address.startswith(LOOPBACK) else ()
+    warm_up = written and contract.WarmUp(
+        connections=written.connections and min(written.connections, most), stop=written.stop()
+    )
+    return contract.TrialSpec(
+        label=job.trial.id,
+        target=contract.Target(address=address, host=address, sources=sources),
+        requests=(job.workload.request_with(experiment.parameters),),
+        shape=load.shape,
+        connection=experiment.connection,
+        warm_up=warm_up,
+        stop=scale.stop.stop(),
+        timeouts=contract.Timeouts(
+            connect_s=experiment.timeouts.connect_s, request_s=experiment.timeouts.request_s
+        ),
+        threads=experiment.threads,
+        cores=cores,
+        probe=contract.Probe(interval_ms=PROBE_INTERVAL_MS, server_pid=pid),
+        seed=job.trial.seed,
+    )
+
+
+def _canary(job: Job) -> Canary | None:
+    written = job.experiment.canary
+    if written is None or job.beside is None:
+        return None
+    return Canary(job.beside.request_with(written.parameters), written.rate_per_s)
+
+
+def _verify(job: Job, address: str) -> None:
+    built = job.built
+    keeps = not isinstance(built, servers.Built) or built.description.keeps_connections(job.settings)
+    verify.answers(address, job.workload, job.experiment.parameters, keeps=keeps)
+    if job.experiment.canary is not None and job.beside is not None:
+        verify.answers(address, job.beside, job.experiment.canary.parameters, keeps=keeps)
+
+
+def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress) -> None:
+    experiment = job.experiment
+    cores = machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
+    course.server_cores = cores.server
+    course.step = "start"
+    elsewhere = isinstance(job.built, Elsewhere)
+    with (
+        database_part.part(job.databases, job.workload, job.beside, cores.server, elsewhere) as data,
+        brought.started(
+            job.built, cores=cores.server, settings=dict(job.settings), environment=data.environment()
+        ) as running,
+    ):
+        course.start_s = running.start_s
+        if elsewhere:
+            course.server_cores = cores_of(running.pid)
+        try:
+            course.step = "answers"
+            _verify(job, running.address)
+            course.step = "fitness"
+            put_on = fitted(job)
+            fitness = machine.fitness(connections_of(put_on.shape), max(1, len(put_on.sources)))
+            course.host = {**fitness.facts, "problems": list(fitness.problems)}
+            course.step = "engine"
+            spec = spec_of(job, running.address, running.pid, cores.engine)
+            data.count()
+            course.record, course.canary = canary.beside(load, spec, _canary(job), on_progress)
+            data.counted(course.record, _asked_beside(job, course.canary))
+            course.count(data)
+            course.step = "answers-after"
+            _still_there(running)
+            _verify(job, running.address)
+            left = scratch.fault(running.files_left(), connections_of(put_on.shape))
+            course.problems += (left,) if left else ()
+            course.step = "stop"
+        except Exception:
+            course.output_tail = tuple(running.output_tail())
+            # A server whose database died cannot be blamed for its answers.
+            data.still_there()
+            raise
+
+
+def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:
+    """Requests of the canary that ask the same table."""
+    if canaries is None or job.beside is None or job.beside.database != job.workload.database:
+        return 0
+    return canaries.scheduled + canaries.warm_up.scheduled
+
+
+def _still_there(running: servers.Running | Lent) -> None:
+    if not running.alive():
+        raise ServerFailed("engine", "the server ended under the load", running.output_tail())
+
+
+@dataclass
+class _Course:
+    """How far a trial has come, and what it has brought so far."""
+
+    job: Job
+    step: str = "start"
+    server_cores: tuple[int, ...] = ()
+    start_s: float | None = None
+    host: dict[str, Any] = field(default_factory=dict)
+    record: contract.TrialRecord | None = None
+    canary: contract.TrialRecord | None = None
+    validity: Validity | None = None
+    database: DatabaseFacts | None = None
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    output_tail: tuple[str, ...] = ()
+    failure: Failure | None = None
+    began_s: float = field(default_factory=time.monotonic)
+
+    def count(self, data: database_part.Part) -> None:
+        """Take over what the database's counters came to."""
+        self.database, self.problems, self.warnings = data.facts, data.problems, data.warnings
+
+    def fail(self, error: Exception) -> None:
+        """Note what ended the trial, with the last lines of whoever was at fault."""
+        expected = isinstance(error, CrumpleError)
+        message = str(error) if expected else f"{type(error).__name__}: {error}; this is a bug in crumple"
+        tail = getattr(error, "output_tail", ()) or self.output_tail
+        step = error.step if isinstance(error, ServerFailed) else database_part.step_of(error, self.step)
+        self.failure = Failure(step=step, message=message, output_tail=tuple(tail))
+
+    def stored(self) -> StoredTrial:
+        """What goes on disk. Overhead is all but the server's start and the engine's load."""
+        load_ns = self.record.warm_up_ns + self.record.measured_ns if self.record else 0
+        elapsed_s = time.monotonic() - self.began_s
+        return StoredTrial(
+            trial=self.job.trial,
+            status="failed" if self.failure else "measured",
+            failure=self.failure,
+            server=ServerFacts(
+                versions=dict(self.job.versions), start_s=self.start_s, settings=dict(self.job.settings)
+            ),
+            host=self.host,
+            record=self.record,
+            canary=self.canary,
+            database=self.database,
+            problems=(*self.validity.problems, *self.problems) if self.validity else (),
+            warnings=(*self.validity.warnings, *self.warnings) if self.validity else (),
+            overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
+        )

@@ -1,0 +1,317 @@
+"""Effects with their intervals, the noise floor, and where a series turns steady. Pure; seeds are arguments.
+
+Comparisons are ratios of trials paired within a block, worked on as logarithms, so that swapping the two
+inverts the answer and nothing else. What an effect means for a claim is `verdict`'s to say.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import ndimage, stats
+
+Floats = NDArray[np.float64]
+
+CONFIDENCE = 0.95
+# A bound is met when it is reached: rounding must not decide, nor which way round a ratio is written.
+SLACK = 1e-9
+SEED = 20170213
+RESAMPLES = 2_000
+BOOTSTRAP_FROM = 10
+# How far the bootstrap may move an end of Student's interval, as factors of its distance from the estimate.
+NARROWEST, WIDEST = 0.9, 2.0
+
+# In fewer readings a late step passes for noise in one series of seven.
+SERIES_MIN = 30
+SEGMENT_MIN = 3
+STEADY_SHARE_MIN = 1 / 3
+TREND_P_MAX = 0.01
+CORRELATED_LAG = 3
+CORRELATION_MAX = 0.6
+_SD_OF_MAD = 1.4826
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate, and the interval that holds the truth in `confidence` of studies; `n`: starts or blocks.
+
+    From one start nothing is known of the spread: `low` is 0 and `high` infinite.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+    n: int
+
+
+def paired_ratio(
+    numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE, seed: int = SEED
+) -> Interval:
+    """Geometric mean of numerator/denominator over blocks; both one value > 0 per block, in the same order.
+
+    Raises ValueError on unequal lengths, no blocks, or values that have no ratio.
+    """
+    if len(numerator) != len(denominator):
+        raise ValueError(f"{len(numerator)} values cannot be paired with {len(denominator)}")
+    return _exponential(_logs(numerator) - _logs(denominator), confidence, seed)
+
+
+def geometric_mean_interval(
+    values: Sequence[float], confidence: float = CONFIDENCE, seed: int = SEED
+) -> Interval:
+    """Geometric mean over starts, in the unit of `values`; all > 0. Raises ValueError as `paired_ratio`."""
+    return _exponential(_logs(values), confidence, seed)
+
+
+def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE, seed: int = SEED) -> Interval:
+    """Arithmetic mean over starts, in the unit of `values`, which may be 0 or below. Raises ValueError."""
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+        raise ValueError("a mean is of one row of numbers")
+    estimate = float(array.mean())
+    if len(array) < 2:
+        return Interval(estimate, -math.inf, math.inf, confidence, len(array))
+    low, high = (float(end[0]) for end in mean_intervals(array[np.newaxis], confidence, seed))
+    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, len(array))
+
+
+def unpaired_ratio(
+    numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[Interval, float]:
+    """Ratio of geometric means of two sets of starts that share no block, and p of there being none.
+
+    Welch's t on logarithms; `n` is that of the smaller set. Raises ValueError as `paired_ratio`.
+    """
+    one, other = _logs(numerator), _logs(denominator)
+    n = min(len(one), len(other))
+    log_ratio = float(one.mean() - other.mean())
+    estimate = math.exp(log_ratio)
+    if n < 2:
+        return Interval(estimate, 0.0, math.inf, confidence, n), 1.0
+    squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+    error = math.sqrt(sum(squares))
+    if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
+        return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
+    freedom = sum(squares) ** 2 / (squares[0] ** 2 / (len(one) - 1) + squares[1] ** 2 / (len(other) - 1))
+    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
+    p = 2 * float(stats.t.sf(abs(log_ratio) / error, freedom))
+    return Interval(estimate, math.exp(log_ratio - reach), math.exp(log_ratio + reach), confidence, n), p
+
+
+def blocks_needed(interval: Interval, most: int = 100) -> int | None:
+    """How many blocks would tell a ratio from 1, were its spread to stay; None: above `most`, or unknown."""
+    distance = abs(math.log(interval.estimate))
+    if interval.n < 2 or not 0 < interval.low < interval.high < math.inf or distance == 0:
+        return None
+    half = math.log(interval.high / interval.low) / 2
+    share = (1 + interval.confidence) / 2
+    spread = half * math.sqrt(interval.n) / float(stats.t.ppf(share, interval.n - 1))
+    enough = (n for n in range(interval.n + 1, most + 1) if _half_width(spread, n, share) < distance)
+    return next(enough, None)
+
+
+def _half_width(spread: float, n: int, share: float) -> float:
+    return float(stats.t.ppf(share, n - 1)) * spread / math.sqrt(n)
+
+
+def noise_floor(first: Sequence[float], twin: Sequence[float], confidence: float = CONFIDENCE) -> float:
+    """The ratio (≥ 1) at the far end of the interval of the twins' ratio. Infinite from one block."""
+    return far_end(paired_ratio(first, twin, confidence))
+
+
+def far_end(interval: Interval) -> float:
+    """The end of a ratio's interval that is further from 1, as a ratio ≥ 1."""
+    if interval.low <= 0:
+        return math.inf
+    return math.exp(max(abs(math.log(interval.low)), abs(math.log(interval.high))))
+
+
+def distinguishable(interval: Interval, floor: float) -> bool:
+    """Whether a ratio differs from 1 by more than chance (its interval) and by more than the noise floor."""
+    excludes_1 = interval.low > 1 + SLACK or interval.high < 1 - SLACK
+    return excludes_1 and abs(math.log(interval.estimate)) > math.log(floor) + SLACK
+
+
+def _logs(values: Sequence[float]) -> Floats:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or not array.size:
+        raise ValueError("no values to compare")
+    if not (np.isfinite(array).all() and (array > 0).all()):
+        raise ValueError("only numbers above 0 have a ratio")
+    return np.log(array)
+
+
+def _exponential(logs: Floats, confidence: float, seed: int) -> Interval:
+    n = len(logs)
+    estimate = math.exp(logs.mean())
+    if n < 2:
+        return Interval(estimate, 0.0, math.inf, confidence, n)
+    low, high = (math.exp(end[0]) for end in mean_intervals(logs[np.newaxis], confidence, seed))
+    # Rounding must not leave the estimate of equal values outside its own interval.
+    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, n)
+
+
+def mean_intervals(
+    samples: Floats, confidence: float = CONFIDENCE, seed: int = SEED
+) -> tuple[Floats, Floats]:
+    """Low and high ends of the interval of each row's mean; `samples`: studies × starts, two starts at least.
+
+    Below ten starts Student's t. From ten on a studentised bootstrap, which follows the skew of the sample,
+    with each end held within NARROWEST and WIDEST times Student's distance. Why so, of nominal 95 % at ten
+    starts: percentile and BCa intervals hold the truth in 86 to 90 % of studies, Student's t in 90 % of
+    strongly skewed ones; the bootstrap unheld in 92 % of heavy-tailed ones, and a single odd start widens it
+    without bound. Held, it stays within 93 to 97 % on normal, skewed (up to an exponential) and heavy-tailed
+    (down to Student's t of three degrees) samples, the families the two factors were chosen on. Beyond them,
+    flat or two-level samples are held in 97 to 99 %, by intervals typically less than a tenth wider, and more
+    skew than that of an exponential in about 90 %. Below ten starts skew costs Student's t as much: 88 % of
+    exponential samples at five. tests/test_simulation.py measures it. (Hall, Annals of Statistics 1988;
+    Hesterberg, The American Statistician 2015.)
+    """
+    n = samples.shape[1]
+    mean, error = samples.mean(axis=1), samples.std(axis=1, ddof=1) / math.sqrt(n)
+    student = float(stats.t.ppf((1 + confidence) / 2, n - 1))
+    below = above = np.full(len(samples), student)
+    if n >= BOOTSTRAP_FROM:
+        t = _resampled_t(samples, seed)
+        # The upper tail of t says how far the estimate lies above the truth, so it sets the lower end.
+        upper_tail, lower_tail = np.quantile(t, [(1 + confidence) / 2, (1 - confidence) / 2], axis=1)
+        below = np.clip(upper_tail, NARROWEST * student, WIDEST * student)
+        above = np.clip(-lower_tail, NARROWEST * student, WIDEST * student)
+    return mean - below * error, mean + above * error
+
+
+def _resampled_t(samples: Floats, seed: int) -> Floats:
+    """Student's t of RESAMPLES resamples of each row against the row's own mean: studies × RESAMPLES."""
+    n = samples.shape[1]
+    centred = samples - samples.mean(axis=1, keepdims=True)
+    scale = np.sqrt(np.mean(centred**2, axis=1, keepdims=True))
+    centred = centred / np.where(scale > 0, scale, 1.0)
+    drawn = _drawn(n, seed)
+    mean = centred @ drawn
+    variance = (centred**2) @ drawn - mean**2
+    # A resample of equal values has no spread; the caller's bounds take what this makes of it.
+    return mean / np.sqrt(np.maximum(variance, 1e-12) / (n - 1))
+
+
+@lru_cache(maxsize=32)
+def _drawn(n: int, seed: int) -> Floats:
+    """How much of each start is in each resample: n × RESAMPLES, columns sum to 1."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T / n
+
+
+def steady_from(values: ArrayLike) -> int | None:
+    """Index from which the series keeps one level to its end; None if there is none, or too little to tell.
+
+    The level's changes are found by least squares with a penalty per change, on noise estimated from
+    neighbouring readings. The steady part is the last segment with those before it that differ from it by
+    less than the noise of one reading. None where it is shorter than a third of the series, still trends, or
+    where a straight line to the end fits better than levels do. (After Barrett et al., OOPSLA 2017; the exact
+    search is that of Jackson et al., IEEE Signal Processing Letters 2005, which PELT prunes.) Raises
+    ValueError unless it is one row of numbers.
+    """
+    series = np.asarray(values, dtype=float)
+    if series.ndim != 1 or not np.isfinite(series).all():
+        raise ValueError("a series is one row of numbers")
+    if len(series) < SERIES_MIN:
+        return None
+    noise, memory = _reading_noise(series)
+    series = _without_spikes(series, noise) / noise
+    bounds = _segments(series, memory)
+    steady = _steady_segment(series, bounds)
+    start = bounds[steady]
+    if len(series) - start < STEADY_SHARE_MIN * len(series) or _trends(series[start:]):
+        return None
+    if any(_line_fits_better(series, bounds[first:], memory) for first in range(steady + 1)):
+        return None
+    return start
+
+
+def _reading_noise(series: Floats) -> tuple[float, float]:
+    """Standard deviation of one reading, and by what factor (≥ 1) memory raises the variance of a mean.
+
+    Both from differences, which a step touches only once. Where a reading resembles its neighbour,
+    differences grow with the distance, and by how much gives the correlation.
+    """
+    tiny = max(1e-6 * float(np.max(np.abs(series))), float(np.finfo(float).tiny))
+    near, far = (max(_spread(series[lag:] - series[:-lag]), tiny) for lag in (1, CORRELATED_LAG))
+    correlation = min(max(0.0, 1 - (near / far) ** 2), CORRELATION_MAX)
+    return max(near, far) / math.sqrt(2), (1 + correlation) / (1 - correlation)
+
+
+def _spread(differences: Floats) -> float:
+    typical = _SD_OF_MAD * float(np.median(np.abs(differences)))
+    if typical > 0:
+        return typical
+    # Counts repeat, and their median difference is 0; without the largest tenth, steps do not pass for noise.
+    kept = np.sort(np.abs(differences))[: max(1, int(0.9 * len(differences)))]
+    return float(np.sqrt(np.mean(kept**2)))
+
+
+def _without_spikes(series: Floats, noise: float) -> Floats:
+    """Single readings far from their neighbours (a collector's pause) drawn in; steps stay as they are."""
+    middle = ndimage.median_filter(series, size=5, mode="nearest")
+    return np.clip(series, middle - 3 * noise, middle + 3 * noise)
+
+
+def _penalty(n: int, memory: float) -> float:
+    # Bayesian information asks 2 ln n for a place and a level; 3 ln n leaves room for tails.
+    return 3 * math.log(n) * memory
+
+
+def _segments(series: Floats, memory: float) -> list[int]:
+    """Starts of the segments of one level each, then the end; by optimal partitioning, O(n²) vectorised.
+
+    `series` in units of its noise.
+    """
+    n = len(series)
+    centred = series - series.mean()
+    sums, squares = np.cumsum(np.append(0.0, centred)), np.cumsum(np.append(0.0, centred**2))
+    best = np.full(n + 1, np.inf)
+    best[0] = 0.0
+    previous = np.zeros(n + 1, dtype=int)
+    for end in range(SEGMENT_MIN, n + 1):
+        begin = np.arange(end - SEGMENT_MIN + 1)
+        misfit = squares[end] - squares[begin] - (sums[end] - sums[begin]) ** 2 / (end - begin)
+        cost = best[begin] + misfit + _penalty(n, memory)
+        previous[end] = int(np.argmin(cost))
+        best[end] = cost[previous[end]]
+    bounds = [n]
+    while bounds[-1] > 0:
+        bounds.append(int(previous[bounds[-1]]))
+    return bounds[::-1]
+
+
+def _steady_segment(series: Floats, bounds: list[int]) -> int:
+    """The first of the last segments whose levels are all within one reading's noise of the last one's."""
+    levels = [series[begin:end].mean() for begin, end in pairwise(bounds)]
+    first = len(levels) - 1
+    while first > 0 and abs(levels[first - 1] - levels[-1]) <= 1:
+        first -= 1
+    return first
+
+
+def _trends(steady: Floats) -> bool:
+    """Whether the readings rise or fall throughout, beyond chance and by an amount worth naming.
+
+    Kendall's test for the first; for the second, the last third lies half a reading's noise from the first.
+    """
+    third = len(steady) // 3
+    moved = abs(float(np.median(steady[-third:]) - np.median(steady[:third])))
+    return moved > 0.5 and bool(stats.kendalltau(np.arange(len(steady)), steady).pvalue < TREND_P_MAX)
+
+
+def _line_fits_better(series: Floats, bounds: list[int], memory: float) -> bool:
+    """Whether one slope from bounds[0] to the end costs less than the changes: a drift cut into steps."""
+    changes = len(bounds) - 2
+    if changes < 1:
+        return False
+    tail, at = series[bounds[0] :], np.arange(len(series) - bounds[0])
+    line_misfit = float(np.sum((tail - np.polyval(np.polyfit(at, tail, 1), at)) ** 2))
+    level_misfit = sum(float(np.var(series[begin:end]) * (end - begin)) for begin, end in pairwise(bounds))
+    # A slope costs what a change costs.
+    return line_misfit < level_misfit + (changes - 1) * _penalty(len(series), memory)

@@ -1,0 +1,93 @@
+"""Whether the names a claim uses exist: experiments, servers in them, metrics and what those are known for.
+
+Works on the tables as written, beside names.py; parts of the wrong type are left to the types.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from crumple.errors import Problem
+from crumple.record.metrics import METRICS
+from crumple.toml_file import did_you_mean
+
+Table = Mapping[str, Any]
+
+
+def unknown(
+    key: str, claim: Table, experiments: Table, metrics: Collection[str], file: Path
+) -> Iterator[Problem]:
+    """Every name in the claim that stands for nothing in these experiments."""
+    metric = claim.get("metric")
+    if isinstance(metric, str) and metric not in metrics:
+        yield _no(file, f"{key}.metric", "metric", metric, metrics)
+    elif isinstance(metric, str) and ("users" in claim or claim.get("kind") in ("flatness", "growth")):
+        yield from _along(key, metric, file)
+    for where, name in _experiments(key, claim):
+        if name not in experiments:
+            yield _no(file, where, "experiment", name, experiments)
+    own = [name for _, name in _experiments(key, claim) if name in experiments]
+    for where, name in _servers(key, claim):
+        before, bracket, settings = name.partition("[")
+        experiment, colon, server = before.rpartition(":")
+        if colon and experiment not in experiments:
+            yield _no(file, where, "experiment", experiment, experiments)
+            continue
+        for each in [experiment] if colon else own:
+            there = _strings(_table(experiments[each]).get("servers"))
+            if f"{server}{bracket}{settings}" not in there:
+                yield _no(file, where, f"server of experiment {each}", f"{server}{bracket}{settings}", there)
+    yield from _fitting(key, claim, experiments, file)
+
+
+def _along(key: str, metric: str, file: Path) -> Iterator[Problem]:
+    if metric in METRICS and METRICS[metric].along is None:
+        known = [name for name, each in METRICS.items() if each.along]
+        remedy = f"choose among {', '.join(known)}"
+        yield Problem(file, f"{key}.metric", f"{metric} is not known along a ramp", remedy)
+
+
+def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator[Problem]:
+    """A claim about what rises needs a ramp, one about the canary needs a canary."""
+    kind, name = claim.get("kind"), claim.get("experiment")
+    experiment = _table(experiments.get(name)) if isinstance(name, str) else {}
+    if not experiment:
+        return
+    along = kind in ("flatness", "knee", "growth") or "users" in claim or claim.get("metric") == "knee"
+    if along and _table(experiment.get("shape")).get("kind") != "ramp":
+        remedy = 'name an experiment whose shape has kind = "ramp"'
+        yield Problem(file, f"{key}.experiment", f"experiment {name} is no ramp", remedy)
+    if kind == "stall" and not _table(experiment.get("canary")):
+        remedy = f"add [experiments.{name}.canary]"
+        yield Problem(file, f"{key}.experiment", f"experiment {name} has no canary", remedy)
+
+
+def _experiments(key: str, claim: Table) -> list[tuple[str, str]]:
+    single = [(f"{key}.{field}", claim.get(field)) for field in ("experiment", "against")]
+    several = [(f"{key}.experiments", name) for name in _strings(claim.get("experiments"))]
+    return [(where, name) for where, name in (*single, *several) if isinstance(name, str)]
+
+
+def _servers(key: str, claim: Table) -> list[tuple[str, str]]:
+    named = [(f"{key}.tiers", name) for tier in _list(claim.get("tiers")) for name in _strings(tier)]
+    named += [(f"{key}.servers", name) for name in _strings(claim.get("servers"))]
+    for index, pair in enumerate(_list(claim.get("pairs"))):
+        ends = ((f"{key}.pairs.{index}.{end}", _table(pair).get(end)) for end in ("of", "to"))
+        named += [(where, name) for where, name in ends if isinstance(name, str)]
+    return named
+
+
+def _no(file: Path, key: str, kind: str, name: str, known: Collection[str]) -> Problem:
+    return Problem(file, key, f'no {kind} is called "{name}"', did_you_mean(name, known))
+
+
+def _table(value: Any) -> Table:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _strings(value: Any) -> list[str]:
+    return [item for item in _list(value) if isinstance(item, str)]

@@ -1,0 +1,91 @@
+"""Which servers of a study a run takes: `--servers` and those of one's own. A study in, a study out; pure.
+
+Claims stay as they are, so what can no longer be tested is said.
+"""
+
+from collections.abc import Collection, Mapping
+
+from crumple.errors import UsageError
+from crumple.server import variant
+from crumple.server.variant import Settings
+from crumple.study.study import Experiment, Study
+from crumple.toml_file import did_you_mean
+
+
+def restricted(study: Study, names: Collection[str], known: Mapping[str, Settings]) -> Study:
+    """The study with these servers only; an experiment left with none is gone. Raises UsageError.
+
+    A server's name stands for it and all its variants in the study. A variant that the study does not list
+    runs wherever its server is listed, under its own label and instead of it, unless that is named too.
+    If the twin's server is left out, its variant, or else the first that remains, has a twin in its stead:
+    there always is a noise floor.
+    """
+    labels = [_label(study, name, known) for name in names]
+    experiments = {}
+    for name, experiment in study.experiments.items():
+        kept = _kept(experiment, labels)
+        if kept:
+            update = {"servers": kept, "twin": _twin(experiment, kept)}
+            experiments[name] = experiment.model_copy(update=update)
+    return study.model_copy(update={"experiments": experiments})
+
+
+def joined(study: Study, label: str, workloads: Collection[str]) -> Study:
+    """The study with one more server in each experiment whose workloads it answers. Raises UsageError."""
+    if label in study.servers:
+        raise UsageError(f"study {study.name} has a server {label} already", "give the folder another name")
+    experiments = {
+        name: experiment.model_copy(update={"servers": (*experiment.servers, label)})
+        if asked(experiment) <= set(workloads)
+        else experiment
+        for name, experiment in study.experiments.items()
+    }
+    if experiments == study.experiments:
+        wanted = sorted(set().union(*(asked(each) for each in experiments.values())))
+        raise UsageError(
+            f"{label} answers {', '.join(sorted(workloads)) or 'no workload'}, "
+            f"study {study.name} asks {', '.join(wanted)}",
+            "add a handler for it and name it under workloads in its server.toml",
+        )
+    return study.model_copy(update={"experiments": experiments})
+
+
+def asked(experiment: Experiment) -> set[str]:
+    """The workloads a server must answer to be in it."""
+    return {experiment.workload, *([experiment.canary.workload] if experiment.canary else [])}
+
+
+def _label(study: Study, name: str, known: Mapping[str, Settings]) -> str:
+    if name in study.servers:
+        return name
+    bases = {variant.server_of(label) for label in study.servers}
+    base = variant.server_of(name).strip()
+    if base not in bases:
+        remedy = did_you_mean(base, bases)
+        raise UsageError(f"study {study.name} has no server {base}", remedy)
+    return str(variant.parse(name, known))
+
+
+def _kept(experiment: Experiment, labels: Collection[str]) -> tuple[str, ...]:
+    """In the order of the experiment, a variant that is not listed behind its server."""
+    kept: list[str] = []
+    for listed in experiment.servers:
+        base = variant.server_of(listed)
+        if listed in labels or base in labels:
+            kept.append(listed)
+        kept += [
+            label
+            for label in labels
+            if variant.server_of(label) == base
+            and variant.is_variant(label)
+            and label not in experiment.servers
+            and label not in kept
+        ]
+    return tuple(kept)
+
+
+def _twin(experiment: Experiment, kept: tuple[str, ...]) -> str:
+    if experiment.twin in kept:
+        return experiment.twin
+    base = variant.server_of(experiment.twin)
+    return next((label for label in kept if variant.server_of(label) == base), kept[0])

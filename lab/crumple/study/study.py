@@ -1,0 +1,315 @@
+"""A study as TOML → frozen types. All that is wrong is reported at once, each with key and remedy.
+
+Types and reading only: names that must exist elsewhere are checked in `names`; order and repetition are
+`run.plan`'s.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from crumple import contract, toml_file
+from crumple.contract import Frozen
+from crumple.errors import FileInvalid, NotFound, Problem, UsageError
+from crumple.server import variant
+from crumple.study.claim import SCALES as SCALES
+from crumple.study.claim import Claim, ScaleName, Text, impossible
+from crumple.study.names import Known, unknown_names
+from crumple.study.shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
+
+Placement = Literal["shared", "separate"]
+Connection = Literal["keep-alive", "per-request"]
+Parameters = dict[str, int | float | str]
+
+
+class Article(Frozen):
+    """The publication a study re-checks. Dates as printed there, ISO 8601."""
+
+    title: Text
+    author: Text
+    published: Text
+    updated: str | None = None
+
+
+class Prose(Frozen):
+    """What the article did and what is different here, in Markdown."""
+
+    did: str = ""
+    differs: str = ""
+
+
+class Until(Frozen):
+    """When a phase ends, as written: `{duration_s=…}` or `{requests=…, within_s=…}`."""
+
+    duration_s: Seconds | None = None
+    requests: Annotated[int, Field(ge=1)] | None = None
+    within_s: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _one_way_to_end(self) -> "Until":
+        if (self.duration_s is None) == (self.requests is None):
+            raise impossible("needs either duration_s or requests", "write one of them")
+        if self.requests is not None and self.within_s is None:
+            raise impossible("requests without within_s could run forever", "add within_s = 120")
+        if self.duration_s is not None and self.within_s is not None:
+            raise impossible("within_s belongs to requests", "remove within_s")
+        return self
+
+    def stop(self) -> contract.AfterRequests | contract.AfterDuration:
+        """The same as the engine is told."""
+        if self.requests is not None and self.within_s is not None:
+            return contract.AfterRequests(requests=self.requests, within_s=self.within_s)
+        assert self.duration_s is not None
+        return contract.AfterDuration(duration_s=self.duration_s)
+
+    @property
+    def at_most_s(self) -> float:
+        """The longest it can take, in seconds."""
+        return self.duration_s or self.within_s or 0.0
+
+
+class WarmUp(Until):
+    """Load before the clock counts; `connections` None: as many as the shape has."""
+
+    connections: Annotated[int, Field(ge=1)] | None = None
+
+
+class Timeouts(Frozen):
+    """When the engine gives up."""
+
+    connect_s: Seconds = 5.0
+    request_s: Seconds = 20.0
+
+
+class Canary(Frozen):
+    """A light request at even gaps on a connection of its own, beside the load; `parameters`: its own."""
+
+    workload: str
+    parameters: Parameters = Field(default_factory=dict)
+    rate_per_s: Annotated[PerSecond, Field(le=1_000)] = 10.0
+
+
+class Scale(Frozen):
+    """How often and how long: `blocks` repetitions, each a warm-up and a measured window.
+
+    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `shape`,
+    `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
+    """
+
+    blocks: Annotated[int, Field(ge=1)]
+    warm_up: WarmUp | None = None
+    warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
+    stop: Until
+    shape: Shape | None = None
+    parameters: Parameters = Field(default_factory=dict)
+    servers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    note: str = ""
+
+    def warm_up_for(self, server: str) -> WarmUp | None:
+        """The warm-up of that server's trials; what is said of a server holds for its variants."""
+        of_all_variants = self.warm_up_of.get(variant.server_of(server), self.warm_up)
+        return self.warm_up_of.get(server, of_all_variants)
+
+    @property
+    def warm_ups(self) -> tuple[WarmUp, ...]:
+        """Every warm-up of this scale."""
+        return (*([self.warm_up] if self.warm_up else []), *self.warm_up_of.values())
+
+
+class Experiment(Frozen):
+    """Servers × one workload × one load shape, repeated. `threads` are the engine's.
+
+    `server_cores`: how many cores the servers get; None: all that are theirs by the placement.
+    """
+
+    title: Text
+    about: str = ""
+    servers: Annotated[tuple[str, ...], Field(min_length=1)]
+    twin: str
+    workload: str
+    parameters: Parameters = Field(default_factory=dict)
+    placement: Placement = "separate"
+    server_cores: Annotated[int, Field(ge=1, le=1024)] | None = None
+    threads: Annotated[int, Field(ge=1, le=256)] = 1
+    connection: Connection = "keep-alive"
+    shape: Shape
+    timeouts: Timeouts = Timeouts()
+    canary: Canary | None = None
+    scales: dict[ScaleName, Scale]
+
+    @field_validator("servers")
+    @classmethod
+    def _each_server_once(cls, servers: tuple[str, ...]) -> tuple[str, ...]:
+        twice = sorted({name for name in servers if servers.count(name) > 1})
+        if twice:
+            raise impossible(
+                f"lists {', '.join(twice)} twice", "the A/A control is `twin`; list each server once"
+            )
+        return servers
+
+    @model_validator(mode="after")
+    def _threads_have_connections(self) -> "Experiment":
+        for shape in (self.shape, *(scale.shape for scale in self.scales.values() if scale.shape)):
+            if self.threads > shape.most:
+                raise impossible(
+                    f"{self.threads} threads for {shape.most} connections leave some without one",
+                    f"set threads to {shape.most} or fewer",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _scales_fit_the_shape(self) -> "Experiment":
+        for name, scale in self.scales.items():
+            _check_servers(name, scale, self)
+            _check_warm_ups(name, scale, scale.shape or self.shape)
+            _check_course(name, scale.stop, scale.shape or self.shape)
+        return self
+
+    def at(self, scale: ScaleName) -> "Experiment":
+        """The experiment as it is at that scale, and with no other."""
+        meant = self.scales.get(scale)
+        if meant is None:
+            return self
+        update = {
+            "shape": meant.shape or self.shape,
+            "parameters": {**self.parameters, **meant.parameters},
+            "servers": meant.servers or self.servers,
+            # Which servers are left is up to whoever runs it.
+            "scales": {scale: meant.model_copy(update={"servers": None})},
+        }
+        return self.model_copy(update=update)
+
+
+def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
+    if scale.servers is None:
+        return
+    others = sorted(set(scale.servers) - set(experiment.servers))
+    if others:
+        raise impossible(
+            f"scale {name} has {', '.join(others)}, which the experiment has not",
+            "a scale may only leave out servers; list them in the experiment",
+        )
+    if experiment.twin not in scale.servers:
+        raise impossible(
+            f"scale {name} leaves out {experiment.twin}, which is the twin", "list it, or choose another twin"
+        )
+
+
+def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
+    for warm_up in scale.warm_ups:
+        if isinstance(shape, OpenShape) and (warm_up.requests or warm_up.connections):
+            raise impossible(
+                f"scale {name} warms an open shape up by requests or on so many connections",
+                "write warm_up = { duration_s = … }",
+            )
+        if (warm_up.connections or 0) > shape.most:
+            raise impossible(
+                f"scale {name} warms up with {warm_up.connections} of {shape.most} connections",
+                f"set warm_up.connections to {shape.most} or fewer, or leave it out",
+            )
+
+
+def _check_course(name: str, stop: Until, shape: Shape) -> None:
+    """Whether a shape that has a course is measured to its end."""
+    if isinstance(shape, ClosedShape):
+        return
+    if isinstance(shape, OpenShape) and len(shape.steps_per_s) < 2 and shape.to_per_s is None:
+        return
+    if stop.duration_s is None:
+        raise impossible(
+            f"scale {name} would end the shape by requests, before its course is over",
+            "write stop = { duration_s = … }",
+        )
+    if isinstance(shape, RampShape) and (shape.over_s or 0.0) > stop.duration_s:
+        raise impossible(
+            f"scale {name} measures {stop.duration_s:g} s of a ramp that takes {shape.over_s:g} s",
+            f"write stop = {{ duration_s = {shape.over_s:g} }}, or give the scale a shape = {{ over_s = … }}",
+        )
+
+
+class Study(Frozen):
+    """One question: its experiments, its claims, its prose. `name` is the file's, without .toml."""
+
+    name: str
+    title: Text
+    question: Text
+    article: Article | None = None
+    prose: Prose = Prose()
+    experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
+    claims: tuple[Claim, ...] = ()
+
+    def has(self, scale: ScaleName) -> bool:
+        """Whether any of its experiments has that scale."""
+        return any(scale in experiment.scales for experiment in self.experiments.values())
+
+    def at(self, scale: ScaleName) -> "Study":
+        """The study as it is at that scale: of its experiments those that have it. Raises UsageError."""
+        experiments = {
+            name: experiment.at(scale)
+            for name, experiment in self.experiments.items()
+            if scale in experiment.scales
+        }
+        if not experiments:
+            scales = dict.fromkeys(name for each in self.experiments.values() for name in each.scales)
+            remedy = f"choose among {', '.join(scales)}"
+            raise UsageError(f"{self.name}: no experiment has a scale {scale}", remedy)
+        return self.model_copy(update={"experiments": experiments})
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Every workload that is asked, canaries' included."""
+        of_canaries = (each.canary.workload for each in self.experiments.values() if each.canary)
+        return tuple(dict.fromkeys([*(each.workload for each in self.experiments.values()), *of_canaries]))
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The labels of all servers of all experiments, in order."""
+        labels = (label for experiment in self.experiments.values() for label in experiment.servers)
+        return tuple(dict.fromkeys(labels))
+
+
+def find(root: Path) -> dict[str, Path]:
+    """Every study of the project: name → file."""
+    return {path.stem: path for path in sorted((root / "studies").glob("*.toml"))}
+
+
+def load(name: str, root: Path, known: Known) -> Study:
+    """The study called `name`, or in the file of that path. Raises NotFound, FileInvalid."""
+    path = Path(name) if name.endswith(".toml") else find(root).get(name)
+    if path is None:
+        raise NotFound(f'no study is called "{name}"', toml_file.did_you_mean(name, find(root)))
+    return parse(toml_file.read(path), path, known)
+
+
+def parse(written: dict[str, object], file: Path, known: Known) -> Study:
+    """The study the tables mean. Raises FileInvalid with all their problems."""
+    problems: list[Problem] = []
+    if "name" in written:
+        problems.append(Problem(file, "name", "a study goes by its file's name", "remove it"))
+    written = variant.canonical_names(_with_merged_shapes(written), known.settings)
+    study, invalid = toml_file.meant(Study, {**written, "name": file.stem}, file)
+    problems += [*invalid, *unknown_names(written, known, file)]
+    if problems or study is None:
+        raise FileInvalid(problems)
+    return study
+
+
+def _with_merged_shapes(written: dict[str, Any]) -> dict[str, Any]:
+    """The tables with each scale's shape written out; what is no table is left to the types."""
+    experiments = written.get("experiments")
+    if not isinstance(experiments, dict):
+        return written
+    return {**written, "experiments": {name: _merged_in(table) for name, table in experiments.items()}}
+
+
+def _merged_in(table: Any) -> Any:
+    if not isinstance(table, dict) or not isinstance(table.get("scales"), dict):
+        return table
+    scales = {
+        name: {**scale, "shape": merged(table.get("shape"), scale["shape"])}
+        if isinstance(scale, dict) and "shape" in scale
+        else scale
+        for name, scale in table["scales"].items()
+    }
+    return {**table, "scales": scales}

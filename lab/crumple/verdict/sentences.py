@@ -1,0 +1,194 @@
+"""Verdicts in plain English, for readers without statistics. No ratio is written without its interval.
+
+Wording only: what is said has been decided in verdict.py.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from crumple.stats.stats import Interval
+from crumple.verdict.effect import Answer, Effect
+
+if TYPE_CHECKING:
+    from crumple.verdict.evidence import Floor
+
+NAMED_MAX = 3
+_STEPS = {
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
+    "bytes": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes")),
+}
+_PAIRS = "comparisons of a server with one of the next tier,"
+
+
+def verdict(
+    kind: str, answer: Answer, direction_only: bool, effects: Sequence[Effect], floors: Sequence["Floor"]
+) -> str:
+    """The answer, what was measured, what was published, and how far a server differs from itself.
+
+    `floors`: those that the effects were held against, each once.
+    """
+    lead = f"{capital(answer.value)}{' in direction only' if direction_only else ''}."
+    if kind == "order" and len(effects) > 1:
+        body = _ranking(answer, effects)
+    else:
+        body = " ".join(capital(_comparison(effect)) + "." for effect in effects)
+    return " ".join([lead, body, *filter(None, map(_noise, floors))])
+
+
+def unasked(scale: str, scales: Sequence[str]) -> str:
+    """Why a run at `scale` answers nothing, and what would."""
+    enough = " or ".join(f"--scale {each}" for each in scales)
+    return f"scale {scale} is too short to answer this, as the study explains; {enough} answers it"
+
+
+def number(value: float, places: int | None = None) -> str:
+    """With `places` after the point, or three significant digits: 0.5123 → "0.512", 7.25 → "7.25"."""
+    if places is None:
+        # A bound of 1 or 1.5 is exact and gains nothing from zeros.
+        text = f"{value:,.{max(0, 2 - _magnitude(value))}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:,.{places}f}"
+
+
+def between(interval: Interval) -> str:
+    """The interval in words: "(between 2.10 and 2.40 times, 95 % interval, 5 blocks)"."""
+    low, _, high = ends(interval)
+    confidence = f"{interval.confidence * 100:g} % interval"
+    return f"(between {low} and {high} times, {confidence}, {interval.n} blocks)"
+
+
+def amount(value: float, unit: str) -> str:
+    """A value in the unit that suits it: 3.2e8 ns → "320 ms", 0.031 share → "3.1 %"."""
+    scale, name = _scale(value, unit)
+    return f"{number(value / scale)}{name}"
+
+
+def amounts(low: float, high: float, unit: str) -> str:
+    """A value, or the span between two, with one unit."""
+    scale, name = _scale(high, unit)
+    return amount(low, unit) if low == high else f"{number(low / scale)} to {number(high / scale)}{name}"
+
+
+def _scale(value: float, unit: str) -> tuple[float, str]:
+    """Divisor, and the unit as it follows a number."""
+    if unit == "share":
+        return 0.01, " %"
+    if unit == "µs":
+        scale, name = _scale(value * 1e3, "ns")
+        return scale / 1e3, name
+    steps = _STEPS.get(unit, ((1.0, unit),))
+    scale, name = next((step for step in steps if abs(value) >= 0.9995 * step[0]), steps[-1])
+    return scale, f" {name}" if name else ""
+
+
+def _ranking(answer: Answer, effects: Sequence[Effect]) -> str:
+    if answer is Answer.SUPPORTED:
+        closest = min(effects, key=lambda effect: abs(math.log(effect.ratio.estimate)) if effect.ratio else 0)
+        return (
+            f"In all {len(effects)} {_PAIRS} the first did better, by more than noise. "
+            f"The closest: {_measured(closest)}{_left_out(closest)}."
+        )
+    decisive = [effect for effect in effects if effect.answer is answer]
+    what = {
+        Answer.CONTRADICTED: "it is the other way round, by more than noise",
+        Answer.NOT_DISTINGUISHABLE: "the two cannot be told apart",
+        Answer.NOT_TESTABLE: "the two cannot be compared",
+    }[answer]
+    named = [f"{capital(_comparison(effect))}." for effect in decisive[:NAMED_MAX]]
+    if len(decisive) > NAMED_MAX:
+        named.append(f"So it is in {len(decisive) - NAMED_MAX} more.")
+    return " ".join([f"In {len(decisive)} of {len(effects)} {_PAIRS} {what}.", *named])
+
+
+def _comparison(effect: Effect) -> str:
+    if effect.measured is None:
+        return _unmeasured(effect)
+    published = "" if effect.published is None else f" The published ratio is {effect.published:g};"
+    separator = "." if published else ";"
+    return f"{_measured(effect)}{separator}{published} {effect.reason}"
+
+
+def _unmeasured(effect: Effect) -> str:
+    if effect.to:
+        compared = f"the {effect.what} of {effect.of} cannot be compared with that of {effect.to}"
+        return f"{compared}: {effect.reason}"
+    if effect.answer is Answer.NOT_TESTABLE:
+        return f"the {effect.what} of {effect.of} is not known: {effect.reason}"
+    return f"as for the {effect.what} of {effect.of}: {effect.reason}"
+
+
+def _measured(effect: Effect) -> str:
+    if effect.value is not None:
+        return f"the {effect.what} of {effect.of} was {_valued(effect.value, effect.unit, effect.repeated)}"
+    assert effect.ratio is not None
+    _, times, _ = ends(effect.ratio)
+    compared = f"the {effect.what} of {effect.of} was {times} times that of {effect.to}"
+    return f"{compared} {between(effect.ratio)}"
+
+
+def _valued(value: Interval, unit: str, repeated: str) -> str:
+    """A value with its interval: "320 ms (between 310 and 331 ms, 95 % interval, 5 blocks)"."""
+    scale, name = _scale(value.estimate, unit)
+    if value.low == value.high == 0:
+        return f"0{name} in all {value.n} {repeated}"
+    scaled = replace(value, estimate=value.estimate / scale, low=value.low / scale, high=value.high / scale)
+    low, middle, high = ends(scaled)
+    if unit == "times":
+        middle, name = f"a factor of {middle}", ""
+    confidence = f"{value.confidence * 100:g} % interval"
+    return f"{middle}{name} (between {low} and {high}{name}, {confidence}, {value.n} {repeated})"
+
+
+def _left_out(effect: Effect) -> str:
+    _, mark, why = effect.reason.partition("; left out: ")
+    return f"{mark}{why}"
+
+
+def _noise(floor: "Floor") -> str:
+    if floor.ratio is None and not floor.why:
+        return ""
+    if floor.ratio is None:
+        return (
+            f"How far a server differs from itself is not known here ({floor.why}), "
+            "so the answer rests on the interval alone."
+        )
+    return (
+        f"Measured twice, the same server ({floor.server}) may differ from itself by a factor of up to "
+        f"{raised(floor.ratio)}; a smaller difference is noise."
+    )
+
+
+def raised(ratio: float) -> str:
+    """Two digits of what it exceeds 1 by, rounded up: a floor must not look lower than it is."""
+    excess = ratio - 1
+    if excess < 1e-4:
+        return "1"
+    places = max(0, 1 - _magnitude(excess))
+    return number(math.ceil(round(ratio * 10**places, 6)) / 10**places, places)
+
+
+def ends(interval: Interval) -> tuple[str, str, str]:
+    """Low, estimate and high with as many digits as the width is worth, and no end on the wrong side of 1."""
+    shown = (interval.low, interval.estimate, interval.high)
+    half_width = (interval.high - interval.low) / 2
+    if interval.high > 2 * interval.low:
+        # Far apart, one number of decimals cannot suit all three.
+        return tuple(number(end, max(0, 1 - _magnitude(end))) for end in shown)  # type: ignore[return-value]
+    places = 2 - _magnitude(interval.estimate)
+    if half_width > 0:
+        places = min(places, 1 - _magnitude(half_width))
+    places = max(0, places)
+    while places < 6 and any(end != 1 and float(f"{end:.{places}f}") == 1 for end in shown[::2]):
+        places += 1
+    return tuple(number(end, places) for end in shown)  # type: ignore[return-value]
+
+
+def _magnitude(value: float) -> int:
+    """Power of ten of the first digit; 0 for nothing."""
+    return math.floor(math.log10(abs(value))) if value else 0
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

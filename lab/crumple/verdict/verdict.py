@@ -1,0 +1,119 @@
+"""A claim and the figures of a run → a verdict. Pure: reads no file, starts nothing.
+
+Which trials may speak is evidence.py's, how it is said is sentences.py's. Here are the rules: one function
+per kind of claim, found in KINDS.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from crumple.record.metrics import METRICS, Figures
+from crumple.study.claim import Claim, ShareClaim
+from crumple.verdict import bounds, models, ramps, ratios, sentences
+from crumple.verdict.case import Case, Facts, Judged
+from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.evidence import Evidence, Floor
+
+NOTHING_KNOWN = Facts()
+
+KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
+    "order": ratios.order,
+    "ratio": ratios.ratio,
+    "share": bounds.share,
+    "figure": bounds.figure,
+    "stall": bounds.stall,
+    "flatness": ramps.flatness,
+    "knee": ramps.knee,
+    "growth": ramps.growth,
+    "model": models.model,
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run says about a claim. `trials`: ids of those the answer rests on, the floor's included."""
+
+    claim_id: str
+    text: str
+    kind: str
+    answer: Answer
+    direction_only: bool
+    effects: tuple[Effect, ...]
+    sentence: str
+    trials: tuple[str, ...]
+
+
+def judge(
+    claim: Claim,
+    figures: Sequence[Figures],
+    failed: Mapping[str, str] | None = None,
+    scale: str | None = None,
+    facts: Facts = NOTHING_KNOWN,
+) -> Verdict:
+    """The verdict on `claim` from the figures of all measured trials of a run.
+
+    `scale`: of the run; a claim that this scale cannot answer is not testable, however clear the figures.
+    `failed`: trial id → why, of those that failed; they are only named as reasons. `facts`: what no trial
+    holds. Raises KeyError for a metric or kind that does not exist; studies are checked for both when read.
+    """
+    case = Case(tuple(figures), failed or {}, facts, claim.confidence)
+    judged = [*KINDS[claim.kind](claim, case)]
+    effects = tuple(effect for effect, _, _ in judged)
+    if scale is not None and scale not in claim.scales:
+        return _unasked(claim, scale, effects)
+    answer = _together(claim, [effect.answer for effect in effects])
+    direction_only = answer is Answer.SUPPORTED and any(effect.direction_only for effect in effects)
+    used = {trial for _, trials, floor in judged if trials for trial in (*trials, *floor.trials)}
+    floors = list({floor: None for effect, _, floor in judged if effect.measured})
+    return Verdict(
+        claim_id=claim.id,
+        text=claim.text,
+        kind=claim.kind,
+        answer=answer,
+        direction_only=direction_only,
+        effects=effects,
+        sentence=sentences.verdict(claim.kind, answer, direction_only, effects, floors),
+        trials=tuple(sorted(used)),
+    )
+
+
+def noise_floor(figures: Sequence[Figures], experiment: str, metric: str) -> Floor:
+    """What the twins of `experiment` differ by in `metric`, or why that is not known."""
+    return Evidence(experiment, METRICS[metric], tuple(figures), {}).floor()
+
+
+def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
+    """The study says that this scale cannot answer; then no figure of it stands for an answer."""
+    reason = sentences.unasked(scale, claim.scales)
+    untested = partial(
+        replace, ratio=None, value=None, noise_floor=None, answer=Answer.NOT_TESTABLE, direction_only=False,
+        reason=reason,
+    )  # fmt: skip
+    return Verdict(
+        claim_id=claim.id,
+        text=claim.text,
+        kind=claim.kind,
+        answer=Answer.NOT_TESTABLE,
+        direction_only=False,
+        effects=tuple(untested(effect) for effect in effects),
+        sentence=f"Not testable here. {sentences.capital(reason)}.",
+        trials=(),
+    )
+
+
+def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
+    """One comparison against a claim outweighs all for it; one that is open keeps it open.
+
+    Where so many are enough, those for it are counted, and it is over when too few are left.
+    """
+    if isinstance(claim, ShareClaim) and claim.at_least is not None:
+        held, against = answers.count(Answer.SUPPORTED), answers.count(Answer.CONTRADICTED)
+        if held >= claim.at_least:
+            return Answer.SUPPORTED
+        if len(answers) - against < claim.at_least:
+            return Answer.CONTRADICTED
+        open_ones = answers.count(Answer.NOT_DISTINGUISHABLE)
+        return Answer.NOT_DISTINGUISHABLE if held + open_ones >= claim.at_least else Answer.NOT_TESTABLE
+    order = (Answer.CONTRADICTED, Answer.NOT_TESTABLE, Answer.NOT_DISTINGUISHABLE)
+    return next((answer for answer in order if answer in answers), Answer.SUPPORTED)

@@ -1,0 +1,180 @@
+"""Trials that ask a database: honest, from memory, with one that dies, and without any."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import tiny_servers
+from crumple import engine, project
+from crumple.contract import Progress
+from crumple.database import database
+from crumple.database import files as database_files
+from crumple.database.database import OnDemand
+from crumple.engine import OnProgress
+from crumple.errors import DatabaseMissing
+from crumple.machine import machine
+from crumple.run import database_part, trial
+from crumple.run.store import RunStore, StoredTrial, TrialIdentity
+from crumple.server import servers
+from crumple.study.shape import ClosedShape
+from crumple.study.study import Experiment, Scale, Until, WarmUp
+from crumple.workload import workload
+
+ROOT = project.root()
+
+# A connection for each thread, as a client's connection is one. REMEMBER keeps what it was told.
+PROGRAM = """
+import http.server, json, os, sys, threading
+import pymysql
+QUERY = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
+REMEMBER, KEPT, OWN = {remember}, [], threading.local()
+
+def asked():
+    if KEPT and REMEMBER:
+        return KEPT[0]
+    try:
+        if not hasattr(OWN, "connection"):
+            OWN.connection = pymysql.connect(
+                host=os.environ["DB_HOST"], port=int(os.environ["DB_PORT"]), user=os.environ["DB_USER"],
+                password=os.environ["DB_PASSWORD"], database=os.environ["DB_NAME"], autocommit=True,
+                cursorclass=pymysql.cursors.DictCursor)
+        with OWN.connection.cursor() as cursor:
+            cursor.execute(QUERY)
+            KEPT[:] = [json.dumps(cursor.fetchall(), separators=(",", ":")).encode()]
+        return KEPT[0]
+    except pymysql.Error:
+        return None
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = asked() if self.path == "/rows" else b"no"
+        self.send_response(404 if body == b"no" else 200 if body else 500)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body or b"")))
+        self.end_headers()
+        self.wfile.write(body or b"")
+    def log_message(self, *_):
+        pass
+
+http.server.ThreadingHTTPServer.request_queue_size = 128
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+@pytest.fixture(scope="module")
+def filled() -> Path:
+    try:
+        return database_files.filled(database_files.programs())
+    except DatabaseMissing as missing:
+        pytest.skip(str(missing))
+
+
+def conducted(
+    folder: Path,
+    databases: OnDemand | None,
+    *,
+    remember: bool = False,
+    number: int = 1,
+    measured_s: float = 1.0,
+    on_progress: OnProgress = lambda _: None,
+) -> StoredTrial:
+    name = f"asks-{number}"
+    described = tiny_servers.described(folder, name, program=PROGRAM.replace("{remember}", str(remember)))
+    scale = Scale(blocks=1, warm_up=WarmUp(duration_s=0.3), stop=Until(duration_s=measured_s))
+    experiment = Experiment(
+        title="Rows",
+        servers=(name,),
+        twin=name,
+        workload="rows",
+        shape=ClosedShape(connections=4),
+        placement="shared",
+        scales={"quick": scale},
+    )
+    identity = TrialIdentity(
+        id=f"rows/b01/{name}", experiment="rows", block=1, position=1, server=name, twin=False, seed=1
+    )
+    job = trial.Job(
+        trial=identity,
+        experiment=experiment,
+        scale=scale,
+        workload=workload.find(ROOT)["rows"],
+        built=servers.build(described),
+        versions={},
+        settings={},
+        databases=databases,
+    )
+    return trial.conduct(job, engine.load(ROOT), RunStore(folder / "run"), on_progress)
+
+
+def of_the_database(stored: StoredTrial) -> list[str]:
+    return [problem for problem in stored.problems if problem.startswith("the database")]
+
+
+def test_queries_and_answers_agree(filled, tmp_path):
+    with database.on_demand() as databases:
+        stored = conducted(tmp_path, databases)
+        assert stored.failure is None and stored.record is not None and stored.database is not None
+        assert of_the_database(stored) == []
+        answered = stored.record.outcomes.ok + stored.record.warm_up.outcomes.ok
+        assert 0 < answered <= stored.database.queries
+        assert stored.database.place == "private" and stored.database.cpu_s is not None
+        assert stored.database.version in databases.ready(machine.cores_for("shared", 1).server).version
+
+
+def test_a_server_that_remembers_is_not_valid(filled, tmp_path):
+    stored = conducted(tmp_path, None, remember=True)
+    assert stored.status == "measured" and not stored.valid
+    assert stored.database is not None and stored.database.queries == 0
+    (said,) = of_the_database(stored)
+    assert "the server answers without asking, or keeps what it was told" in said
+
+
+def test_a_database_that_dies_fails_its_trial_and_no_other(filled, tmp_path):
+    cores = machine.cores_for("shared", 1).server
+    with database.on_demand() as databases:
+        pid = databases.ready(cores)._process.guarded.pid
+        killed: list[int] = []
+
+        def kill(_: Progress) -> None:
+            if not killed:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+        stored = conducted(tmp_path, databases, on_progress=kill, measured_s=3.0)
+        assert stored.failure is not None
+        assert (stored.failure.step, stored.failure.message) == (
+            "database",
+            "the database was killed by signal 9 (SIGKILL)",
+        )
+        again = conducted(tmp_path, databases, number=2)
+        assert again.failure is None and of_the_database(again) == []
+
+
+def test_without_one_the_trial_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(database_files.shutil, "which", lambda *_, **__: None)
+    with database.on_demand() as databases:
+        cores = machine.cores_for("shared", 1).server
+        rows = workload.find(ROOT)["rows"]
+        with (
+            pytest.raises(DatabaseMissing) as caught,
+            database_part.part(databases, rows, None, cores, own_server=False),
+        ):
+            pass
+    assert "apt-get install mariadb-server-core" in str(caught.value)
+    assert database_part.step_of(caught.value, "start") == "setup"
+
+
+def test_one_that_nobody_needs_is_not_started(monkeypatch):
+    monkeypatch.setattr(database, "private", lambda _: 1 / 0)
+    todos = workload.find(ROOT)["todos"]
+    with database.on_demand() as databases, database_part.part(databases, todos, None, (), False) as part:
+        part.count()
+        assert part.environment() == {} and part.facts is None
+
+
+def test_a_server_of_ones_own_has_a_database_of_its_own():
+    rows = workload.find(ROOT)["rows"]
+    with database.on_demand() as databases, database_part.part(databases, rows, None, (), True) as part:
+        assert part.data is None and part.warnings[0].startswith("whether the server asked its database")

@@ -1,0 +1,42 @@
+"""The lab's rooms stand in docs/architecture.md, and none imports from one that stands below it."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAB = ROOT / "lab" / "crumple"
+# Beside the rooms: what all of them may use.
+COMMON = {"contract", "engine", "errors", "interrupt", "project", "toml_file"}
+THE_LAB = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("\n## The lab\n")[1]
+ROOMS = re.findall(r"^(\w+)/ ", THE_LAB, re.MULTILINE)
+
+
+def test_every_room_is_in_the_map() -> None:
+    assert sorted(ROOMS) == sorted(file.parent.name for file in LAB.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_from_none_below_it(room: str) -> None:
+    allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}
+    files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).glob("*.py")}
+    assert {file.name: below for file, text in files.items() if (below := {*imported(text)} - allowed)} == {}
+
+
+def imported(text: str) -> Iterator[str]:
+    """What is imported from crumple, but for types alone."""
+    tree = ast.parse(text)
+    for_types = {
+        inner
+        for outer in ast.walk(tree)
+        if isinstance(outer, ast.If) and ast.unparse(outer.test) == "TYPE_CHECKING"
+        for inner in ast.walk(outer)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node not in for_types:
+            first, *rest = node.module.split(".")
+            if first == "crumple":
+                yield from rest[:1] or [name.name for name in node.names]

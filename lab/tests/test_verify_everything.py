@@ -1,0 +1,236 @@
+"""All that is asked of a running server, with a tiny one that is right and others wrong in one way each."""
+
+import pytest
+import tiny_servers
+from crumple import engine, project
+from crumple.database.queries import Counters
+from crumple.errors import CrumpleError, WrongAnswer
+from crumple.server import servers
+from crumple.verify import cases, effects, everything, io_model
+from crumple.verify.effects import NotJudged
+from crumple.verify.everything import HTTP, MODEL, Finding, Subject
+from crumple.verify.io_model import Pids
+from crumple.workload import workload
+
+ROOT = project.root()
+WORKLOADS = workload.find(ROOT)
+
+REFUSES_AFTER_MANY = """
+ASKED = []
+right = Handler.do_GET
+def do_GET(self):
+    global STATUS
+    ASKED.append(1)
+    if len(ASKED) > {many}: STATUS = 503
+    right(self)
+Handler.do_GET = do_GET
+"""
+
+CLOSES_AFTER_TEN = """
+COUNTS = {}
+right = Handler.do_GET
+def do_GET(self):
+    global CLOSE
+    COUNTS[self.client_address] = COUNTS.get(self.client_address, 0) + 1
+    CLOSE = COUNTS[self.client_address] >= 10
+    right(self)
+Handler.do_GET = do_GET
+"""
+
+
+@pytest.fixture(autouse=True)
+def short(tmp_path, monkeypatch):
+    """Builds of a test stay in its own folder, and waits are short."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(everything, "LOAD_S", 0.2)
+
+
+@pytest.fixture(scope="session")
+def load():
+    try:
+        return engine.load(ROOT)
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+
+
+def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connection") -> dict[str, Finding]:
+    tiny = tiny_servers.described(tmp_path, here=here).model_copy(update={"io_model": declared})
+    with servers.start(servers.build(tiny), cores=(), settings={}) as running:
+        subject = Subject(
+            description=tiny,
+            address=running.address,
+            keeps=True,
+            pids=Pids(running.guarded.guard_pid),
+            workloads=WORKLOADS,
+            load=load,
+            files_left=running.files_left,
+            database=None,
+            no_database="mariadbd is not installed",
+        )
+        return {finding.check: finding for finding in everything.findings(subject)}
+
+
+def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
+    found = findings(load, tmp_path)
+    assert {(check, finding.state) for check, finding in found.items()} == {
+        ("hello", "right"),
+        (HTTP, "right"),
+        (MODEL, "right"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("here", "check", "said"),
+    [
+        ("WAITS = False", "hello", "delay_ms=120: answered after"),
+        ("REFUSES = WAITS = False", "hello", "answer 400"),
+        ("BODY = b'Hello'", "hello", "the contract says 13 bytes"),
+        (CLOSES_AFTER_TEN, HTTP, "number 10 on its connection: it closes the connection"),
+        (REFUSES_AFTER_MANY.format(many=200), HTTP, "wrong-status"),
+        ("UNKNOWN = 200", HTTP, "answer 404"),
+    ],
+)
+def test_one_wrong_thing_is_found_in_its_place(load, tmp_path, monkeypatch, here, check, said):
+    monkeypatch.setattr(everything, "_model", lambda _: None)
+    found = findings(load, tmp_path, here)
+    assert found[check].state == "wrong" and said in found[check].reason
+
+
+def test_a_server_that_declares_another_model_is_red(load, tmp_path, monkeypatch):
+    monkeypatch.setattr(everything, "WAITS_S", (1.5,))
+    monkeypatch.setattr(everything, "_http", lambda _: None)
+    found = findings(load, tmp_path, declared="event-loop")[MODEL]
+    assert found.state == "wrong"
+    assert found.reason.startswith("declared event-loop, but 1 process with ")
+
+
+def test_a_contradiction_seen_once_is_no_contradiction(load, tmp_path, monkeypatch):
+    monkeypatch.setattr(everything, "_http", lambda _: None)
+    said = iter(["declared it, but …", None])
+    monkeypatch.setattr(io_model, "contradiction", lambda *_: next(said))
+    assert findings(load, tmp_path)[MODEL].state == "right"
+
+
+def test_what_needs_a_database_is_skipped_with_the_reason(load, tmp_path, monkeypatch):
+    monkeypatch.setattr(everything, "_model", lambda _: None)
+    monkeypatch.setattr(everything, "_http", lambda _: None)
+    tiny = tiny_servers.described
+    monkeypatch.setattr(
+        tiny_servers,
+        "described",
+        lambda *a, **k: tiny(*a, **k).model_copy(update={"workloads": ("hello", "rows", "no-such")}),
+    )
+    found = findings(load, tmp_path)
+    assert found["rows"] == Finding("rows", "skipped", "mariadbd is not installed")
+    assert found["no-such"].state == "wrong" and "no no-such.toml" in found["no-such"].reason
+
+
+# What to ask
+
+
+def paths(name: str) -> list[str]:
+    return [request.path for request in cases.wrong(WORKLOADS[name])]
+
+
+def test_each_parameter_is_tried_at_its_ends_and_beyond():
+    assert cases.right(WORKLOADS["hash"]) == ({}, {"n": 3}, {"n": 100})
+    assert {"below": 2} in cases.right(WORKLOADS["primes"])
+    assert cases.right(WORKLOADS["file"]) == ({}, {"fill": "bulk"})
+    assert {"/hash?n=0", "/hash?n=100001", "/hash?n=-1", "/hash?n=%2B1", "/hash?n=1.5"} <= set(paths("hash"))
+    assert "/mix?wait_ms=0&spin_us=10000001&bytes=13" in paths("mix")
+    assert paths("file") == ["/file?fill=no-such-word"]
+    assert paths("todos") == []
+
+
+def test_defaults_hold_without_a_query():
+    assert cases.without_query(WORKLOADS["hash"]).path == "/hash"
+    assert cases.without_query(WORKLOADS["todos"]) is None
+
+
+# What answers do not show
+
+
+class Counting:
+    """A database whose counters are told beforehand."""
+
+    def __init__(self, *counters: Counters) -> None:
+        self._counters = iter(counters)
+
+    def counters(self, _: str) -> Counters:
+        return next(self._counters)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "right"),
+    [
+        (Counters(0, 0), Counters(4, 40), True),
+        (Counters(0, 0), Counters(9, 40), True),
+        (Counters(0, 0), Counters(4, 30), False),
+        (Counters(0, 0), Counters(4, 50), False),
+        (Counters(3, None), Counters(7, None), True),
+        (Counters(3, None), Counters(9, None), True),
+        (Counters(3, None), Counters(4, None), False),
+    ],
+)
+def test_the_database_must_have_been_asked_once_for_each_request(before, after, right):
+    def ask() -> None:
+        with effects.queries_counted(Counting(before, after), WORKLOADS["rows"]) as counted:
+            counted.add(4)
+
+    if right:
+        ask()
+    else:
+        with pytest.raises(WrongAnswer, match="rows: 4 requests, but the database was asked"):
+            ask()
+
+
+def test_files_left_behind_are_counted():
+    effects.leaves_no_file(lambda: 0, WORKLOADS["file"])
+    effects.leaves_no_file(lambda: 3, WORKLOADS["hello"])
+    with pytest.raises(WrongAnswer, match="3 of its files are left"):
+        effects.leaves_no_file(lambda: 3, WORKLOADS["file"])
+
+
+@pytest.mark.parametrize(
+    ("spent_s", "others_share", "outcome"),
+    [
+        ([0.5], 0.0, None),
+        ([0.36], 0.0, None),
+        ([0.9, 0.2, 0.55], 0.0, None),
+        ([0.0, 0.0, 0.0], 0.0, WrongAnswer),
+        ([0.9, 0.8, 0.7], 0.0, WrongAnswer),
+        ([0.9, 0.8, 0.7], 0.5, NotJudged),
+        ([0.9, 0.8, 0.7], None, WrongAnswer),
+    ],
+)
+def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, others_share, outcome):
+    readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
+    monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
+    monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
+    monkeypatch.setattr(
+        effects.machine,
+        "fitness",
+        lambda: effects.machine.Fitness({"others_share": others_share}, ()),
+    )
+    tiny = tiny_servers.described(tmp_path, here="WAITS = False")
+    with servers.start(servers.build(tiny), cores=(), settings={}) as running:
+        pids = Pids(running.guarded.guard_pid)
+
+        def spend() -> None:
+            effects.spends_cpu(running.address, pids, WORKLOADS["hello"])
+
+        if outcome is None:
+            spend()
+        else:
+            with pytest.raises(outcome, match="of CPU time for each, asked 20 ms"):
+                spend()
+    assert not readings
+
+
+def test_cpu_time_is_that_of_the_whole_tree(tmp_path):
+    here = 'subprocess.run([sys.executable, "-c", "for _ in range(3_000_000): pass"])'
+    with servers.start(
+        servers.build(tiny_servers.described(tmp_path, here=here)), cores=(), settings={}
+    ) as running:
+        # The child is gone; its time is not.
+        assert effects.cpu_s(Pids(running.guarded.guard_pid)) > 0.04
