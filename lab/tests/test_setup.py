@@ -96,6 +96,15 @@ def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_lo
     assert apt_log.read_text().count("\n") == 2
 
 
+def test_what_a_shell_had_to_look_for_is_looked_for_again(tmp_path, apt_log):
+    # The shell is the same before and after, what it finds is not.
+    toml = NEEDS.format(tool="tinytool").replace(
+        '["tinytool", "--version"]', '["sh", "-c", "tinytool --version 2>/dev/null"]'
+    )
+    (prepared,) = prepare(Console(), tiny_servers.described(tmp_path, toml=toml))
+    assert (prepared.reason, prepared.versions.get("tinytool")) == (None, "3")
+
+
 def test_a_second_time_nothing_is_asked_installed_or_built(tmp_path, apt_log):
     tiny = tiny_servers.described(tmp_path, toml=NEEDS.format(tool="tinytool"))
     prepare(Console(), tiny)

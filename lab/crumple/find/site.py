@@ -16,11 +16,11 @@ from crumple.load import load
 from crumple.machine import machine
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
+from crumple.machine.machine import Placement
 from crumple.record import validity
 from crumple.record.validity import Validity
 from crumple.server import servers
 from crumple.server.build import Built
-from crumple.study.study import Placement
 from crumple.verify import verify
 
 # One of so many cores is the engine's, where it is to have cores of its own.

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from crumple.errors import UsageError
 from crumple.machine import facts as machine_facts
@@ -19,6 +19,9 @@ from crumple.machine.facts import UnreadError
 from crumple.processes import tree
 
 SAMPLE_S = 0.1
+
+# Which cores serve whom: both all of them, or each its own.
+Placement = Literal["shared", "separate"]
 
 Fact = TypeVar("Fact")
 
@@ -59,7 +62,7 @@ def fitness(connections: int = 0, sources: int = 1) -> Fitness:
     return Fitness({**measured, **moment}, problems)
 
 
-def cores_for(placement: str, threads: int = 1, server_cores: int | None = None) -> Cores:
+def cores_for(placement: Placement, threads: int = 1, server_cores: int | None = None) -> Cores:
     """Cores for an engine of `threads` threads and for the server, at most `server_cores` of them.
 
     "separate": as far as there are enough, no physical core serves both. "shared": both may use all, and the
@@ -73,7 +76,7 @@ def cores_for(placement: str, threads: int = 1, server_cores: int | None = None)
     return Cores(divided.engine, fewer(divided.server, server_cores, physical))
 
 
-def divide(placement: str, threads: int, physical: list[list[int]]) -> Cores:
+def divide(placement: Placement, threads: int, physical: list[list[int]]) -> Cores:
     """The same, for cores given as groups that share a physical core."""
     every = tuple(sorted(core for group in physical for core in group))
     if placement == "shared":

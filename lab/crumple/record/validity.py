@@ -13,7 +13,7 @@ from crumple.record import histogram, invariants, littles_law
 
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
-    from crumple.study.study import Placement
+    from crumple.machine.machine import Placement
 
 ENGINE_SHARE_MAX = 0.85
 LATE_NS = 1_000_000

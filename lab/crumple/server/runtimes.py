@@ -174,6 +174,11 @@ def _version(requirement: Requirement, folder: Path, path: str) -> str | None:
     return found[1] if found else None
 
 
+def forget() -> None:
+    """Ask every tool anew: something was installed. A shell that looks for a file stays the same executable."""
+    _told.cache_clear()
+
+
 @lru_cache(maxsize=256)
 def _told(command: tuple[str, ...], folder: Path, path: str, changed_ns: int) -> str:
     """What the command prints, on both streams; empty if it cannot be run."""

@@ -50,6 +50,7 @@ def prepare(
     wanted = packages([*missing, *(database.lacks() if queried else ())])
     if wanted:
         install(wanted, yes=yes, say=say, ask=ask)
+        runtimes.forget()
     if queried:
         database.prepare(say)
     prepared = []

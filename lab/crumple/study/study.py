@@ -12,13 +12,13 @@ from pydantic import Field, field_validator, model_validator
 from crumple import contract, toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
+from crumple.machine.machine import Placement
 from crumple.server import variant
 from crumple.study.claim import SCALES as SCALES
 from crumple.study.claim import Claim, ScaleName, Text, impossible
 from crumple.study.names import Known, unknown_names
 from crumple.study.shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
 
-Placement = Literal["shared", "separate"]
 Connection = Literal["keep-alive", "per-request"]
 Parameters = dict[str, int | float | str]
 

@@ -7,7 +7,7 @@ use mysql_async::{OptsBuilder, Pool, PoolConstraints, PoolOpts};
 use serde::Serialize;
 
 use crate::AnyError;
-use crate::routes::Failure;
+use crate::failure::Failure;
 
 const OPTIONS: &str = "SELECT option_id, option_name, option_value, autoload FROM wp_options \
                        ORDER BY option_id LIMIT 50";

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::fs;
 
+use crate::failure::Failure;
 use crate::parameters;
-use crate::routes::Failure;
 
 const LENGTH: usize = 108_000;
 const LOWEST: u8 = 65;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::failure::Failure;
 use crate::parameters::whole_number;
-use crate::routes::Failure;
 
 pub async fn digest(path: &Path, query: &str) -> Result<String, Failure> {
     let rounds = whole_number(query, "n", 1..=100_000, 1)?;

@@ -2,6 +2,7 @@
 //! Here is how it listens; what answers a request is `routes`.
 
 mod database;
+mod failure;
 mod file;
 mod hash;
 mod mix;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::failure::Failure;
 use crate::parameters::whole_number;
-use crate::routes::Failure;
 use crate::spin::Spinner;
 
 const ALPHABET: &str = "abcdefghijklmnopqrstuvwxyz";

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use crate::routes::Failure;
+use crate::failure::Failure;
 
 /// The value of a parameter, or `otherwise` where the query has none.
 pub fn whole_number(

@@ -14,6 +14,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use serde::Serialize;
 
 use crate::database::Database;
+use crate::failure::Failure;
 use crate::parameters::whole_number;
 use crate::spin::Spinner;
 use crate::{AnyError, file, hash, mix, primes, todos};
@@ -39,18 +40,6 @@ impl Site {
             database: Database::from_environment(pool)?,
             spinner: Spinner::calibrated(),
         })
-    }
-}
-
-/// Why there is no answer: the client's mistake, or something of ours.
-pub enum Failure {
-    BadParameter(String),
-    Broken(String),
-}
-
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::Broken(error.to_string())
     }
 }
 
