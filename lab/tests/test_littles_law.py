@@ -1,5 +1,7 @@
 """Little's law: on records that account for all connections by construction, and on some that lost time."""
 
+import random
+
 import documents
 import pytest
 from crumple import contract
@@ -136,3 +138,18 @@ def test_it_is_not_asked_of_open_shapes_few_or_failing_requests() -> None:
     for changes in (few, failing):
         assert littles_law.problem(_record(shape, wrong_ns, **changes)) is None
     assert littles_law.problem(_record(shape, wrong_ns)) is not None
+
+
+def test_in_a_ramp_everybody_may_be_in_the_middle_of_a_long_pause_at_the_end() -> None:
+    # Users who join evenly over 2 s, ask at once and then every 0.25 s or so; on average half are there.
+    draw, users, pause_s = random.Random(1), 4_000, 0.25
+    asked = 0
+    for user in range(users):
+        at_s = 2.0 * user / users
+        while at_s < 2.0:
+            asked, at_s = asked + 1, at_s + draw.expovariate(1 / pause_s)
+    shape = contract.RampShape(
+        from_connections=1, to_connections=users, over_s=2.0, pause_ms=pause_s * 1e3, pause="exponential"
+    )
+    outcomes = documents.record().outcomes.model_copy(update={"ok": asked})
+    assert littles_law.problem(_record(shape, 1_000, outcomes=outcomes, scheduled=asked)) is None

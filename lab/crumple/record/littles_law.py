@@ -70,8 +70,10 @@ def _paused_ns(record: TrialRecord, shape: ClosedShape | RampShape) -> float:
 def _slack(record: TrialRecord, shape: ClosedShape | RampShape, there: float) -> tuple[float, float]:
     """By how many connections the account may exceed and fall short of those that are there."""
     pause_ns = shape.pause_ms * 1e6
-    # A pause that an end of the window cut off counts as whole, or not at all: one for each connection.
-    both = there * (TOLERANCE + min(1.0, pause_ns / record.measured_ns))
+    # A pause that an end of the window cut off counts as whole, or not at all: one for each connection that
+    # was there at that end, which in a ramp are all.
+    cut_off = shape.connections if isinstance(shape, ClosedShape) else shape.to_connections
+    both = there * TOLERANCE + cut_off * min(1.0, pause_ns / record.measured_ns)
     if shape.pause == "exponential":
         both += DEVIATIONS * pause_ns * math.sqrt(record.outcomes.ok) / record.measured_ns
     missing = both
