@@ -133,6 +133,10 @@ class WrongAnswer(CrumpleError):
     """A server answered, but not what its workload's contract says."""
 
 
+class NoAnswer(WrongAnswer):
+    """A server took too long to answer, or did not answer at all."""
+
+
 class SetupFailed(CrumpleError):
     """Something the servers need could not be installed."""
 

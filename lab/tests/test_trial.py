@@ -9,11 +9,12 @@ import pytest
 import stand_ins
 from crumple.contract import Progress
 from crumple.engine import Engine
-from crumple.errors import StorageFull
+from crumple.errors import NoAnswer, StorageFull
 from crumple.machine.ceiling import Ceiling
 from crumple.run import plan, store, trial
 from crumple.run.store import RunStore, StoredTrial
 from crumple.server import servers
+from crumple.verify import verify
 from crumple.workload import workload
 from stand_ins import Stage
 
@@ -107,6 +108,28 @@ def test_whatever_goes_wrong_is_a_stored_trial(
     assert stored.failure.output_tail == ((tail,) if tail else ())
     assert run.trials() == [stored]
     assert acts.open == 0
+
+
+@pytest.mark.parametrize(("patience_s", "failed"), [(60.0, False), (-1.0, True)])
+def test_a_server_may_have_much_to_work_off_after_the_load(
+    acts: Stage,
+    tmp_path: Path,
+    run: RunStore,
+    monkeypatch: pytest.MonkeyPatch,
+    patience_s: float,
+    failed: bool,
+) -> None:
+    answers, silent = verify.answers, iter([False, True, True])
+
+    def slow(*asked: Any, **how: Any) -> None:
+        if next(silent, False):
+            raise NoAnswer("GET /hello: no whole answer within 20 s")
+        answers(*asked, **how)
+
+    monkeypatch.setattr(verify, "answers", slow)
+    monkeypatch.setattr(trial, "WORKED_OFF_S", patience_s)
+    stored = _conduct(tmp_path, run, GOLDEN_SHAPE)
+    assert (stored.failure is not None) is failed
 
 
 def test_a_server_that_leaves_its_files_is_not_valid(acts: Stage, tmp_path: Path, run: RunStore) -> None:

@@ -25,6 +25,7 @@ from crumple.machine import facts, machine
 
 WARM_UP_S = 0.2
 MEASURED_S = 0.8
+CONNECTIONS_AT_ONCE = 1_000
 TIMEOUT_S = 5.0
 LAUNCH_S = 10.0
 STOP_S = 3.0
@@ -98,21 +99,25 @@ def _measured(load: Engine, like: _Load) -> Ceiling:
     with _null_server(load, like, cores.server) as address:
         record = engine.run(load, _spec(like, address, cores.engine), lambda _: None)
     lost = record.outcomes.failed + record.outcomes.not_sent
-    if not record.outcomes.ok or lost > FAILED_MAX * record.scheduled:
+    if not record.outcomes.ok:
+        raise EngineFailed(f"none of {record.scheduled:,} requests to the null server was answered in time")
+    if lost > FAILED_MAX * record.scheduled:
         raise EngineFailed(f"{lost:,} of {record.scheduled:,} requests to the null server failed")
     return Ceiling(throughput_per_s=record.outcomes.ok / record.measured_ns * 1e9)
 
 
 def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
     expect = contract.Expect(status=200, body_bytes=BODY_BYTES, body_sha256=None, hash_one_in=0)
+    # Thousands of connections take their time to be there, and more where each serves one request.
+    longer = max(1.0, like.connections / CONNECTIONS_AT_ONCE)
     return TrialSpec(
         label="ceiling",
         target=contract.Target(address=address, host=address),
         requests=(contract.Request(method="GET", path="/", expect=expect),),
         shape=contract.ClosedShape(connections=like.connections),
         connection=like.connection,
-        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=WARM_UP_S)),
-        stop=contract.AfterDuration(duration_s=MEASURED_S),
+        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=WARM_UP_S * longer)),
+        stop=contract.AfterDuration(duration_s=MEASURED_S * longer),
         timeouts=contract.Timeouts(connect_s=TIMEOUT_S, request_s=TIMEOUT_S),
         threads=like.threads,
         cores=cores,

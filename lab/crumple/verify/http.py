@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from crumple.contract import Request
-from crumple.errors import WrongAnswer
+from crumple.errors import NoAnswer, WrongAnswer
 
 LIMIT_S = 20.0
 # Long enough that the two segments are two reads for the server.
@@ -104,7 +104,7 @@ def _told(asked: str) -> Iterator[None]:
     try:
         yield
     except TimeoutError:
-        raise WrongAnswer(f"{asked}: no whole answer within {LIMIT_S:.0f} s") from None
+        raise NoAnswer(f"{asked}: no whole answer within {LIMIT_S:.0f} s") from None
     except http.client.IncompleteRead as error:
         raise WrongAnswer(f"{asked}: it ended after {len(error.partial)} bytes of its body") from None
     except http.client.RemoteDisconnected:
