@@ -96,6 +96,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
     monkeypatch.setattr(ceiling, "ceiling", known_ceiling)
     monkeypatch.setattr(servers, "build", build)
+    monkeypatch.setattr(servers, "is_built", lambda described: described.name in acts.built)
     monkeypatch.setattr(servers, "start", start)
     monkeypatch.setattr(servers, "readiness", readiness)
     monkeypatch.setattr(servers, "versions", lambda _: {"go": "1.26"})

@@ -11,7 +11,7 @@ from crumple.errors import CrumpleError, ServerFailed
 from crumple.machine import turns
 from crumple.run.brought import Elsewhere
 from crumple.run.store import Failure
-from crumple.server import build, servers, variant
+from crumple.server import servers, variant
 from crumple.server.server import ServerDescription
 
 
@@ -63,7 +63,7 @@ def _made_ready(name: str, description: ServerDescription | None, watcher: Watch
         message = f"{readiness.reason}; {readiness.remedy}" if readiness.remedy else readiness.reason
         return _refused(name, description, {}, Failure(step="setup", message=message), watcher)
     versions = servers.versions(description)
-    if not build.is_built(description):
+    if not servers.is_built(description):
         watcher.preparing(name)
     try:
         with turns.turn(watcher.waiting):

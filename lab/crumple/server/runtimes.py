@@ -175,7 +175,7 @@ def _version(requirement: Requirement, folder: Path, path: str) -> str | None:
 
 
 def forget() -> None:
-    """Ask every tool anew: something was installed. A shell that looks for a file stays the same executable."""
+    """Ask every tool anew after an installation: a shell that looks for a file stays the same executable."""
     _told.cache_clear()
 
 

@@ -8,12 +8,23 @@ from pathlib import Path
 
 from crumple.errors import FileInvalid, Problem
 from crumple.server import server
-from crumple.server.build import Built, build
+from crumple.server.build import Built, build, is_built
 from crumple.server.runtimes import Missing, Ready, readiness, versions
 from crumple.server.server import ServerDescription
 from crumple.server.start import Running, start
 
-__all__ = ["Built", "Missing", "Ready", "Running", "build", "find", "readiness", "start", "versions"]
+__all__ = [
+    "Built",
+    "Missing",
+    "Ready",
+    "Running",
+    "build",
+    "find",
+    "is_built",
+    "readiness",
+    "start",
+    "versions",
+]
 
 
 def find(root: Path) -> dict[str, ServerDescription]:
