@@ -4,13 +4,13 @@ Each function is pure: a view and a width in pixels → an Altair chart. Every s
 reader sees what the interval is made of.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
 from crumple.record.metrics import METRICS, Figures
-from crumple.report import numerals, theme
+from crumple.report import numerals, server_names, theme
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, RunView, ServerView
 from crumple.stats.stats import Interval
@@ -51,7 +51,7 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
         .encode(
             x=alt.X("from:Q"),
             x2="to:Q",
-            y=_row_axis(experiment.servers),
+            y=row_axis(experiment.servers),
             color=alt.Color("colour:N", scale=None),
             opacity=alt.Opacity("pale:Q", scale=None),
         )
@@ -66,12 +66,13 @@ def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
     shown = [(claim, effect) for claim, effect in found if effect.ratio is not None]
     if not shown:
         return None
-    return _forest([_effect_row(claim, effect, width_px) for claim, effect in shown], width_px)
+    names = server_names.short([server for _, effect in shown for server in (effect.of, effect.to)])
+    return _forest([_effect_row(claim, effect, names, width_px) for claim, effect in shown], width_px)
 
 
-def label(row: ServerView) -> str:
-    """A row's name in charts: the server's folder, and whether it is the twin."""
-    return f"{row.name}, twin" if row.twin else row.name
+def label(row: ServerView, name: str | None = None) -> str:
+    """A row's name in charts: the server's label, or another name, and whether it is the twin."""
+    return f"{name or row.name}, twin" if row.twin else name or row.name
 
 
 def _bars(
@@ -94,7 +95,7 @@ def _bars(
             tickCount=5 if width_px > 500 else 3, orient="top", titleAnchor="start", labelExpr=PLAIN_LABEL
         ),
     )
-    y = _row_axis(rows)
+    y = row_axis(rows)
     colour = alt.Color("colour:N", scale=None)
     by_row = alt.Chart(_data(summaries)).encode(y=y)
     drawn = (
@@ -200,11 +201,12 @@ def _user_share(row: ServerView) -> float | None:
     return sum(user) / total if total else None  # type: ignore[arg-type]
 
 
-def _effect_row(claim: str, effect: Effect, width_px: int) -> dict[str, Any]:
+def _effect_row(claim: str, effect: Effect, names: Mapping[str, str], width_px: int) -> dict[str, Any]:
     ratio = effect.ratio
     assert ratio is not None
     bounded = numerals.bounded(ratio)
-    name = f"{claim}  {effect.of} ÷ {effect.to}" if width_px > 500 else f"{claim} {effect.of}"
+    of, to = names[effect.of], names[effect.to]
+    name = f"{claim}  {of} ÷ {to}" if width_px > 500 else f"{claim} {of}"
     floor = effect.noise_floor or 1.0
     return {
         "row": name,
@@ -252,12 +254,21 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
     return _fitted(alt.layer(*layers), width_px, ROW_PX * len(rows))
 
 
-def _row_axis(rows: Sequence[ServerView]) -> alt.Y:
-    return _rows_axis([label(row) for row in rows])
+def row_axis(rows: Sequence[ServerView]) -> alt.Y:
+    """An axis of servers, by the shortest names that tell them apart."""
+    short = server_names.short([row.name for row in rows if not row.twin])
+    shown = {label(row): label(row, short.get(row.name, row.name)) for row in rows}
+    return _rows_axis(list(shown), server_names.on_an_axis(shown))
 
 
-def _rows_axis(names: Sequence[str]) -> alt.Y:
-    axis = alt.Axis(grid=False, labelColor=theme.INK, labelFontSize=theme.FONT_SIZE, labelPadding=8)
+def _rows_axis(names: Sequence[str], shown_as: str = "datum.label") -> alt.Y:
+    axis = alt.Axis(
+        grid=False,
+        labelColor=theme.INK,
+        labelFontSize=theme.FONT_SIZE,
+        labelPadding=8,
+        labelExpr=shown_as,
+    )
     return alt.Y("row:N", sort=list(names), title=None, axis=axis, scale=alt.Scale(domain=list(names)))
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import altair as alt
 
-from crumple.report import bars, curves, theme
+from crumple.report import bars, canary_chart, curves, ramp_chart, theme
 from crumple.report.view import ExperimentView, RunView
+from crumple.study.shape import RampShape
 
 WIDE_PX = 892
 HALF_PX = 432
@@ -22,21 +23,37 @@ Draw = Callable[[ExperimentView, int], alt.TopLevelMixin | None]
 
 @dataclass(frozen=True)
 class ChartKind:
-    """A chart that every experiment has. `half`: drawn at half the page's width, two beside each other."""
+    """A chart of an experiment. `half`: drawn at half the page's width, two beside each other.
+
+    `where`: which experiments have it.
+    """
 
     name: str
     title: str
     caption: str
     draw: Draw
     half: bool = False
+    where: Callable[[ExperimentView], bool] = lambda experiment: True
 
     def drawn(self, experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-        """The chart at a width; None where nothing was measured."""
+        """The chart at a width; None where nothing was measured, or the experiment is of another kind."""
+        if not self.where(experiment):
+            return None
         return theme.unchecked(lambda: self.draw(experiment, width_px))
 
     def file_stem(self, experiment: ExperimentView) -> str:
         """Name of the chart's files, without ending."""
         return f"{experiment.name}-{self.name}"
+
+
+def is_ramp(experiment: ExperimentView) -> bool:
+    """Whether its load is one that a course over users tells more of than a course over time."""
+    return isinstance(experiment.experiment.shape, RampShape)
+
+
+def has_canary(experiment: ExperimentView) -> bool:
+    """Whether light requests ran beside its load."""
+    return experiment.experiment.canary is not None
 
 
 DOTS = (
@@ -45,6 +62,25 @@ DOTS = (
 )
 
 KINDS = (
+    ChartKind(
+        "ramp",
+        "Along the ramp",
+        "Lines are medians over starts, bands reach from the lowest to the highest. Response times are "
+        "logarithmic; where requests are too few for a quantile, it is that of a longer stretch, and level. "
+        "Dotted: the knee of the median response time, with its 95 % interval. A count that does not change "
+        "with the load is left out.",
+        ramp_chart.along_the_ramp,
+        where=is_ramp,
+    ),
+    ChartKind(
+        "canary",
+        "Light requests beside the load",
+        "Ticks are single answers to the canary (of many, some), the large dot is their median over starts, "
+        "small ones that of each; ring p90, bar p99, where there are answers enough. The diamond is the "
+        "median response time of the load's own requests. Logarithmic.",
+        canary_chart.canary,
+        where=has_canary,
+    ),
     ChartKind("throughput", "Throughput", DOTS, bars.throughput),
     ChartKind(
         "response-time",
@@ -66,6 +102,7 @@ KINDS = (
         "Throughput over time",
         "Answers per second since the first request; the warm-up is shaded. Panels differ in scale.",
         curves.over_time,
+        where=lambda experiment: not is_ramp(experiment),
     ),
 )
 EFFECTS_TITLE = "Published and measured"

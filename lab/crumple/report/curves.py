@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from crumple.record import histogram
-from crumple.report import axes, theme
+from crumple.report import axes, server_names, theme
 from crumple.report.bars import PLAIN_LABEL, label
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, ServerView, Start
@@ -34,7 +34,7 @@ def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixi
     domain = [min(times_ns) / 1.15, max(times_ns) * 1.15]
     columns = _columns(width_px)
     panel_px = (width_px - AXIS_PX - GAP_PX * (columns - 1)) // columns
-    titles = _titles([(label(row), marks(row)) for row in drawn])
+    titles = _titles([(*server_names.lines(label(row)), marks(row)) for row in drawn])
     # One data set for all panels; each filters its own server out.
     behind = alt.Data(values=[{**p, "line": row.name} for row in drawn for p in _middle(curves[row.name])])
     panels = []
@@ -50,7 +50,7 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
     columns = _columns(width_px)
     panel_px = (width_px - OWN_AXIS_PX * columns - GAP_PX * (columns - 1)) // columns
     drawn = [row for row in experiment.servers if any(start.trial.record for start in row.starts)]
-    titles = _titles([(label(row), steady(row), marks(row)) for row in drawn])
+    titles = _titles([(*server_names.lines(label(row)), steady(row), marks(row)) for row in drawn])
     panels = [
         _time_panel(row).properties(width=panel_px, height=panel_px * 0.55, title=title)
         for row, title in zip(drawn, titles, strict=True)

@@ -86,7 +86,7 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     yield _table((*heads, "Failed", "Starts"), rows)
     yield f"{sentences.READING} {sentences.CLOSED}"
     if any(start.figures for start in shown.starts):
-        for kind in charts.KINDS:
+        for kind in (kind for kind in charts.KINDS if kind.where(shown)):
             yield f"### {kind.title}"
             yield _image(f"{kind.title}, {shown.name}", kind.file_stem(shown))
             yield kind.caption

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from crumple.report import page, sentences, tables, terminal
+from crumple.report import numerals, page, sentences, tables, terminal
 from crumple.report.text import GLYPHS, WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
 from crumple.verdict.effect import Answer
@@ -20,7 +20,8 @@ def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     """The page. `links`: run id → where its own report lies, relative to the page."""
     template = page.templates().get_template("overview.html.j2")
     return template.render(
-        runs=[(view, tables.claims(view)) for view in views],
+        runs=[(view, tables.claims(view), _counted(view)) for view in views],
+        answers=[answer.value for answer in Answer],
         links=links,
         say=sentences,
         style=page.style(),
@@ -41,7 +42,7 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
             glyph, style = GLYPHS[claim.answer]
             table.add_row(
                 Text(glyph, style=style),
-                claim.verdict.claim_id,
+                Text(claim.verdict.claim_id),
                 Text(claim.verdict.text),
                 Text(claim.answer, style=style),
             )
@@ -52,10 +53,19 @@ def summary(views: Sequence[RunView]) -> str:
     """How all claims came out: "52 claims of 5 studies: 20 supported, …"."""
     answers = Counter(verdict.answer for view in views for verdict in view.verdicts)
     counted = ", ".join(f"{answers[answer]} {answer.value}" for answer in Answer if answers[answer])
-    studies = f"{len(views)} {'study' if len(views) == 1 else 'studies'}"
-    return f"{answers.total()} claims of {studies}: {counted or 'none judged'}."
+    return f"{answers.total()} claims of {_studies(views)}: {counted or 'none judged'}."
+
+
+def _counted(view: RunView) -> list[tuple[str, int]]:
+    """Each answer, and how often it was given."""
+    answers = Counter(verdict.answer for verdict in view.verdicts)
+    return [(answer.value, answers[answer]) for answer in Answer]
 
 
 def _titles(views: Sequence[RunView]) -> str:
     scales = sorted({view.run.scale for view in views})
-    return f"{len(views)} studies at scale {', '.join(scales)}"
+    return f"{_studies(views)} at scale {', '.join(scales)}"
+
+
+def _studies(views: Sequence[RunView]) -> str:
+    return numerals.count(len(views), "study", "studies")

@@ -3,6 +3,7 @@
 Which charts a page has and what it says is the page's own module to know.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,13 +62,22 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.globals.update(family_of=theme.family_of)
-    environment.filters.update(prose=_prose, slug=_slug, capitalize_first=_capitalised)
+    environment.filters.update(prose=_prose, slug=_slug, capitalize_first=_capitalised, breakable=_breakable)
     return environment
 
 
 def _prose(markdown: str) -> Markup:
     # Raw HTML in a study stays text: a report may come from someone else's study.
     return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+
+
+def _breakable(label: str) -> Markup:
+    """A server's label, or two of them, that break between settings and at no hyphen."""
+    sides = (
+        Markup("<wbr>").join(Markup('<span class="piece">{}</span>').format(piece) for piece in pieces)
+        for pieces in (re.split(r"(?<=,)(?=[^ ])", side) for side in label.split(" ÷ "))
+    )
+    return Markup(" ÷ ").join(sides)
 
 
 def _slug(text: str) -> str:

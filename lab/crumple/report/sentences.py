@@ -92,7 +92,7 @@ def setup(shown: ExperimentView) -> str:
             f"{numerals.count(scale.blocks, 'block')}, "
             f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
             *_canary(experiment),
-            *([scale.note] if scale.note else []),
+            *([scale.note.rstrip(".")] if scale.note else []),
         ]
     )
 

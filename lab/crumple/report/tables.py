@@ -1,14 +1,15 @@
 """The tables every format prints, as rows of worded cells. How a table is drawn is the format's."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crumple.report import numerals, sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
-from crumple.verdict.effect import Effect
+from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.verdict import Verdict
 
 
@@ -39,12 +40,16 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim: `shown` are the effects its line carries, `effects` all of them."""
+    """One claim: `shown` are the effects its line carries, `effects` all of them.
+
+    `closest`: of several comparisons only the one nearest to 1 is shown.
+    """
 
     verdict: Verdict
     answer: str
     shown: tuple[EffectRow, ...]
     effects: tuple[EffectRow, ...]
+    closest: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,14 @@ def trials(view: RunView) -> list[TrialRow]:
 def machine(view: RunView) -> list[tuple[str, str]]:
     """Facts of the machine, worded; what could not be read says why."""
     facts = dict(view.run.machine)
+    costs = facts.pop("costs", {})
     unread = {entry["field"]: entry["why"] for entry in facts.pop("unread", [])}
     rows = [(_worded(name), _fact(name, value)) for name, value in _flat(facts).items() if name not in unread]
-    return [*rows, *((_worded(name), f"not read: {why}") for name, why in unread.items())]
+    rows += [(_worded(name), f"not read: {why}") for name, why in unread.items()]
+    return [
+        *rows,
+        *((f"cost of a {_worded(name).replace('non b', 'non-b')}", _cost(ns)) for name, ns in costs.items()),
+    ]
 
 
 def versions(view: RunView) -> list[tuple[str, str, str]]:
@@ -125,12 +135,18 @@ def figure(summary: Interval | None, scale: float = 1.0, unit: str = "") -> Figu
 
 def _claim(verdict: Verdict) -> ClaimRow:
     rows = {id(effect): _effect(effect) for effect in verdict.effects}
+    every = tuple(rows.values())
     if verdict.kind == "order":
         one = closest(verdict)
         shown = (rows[id(one)],) if one is not None else ()
     else:
-        shown = tuple(rows.values())
-    return ClaimRow(verdict, sentences.answer(verdict), shown, tuple(rows.values()))
+        shown = every
+    nothing = all(effect.answer is Answer.NOT_TESTABLE and not effect.measured for effect in verdict.effects)
+    if nothing and len(shown) > 1 and len({row.published for row in shown}) == 1:
+        # The same was claimed of all, and nothing measured of any: once is enough.
+        shown = (replace(shown[0], label=""),)
+    of_several = verdict.kind == "order" and len(every) > 1
+    return ClaimRow(verdict, sentences.answer(verdict), shown, every, of_several and bool(shown))
 
 
 def _distance(effect: Effect) -> float:
@@ -240,6 +256,21 @@ def _fact(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return " · ".join(_fact("", part) if not isinstance(part, list) else _joined(part) for part in value)
     return str(value)
+
+
+def _cost(readings_ns: Sequence[float]) -> str:
+    """The middle one of the readings, and between which ends all of them lie."""
+    if not readings_ns:
+        return "not known"
+    least, middle, most = min(readings_ns), statistics.median(readings_ns), max(readings_ns)
+    if len(readings_ns) == 1:
+        return f"{numerals.duration(middle)}, one reading"
+    scale, unit = numerals.time_scale(middle)
+    low, high = (numerals.significant(end / scale) for end in (least, most))
+    thin = numerals.NARROW
+    return (
+        f"{numerals.duration(middle)} [{low}{thin}–{thin}{high}{thin}{unit} in {len(readings_ns)} readings]"
+    )
 
 
 def _joined(part: list[Any]) -> str:

@@ -1,0 +1,63 @@
+"""Several runs on one page and in one text, against golden files; and links that lead where they say.
+
+After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report_overview.py, then read the
+difference.
+"""
+
+import re
+from functools import cache
+
+import pytest
+import synthetic_ramp
+import synthetic_run
+from crumple.report import overview, sentences
+from crumple.report.view import RunView, view
+from golden_file import as_golden
+
+
+@cache
+def seen() -> tuple[RunView, ...]:
+    made = (synthetic_run, synthetic_ramp)
+    return tuple(view(run.run_file(), run.trials()) for run in made)
+
+
+@cache
+def page() -> str:
+    return overview.html(seen(), {shown.run.id: f"{shown.run.id}/report.html" for shown in seen()})
+
+
+@pytest.mark.parametrize("width", [80, 100, 110])
+def test_text_is_as_the_golden_file(width: int) -> None:
+    said = overview.text(seen(), width=width, styled=False)
+    assert said == as_golden(f"overview-{width}.txt", said)
+    assert max(map(len, said.splitlines())) <= width
+
+
+def test_page_is_as_the_golden_file() -> None:
+    said = re.sub(r"<style>.*?</style>", "", page(), flags=re.S)
+    assert said == as_golden("overview.html", said)
+
+
+def test_every_claim_and_every_report_is_there() -> None:
+    for shown in seen():
+        assert f'href="{shown.run.id}/report.html"' in page()
+        for verdict in shown.verdicts:
+            assert verdict.text in page() and sentences.reason(verdict) in page()
+
+
+def test_ids_are_unique_and_links_within_the_page_lead_somewhere() -> None:
+    twice = overview.html([*seen(), seen()[0].__class__(
+        seen()[0].run.model_copy(update={"id": "another"}), seen()[0].experiments, seen()[0].verdicts
+    )], {**{shown.run.id: "" for shown in seen()}, "another": ""})  # fmt: skip
+    for said in (page(), twice):
+        ids = re.findall(r'\bid="([^"]+)"', said)
+        assert len(ids) == len(set(ids))
+        assert set(re.findall(r'href="#([^"]+)"', said)) <= set(ids)
+
+
+def test_answers_are_counted_over_all_runs() -> None:
+    assert overview.summary(seen()) == (
+        "11 claims of 2 studies: 6 supported, 3 contradicted, 2 not distinguishable."
+    )
+    assert overview.summary(()) == "0 claims of no studies: none judged."
+    assert "1 study at scale quick" in overview.html(seen()[:1], {seen()[0].run.id: ""})
