@@ -54,7 +54,7 @@ def ramp(**changes: object) -> TrialRecord:
 
 def test_bins_hold_what_was_read_in_them() -> None:
     points = curve(ramp(), bins=4)
-    assert [point.connections for point in points] == [55, 155, 255, 355]
+    assert [point.connections for point in points] == [58.75, 156.25, 253.75, 351.25]
     assert [point.ok for point in points] == [1_000] * 4
     assert [point.throughput_per_s for point in points] == [100] * 4
     assert [point.quantile_ns(0.5) for point in points] == pytest.approx([1e6, 2e6, 3e6, 4e6], rel=1e-3)
@@ -62,6 +62,29 @@ def test_bins_hold_what_was_read_in_them() -> None:
     assert [point.cores_busy for point in points] == pytest.approx([0.5] * 4)
     assert [point.processes for point in points] == [110, 210, 310, 400]
     assert [point.memory_bytes for point in points] == [110_000, 210_000, 310_000, 400_000]
+
+
+def test_users_who_are_not_connected_count_all_the_same() -> None:
+    few = ramp()
+    series = few.series.model_copy(update={"connections": (1,) * (STEPS + WARM_UP)})
+    points = curve(few.model_copy(update={"series": series}), bins=4)
+    assert [point.connections for point in points] == [58.75, 156.25, 253.75, 351.25]
+
+
+def test_there_are_no_more_bins_than_histograms() -> None:
+    assert len(curve(ramp(), bins=100)) == STEPS
+    assert all(point.times.count for point in curve(ramp(), bins=100))
+
+
+def test_memory_is_proportional_throughout_or_not_at_all() -> None:
+    record = ramp()
+    server = record.probes.server
+    assert server is not None
+    seldom = tuple(5_000 if step == WARM_UP + 5 else None for step in range(STEPS + WARM_UP))
+    samples = server.samples.model_copy(update={"pss_bytes": seldom})
+    probes = record.probes.model_copy(update={"server": server.model_copy(update={"samples": samples})})
+    points = curve(record.model_copy(update={"probes": probes}), bins=4)
+    assert [point.memory_bytes for point in points] == [5_000, None, None, None]
 
 
 def test_a_curve_ends_where_requests_begin_to_fail() -> None:

@@ -115,13 +115,6 @@ def test_knees_are_those_of_the_claim() -> None:
     )
 
 
-def test_no_knee_is_marked_where_the_curve_counts_something_else_than_users() -> None:
-    """With a connection for each request hardly any is open while users think."""
-    alone = trial("php", 1, 1_000, curve=curve(lambda users: 1e6))
-    assert ramp_rows._counts_users(alone, Course(0, 500, 250.0, "users"))
-    assert not ramp_rows._counts_users(alone, Course(0, 5_000, 250.0, "users"))
-
-
 @pytest.mark.parametrize("width_px", [charts.NARROW_PX, charts.WIDE_PX])
 def test_the_specification_is_valid_and_names_every_server(width_px: int) -> None:
     drawn = ramp_chart.along_the_ramp(kept(), width_px)

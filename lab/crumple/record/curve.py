@@ -22,8 +22,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A stretch of a trial: `connections` open on average, `ok` and `failed` answers, their `times`.
+    """A stretch of a trial: `connections` of the shape on average, `ok` and `failed` answers, their `times`.
 
+    Those are its users: with a connection for each request, few of them are connected while they pause.
     `cores_busy`: CPU time of the server over the time. `memory_bytes`, `processes`, `threads`: the most it
     held. None: not read in that stretch.
     """
@@ -57,15 +58,19 @@ Curve = tuple[Point, ...]
 
 
 def curve(record: TrialRecord, bins: int = BINS) -> Curve:
-    """The measured phase of a ramp in `bins` of equal length; of another shape, nothing.
+    """The measured phase of a ramp in `bins` of equal length, or as many as histograms were kept for.
 
-    A bin in which no reading began is left out. Raises NotStored where a histogram is damaged.
+    A bin in which no reading began is left out. Of another shape, nothing. Raises NotStored where a
+    histogram is damaged.
     """
     if not isinstance(record.spec.shape, RampShape) or record.measured_ns <= 0:
         return ()
+    bins = max(1, min(bins, round(record.measured_ns / (record.log.interval_ms * 1e6))))
     edges = np.linspace(record.warm_up_ns, record.warm_up_ns + record.measured_ns, bins + 1)
     place = _bins_of(record.series.at_ns, edges)
-    logged = _bins_of([record.warm_up_ns + at_ns for at_ns in record.log.at_ns], edges)
+    # By their middle: where bins and histograms do not meet, half of one lies on the wrong side at most.
+    middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
+    logged = _bins_of([record.warm_up_ns + middle_ns for middle_ns in middles], edges)
     times = [histogram.decode(encoded) for encoded in record.log.response_time]
     points = []
     for number in range(bins):
@@ -115,12 +120,11 @@ def _point(
     series = record.series
     seconds = [series.duration_ns[index] / 1e9 for index in mine]
     total = sum(seconds)
-    connections = sum(series.connections[index] * part for index, part in zip(mine, seconds, strict=True))
     samples = record.probes.server.samples if record.probes.server else None
     read = _inside(samples, span_ns) if samples else []
     return Point(
         seconds=total,
-        connections=connections / total if total else float(series.connections[mine[0]]),
+        connections=_users(record, span_ns),
         ok=sum(series.ok[index] for index in mine),
         failed=sum(series.failed[index] for index in mine),
         times=histogram.merge(held),
@@ -129,6 +133,15 @@ def _point(
         processes=_most([samples.processes[index] for index in read]) if samples else None,
         threads=_most([samples.threads[index] for index in read]) if samples else None,
     )
+
+
+def _users(record: TrialRecord, span_ns: tuple[float, float]) -> float:
+    """How many the ramp has in the middle of the span, which is their average while it rises evenly."""
+    shape = record.spec.shape
+    assert isinstance(shape, RampShape)
+    middle_s = (sum(span_ns) / 2 - record.warm_up_ns) / 1e9
+    rise = shape.to_connections - shape.from_connections
+    return shape.from_connections + rise * min(1.0, middle_s / shape.over_s)
 
 
 def _inside(samples: Samples, span_ns: tuple[float, float]) -> list[int]:
@@ -145,9 +158,11 @@ def _cores_busy(samples: Samples, read: Sequence[int]) -> float | None:
 
 
 def _memory_bytes(samples: Samples, read: Sequence[int]) -> float | None:
-    # Shared pages count once where that was read; processes that share much look dear otherwise.
-    proportional = _most([samples.pss_bytes[index] for index in read])
-    return proportional if proportional is not None else _most([samples.rss_bytes[index] for index in read])
+    # Shared pages count once where that was read; processes that share much look dear otherwise. The two are
+    # never mixed: a rise from one to the other would be none of the server's.
+    if any(bytes_ is not None for bytes_ in samples.pss_bytes):
+        return _most([samples.pss_bytes[index] for index in read])
+    return _most([samples.rss_bytes[index] for index in read])
 
 
 def _most(values: Sequence[float | None]) -> float | None:

@@ -28,8 +28,6 @@ CORES_MIN = 0.005
 FAILED_MIN = 0.01
 # A count that grows by less than so many, or by so few for each user, says nothing of the load.
 GROWTH_MIN, GROWTH_PER_USER = 2.0, 0.02
-# By more than that the curve counts something else than users: connections that are closed in between.
-USERS_APART = 1.25
 
 Row = dict[str, Any]
 # Of one start: seconds since the ramp began, and the value there.
@@ -104,7 +102,7 @@ def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
 
 def knees(experiment: ExperimentView, ramp: Course) -> dict[str, Interval]:
     """Server → its knee in users, where each counting start has one."""
-    found = {row.name: _knee(row, ramp) for row in experiment.servers}
+    found = {row.name: _knee(row) for row in experiment.servers}
     return {server: knee for server, knee in found.items() if knee is not None}
 
 
@@ -210,10 +208,10 @@ def _deepest(experiment: ExperimentView) -> float | None:
     return None
 
 
-def _knee(row: ServerView, ramp: Course) -> Interval | None:
+def _knee(row: ServerView) -> Interval | None:
     trials = [start.figures for start in row.counting if start.figures]
     found = [trial.knee for trial in trials if trial.knee]
-    if not found or len(found) < len(trials) or not all(_counts_users(trial, ramp) for trial in trials):
+    if not found or len(found) < len(trials):
         return None
     over = stats.geometric_mean_interval([knee.at for knee in found])
     low, high = (stats.geometric_mean_interval(ends).estimate for ends in _ends(found))
@@ -225,9 +223,3 @@ def _knee(row: ServerView, ramp: Course) -> Interval | None:
 
 def _ends(found: Sequence[Any]) -> tuple[list[float], list[float]]:
     return [knee.low for knee in found], [knee.high for knee in found]
-
-
-def _counts_users(trial: Figures, ramp: Course) -> bool:
-    *_, (begin_s, end_s, last) = _placed(trial)
-    there = ramp.users((begin_s + end_s) / 2)
-    return there / USERS_APART <= last.connections <= there * USERS_APART
