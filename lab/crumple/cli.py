@@ -127,7 +127,9 @@ def run(
         list[str] | None,
         typer.Option(metavar="FOLDER|URL", help="One of your own beside them: a folder, or http://…"),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All studies, one after the other.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Every article's study, one after the other.")
+    ] = False,
     database: Annotated[
         str | None, typer.Option(metavar="URL", help="Your own MariaDB instead of a private one.")
     ] = None,

@@ -23,6 +23,12 @@ placement = "shared"
 shape = {{ kind = "closed", connections = 2 }}
 scales.quick = {{ blocks = 1, warm_up = {{ duration_s = 0.2 }}, stop = {{ duration_s = {measured_s} }} }}
 """
+ARTICLE = """
+[article]
+title = "An article"
+author = "not named"
+published = "2026"
+"""
 SETTING = """
 [settings.workers]
 default = 4
@@ -33,12 +39,13 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple …` in a small project of two studies; (exit code, stdout, stderr)."""
+    """Calls `crumple …` where there are three studies, two of them of articles; (exit code, stdout, stderr)."""
     root = tiny_runs.project(monkeypatch, tmp_path)
     file = root / "servers" / "tiny" / "server.toml"
     file.write_text(file.read_text().replace('"{scratch}"]', '"{scratch}", "{workers}"]') + SETTING)
-    for name, measured_s in (("first", 0.3), ("second", 0.4)):
-        (root / "studies" / f"{name}.toml").write_text(STUDY_TOML.format(measured_s=measured_s))
+    for name, measured_s, article in (("first", 0.3, ARTICLE), ("second", 0.4, ARTICLE), ("third", 0.5, "")):
+        written = STUDY_TOML.format(measured_s=measured_s) + article
+        (root / "studies" / f"{name}.toml").write_text(written)
     monkeypatch.chdir(root)
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
     monkeypatch.setenv("COLUMNS", "200")
@@ -101,7 +108,7 @@ def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("run", "--all", "first"), "--all is every study; leave out first"),
+        (("run", "--all", "first"), "--all is every study of an article; leave out first"),
         (("run", "first", "--servers", "tiny[worker=9]"), "has no setting worker; did you mean workers?"),
         (("run", "first", "--servers", "tiny[workers=x]"), "server tiny wants a whole number there"),
         (("run", "first", "--server", "servers/tiny"), "there is a server tiny already; rename its folder"),

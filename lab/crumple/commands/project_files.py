@@ -12,7 +12,7 @@ from crumple.server.server import ServerDescription
 from crumple.server.variant import Settings
 from crumple.study import study
 from crumple.study.names import Known
-from crumple.study.study import Study
+from crumple.study.study import ScaleName, Study
 from crumple.toml_file import did_you_mean
 from crumple.workload import workload
 from crumple.workload.workload import Workload
@@ -65,3 +65,9 @@ class Project:
             if name not in self.servers:
                 raise NotFound(f'no server is called "{name}"', did_you_mean(name, self.servers))
         return [self.servers[name] for name in names or self.servers]
+
+    def of_articles(self, scale: ScaleName) -> list[str]:
+        """Names of the studies that re-check an article and have that scale. Raises FileInvalid."""
+        return [
+            name for name in study.find(self.root) if (each := self.study(name)).article and each.has(scale)
+        ]

@@ -15,7 +15,6 @@ from crumple.run.pace import Pace
 from crumple.run.run import Begun
 from crumple.run.store import StoredTrial
 from crumple.server import variant
-from crumple.study import study
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.toml_file import did_you_mean
 
@@ -26,7 +25,7 @@ SKIPPED, NOT_VALID, INTERRUPTED = 1, 3, 130
 class Asked:
     """A new run as typed. `servers`: names and variants, several of them between commas; `own`: one's own.
 
-    `everything`: all studies of the project. `database`: a URL; None: a private one, where one is needed.
+    `everything`: all studies of articles. `database`: a URL; None: a private one, where one is needed.
     """
 
     studies: Sequence[str]
@@ -142,8 +141,8 @@ def code_of(trials: list[StoredTrial]) -> int:
 def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:
     if asked.everything:
         if asked.studies:
-            raise UsageError("--all is every study", f"leave out {' '.join(asked.studies)}")
-        return [name for name in study.find(here.root) if here.study(name).has(scale)]
+            raise UsageError("--all is every study of an article", f"leave out {' '.join(asked.studies)}")
+        return here.of_articles(scale)
     if not asked.studies:
         raise UsageError(
             "no study named", "name one, for instance: crumple run todo-json; see crumple studies"

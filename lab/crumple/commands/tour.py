@@ -6,7 +6,6 @@ from crumple.commands.project_files import Project
 from crumple.commands.run import Asked
 from crumple.server import variant
 from crumple.setup import setup
-from crumple.study import study
 from crumple.study.study import ScaleName
 
 SCALE: ScaleName = "tour"
@@ -15,7 +14,7 @@ SCALE: ScaleName = "tour"
 def take(*, open_it: bool, as_json: bool) -> int:
     """The exit code of the runs; servers that cannot be had here are skipped with their reason."""
     here = Project.here()
-    names = [name for name in study.find(here.root) if here.study(name).has(SCALE)]
+    names = here.of_articles(SCALE)
     studies = [here.study(name).at(SCALE) for name in names]
     servers = sorted({variant.server_of(label) for each in studies for label in each.servers})
     output.say(
