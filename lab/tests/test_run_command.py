@@ -39,7 +39,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple …` where there are three studies, two of them of articles; (exit code, stdout, stderr)."""
+    """Calls `crumple …` among three studies, two of them of articles; (exit code, stdout, stderr)."""
     root = tiny_runs.project(monkeypatch, tmp_path)
     file = root / "servers" / "tiny" / "server.toml"
     file.write_text(file.read_text().replace('"{scratch}"]', '"{scratch}", "{workers}"]') + SETTING)
