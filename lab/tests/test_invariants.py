@@ -84,7 +84,15 @@ def test_no_more_cpu_time_than_the_cores_had(cores: float, given: tuple[int, ...
 def test_no_more_bytes_than_the_answers_have() -> None:
     assert invariants.broken(documents.record(received_bytes=20_000 * (13 + 4_000))) == ()
     (found,) = invariants.broken(documents.record(received_bytes=20_000 * (13 + 5_000)))
-    assert found.startswith("100,260,000 bytes received for 20,000 answers of 13:")
+    assert found.startswith("100,260,000 bytes received for 20,000 answers of 13, and ")
+
+
+def test_answers_to_the_warm_up_come_in_the_window_too() -> None:
+    late = documents.histogram({1_000_000: 200})
+    histograms = documents.record().histograms.model_copy(update={"carried_over": late})
+    received = 20_000 * (13 + 4_096) + 200 * (13 + 4_000)
+    assert invariants.broken(documents.record(received_bytes=received, histograms=histograms)) == ()
+    assert invariants.broken(documents.record(received_bytes=received)) != ()
 
 
 def test_where_some_fail_their_bytes_are_anybodys() -> None:

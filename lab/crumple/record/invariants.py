@@ -92,20 +92,24 @@ def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
 
 
 def _received(record: TrialRecord) -> str | None:
-    """Answers of one known length cannot come to many more bytes than their number."""
+    """Answers of one known length cannot come to many more bytes than their number, and a head for each.
+
+    That they do not come to fewer is validity's to see, for lengths of every kind.
+    """
     bodies = {_body_bytes(request.method, request.expect) for request in record.spec.requests}
     (body,) = bodies if len(bodies) == 1 else (None,)
     outcomes = record.outcomes
-    # Failed answers may be of any length, and some of those unfinished had begun.
+    # Failed answers may be of any length.
     if body is None or outcomes.failed or not outcomes.ok:
         return None
-    least, begun = outcomes.ok * body, outcomes.unfinished + record.warm_up.outcomes.unfinished
-    head = (record.received_bytes - least) / (outcomes.ok + begun)
-    if head <= HEAD_MAX + body * begun / outcomes.ok:
+    # Some of those unfinished had begun, and requests of the warm-up were answered in the window.
+    others = outcomes.unfinished + record.warm_up.outcomes.unfinished + record.histograms.carried_over.count
+    most = (outcomes.ok + others) * (body + HEAD_MAX)
+    if record.received_bytes <= most:
         return None
     return (
-        f"{record.received_bytes:,} bytes received for {outcomes.ok:,} answers of {body:,}: "
-        f"{head:,.0f} more for each, which no head takes"
+        f"{record.received_bytes:,} bytes received for {outcomes.ok:,} answers of {body:,}, and {others:,} "
+        f"that the window cut off: with their heads that makes {most:,} at most"
     )
 
 
