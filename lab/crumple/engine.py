@@ -184,11 +184,19 @@ def _listen(stderr: IO[str], on_progress: OnProgress) -> deque[str]:
 def _failure(code: int, tail: deque[str]) -> EngineFailed:
     ended = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     last = tail[-1] if tail else ""
+    if said := complaint(last):
+        error, remedy = said
+        return EngineFailed(f"the engine {ended}: {error}", remedy, tuple(tail))
+    return EngineFailed(f"the engine {ended}{': ' + last if last else ''}", output_tail=tuple(tail))
+
+
+def complaint(line: str) -> tuple[str, str] | None:
+    """Error and remedy, as the engine's commands put them into their last line; None: it is no such line."""
     try:
-        said = json.loads(last)
-        return EngineFailed(f"the engine {ended}: {said['error']}", said.get("remedy") or "", tuple(tail))
+        said = json.loads(line)
+        return said["error"], said.get("remedy") or ""
     except (ValueError, KeyError, TypeError):
-        return EngineFailed(f"the engine {ended}{': ' + last if last else ''}", output_tail=tuple(tail))
+        return None
 
 
 def _record(text: str, spec: TrialSpec) -> TrialRecord:

@@ -42,8 +42,10 @@ def show(name: str | None, format_: str, open_it: bool, out: Path | None) -> int
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
     """The report as a file, in the run's folder unless `out` says where; HTML and Markdown bring charts."""
-    seen = _view(run)
-    path = out or run.folder / FILES[kind]
+    return _write(_view(run), kind, out or run.folder / FILES[kind])
+
+
+def _write(seen: RunView, kind: Format, path: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_renderer(kind)(seen), encoding="utf-8")
@@ -73,7 +75,11 @@ def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it
         output.as_json([json.loads(data(view)) for view in views])
     else:
         print(overview.text(views), end="")
-    links = {run.name: str(write(run, "html").relative_to(folder)) for run in runs}
+    pages = {
+        run.name: _write(seen, "html", run.folder / FILES["html"])
+        for run, seen in zip(runs, views, strict=True)
+    }
+    links = {name: str(path.relative_to(folder)) for name, path in pages.items()}
     page = folder / f"overview-{runs[0].name}.html"
     page.write_text(overview.html(views, links), encoding="utf-8")
     output.say(f"all reports: {page}")

@@ -3,14 +3,13 @@
 It asks the engine and reads the answer; what a cost means for a server is not said here.
 """
 
-import json
 import subprocess
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from crumple.contract import Frozen
-from crumple.engine import Engine
+from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
 
 LIMIT_S = 60.0
@@ -57,8 +56,6 @@ def readings(engine: Engine, core: int | None, times: int) -> dict[str, tuple[fl
 
 def _failure(stderr: str) -> EngineFailed:
     last = stderr.strip().rpartition("\n")[2]
-    try:
-        said = json.loads(last)
-        return EngineFailed(said["error"], said.get("remedy") or "")
-    except (ValueError, KeyError, TypeError):
-        return EngineFailed(f"the engine's costs failed: {last}")
+    if said := complaint(last):
+        return EngineFailed(*said)
+    return EngineFailed(f"the engine's costs failed: {last}")

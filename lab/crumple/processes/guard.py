@@ -170,11 +170,10 @@ def new_scratch() -> Path:
 
 
 def _not_launched(step: str, command: Sequence[str], tail: list[str]) -> ServerFailed:
-    try:
-        said = json.loads(tail[-1])
-        return ServerFailed(step, said["error"], tail[:-1], said.get("remedy") or "")
-    except (IndexError, ValueError, KeyError, TypeError):
-        return ServerFailed(step, f"the guard could not start {command[0]}", tail)
+    if said := engine.complaint(tail[-1] if tail else ""):
+        error, remedy = said
+        return ServerFailed(step, error, tail[:-1], remedy)
+    return ServerFailed(step, f"the guard could not start {command[0]}", tail)
 
 
 def _end_marked(mark: bytes) -> list[int]:
