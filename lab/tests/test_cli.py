@@ -4,14 +4,14 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import documents
 import pytest
 import stand_ins
 import tiny_servers
-from crumple import cli, engine
+from command_line import Call, caller
+from crumple import engine
 from crumple.commands import report
 from crumple.commands import run as run_command
 from crumple.errors import CrumpleError
@@ -21,7 +21,6 @@ from crumple.verify.everything import Finding
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "new-server", "run", "report")
-Call = Callable[..., tuple[int, str, str]]
 
 STUDY_TOML = """
 title = "Hello"
@@ -48,15 +47,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.chdir(root)
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["crumple", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import pytest
 import stand_ins
 import test_find_report
 import tiny_servers
-from crumple import cli, engine
+from command_line import Call, caller
+from crumple import engine
 from crumple.commands import find as command
 from crumple.errors import CrumpleError
 from crumple.find import find
@@ -23,7 +24,6 @@ from synthetic_server import SyntheticServer
 from test_find import question
 
 ROOT = Path(__file__).parents[2]
-Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -35,15 +35,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["crumple", "find", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys, "find")
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from typing import Any
 import documents
 import pytest
 import synthetic_load
-from crumple import cli, contract, engine
+from command_line import Call, caller
+from crumple import contract, engine
 from crumple.commands import load as command
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
@@ -26,7 +27,6 @@ from hdrh.log import HistogramLogReader
 
 ROOT = Path(__file__).parents[2]
 URL = "http://127.0.0.1:8080/hello"
-Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -35,15 +35,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["crumple", "load", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys, "load")
 
 
 @pytest.fixture

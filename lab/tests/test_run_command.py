@@ -1,14 +1,12 @@
 """crumple run with several studies, variants and servers of one's own, as typed."""
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple import cli
+from command_line import Call, caller
 from documents import WORKLOAD_TOML
 
 STUDY_TOML = """
@@ -34,7 +32,6 @@ SETTING = """
 default = 4
 meaning = "how many"
 """
-Call = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -49,15 +46,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.chdir(root)
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["crumple", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return int(ended.value.code or 0), said.out, said.err
-
-    return run
+    return caller(monkeypatch, capsys)
 
 
 def _trials(study: str) -> set[str]:
