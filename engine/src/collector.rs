@@ -13,12 +13,16 @@ use crate::outcome::{Outcome, Outcomes};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::record::{HistogramRecord, Histograms, Log, Series, WarmUpRecord, encoded};
+use crate::shape::Shape;
+use crate::shape::closed::Closed;
 use crate::spool::Spool;
 use crate::tally::{Counts, TIMES, Tally, Time};
 use crate::timetable::Left;
 
-/// Intervals of the series to one of the log.
+/// Intervals of the series to one of the log, where its shape has no course.
 const INTERVALS_LOGGED_AS_ONE: u64 = 10;
+/// What a ramp does is read along its course, in so many pieces as long as those are no longer than that.
+const PIECES_OF_A_RAMP: u64 = 30;
 /// Intervals that a line of progress looks back on.
 const INTERVALS_SHOWN: usize = 10;
 
@@ -55,6 +59,7 @@ type Key = (bool, u64);
 pub struct Collector {
     threads: usize,
     is_open: bool,
+    logged_as_one: u64,
     pub outcomes: Outcomes,
     pub counts: Counts,
     pub warm_up: WarmUpRecord,
@@ -74,6 +79,7 @@ impl Collector {
         Self {
             threads: plan.threads,
             is_open: plan.shape.is_open(),
+            logged_as_one: logged_as_one(plan),
             outcomes: Outcomes::default(),
             counts: Counts::default(),
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
@@ -127,7 +133,7 @@ impl Collector {
             return;
         };
         if let (true, index) = key {
-            let entry = index / INTERVALS_LOGGED_AS_ONE;
+            let entry = index / self.logged_as_one;
             if entry != self.logged.0 {
                 self.close_log_entry();
                 self.logged.0 = entry;
@@ -234,12 +240,22 @@ impl Collector {
             series.engine_late_p99_ns.push(row.engine_late_p99_ns);
             series.connections.push(row.connections);
         }
-        (series, logged(self.log.rows(), course))
+        (series, logged(self.log.rows(), self.logged_as_one, course))
     }
 }
 
-fn logged(entries: Vec<(u64, String)>, course: &Course) -> Log {
-    let each_ns = INTERVAL_NS * INTERVALS_LOGGED_AS_ONE;
+/// Intervals of the series to one of the log.
+fn logged_as_one(plan: &Plan) -> u64 {
+    match &plan.shape {
+        Shape::Closed(Closed { ramp: Some(_), .. }) => {
+            (plan.stop.within_ns / INTERVAL_NS).div_ceil(PIECES_OF_A_RAMP).clamp(1, INTERVALS_LOGGED_AS_ONE)
+        }
+        _ => INTERVALS_LOGGED_AS_ONE,
+    }
+}
+
+fn logged(entries: Vec<(u64, String)>, intervals: u64, course: &Course) -> Log {
+    let each_ns = INTERVAL_NS * intervals;
     let measured_ns = course.ends_at_ns() - course.measured_from_ns();
     let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
     for (entry, encoded) in entries {

@@ -51,6 +51,7 @@ pub struct Request {
 #[derive(Clone, Copy, Debug)]
 pub struct WarmUp {
     pub connections: usize,
+    pub pauses: bool,
     pub stop: Stop,
 }
 
@@ -224,7 +225,7 @@ impl WarmUpSpec {
                 "keeps the first rate of the schedule, which is 0",
             );
         }
-        WarmUp { connections, stop }
+        WarmUp { connections, pauses: self.pauses, stop }
     }
 }
 

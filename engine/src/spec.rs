@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of both documents; raised whenever either changes its meaning.
-pub const CONTRACT_VERSION: u32 = 2;
+pub const CONTRACT_VERSION: u32 = 3;
 
 /// One server, one workload, one load shape, one seed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -156,6 +156,8 @@ pub enum ConnectionUse {
 pub struct WarmUpSpec {
     /// Connections that warm up; null = as many as the shape begins with.
     pub connections: Option<usize>,
+    /// Whether they pause as the shape says; if not, each sends its next request at once.
+    pub pauses: bool,
     pub stop: StopSpec,
 }
 

@@ -69,6 +69,7 @@ pub struct Worker<'a> {
     thread: usize,
     /// How many of the users take part in the warm-up.
     warm_up_users: usize,
+    warm_up_pauses: bool,
     resting: BinaryHeap<Reverse<(u64, u32)>>,
     pacer: Pacer,
     random: Xoshiro256PlusPlus,
@@ -110,6 +111,7 @@ impl<'a> Worker<'a> {
             feed: place.feed,
             thread: place.thread,
             warm_up_users: share(warm_up, place.thread, plan.threads),
+            warm_up_pauses: plan.warm_up.is_none_or(|warm_up| warm_up.pauses),
             resting: BinaryHeap::with_capacity(users),
             pacer: Pacer::new(plan.pacing),
             random: random(plan.seed, place.thread as u64 + 1),
@@ -213,8 +215,10 @@ impl<'a> Worker<'a> {
         let rests = matches!(outcome, Outcome::Refused | Outcome::NotSent | Outcome::ConnectTimeout);
         let rest_ns = if rests { RETRY_PAUSE_NS } else { 0 };
         match &mut self.load {
+            Load::Closed(shape) if phase != present && shape.ramp.is_some() => self.come_anew(index, now_ns),
             Load::Closed(shape) => {
-                let pause_ns = shape.pause.draw_ns(&mut self.random).max(rest_ns);
+                let pauses = present == Phase::Measured || self.warm_up_pauses;
+                let pause_ns = if pauses { shape.pause.draw_ns(&mut self.random).max(rest_ns) } else { rest_ns };
                 if pause_ns > 0 {
                     self.resting.push(Reverse((now_ns + pause_ns, index as u32)));
                 } else {

@@ -15,7 +15,7 @@ fn a_warm_up_by_number_leaves_the_totals_alone() {
     let mut spec = spec(&answering(HELLO), 50);
     spec["threads"] = json!(1); // Of two, one may be done before the other begins.
     spec["warm_up"] =
-        json!({"connections": 1, "stop": {"kind": "requests", "requests": 30, "within_s": 5.0}});
+        json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 30, "within_s": 5.0}});
     let record = run(&spec);
     assert_all(&record, "ok", 50);
     assert_eq!(record["warm_up"]["outcomes"]["ok"], 30);
@@ -27,7 +27,7 @@ fn a_warm_up_by_number_leaves_the_totals_alone() {
 fn a_warm_up_cut_short_says_what_it_did_not_send() {
     let mut spec = spec(&after(Duration::from_millis(100)), 4);
     spec["warm_up"] =
-        json!({"connections": 1, "stop": {"kind": "requests", "requests": 100, "within_s": 0.45}});
+        json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 0.45}});
     let record = run(&spec);
     assert_all(&record, "ok", 4);
     assert_eq!(record["warm_up"]["outcomes"]["not-sent"], 95, "{:#}", record["warm_up"]);
@@ -37,7 +37,7 @@ fn a_warm_up_cut_short_says_what_it_did_not_send() {
 #[test]
 fn a_warm_up_by_time_takes_its_time() {
     let mut spec = spec(&after(Duration::from_millis(10)), 0);
-    spec["warm_up"] = json!({"connections": null, "stop": {"kind": "duration", "duration_s": 0.25}});
+    spec["warm_up"] = json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.25}});
     spec["stop"] = json!({"kind": "duration", "duration_s": 0.5});
     let record = run(&spec);
     assert_eq!(record["warm_up_ns"], 250_000_000);
@@ -55,7 +55,7 @@ fn every_connection_is_accounted_for_at_every_instant() {
     for wait_ms in [1, 30, 170] {
         let mut spec = spec(&after(Duration::from_millis(wait_ms)), 0);
         spec["shape"]["connections"] = json!(5);
-        spec["warm_up"] = json!({"connections": null, "stop": {"kind": "duration", "duration_s": 0.25}});
+        spec["warm_up"] = json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.25}});
         spec["stop"] = json!({"kind": "duration", "duration_s": 0.4});
         let busy = busy_connections(&run(&spec));
         assert!((4.95..=5.01).contains(&busy), "{busy} of 5 connections at {wait_ms} ms");
@@ -88,10 +88,54 @@ fn threads_share_the_work() {
     spec["shape"]["connections"] = json!(7);
     spec["threads"] = json!(3);
     spec["warm_up"] =
-        json!({"connections": 1, "stop": {"kind": "requests", "requests": 100, "within_s": 5.0}});
+        json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 5.0}});
     let record = run(&spec);
     assert_all(&record, "ok", 5000);
     assert_eq!(record["connections_opened"], 7);
+}
+
+/// Connections open at the beginning and at the end of a ramp from 1 to 8 that eight had warmed up for.
+fn open_along_a_ramp(pauses: bool) -> (serde_json::Value, Vec<u64>) {
+    let mut spec = spec(&answering(HELLO), 0);
+    spec["shape"] = json!({"kind": "ramp", "from_connections": 1, "to_connections": 8, "over_s": 1.6,
+        "pause_ms": 200.0, "pause": "fixed"});
+    spec["warm_up"] = json!({"connections": 8, "pauses": pauses,
+        "stop": {"kind": "duration", "duration_s": 0.4}});
+    spec["stop"] = json!({"kind": "duration", "duration_s": 2.0});
+    let record = run(&spec);
+    let open: Vec<u64> = serde_json::from_value(record["series"]["connections"].clone()).unwrap();
+    (record, open)
+}
+
+#[test]
+fn who_warmed_up_for_a_ramp_comes_anew_when_its_turn_comes() {
+    for pauses in [true, false] {
+        let (record, open) = open_along_a_ramp(pauses);
+        let measured = &open[open.len() - 20..];
+        assert_eq!(open[2], 8, "{open:?}");
+        assert!(measured[1] <= 2, "{open:?}");
+        assert!(measured.windows(2).all(|pair| pair[0] <= pair[1]), "{open:?}");
+        assert_eq!(*measured.last().unwrap(), 8, "{open:?}");
+        assert_eq!(record["connections_opened"], 16);
+    }
+}
+
+#[test]
+fn a_warm_up_without_pauses_sends_at_once_and_the_ramp_pauses() {
+    let sent = |pauses| {
+        let record = open_along_a_ramp(pauses).0;
+        (record["warm_up"]["outcomes"]["ok"].as_u64().unwrap(), record["outcomes"]["ok"].as_u64().unwrap())
+    };
+    let ((paced, after), (unpaced, after_too)) = (sent(true), sent(false));
+    assert!((8..=24).contains(&paced), "{paced}");
+    assert!(unpaced > 100, "{unpaced}");
+    assert!((30..=60).contains(&after) && (30..=60).contains(&after_too), "{after} {after_too}");
+}
+
+#[test]
+fn a_short_ramp_is_logged_in_shorter_pieces() {
+    let record = open_along_a_ramp(true).0;
+    assert_eq!(record["log"]["interval_ms"], 100);
 }
 
 #[test]

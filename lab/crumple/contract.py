@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTRACT_VERSION = 2
+CONTRACT_VERSION = 3
 
 OUTCOMES = (
     "ok",
@@ -145,9 +145,13 @@ Stop = Annotated[AfterRequests | AfterDuration, Field(discriminator="kind")]
 
 
 class WarmUp(Frozen):
-    """Load before the measured window; `connections` None means as many as the shape has."""
+    """Load before the measured window; `connections` None means as many as the shape has.
+
+    `pauses`: whether they pause as the shape says; if not, each sends its next request at once.
+    """
 
     connections: int | None
+    pauses: bool
     stop: Stop
 
 
@@ -168,7 +172,7 @@ class Probe(Frozen):
 class TrialSpec(Frozen):
     """All the engine needs to know for one trial. `cores` empty: not pinned."""
 
-    version: Literal[2] = CONTRACT_VERSION
+    version: Literal[3] = CONTRACT_VERSION
     label: str
     target: Target
     requests: tuple[Request, ...]
@@ -383,7 +387,7 @@ class Probes(Frozen):
 class TrialRecord(Frozen):
     """All the engine saw of one trial."""
 
-    version: Literal[2]
+    version: Literal[3]
     engine_version: str
     spec: TrialSpec
     began_unix_ns: int

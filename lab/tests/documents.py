@@ -95,7 +95,7 @@ def spec(**changes: Any) -> contract.TrialSpec:
         requests=(request(),),
         shape=contract.ClosedShape(connections=32, pause_ms=0),
         connection="keep-alive",
-        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=1.0)),
+        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=1.0)),
         stop=contract.AfterDuration(duration_s=2.0),
         timeouts=contract.Timeouts(connect_s=5, request_s=20),
         threads=1,
@@ -138,7 +138,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
     )
     plain = contract.TrialRecord(
-        version=2,
+        version=3,
         engine_version="0.1.0",
         spec=spec(),
         began_unix_ns=1_795_242_612_000_000_000,

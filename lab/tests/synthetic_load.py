@@ -72,7 +72,7 @@ def spec(shape: contract.Shape, **changes: Any) -> contract.TrialSpec:
         label="load",
         target=contract.Target(address="127.0.0.1:8080", host="127.0.0.1:8080"),
         shape=shape,
-        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=WARM_UP_S)),
+        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S)),
         stop=contract.AfterDuration(duration_s=10),
         **changes,
     )

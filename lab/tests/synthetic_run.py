@@ -137,7 +137,7 @@ def _record(
     warm_ok = round(throughput * 1.5 * 0.8)
     cpu_factor = 1 / factor if factor < 0.9 else 1.0
     return contract.TrialRecord(
-        version=2,
+        version=3,
         engine_version="0.1.0",
         spec=_spec(label, experiment),
         began_unix_ns=BEGAN_UNIX_NS,
@@ -192,7 +192,7 @@ def _spec(label: str, experiment: Experiment) -> contract.TrialSpec:
         requests=(documents.request(body_bytes=523, path="/todos", headers=()),),
         shape=contract.ClosedShape(connections=experiment.shape.connections),
         connection=experiment.connection,
-        warm_up=contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=1.5)),
+        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=1.5)),
         stop=contract.AfterDuration(duration_s=2.0),
         timeouts=contract.Timeouts(connect_s=5.0, request_s=20.0),
         threads=1,

@@ -38,10 +38,10 @@ def test_it_is_light_on_its_own_connection_and_on_the_engines_cores() -> None:
 
 def test_it_is_measured_while_the_load_is() -> None:
     by_clock = canary.spec_of(documents.spec(), LIGHT)
-    assert by_clock.warm_up == WarmUp(connections=None, stop=AfterDuration(duration_s=1))
+    assert by_clock.warm_up == WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=1))
     assert by_clock.stop == AfterDuration(duration_s=2)
     by_requests = documents.spec(
-        warm_up=WarmUp(connections=1, stop=AfterRequests(requests=9, within_s=5)),
+        warm_up=WarmUp(connections=1, pauses=True, stop=AfterRequests(requests=9, within_s=5)),
         stop=AfterRequests(requests=99, within_s=7),
     )
     told = canary.spec_of(by_requests, LIGHT)
@@ -100,7 +100,7 @@ def _spec(address: str, **changes: object) -> TrialSpec:
     return documents.spec(
         target=contract.Target(address=address, host=address),
         cores=(),
-        warm_up=WarmUp(connections=None, stop=AfterDuration(duration_s=0.5)),
+        warm_up=WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=0.5)),
         stop=AfterDuration(duration_s=1.5),
         probe=contract.Probe(interval_ms=100, server_pid=None),
         **changes,
@@ -122,7 +122,7 @@ def test_both_records_come_back_from_real_engines(real: Engine, address: str) ->
 
 def test_behind_a_warm_up_by_requests_it_begins_with_what_is_measured(real: Engine, address: str) -> None:
     spec = _spec(address).model_copy(
-        update={"warm_up": WarmUp(connections=1, stop=AfterRequests(requests=100, within_s=5))}
+        update={"warm_up": WarmUp(connections=1, pauses=True, stop=AfterRequests(requests=100, within_s=5))}
     )
     spec = spec.model_copy(update={"stop": AfterDuration(duration_s=3)})
     seen: list[Progress] = []

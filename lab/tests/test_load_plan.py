@@ -73,7 +73,7 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
         ({}, {}),
         ({"disable_keepalive": True}, {"connection": "per-request"}),
         ({"no_kernel_timestamps": True, "spin": True}, {"kernel_timestamps": False, "pacing": "spin"}),
-        ({"warm_up": "2s"}, {"warm_up": WarmUp(connections=None, stop=AfterDuration(duration_s=2))}),
+        ({"warm_up": "2s"}, {"warm_up": WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=2))}),
         ({"timeout": "1s"}, {"timeouts": Timeouts(connect_s=1, request_s=1)}),
         ({"timeout": "30"}, {"timeouts": Timeouts(connect_s=5, request_s=30)}),
         ({"timeout": "1s", "connect_timeout": "3s"}, {"timeouts": Timeouts(connect_s=3, request_s=1)}),
@@ -95,7 +95,7 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
                 "shape": OpenShape(
                     connections=100, rates=(Rate(from_per_s=120_000, to_per_s=120_000, duration_s=10),)
                 ),
-                "warm_up": WarmUp(connections=None, stop=AfterDuration(duration_s=1)),
+                "warm_up": WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=1)),
                 "threads": 3,
             },
         ),

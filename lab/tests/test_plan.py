@@ -26,6 +26,17 @@ def test_every_block_holds_each_server_once_and_one_twin(seed: int) -> None:
         assert [trial.position for trial in block.trials] == [1, 2, 3, 4]
 
 
+def test_who_stands_beside_the_question_is_in_the_first_blocks_only() -> None:
+    shared = STUDY.experiments["shared"]
+    beside = next(server for server in shared.servers if server != shared.twin)
+    quick = shared.scales["quick"].model_copy(update={"blocks_of": {beside: 2}})
+    fewer = shared.model_copy(update={"scales": {"quick": quick}})
+    study = STUDY.model_copy(update={"experiments": {"shared": fewer}})
+    blocks = plan.plan(study, "quick", 7).blocks
+    assert [beside in {trial.server for trial in block.trials} for block in blocks] == [True, True, False]
+    assert [len(block.trials) for block in blocks] == [4, 4, 3]
+
+
 def test_the_order_is_this_one_on_every_machine() -> None:
     first = plan.plan(STUDY, "quick", 42).blocks[0]
     assert [trial.id for trial in first.trials] == [

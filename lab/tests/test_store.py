@@ -113,6 +113,13 @@ def test_a_file_that_is_no_trial_is_named(run: RunStore) -> None:
         run.trials()
 
 
+def test_a_trial_of_another_version_says_so(run: RunStore) -> None:
+    path = run.add(documents.stored())
+    path.write_text(path.read_text().replace('"version":3', '"version":2').replace('"version": 3', '"version": 2'))
+    with pytest.raises(NotStored, match="is of another version of crumple"):
+        run.trials()
+
+
 def test_the_latest_run_is_found_by_its_time(tmp_path: Path) -> None:
     for name in ("z-quick-20261121-063012", "a-full-20261121-063013", "m-quick-20251121-235959"):
         RunStore(tmp_path / name).write_run("{}")

@@ -331,7 +331,22 @@ def test_the_projects_own_studies_are_meant() -> None:
     todo = study.parse(written, Path("todo-json.toml"), known)
     assert [claim.id for claim in todo.claims] == [f"TJ-{number}" for number in range(1, 7)]
     for experiment in todo.experiments.values():
-        assert set(experiment.scales) >= {"quick", "full", "published"}
+        assert set(experiment.scales) >= {"full", "published"}
+
+
+def test_the_twin_takes_part_in_every_block() -> None:
+    written = _changed("experiments", "shared", "scales", "quick", "blocks_of", to={"go-nethttp": 1})
+    written["experiments"]["shared"]["twin"] = "go-nethttp"
+    with pytest.raises(FileInvalid, match="the twin, in 1 of 3 blocks"):
+        study.parse(written, FILE, KNOWN)
+
+
+def test_a_server_may_take_part_in_fewer_blocks() -> None:
+    scale = study.Scale.model_validate(
+        {"blocks": 5, "blocks_of": {"php": 2, "php[workers=9]": 3, "go": 7}, "stop": {"duration_s": 4}}
+    )
+    expected = {"php": 2, "php[workers=8]": 2, "php[workers=9]": 3, "go": 5, "java": 5}
+    assert {server: scale.blocks_for(server) for server in expected} == expected
 
 
 def test_a_server_may_have_a_warm_up_of_its_own() -> None:

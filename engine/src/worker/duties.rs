@@ -53,6 +53,9 @@ impl Worker<'_> {
     pub(super) fn turn(&mut self, phase: Phase, now_ns: u64) {
         self.hand_over(now_ns);
         self.ledger.begin_interval(phase, now_ns);
+        if phase == Phase::Measured {
+            self.begin_ramp();
+        }
         self.set_parked_to_work(phase, now_ns);
     }
 

@@ -5,6 +5,8 @@ import os
 import sys
 import webbrowser
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal
 
@@ -75,16 +77,19 @@ def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it
         output.as_json([json.loads(data(view)) for view in views])
     else:
         print(overview.text(views), end="")
-    pages = {
-        run.name: _write(seen, "html", run.folder / FILES["html"])
-        for run, seen in zip(runs, views, strict=True)
-    }
-    links = {name: str(path.relative_to(folder)) for name, path in pages.items()}
+    # Drawing takes seconds for each run, and nothing is measured any more.
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
+        pages = list(pool.map(_page, runs))
+    links = {run.name: str(path.relative_to(folder)) for run, path in zip(runs, pages, strict=True)}
     page = folder / f"overview-{runs[0].name}.html"
     page.write_text(overview.html(views, links), encoding="utf-8")
     output.say(f"all reports: {page}")
     if open_it and has_display():
         webbrowser.open(page.resolve().as_uri())
+
+
+def _page(run: RunStore) -> Path:
+    return write(run, "html")
 
 
 def has_display() -> bool:

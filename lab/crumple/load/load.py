@@ -72,7 +72,7 @@ def spec(
 ) -> contract.TrialSpec:
     """What the engine is told. `usable_cores`: how many there are to choose the number of threads by."""
     warm_up = warm_up_s and contract.WarmUp(
-        connections=None, stop=contract.AfterDuration(duration_s=warm_up_s)
+        connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
     )
     return contract.TrialSpec(
         label=label,

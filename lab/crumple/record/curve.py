@@ -49,6 +49,11 @@ class Point:
         """Failed requests in those that ended (0..1); 0 where none ended."""
         return self.failed / (self.ok + self.failed) if self.ok + self.failed else 0.0
 
+    @property
+    def mean_ns(self) -> float | None:
+        """The mean response time; None with fewer samples than a median takes."""
+        return self.times.mean_ns if histogram.printable(0.5, self.times.count) else None
+
     def quantile_ns(self, q: float) -> float | None:
         """None with too few samples."""
         return self.times.quantile_ns(q) if histogram.printable(q, self.times.count) else None

@@ -70,12 +70,13 @@ class Figures:
 
     @cached_property
     def knee(self) -> Knee | None:
-        """Where the median response time of a ramp leaves its plateau; None: nowhere.
+        """Where the mean response time of a ramp leaves its plateau; None: nowhere.
 
-        Where requests begin to fail before it does, that is where users notice.
+        The median would not see it where some wait long and the others not at all, as with a pool of workers
+        that keeps its connections. Where requests begin to fail before it does, that is where users notice.
         """
         points = sound(self.curve)
-        timed = [(point.connections, p50) for point in points if (p50 := point.quantile_ns(0.5))]
+        timed = [(point.connections, mean) for point in points if (mean := point.mean_ns)]
         found = knee.knee(*zip(*timed, strict=True)) if timed else None
         if found is None and len(points) >= knee.SIDE_MIN and len(points) < len(self.curve):
             last, first = points[-1].connections, self.curve[len(points)].connections

@@ -273,7 +273,7 @@ def _rows_axis(names: Sequence[str], shown_as: str = "datum.label") -> alt.Y:
 
 
 def _data(rows: Sequence[dict[str, Any]]) -> alt.Data:
-    return alt.Data(values=list(rows))
+    return theme.rows(rows)
 
 
 def _fitted(chart: alt.LayerChart, width_px: int, height_px: int) -> alt.LayerChart:

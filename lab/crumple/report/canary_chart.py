@@ -156,4 +156,4 @@ def _answers_ns(start: Start) -> list[float]:
 
 
 def _chart(rows: Sequence[Row]) -> alt.Chart:
-    return alt.Chart(alt.Data(values=list(rows)))
+    return alt.Chart(theme.rows(rows))

@@ -36,7 +36,7 @@ def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixi
     panel_px = (width_px - AXIS_PX - GAP_PX * (columns - 1)) // columns
     titles = _titles([(*server_names.lines(label(row)), marks(row)) for row in drawn])
     # One data set for all panels; each filters its own server out.
-    behind = alt.Data(values=[{**p, "line": row.name} for row in drawn for p in _middle(curves[row.name])])
+    behind = theme.rows([{**p, "line": row.name} for row in drawn for p in _middle(curves[row.name])])
     panels = []
     for index, row in enumerate(drawn):
         own = [{**p, "line": str(n)} for n, line in enumerate(curves[row.name]) for p in line]
@@ -109,7 +109,7 @@ def _quantile_panel(
     )
     others = alt.Chart(behind).mark_line(color=theme.CONTEXT, strokeWidth=1)
     others = others.transform_filter(alt.datum.line != row.name)
-    front = alt.Chart(alt.Data(values=own)).mark_line(
+    front = alt.Chart(theme.rows(own)).mark_line(
         color=theme.colour_of(row.note.language), strokeWidth=1.6, opacity=0.9
     )
     return alt.layer(*(line.encode(x=x, y=y, detail="line:N") for line in (others, front)))
@@ -133,8 +133,8 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, top], nice=False),
         axis=alt.Axis(values=_round_speeds(top), labelExpr=PLAIN_LABEL),
     )
-    shade = alt.Chart(alt.Data(values=[{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
-    line = alt.Chart(alt.Data(values=points)).mark_line(
+    shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
+    line = alt.Chart(theme.rows(points)).mark_line(
         color=theme.colour_of(row.note.language), strokeWidth=1.4, opacity=0.9
     )
     dash = alt.StrokeDash(

@@ -49,8 +49,8 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
         axis=alt.Axis(values=axes.time_ticks([low, high]), labelExpr=axes.TIME_LABEL),
     )
-    points = alt.Chart(alt.Data(values=[row for row in rows if row["what"] == "time"]))
-    medians = alt.Chart(alt.Data(values=[row for row in rows if row["what"] == "p50"]))
+    points = alt.Chart(theme.rows([row for row in rows if row["what"] == "time"]))
+    medians = alt.Chart(theme.rows([row for row in rows if row["what"] == "p50"]))
     layers = [
         *_band(finding, x),
         *_limit(finding, y),
@@ -111,8 +111,8 @@ def _band(finding: Finding, x: alt.X) -> list[alt.Chart]:
     point = finding.found.point
     if point is None:
         return []
-    band = alt.Chart(alt.Data(values=[{"load": point.low, "to": point.high}]))
-    line = alt.Chart(alt.Data(values=[{"load": point.estimate}]))
+    band = alt.Chart(theme.rows([{"load": point.low, "to": point.high}]))
+    line = alt.Chart(theme.rows([{"load": point.estimate}]))
     return [
         band.mark_rect(color=theme.GRID).encode(x=x, x2="to:Q"),
         line.mark_rule(color=theme.INK, strokeWidth=1.2).encode(x=x),
@@ -122,5 +122,5 @@ def _band(finding: Finding, x: alt.X) -> list[alt.Chart]:
 def _limit(finding: Finding, y: alt.Y) -> list[alt.Chart]:
     if finding.time_limit_ns is None:
         return []
-    data = alt.Data(values=[{"ns": finding.time_limit_ns}])
+    data = theme.rows([{"ns": finding.time_limit_ns}])
     return [alt.Chart(data).mark_rule(color=_ORANGE, strokeDash=[4, 3]).encode(y=y)]

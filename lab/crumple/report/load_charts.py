@@ -98,7 +98,7 @@ def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
         scale=alt.Scale(type="log", domain=domain, nice=False),
         axis=alt.Axis(values=axes.time_ticks(domain), labelExpr=axes.TIME_LABEL, grid=False, labelFlush=True),
     )
-    drawn = alt.Chart(alt.Data(values=rows)).mark_bar(color=BLUE, binSpacing=0)
+    drawn = alt.Chart(theme.rows(rows)).mark_bar(color=BLUE, binSpacing=0)
     return _fitted(drawn.encode(x=x, x2="to:Q", y=_count_axis(rows), y2="floor:Q"), width_px, HIGH_PX)
 
 
@@ -169,11 +169,11 @@ def _over_time(
     )
     layers = [_lines(rows, colours).encode(x=x, y=y, detail="run:N")]
     if warm_up_s:
-        shade = alt.Chart(alt.Data(values=[{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
+        shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
         layers.insert(0, shade.encode(x=x, x2="end:Q"))
     begins = [{"s": warm_up_s + step.from_s} for step in load.steps[1:]]
     if begins:
-        layers.insert(0, alt.Chart(alt.Data(values=begins)).mark_rule(color=theme.GRID).encode(x=x))
+        layers.insert(0, alt.Chart(theme.rows(begins)).mark_rule(color=theme.GRID).encode(x=x))
     return _fitted(alt.layer(*layers), width_px, height_px)
 
 
@@ -184,7 +184,7 @@ def _lines(rows: Sequence[Row], colours: Mapping[str, str]) -> alt.Chart:
     )
     scale = alt.Scale(domain=names, range=[colours[name] for name in names])
     shown = legend if len(names) > 1 else None
-    drawn = alt.Chart(alt.Data(values=list(rows))).mark_line(strokeWidth=1.5)
+    drawn = alt.Chart(theme.rows(rows)).mark_line(strokeWidth=1.5)
     return drawn.encode(color=alt.Color("line:N", scale=scale, legend=shown))
 
 

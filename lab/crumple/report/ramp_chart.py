@@ -185,7 +185,7 @@ def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
         minExtent=AXIS_PX - 4,
         maxExtent=AXIS_PX - 4,
     )
-    lines = alt.Chart(alt.Data(values=rows)).mark_rule(color=theme.GRID)
+    lines = alt.Chart(theme.rows(rows)).mark_rule(color=theme.GRID)
     return [lines.encode(x=x, x2="end:Q", y=alt.Y("value:Q", scale=y.drawn, title=None, axis=shown))]
 
 
@@ -198,12 +198,12 @@ def _users_label(ramp: Course) -> str:
 
 
 def _band(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
-    drawn = alt.Chart(alt.Data(values=list(rows))).mark_area(color=stroke.colour, opacity=0.14)
+    drawn = alt.Chart(theme.rows(rows)).mark_area(color=stroke.colour, opacity=0.14)
     return drawn.encode(x="x:Q", y=alt.Y("low:Q", scale=y.drawn), y2="high:Q")
 
 
 def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
-    drawn = alt.Chart(alt.Data(values=list(rows))).mark_line(
+    drawn = alt.Chart(theme.rows(rows)).mark_line(
         color=stroke.colour, strokeWidth=1.7, strokeDash=stroke.dash, strokeCap="butt"
     )
     return drawn.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
@@ -220,11 +220,11 @@ def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
         leader = [{"x": end["x"], "value": end["value"]}, {"x": name_x, "value": name_y}]
         stroke = frame.strokes[server]
         leaders.append(
-            alt.Chart(alt.Data(values=leader))
+            alt.Chart(theme.rows(leader))
             .mark_line(color=stroke.colour, strokeWidth=1, opacity=0.7)
             .encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
         )
-    named = alt.Chart(alt.Data(values=texts)).mark_text(align="left", dx=4, baseline="middle", fontSize=11)
+    named = alt.Chart(theme.rows(texts)).mark_text(align="left", dx=4, baseline="middle", fontSize=11)
     return [*leaders, named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N")]
 
 
@@ -251,7 +251,7 @@ def _knees(frame: Frame, y: Scale, named: bool) -> list[alt.Chart]:
     layers = []
     for server, knee in frame.knees.items():
         low, high = (min(max(end, frame.ramp.first), frame.ramp.last) for end in (knee.low, knee.high))
-        data = alt.Data(values=[{"x": knee.estimate, "low": low, "high": high, "y": y.low, "y2": y.high}])
+        data = theme.rows([{"x": knee.estimate, "low": low, "high": high, "y": y.low, "y2": y.high}])
         colour = frame.strokes[server].colour
         if named:
             shade = alt.Chart(data).mark_rect(color=colour, opacity=0.1)
@@ -271,7 +271,7 @@ def _knee_names(frame: Frame, y: Scale) -> list[alt.Chart]:
         rows.append({"x": knee.estimate, "value": y.value(6 + LINE_PX * line), "text": text, "side": side})
     layers = []
     for side, dx in (("left", 4), ("right", -4)):
-        data = alt.Data(values=[row for row in rows if row["side"] == side])
+        data = theme.rows([row for row in rows if row["side"] == side])
         for halo in ({"stroke": theme.PAPER, "strokeWidth": 3, "strokeJoin": "round"}, {}):
             named = alt.Chart(data).mark_text(align=side, dx=dx, baseline="middle", fontSize=10.5, **halo)
             layers.append(named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N"))
@@ -285,7 +285,7 @@ def _key(frame: Frame) -> alt.LayerChart:
     layers = []
     for number, stroke in enumerate(frame.strokes.values()):
         at = 16 * number + 8
-        piece = alt.Data(values=[{"x": 0, "end": 30, "y": at, "text": stroke.name}])
+        piece = theme.rows([{"x": 0, "end": 30, "y": at, "text": stroke.name}])
         where = {"x": alt.X("x:Q", scale=x, axis=None), "y": alt.Y("y:Q", scale=y, axis=None)}
         rule = alt.Chart(piece).mark_rule(color=stroke.colour, strokeWidth=1.8, strokeDash=stroke.dash)
         text = alt.Chart(piece).mark_text(align="left", dx=38, baseline="middle", fontSize=11)

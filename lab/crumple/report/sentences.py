@@ -75,7 +75,7 @@ def _warm_up(warm_up: WarmUp | None) -> str:
     if warm_up is None:
         return "no warm-up"
     over = f" on {numerals.count(warm_up.connections, 'connection')}" if warm_up.connections else ""
-    return f"{_until(warm_up)} of warm-up{over}"
+    return f"{_until(warm_up)} of warm-up{over}{'' if warm_up.pauses else ' without pauses'}"
 
 
 def setup(shown: ExperimentView) -> str:
@@ -83,13 +83,14 @@ def setup(shown: ExperimentView) -> str:
     experiment, scale = shown.experiment, shown.scale
     parameters = ", ".join(f"{name}={value}" for name, value in experiment.parameters.items())
     others = "".join(f", {server} with {_warm_up(own)}" for server, own in scale.warm_up_of.items())
+    fewer = "".join(f", {server} in {number}" for server, number in scale.blocks_of.items())
     return "; ".join(
         [
             f"workload {experiment.workload}{f' ({parameters})' if parameters else ''}",
             _shape(experiment, scale),
             f"{_PLACEMENTS[experiment.placement]}{_server_cores(experiment)}, "
             f"{numerals.count(experiment.threads, 'engine thread')}",
-            f"{numerals.count(scale.blocks, 'block')}, "
+            f"{numerals.count(scale.blocks, 'block')}{fewer}, "
             f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
             *_canary(experiment),
             *([scale.note.rstrip(".")] if scale.note else []),

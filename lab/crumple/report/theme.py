@@ -5,7 +5,7 @@ these names.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import altair as alt
@@ -63,6 +63,18 @@ def style_rules() -> str:
         for name, colour in {**_ROLES, **FAMILIES}.items()
         for attribute in ("fill", "stroke")
     )
+
+
+class _Rows(alt.Data):
+    """Data that charts share: altair copies a chart with all it holds for every layer and every option."""
+
+    def __deepcopy__(self, memo: object = None) -> "_Rows":
+        return self
+
+
+def rows(values: Iterable[dict[str, Any]]) -> alt.Data:
+    """The data of a chart."""
+    return _Rows(values=list(values))
 
 
 def unchecked(draw: Callable[[], Chart]) -> Chart:

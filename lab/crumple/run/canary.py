@@ -54,7 +54,7 @@ def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
     rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=measured_s)
     warm_up = None
     if spec.warm_up is not None and _by_the_clock(spec):
-        warm_up = contract.WarmUp(connections=None, stop=spec.warm_up.stop)
+        warm_up = contract.WarmUp(connections=None, pauses=True, stop=spec.warm_up.stop)
     return spec.model_copy(
         update={
             "label": f"{spec.label}/canary",

@@ -19,7 +19,10 @@ Item = TypeVar("Item")
 
 
 class Block(Frozen):
-    """A trial of every server of an experiment, and the twin, in running order. `number` counts from 1."""
+    """A trial of every server of an experiment, and the twin, in running order. `number` counts from 1.
+
+    Servers that take part in fewer blocks are in the first ones.
+    """
 
     experiment: str
     number: int
@@ -47,7 +50,7 @@ def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
     for number in range(1, max(rounds.values()) + 1):
         present = [name for name, count in rounds.items() if number <= count]
         in_order = shuffled(present, f"{seed}/round {number}")
-        blocks += [_block(study, experiment, number, seed) for experiment in in_order]
+        blocks += [_block(study, scale, experiment, number, seed) for experiment in in_order]
     return Plan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
 
 
@@ -77,9 +80,10 @@ def _blocks_of(study: Study, scale: ScaleName) -> dict[str, int]:
     return rounds
 
 
-def _block(study: Study, name: str, number: int, seed: int) -> Block:
+def _block(study: Study, scale: ScaleName, name: str, number: int, seed: int) -> Block:
     experiment = study.experiments[name]
-    entries = [*((server, False) for server in experiment.servers), (experiment.twin, True)]
+    takes_part = [each for each in experiment.servers if number <= experiment.scales[scale].blocks_for(each)]
+    entries = [*((server, False) for server in takes_part), (experiment.twin, True)]
     order = shuffled(entries, f"{seed}/{name}/block {number}")
     trials = []
     for position, (server, twin) in enumerate(order, start=1):

@@ -183,7 +183,13 @@ def _began(folder: Path) -> tuple[str, str]:
 def _read_trial(path: Path) -> StoredTrial:
     try:
         return StoredTrial.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValidationError) as error:
+    except OSError as error:
+        raise NotStored(f"{path} cannot be read: {error.strerror}", "move it away") from None
+    except ValidationError as error:
+        if any(each["loc"][-1:] == ("version",) for each in error.errors()):
+            raise NotStored(
+                f"{path} is of another version of crumple", "read it with that version, or run the study again"
+            ) from None
         reason = str(error).splitlines()[0]
         raise NotStored(f"{path} is not a stored trial: {reason}", "move it away") from None
 

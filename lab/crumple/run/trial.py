@@ -117,7 +117,9 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     most = connections_of(load.shape)
     sources = load.sources if address.startswith(LOOPBACK) else ()
     warm_up = written and contract.WarmUp(
-        connections=written.connections and min(written.connections, most), stop=written.stop()
+        connections=written.connections and min(written.connections, most),
+        pauses=written.pauses,
+        stop=written.stop(),
     )
     return contract.TrialSpec(
         label=job.trial.id,

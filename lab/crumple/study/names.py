@@ -70,10 +70,11 @@ def _in_experiment(key: str, table: dict[str, Any], known: Known, file: Path) ->
     asked = [(f"{key}.parameters", workload, table), (f"{key}.canary.parameters", beside, canary)]
     for scale, meant in _table(table.get("scales")).items():
         names = [*servers, *(variant.server_of(server) for server in servers)]
-        for server in _table(_table(meant).get("warm_up_of")):
-            if server not in names:
-                where = f"{key}.scales.{scale}.warm_up_of.{server}"
-                yield _unknown(file, where, "server of this experiment", server, servers)
+        for of in ("warm_up_of", "blocks_of"):
+            for server in _table(_table(meant).get(of)):
+                if server not in names:
+                    where = f"{key}.scales.{scale}.{of}.{server}"
+                    yield _unknown(file, where, "server of this experiment", server, servers)
         asked.append((f"{key}.scales.{scale}.parameters", workload, _table(meant)))
     for where, name, holder in asked:
         if isinstance(name, str) and name in wanted:

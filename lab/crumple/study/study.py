@@ -70,9 +70,13 @@ class Until(Frozen):
 
 
 class WarmUp(Until):
-    """Load before the clock counts; `connections` None: as many as the shape has."""
+    """Load before the clock counts; `connections` None: as many as the shape has.
+
+    `pauses`: whether users pause as the shape says; without, little time warms a runtime up.
+    """
 
     connections: Annotated[int, Field(ge=1)] | None = None
+    pauses: bool = True
 
 
 class Timeouts(Frozen):
@@ -93,11 +97,13 @@ class Canary(Frozen):
 class Scale(Frozen):
     """How often and how long: `blocks` repetitions, each a warm-up and a measured window.
 
-    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `shape`,
-    `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
+    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
+    → in how many of the blocks it takes part, the first ones, for those that stand beside the question.
+    `shape`, `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
     """
 
     blocks: Annotated[int, Field(ge=1)]
+    blocks_of: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     warm_up: WarmUp | None = None
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
     stop: Until
@@ -110,6 +116,11 @@ class Scale(Frozen):
         """The warm-up of that server's trials; what is said of a server holds for its variants."""
         of_all_variants = self.warm_up_of.get(variant.server_of(server), self.warm_up)
         return self.warm_up_of.get(server, of_all_variants)
+
+    def blocks_for(self, server: str) -> int:
+        """In how many blocks that server has a trial; what is said of a server holds for its variants."""
+        of_all_variants = self.blocks_of.get(variant.server_of(server), self.blocks)
+        return min(self.blocks, self.blocks_of.get(server, of_all_variants))
 
     @property
     def warm_ups(self) -> tuple[WarmUp, ...]:
@@ -162,6 +173,7 @@ class Experiment(Frozen):
     def _scales_fit_the_shape(self) -> "Experiment":
         for name, scale in self.scales.items():
             _check_servers(name, scale, self)
+            _check_blocks(name, scale, self.twin)
             _check_warm_ups(name, scale, scale.shape or self.shape)
             _check_course(name, scale.stop, scale.shape or self.shape)
         return self
@@ -196,11 +208,20 @@ def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
         )
 
 
+def _check_blocks(name: str, scale: Scale, twin: str) -> None:
+    if scale.blocks_for(twin) < scale.blocks:
+        raise impossible(
+            f"scale {name} has {twin}, the twin, in {scale.blocks_for(twin)} of {scale.blocks} blocks",
+            "leave it out of blocks_of, or choose another twin",
+        )
+
+
 def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
     for warm_up in scale.warm_ups:
-        if isinstance(shape, OpenShape) and (warm_up.requests or warm_up.connections):
+        by_users = warm_up.requests or warm_up.connections or not warm_up.pauses
+        if isinstance(shape, OpenShape) and by_users:
             raise impossible(
-                f"scale {name} warms an open shape up by requests or on so many connections",
+                f"scale {name} warms an open shape up by requests, on so many connections or without pauses",
                 "write warm_up = { duration_s = … }",
             )
         if (warm_up.connections or 0) > shape.most:
