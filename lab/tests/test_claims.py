@@ -100,6 +100,16 @@ def test_flatness(p50_ns: Any, wanted: Answer) -> None:
     assert answer(meant, ramp("node", p50_ns)) is wanted
 
 
+def test_a_fall_may_count_as_flat() -> None:
+    falling, rising = ramp("node", lambda users: 2e6 - users * 2_000), ramp("node", lambda users: 1e6 + users * 2_000)
+    strict = claim("flatness", experiment="ramp", servers=["node"])
+    meant = claim("flatness", experiment="ramp", servers=["node"], may_fall=True)
+    assert judge(strict, falling).answer is Answer.CONTRADICTED
+    assert judge(meant, falling).answer is Answer.SUPPORTED
+    assert judge(meant, rising).answer is Answer.CONTRADICTED
+    assert judge(meant, rising).effects[0].bound == "at most 1.25 times"
+
+
 def test_flatness_may_be_asked_for_some_users_only() -> None:
     figures = ramp("php", kneed(340))
     whole = claim("flatness", experiment="ramp", servers=["php"])

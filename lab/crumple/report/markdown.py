@@ -66,6 +66,9 @@ def _prose(view: RunView) -> Iterator[str]:
     if prose.differs:
         yield "## What differs here"
         yield prose.differs.strip()
+    if prose.found:
+        yield "## What we found, and why"
+        yield prose.found.strip()
 
 
 def _experiment(shown: ExperimentView) -> Iterator[str]:

@@ -144,17 +144,21 @@ class ShareClaim(_Measured):
 
 
 class FlatnessClaim(_Measured):
-    """In a ramp the metric at its end is that at its beginning, within `tolerance`."""
+    """In a ramp the metric at its end is that at its beginning, within `tolerance`.
+
+    `may_fall`: it counts as flat as well where it gets less with the load.
+    """
 
     kind: Literal["flatness"]
     metric: Text = "response_p50"
     against: None = None
     servers: Names
     tolerance: Positive = 0.25
+    may_fall: bool = False
 
 
 class KneeClaim(_Claim):
-    """In a ramp the median response time leaves its plateau at about `published` users."""
+    """In a ramp the mean response time leaves its plateau at about `published` users."""
 
     kind: Literal["knee"]
     experiment: Text

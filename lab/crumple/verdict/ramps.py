@@ -32,18 +32,23 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
     )
     evidence = case.evidence(claim.experiment, change)
     span = Span.around(1.0, 1.0, claim.tolerance)
+    most = f"{number(span.high)} times"
+    bound = f"at most {most}" if claim.may_fall else str(span)
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:
-            yield untestable(evidence.phrase, server, alone.untestable, str(span))
+            yield untestable(evidence.phrase, server, alone.untestable, bound)
             continue
         value, floor = (
             stats.geometric_mean_interval(alone.values, claim.confidence),
             evidence.floor_of(server),
         )
-        opinion = opinions.alike(value, floor, 1.0, claim.tolerance)
-        opinion = replace(opinion, reason=opinion.reason.replace("alike", "flat"))
-        yield told(evidence, server, alone, value, floor, opinion, str(span))
+        if claim.may_fall:
+            opinion = opinions.beyond(value, floor, span.high, f"{most}, what counts as flat", above=False)
+        else:
+            opinion = opinions.alike(value, floor, 1.0, claim.tolerance)
+            opinion = replace(opinion, reason=opinion.reason.replace("alike", "flat"))
+        yield told(evidence, server, alone, value, floor, opinion, bound)
 
 
 def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
