@@ -103,6 +103,8 @@ impl Collector {
 
     fn add_to_totals(&mut self, tally: &Tally) {
         self.warm_up.scheduled += tally.stragglers_scheduled;
+        // They were scheduled in a tally that the same thread has handed over before.
+        self.warm_up.scheduled -= tally.taken_over;
         self.warm_up.outcomes += tally.stragglers;
         if tally.phase == Phase::WarmUp {
             self.warm_up.scheduled += tally.counts.scheduled;
@@ -210,6 +212,7 @@ impl Collector {
             timed_out: of(Time::TimedOut),
             unfinished_age: of(Time::UnfinishedAge),
             carried_over: of(Time::CarriedOver),
+            taken_over: of(Time::TakenOver),
         }
     }
 

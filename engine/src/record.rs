@@ -120,9 +120,13 @@ pub struct Histograms {
     pub timed_out: HistogramRecord,
     /// How long the unfinished requests had been due when the phase ended.
     pub unfinished_age: HistogramRecord,
-    /// How long requests of the warm-up went on in the measured phase. With the times of the answers,
-    /// the failures and the unfinished it accounts for every connection at every instant.
+    /// How long requests of the warm-up went on in the measured phase that does not count them.
     pub carried_over: HistogramRecord,
+    /// How long before the measured phase those were due that it counts as its own, though they are of the
+    /// warm-up: in a closed shape whose phase ends by the clock, all that end in it, or after it. Else it would
+    /// lack the slowest, and the more of them the shorter it is. The times of the answers, the failures, the
+    /// unfinished and the carried over without this account for every connection at every instant.
+    pub taken_over: HistogramRecord,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -19,9 +19,10 @@ pub enum Time {
     TimedOut,
     UnfinishedAge,
     CarriedOver,
+    TakenOver,
 }
 
-pub const TIMES: usize = Time::CarriedOver as usize + 1;
+pub const TIMES: usize = Time::TakenOver as usize + 1;
 
 /// A histogram for each time.
 pub struct Times([Histogram; TIMES]);
@@ -95,6 +96,8 @@ pub struct Tally {
     /// Requests of the warm-up that ended, or came to be sent, after it.
     pub stragglers: Outcomes,
     pub stragglers_scheduled: u64,
+    /// Requests of the warm-up that this phase counts as its own.
+    pub taken_over: u64,
     pub counts: Counts,
     pub times: Times,
     /// Why TLS failed, the first time it did.
@@ -114,6 +117,7 @@ impl Tally {
             outcomes: Outcomes::default(),
             stragglers: Outcomes::default(),
             stragglers_scheduled: 0,
+            taken_over: 0,
             counts: Counts::default(),
             times: Times::new(),
             tls_fault: None,
@@ -130,6 +134,7 @@ impl Tally {
         self.outcomes = Outcomes::default();
         self.stragglers = Outcomes::default();
         self.stragglers_scheduled = 0;
+        self.taken_over = 0;
         self.counts = Counts::default();
         self.tls_fault = None;
         self.connections_open = 0;
@@ -143,6 +148,14 @@ impl Tally {
         } else {
             self.stragglers_scheduled += 1;
         }
+    }
+
+    /// A request that was due `before_ns` before this phase is counted as its own.
+    #[inline]
+    pub fn take_over(&mut self, before_ns: u64) {
+        self.taken_over += 1;
+        self.counts.scheduled += 1;
+        self.times.record(Time::TakenOver, before_ns);
     }
 
     /// A request of this tally's phase has ended, `took_ns` after it was due.

@@ -70,6 +70,8 @@ pub struct Worker<'a> {
     /// How many of the users take part in the warm-up.
     warm_up_users: usize,
     warm_up_pauses: bool,
+    /// Whether the measured phase counts what ends in it, and not only what was due in it.
+    takes_over: bool,
     resting: BinaryHeap<Reverse<(u64, u32)>>,
     pacer: Pacer,
     random: Xoshiro256PlusPlus,
@@ -111,6 +113,8 @@ impl<'a> Worker<'a> {
             feed: place.feed,
             thread: place.thread,
             warm_up_users: share(warm_up, place.thread, plan.threads),
+            takes_over: plan.stop.requests.is_none()
+                && matches!(&plan.shape, Shape::Closed(closed) if closed.ramp.is_none()),
             warm_up_pauses: plan.warm_up.is_none_or(|warm_up| warm_up.pauses),
             resting: BinaryHeap::with_capacity(users),
             pacer: Pacer::new(plan.pacing),
@@ -218,7 +222,8 @@ impl<'a> Worker<'a> {
             Load::Closed(shape) if phase != present && shape.ramp.is_some() => self.come_anew(index, now_ns),
             Load::Closed(shape) => {
                 let pauses = present == Phase::Measured || self.warm_up_pauses;
-                let pause_ns = if pauses { shape.pause.draw_ns(&mut self.random).max(rest_ns) } else { rest_ns };
+                let pause_ns =
+                    if pauses { shape.pause.draw_ns(&mut self.random).max(rest_ns) } else { rest_ns };
                 if pause_ns > 0 {
                     self.resting.push(Reverse((now_ns + pause_ns, index as u32)));
                 } else {
@@ -237,9 +242,13 @@ impl<'a> Worker<'a> {
         let user = &self.users[index];
         let tally = &mut self.ledger.tally;
         if phase != tally.phase {
-            tally.stragglers.count(outcome);
-            tally.times.record(Time::CarriedOver, now_ns - self.course.measured_from_ns());
-            return now_ns;
+            let measured_from_ns = self.course.measured_from_ns();
+            if !self.takes_over {
+                tally.stragglers.count(outcome);
+                tally.times.record(Time::CarriedOver, now_ns - measured_from_ns);
+                return now_ns;
+            }
+            tally.take_over(measured_from_ns.saturating_sub(user.due_ns));
         }
         if outcome != Outcome::Ok {
             tally.count(outcome, now_ns - user.due_ns);

@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 fn a_warm_up_by_number_leaves_the_totals_alone() {
     let mut spec = spec(&answering(HELLO), 50);
     spec["threads"] = json!(1); // Of two, one may be done before the other begins.
-    spec["warm_up"] =
-        json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 30, "within_s": 5.0}});
+    spec["warm_up"] = json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 30, "within_s": 5.0}});
     let record = run(&spec);
     assert_all(&record, "ok", 50);
     assert_eq!(record["warm_up"]["outcomes"]["ok"], 30);
@@ -26,8 +25,7 @@ fn a_warm_up_by_number_leaves_the_totals_alone() {
 #[test]
 fn a_warm_up_cut_short_says_what_it_did_not_send() {
     let mut spec = spec(&after(Duration::from_millis(100)), 4);
-    spec["warm_up"] =
-        json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 0.45}});
+    spec["warm_up"] = json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 0.45}});
     let record = run(&spec);
     assert_all(&record, "ok", 4);
     assert_eq!(record["warm_up"]["outcomes"]["not-sent"], 95, "{:#}", record["warm_up"]);
@@ -37,7 +35,8 @@ fn a_warm_up_cut_short_says_what_it_did_not_send() {
 #[test]
 fn a_warm_up_by_time_takes_its_time() {
     let mut spec = spec(&after(Duration::from_millis(10)), 0);
-    spec["warm_up"] = json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.25}});
+    spec["warm_up"] =
+        json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.25}});
     spec["stop"] = json!({"kind": "duration", "duration_s": 0.5});
     let record = run(&spec);
     assert_eq!(record["warm_up_ns"], 250_000_000);
@@ -55,11 +54,37 @@ fn every_connection_is_accounted_for_at_every_instant() {
     for wait_ms in [1, 30, 170] {
         let mut spec = spec(&after(Duration::from_millis(wait_ms)), 0);
         spec["shape"]["connections"] = json!(5);
-        spec["warm_up"] = json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.25}});
+        spec["warm_up"] =
+            json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.25}});
         spec["stop"] = json!({"kind": "duration", "duration_s": 0.4});
         let busy = busy_connections(&run(&spec));
         assert!((4.95..=5.01).contains(&busy), "{busy} of 5 connections at {wait_ms} ms");
     }
+}
+
+#[test]
+fn a_phase_by_the_clock_counts_what_ends_in_it() {
+    let mut spec = spec(&after(Duration::from_millis(250)), 0);
+    spec["shape"]["connections"] = json!(5);
+    spec["timeouts"]["request_s"] = json!(5.0);
+    spec["warm_up"] =
+        json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.4}});
+    spec["stop"] = json!({"kind": "duration", "duration_s": 0.5});
+    let record = run(&spec);
+    // Each answers at 0.25, 0.5 and 0.75 s and is still waiting at 0.9 s.
+    assert_eq!((count(&record, "ok"), count(&record, "unfinished")), (10, 5), "{:#}", record["outcomes"]);
+    assert_eq!((&record["warm_up"]["scheduled"], &record["scheduled"]), (&json!(5), &json!(15)));
+    let histograms = &record["histograms"];
+    assert!(histograms["response_time"]["mean_ns"].as_f64().unwrap() >= 250e6);
+    assert_eq!(
+        (&histograms["taken_over"]["count"], &histograms["carried_over"]["count"]),
+        (&json!(5), &json!(0))
+    );
+    // By number it is the requests that were asked for, and no others.
+    spec["stop"] = json!({"kind": "requests", "requests": 10, "within_s": 10.0});
+    let record = run(&spec);
+    assert_eq!((count(&record, "ok"), &record["scheduled"]), (10, &json!(10)));
+    assert_eq!(record["histograms"]["carried_over"]["count"], 5);
 }
 
 #[test]
@@ -87,8 +112,7 @@ fn threads_share_the_work() {
     let mut spec = spec(&answering(HELLO), 5000);
     spec["shape"]["connections"] = json!(7);
     spec["threads"] = json!(3);
-    spec["warm_up"] =
-        json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 5.0}});
+    spec["warm_up"] = json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 5.0}});
     let record = run(&spec);
     assert_all(&record, "ok", 5000);
     assert_eq!(record["connections_opened"], 7);

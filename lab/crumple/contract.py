@@ -263,6 +263,8 @@ class Histograms(Frozen):
     """Of the measured window. `response_time`: answers that were ok; the others never mix into it.
 
     `service_time`, `lateness`, `engine_lateness` are None in closed shapes, which send when it is due.
+    `carried_over`: how long requests of the warm-up went on in a window that does not count them.
+    `taken_over`: how long before the window those were due that it counts as its own.
     """
 
     response_time: Histogram
@@ -275,6 +277,7 @@ class Histograms(Frozen):
     timed_out: Histogram
     unfinished_age: Histogram
     carried_over: Histogram
+    taken_over: Histogram
 
 
 class Series(Frozen):

@@ -158,6 +158,7 @@ def record(**changes: Any) -> contract.TrialRecord:
             response_time=times, service_time=None, time_to_first_byte=times, lateness=None,
             engine_lateness=None, connect_time=none, failed=none, timed_out=none, unfinished_age=none,
             carried_over=none,
+            taken_over=none,
         ),
         series=contract.Series(
             interval_ms=100, at_ns=(), duration_ns=(), phase=(), ok=(), failed=(), p50_ns=(), p99_ns=(),

@@ -46,7 +46,8 @@ def times(ns: float, count: int = 1_000) -> Times:
 
 def point(users: float, p50_ns: float = 1e6, **changes: Any) -> Point:
     known: dict[str, Any] = {
-        "seconds": 10.0, "connections": float(users), "ok": 1_000, "failed": 0, "times": times(p50_ns),
+        "seconds": 10.0, "connections": float(users), "comers_per_s": 0.0, "pause_s": 0.0,
+        "ok": round(10 * users / (p50_ns / 1e9)), "failed": 0, "times": times(p50_ns),
         "cores_busy": 0.1, "memory_bytes": 1e7, "processes": 1.0, "threads": 1.0,
     }  # fmt: skip
     return Point(**(known | changes))

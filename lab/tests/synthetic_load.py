@@ -72,7 +72,9 @@ def spec(shape: contract.Shape, **changes: Any) -> contract.TrialSpec:
         label="load",
         target=contract.Target(address="127.0.0.1:8080", host="127.0.0.1:8080"),
         shape=shape,
-        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S)),
+        warm_up=contract.WarmUp(
+            connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S)
+        ),
         stop=contract.AfterDuration(duration_s=10),
         **changes,
     )
@@ -117,6 +119,7 @@ def record(
             timed_out=documents.histogram({20_000_000_000: timeouts}),
             unfinished_age=documents.histogram(times(12, median_ns / 2, 0.4)),
             carried_over=documents.histogram({}),
+            taken_over=documents.histogram({}),
         ),
         series=_series(asked, answered, median_ns, timeouts),
         log=contract.Log(

@@ -59,11 +59,13 @@ def test_a_share_of_none_is_below_every_bound() -> None:
 def test_a_server_that_answers_nothing_fails_all_though_its_trials_are_not_valid() -> None:
     why = ("no answer was ok; 5,000 of 5,000 ended as refused",)
     silent = [trial("php", block, 1e-9, valid=False, problems=why) for block in range(1, 6)]
-    silent = [replace(each, throughput_per_s=0.0, failed_share=1.0) for each in silent]
+    silent = [replace(each, throughput_per_s=0.0, failed_share=1.0, timed_out_share=0.0) for each in silent]
     meant = claim("share", experiment="shared", servers=["php"], above="1 %")
     assert answer(meant, silent) is SUPPORTED
     both = [replace(each, problems=(*why, "the engine was late")) for each in silent]
     assert answer(meant, both) is UNTESTABLE
+    none_ended = [replace(each, timed_out_share=None) for each in silent]
+    assert answer(meant, none_ended) is UNTESTABLE
 
 
 def test_a_share_whose_interval_reaches_over_the_bound_is_open() -> None:
@@ -101,7 +103,10 @@ def test_flatness(p50_ns: Any, wanted: Answer) -> None:
 
 
 def test_a_fall_may_count_as_flat() -> None:
-    falling, rising = ramp("node", lambda users: 2e6 - users * 2_000), ramp("node", lambda users: 1e6 + users * 2_000)
+    falling, rising = (
+        ramp("node", lambda users: 2e6 - users * 2_000),
+        ramp("node", lambda users: 1e6 + users * 2_000),
+    )
     strict = claim("flatness", experiment="ramp", servers=["node"])
     meant = claim("flatness", experiment="ramp", servers=["node"], may_fall=True)
     assert judge(strict, falling).answer is Answer.CONTRADICTED
@@ -148,7 +153,9 @@ def test_a_ramp_that_ends_too_soon_says_nothing_of_the_knee() -> None:
 
 
 def test_where_requests_begin_to_fail_there_is_the_knee() -> None:
-    failing = ramp("php", lambda users: 1e6, failed=lambda users: 500 if users > 250 else 0)
+    failing = ramp(
+        "php", lambda users: 1e6, ok=lambda users: 5 * users, failed=lambda users: 500 if users > 250 else 0
+    )
     value = judge(claim("knee", experiment="ramp", servers=["php"], published=250), failing).effects[0].value
     assert value is not None
     assert value.low <= 250 <= value.high

@@ -73,7 +73,10 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
         ({}, {}),
         ({"disable_keepalive": True}, {"connection": "per-request"}),
         ({"no_kernel_timestamps": True, "spin": True}, {"kernel_timestamps": False, "pacing": "spin"}),
-        ({"warm_up": "2s"}, {"warm_up": WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=2))}),
+        (
+            {"warm_up": "2s"},
+            {"warm_up": WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=2))},
+        ),
         ({"timeout": "1s"}, {"timeouts": Timeouts(connect_s=1, request_s=1)}),
         ({"timeout": "30"}, {"timeouts": Timeouts(connect_s=5, request_s=30)}),
         ({"timeout": "1s", "connect_timeout": "3s"}, {"timeouts": Timeouts(connect_s=3, request_s=1)}),

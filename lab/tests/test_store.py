@@ -115,7 +115,9 @@ def test_a_file_that_is_no_trial_is_named(run: RunStore) -> None:
 
 def test_a_trial_of_another_version_says_so(run: RunStore) -> None:
     path = run.add(documents.stored())
-    path.write_text(path.read_text().replace('"version":3', '"version":2').replace('"version": 3', '"version": 2'))
+    path.write_text(
+        path.read_text().replace('"version":3', '"version":2').replace('"version": 3', '"version": 2')
+    )
     with pytest.raises(NotStored, match="is of another version of crumple"):
         run.trials()
 

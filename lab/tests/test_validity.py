@@ -257,7 +257,9 @@ def test_the_cause_gives_the_word() -> None:
 
 
 def test_a_warm_up_cut_short_is_no_warm_up() -> None:
-    warm_up = contract.WarmUp(connections=1, pauses=True, stop=contract.AfterRequests(requests=9_000, within_s=10))
+    warm_up = contract.WarmUp(
+        connections=1, pauses=True, stop=contract.AfterRequests(requests=9_000, within_s=10)
+    )
     spec = documents.spec(warm_up=warm_up)
     assert validity.assess(documents.record(spec=spec)) == FINE
     ended = documents.outcomes(ok=5_000, not_sent=4_000)

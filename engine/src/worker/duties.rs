@@ -94,19 +94,22 @@ impl Worker<'_> {
         {
             self.give_up(self.course.phase_of(due_ns), ended_ns);
         }
+        let measured_from_ns = self.course.measured_from_ns();
         let tally = &mut self.ledger.tally;
         for user in &self.users {
-            match user.in_hand {
-                Some(Phase::Measured) => {
-                    tally.outcomes.count(Outcome::Unfinished);
-                    tally.times.record(Time::UnfinishedAge, ended_ns.saturating_sub(user.due_ns));
-                }
-                Some(Phase::WarmUp) => {
+            let Some(phase) = user.in_hand else {
+                continue;
+            };
+            if phase == Phase::WarmUp {
+                if !self.takes_over {
                     tally.stragglers.count(Outcome::Unfinished);
-                    tally.times.record(Time::CarriedOver, ended_ns - self.course.measured_from_ns());
+                    tally.times.record(Time::CarriedOver, ended_ns - measured_from_ns);
+                    continue;
                 }
-                None => {}
+                tally.take_over(measured_from_ns.saturating_sub(user.due_ns));
             }
+            tally.outcomes.count(Outcome::Unfinished);
+            tally.times.record(Time::UnfinishedAge, ended_ns.saturating_sub(user.due_ns));
         }
         tally.is_last = true;
         self.hand_over(ended_ns);

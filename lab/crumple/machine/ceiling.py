@@ -116,7 +116,9 @@ def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
         requests=(contract.Request(method="GET", path="/", expect=expect),),
         shape=contract.ClosedShape(connections=like.connections),
         connection=like.connection,
-        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S * longer)),
+        warm_up=contract.WarmUp(
+            connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S * longer)
+        ),
         stop=contract.AfterDuration(duration_s=MEASURED_S * longer),
         timeouts=contract.Timeouts(connect_s=TIMEOUT_S, request_s=TIMEOUT_S),
         threads=like.threads,

@@ -16,6 +16,7 @@ from crumple.record.histogram import Times
 
 BINS = 30
 FAILED_SHARE_MAX = 0.01
+ROUNDS_MIN = 10
 
 Floats = NDArray[np.float64]
 
@@ -25,12 +26,15 @@ class Point:
     """A stretch of a trial: `connections` of the shape on average, `ok` and `failed` answers, their `times`.
 
     Those are its users: with a connection for each request, few of them are connected while they pause.
-    `cores_busy`: CPU time of the server over the time. `memory_bytes`, `processes`, `threads`: the most it
+    `comers_per_s`: users who set out meanwhile, per second, each with a request at once; `pause_s`: how long
+    they pause after each answer, on average. `cores_busy`: CPU time of the server over the time. `memory_bytes`, `processes`, `threads`: the most it
     held. None: not read in that stretch.
     """
 
     seconds: float
     connections: float
+    comers_per_s: float
+    pause_s: float
     ok: int
     failed: int
     times: Times
@@ -50,9 +54,15 @@ class Point:
         return self.failed / (self.ok + self.failed) if self.ok + self.failed else 0.0
 
     @property
-    def mean_ns(self) -> float | None:
-        """The mean response time; None with fewer samples than a median takes."""
-        return self.times.mean_ns if histogram.printable(0.5, self.times.count) else None
+    def round_s(self) -> float | None:
+        """What a user's round takes, pause and response time; None with fewer than ten answers.
+
+        By Little's law, from the users and the answers: so those who wait in vain count, too, of whom no
+        answer tells a time. (Denning & Buzen 1978, the interactive response time formula.)
+        """
+        if self.ok < ROUNDS_MIN:
+            return None
+        return (self.connections + self.comers_per_s * self.pause_s) / self.throughput_per_s
 
     def quantile_ns(self, q: float) -> float | None:
         """None with too few samples."""
@@ -97,6 +107,8 @@ def between(points: Curve, low: float, high: float) -> Point | None:
     return Point(
         seconds=seconds,
         connections=sum(point.connections * point.seconds for point in inside) / seconds,
+        comers_per_s=sum(point.comers_per_s * point.seconds for point in inside) / seconds,
+        pause_s=inside[0].pause_s,
         ok=sum(point.ok for point in inside),
         failed=sum(point.failed for point in inside),
         times=histogram.merge([point.times for point in inside]),
@@ -129,7 +141,11 @@ def _point(
     read = _inside(samples, span_ns) if samples else []
     return Point(
         seconds=total,
-        connections=_users(record, span_ns),
+        connections=_users(record, sum(span_ns) / 2),
+        comers_per_s=(_users(record, span_ns[1]) - _users(record, span_ns[0]))
+        / (span_ns[1] - span_ns[0])
+        * 1e9,
+        pause_s=_shape(record).pause_ms / 1e3,
         ok=sum(series.ok[index] for index in mine),
         failed=sum(series.failed[index] for index in mine),
         times=histogram.merge(held),
@@ -140,13 +156,16 @@ def _point(
     )
 
 
-def _users(record: TrialRecord, span_ns: tuple[float, float]) -> float:
-    """How many the ramp has in the middle of the span, which is their average while it rises evenly."""
-    shape = record.spec.shape
-    assert isinstance(shape, RampShape)
-    middle_s = (sum(span_ns) / 2 - record.warm_up_ns) / 1e9
+def _shape(record: TrialRecord) -> RampShape:
+    assert isinstance(record.spec.shape, RampShape)
+    return record.spec.shape
+
+
+def _users(record: TrialRecord, at_ns: float) -> float:
+    """How many the ramp has; in the middle of a span that is their average, while it rises evenly."""
+    shape = _shape(record)
     rise = shape.to_connections - shape.from_connections
-    return shape.from_connections + rise * min(1.0, middle_s / shape.over_s)
+    return shape.from_connections + rise * min(1.0, (at_ns - record.warm_up_ns) / 1e9 / shape.over_s)
 
 
 def _inside(samples: Samples, span_ns: tuple[float, float]) -> list[int]:

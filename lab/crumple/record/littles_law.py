@@ -5,7 +5,7 @@ Pure: record → what is amiss. It needs no model of the server; what it finds i
 
 import math
 
-from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, TrialRecord
+from crumple.contract import AfterRequests, ClosedShape, Histogram, OpenShape, RampShape, TrialRecord
 
 TOLERANCE = 0.02
 FAILED_MAX = 0.01
@@ -56,7 +56,12 @@ def spent_ns(record: TrialRecord) -> float:
     """The time connections had a request in hand during the window, all of them together."""
     times = record.histograms
     parts = (times.response_time, times.failed, times.timed_out, times.unfinished_age, times.carried_over)
-    return sum(part.count * (part.mean_ns or 0) for part in parts) + record.arrivals.held_ns
+    # Of those that the window took over from the warm-up, the part before it is not its own.
+    return sum(map(_sum_ns, parts)) - _sum_ns(times.taken_over) + record.arrivals.held_ns
+
+
+def _sum_ns(times: Histogram) -> float:
+    return times.count * (times.mean_ns or 0)
 
 
 def _paused_ns(record: TrialRecord, shape: ClosedShape | RampShape) -> float:

@@ -70,13 +70,14 @@ class Figures:
 
     @cached_property
     def knee(self) -> Knee | None:
-        """Where the mean response time of a ramp leaves its plateau; None: nowhere.
+        """Where the rounds of a ramp's users begin to take longer; None: nowhere.
 
-        The median would not see it where some wait long and the others not at all, as with a pool of workers
-        that keeps its connections. Where requests begin to fail before it does, that is where users notice.
+        No quantile of the answers would do: where a pool of workers is taken, those who hold one are answered
+        as fast as ever, and of the others there is no answer. Where requests begin to fail before rounds take
+        longer, that is where users notice.
         """
         points = sound(self.curve)
-        timed = [(point.connections, mean) for point in points if (mean := point.mean_ns)]
+        timed = [(point.connections, taken_s) for point in points if (taken_s := point.round_s)]
         found = knee.knee(*zip(*timed, strict=True)) if timed else None
         if found is None and len(points) >= knee.SIDE_MIN and len(points) < len(self.curve):
             last, first = points[-1].connections, self.curve[len(points)].connections

@@ -188,7 +188,8 @@ def _read_trial(path: Path) -> StoredTrial:
     except ValidationError as error:
         if any(each["loc"][-1:] == ("version",) for each in error.errors()):
             raise NotStored(
-                f"{path} is of another version of crumple", "read it with that version, or run the study again"
+                f"{path} is of another version of crumple",
+                "read it with that version, or run the study again",
             ) from None
         reason = str(error).splitlines()[0]
         raise NotStored(f"{path} is not a stored trial: {reason}", "move it away") from None

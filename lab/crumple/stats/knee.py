@@ -1,7 +1,7 @@
-"""Where a quantity leaves its plateau as the load rises: a fit of two segments, with interval. Pure.
+"""Where a quantity leaves its plateau as the load rises: a level and then a rise, with interval. Pure.
 
-A knee is only named where two segments fit better than one, and the second rises more steeply; anything else
-has none. (Method, rule 20.)
+A knee is only named where a plateau that ends describes the points clearly better than one without an end,
+and than one straight line; anything else has none. (Method, rule 20.)
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,12 @@ Floats = NDArray[np.float64]
 POINTS_MIN = 8
 # So many points lie on either side, at least: fewer make no segment.
 SIDE_MIN = 3
-P_MAX = 0.001
 CONFIDENCE = 0.95
 CANDIDATES = 200
 FINER = 60
 REWEIGHTED = 3
-# By so much Bayesian information a step must be better than a bend: 20 to 1.
-EVIDENCE = 6.0
+# By so much Bayesian information a knee must be better than none: 90 to 1.
+EVIDENCE = 9.0
 # What lies so far above the plateau says no more about where it was left.
 ROOF = 4.0
 BEYOND = 3
@@ -30,7 +29,7 @@ BEYOND = 3
 
 @dataclass(frozen=True)
 class Knee:
-    """`at`, in units of the load, with the ends of its interval; `level`: of the plateau there."""
+    """`at`, in units of the load, with the ends of its interval; `level`: of the plateau."""
 
     at: float
     low: float
@@ -40,13 +39,13 @@ class Knee:
 
 
 def knee(load: Sequence[float], values: Sequence[float], confidence: float = CONFIDENCE) -> Knee | None:
-    """The load at which `values` leave their plateau; None where one segment fits as well.
+    """The load at which `values` leave their plateau; None where they have none, or stay on it.
 
-    The segments meet at the knee, or the second begins higher; the data choose (Bayesian information).
-    Deviations count relative to the fitted value, for the noise of a response time grows with it. The
-    interval holds each load at which a knee would fit not much worse (profile likelihood by the F
-    distribution), and reaches from one point of the load to the next at least. Raises ValueError unless both
-    are rows of numbers above 0 of one length.
+    What follows is a line that begins at the plateau, or with a step; the data choose (Bayesian information).
+    Deviations count relative to the fitted value, for the noise of a time grows with it. The interval holds
+    each load at which a knee would fit not much worse (profile likelihood by the F distribution), and reaches
+    from one point of the load to the next at least. Raises ValueError unless both are rows of numbers above 0
+    of one length.
     """
     x, y = _below_the_roof(*_ordered(load, values))
     if len(x) < POINTS_MIN or x[-1] <= x[0]:
@@ -56,29 +55,34 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
     u = (x - x[0]) / scale
     weights = 1 / y
     for _ in range(REWEIGHTED):
-        bent, broken = _bent(u, y, weights), _broken(u, y, weights)
-        chosen = broken if broken.rises and broken.information < bent.information - EVIDENCE else bent
+        bent, stepped = _bent(u, y, weights), _stepped(u, y, weights)
+        chosen = stepped if stepped.rises and stepped.information < bent.information else bent
         weights = 1 / np.maximum(chosen.fitted, y.min() / 2)
-    straight = _fit(u[np.newaxis, :], y, weights, np.zeros(1), bend=False, jump=False)
-    if not chosen.rises or _chance(straight, chosen) > P_MAX:
+    level, line = np.ones_like(u)[:, np.newaxis], np.stack([np.ones_like(u), u], axis=1)
+    rival = min(_information(_misfit(design, y, weights), design) for design in (level, line))
+    if not chosen.rises or chosen.information > rival - EVIDENCE:
         return None
     near = chosen.places[chosen.misfits <= _limit(chosen, confidence)]
     low = min(near.min(), u[u <= chosen.at].max())
     high = max(near.max(), u[u >= chosen.at].min())
     back = (float(x[0] + place * scale) for place in (chosen.at, low, high))
-    return Knee(*back, float(chosen.level), confidence)
+    return Knee(*back, chosen.level, confidence)
 
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """One form of the curve, fitted with its knee at each of `places`; what follows is that of the best."""
+    """One form of the curve, fitted with its knee at each of `places`; what follows is that of the best.
+
+    `level`: of the plateau; `step` and `slope`: what follows it.
+    """
 
     places: Floats
     misfits: Floats
     fitted: Floats
     parameters: int
     level: float
-    rises: bool
+    slope: float
+    step: float
 
     @property
     def best(self) -> int:
@@ -90,40 +94,43 @@ class _Fits:
 
     @property
     def misfit(self) -> float:
-        # Equal values leave no misfit at all; a hair keeps quotients numbers.
-        return max(float(self.misfits[self.best]), 1e-12)
+        return float(self.misfits[self.best])
 
     @property
     def spare(self) -> int:
         return len(self.fitted) - self.parameters
 
     @property
+    def rises(self) -> bool:
+        """At once or by and by, and does not come back."""
+        end = self.step + self.slope * (1 - self.at)
+        return end > 0 and self.step >= 0
+
+    @property
     def information(self) -> float:
-        n = len(self.fitted)
-        return n * float(np.log(self.misfit)) + self.parameters * float(np.log(n))
+        return _information_of(self.misfit, len(self.fitted), self.parameters)
 
 
 def _bent(u: Floats, y: Floats, weights: Floats) -> _Fits:
-    """Two segments that meet; where, is looked for coarsely and then finely."""
+    """A rise that begins at the plateau; where, is looked for coarsely and then finely."""
     coarse = np.linspace(u[SIDE_MIN - 1], u[-SIDE_MIN], CANDIDATES)
-    first = _fit(u[np.newaxis, :], y, weights, coarse, bend=True, jump=False)
-    step = coarse[1] - coarse[0]
-    fine = np.linspace(first.at - 2 * step, first.at + 2 * step, FINER)
+    first = _fit(u, y, weights, coarse, step=False)
+    gap = coarse[1] - coarse[0]
+    fine = np.linspace(first.at - 2 * gap, first.at + 2 * gap, FINER)
     places = np.append(coarse, np.clip(fine, coarse[0], coarse[-1]))
-    return _fit(u[np.newaxis, :], y, weights, places, bend=True, jump=False)
+    return _fit(u, y, weights, places, step=False)
 
 
-def _broken(u: Floats, y: Floats, weights: Floats) -> _Fits:
-    """Two segments of which the second begins anew, somewhere between two points: in the middle."""
+def _stepped(u: Floats, y: Floats, weights: Floats) -> _Fits:
+    """A rise that begins with a step, somewhere between two points: in the middle."""
     gaps = (u[SIDE_MIN - 1 : -SIDE_MIN] + u[SIDE_MIN : len(u) - SIDE_MIN + 1]) / 2
-    return _fit(u[np.newaxis, :], y, weights, gaps, bend=True, jump=True)
+    return _fit(u, y, weights, gaps, step=True)
 
 
-def _fit(u: Floats, y: Floats, weights: Floats, places: Floats, *, bend: bool, jump: bool) -> _Fits:
+def _fit(u: Floats, y: Floats, weights: Floats, places: Floats, *, step: bool) -> _Fits:
     """Weighted least squares with the knee at each of `places` (knees × points × coefficients)."""
     beyond = np.maximum(0.0, u - places[:, np.newaxis])
-    over = np.broadcast_to(u, beyond.shape)
-    columns = [np.ones_like(beyond), over, *([beyond] if bend else []), *([beyond > 0] if jump else [])]
+    columns = [np.ones_like(beyond), beyond, *([(beyond > 0).astype(float)] if step else [])]
     design = np.stack(columns, axis=-1) * weights[:, np.newaxis]
     wanted = y * weights
     normal = design.transpose(0, 2, 1) @ design
@@ -133,22 +140,37 @@ def _fit(u: Floats, y: Floats, weights: Floats, places: Floats, *, bend: bool, j
     deviations = (design @ coefficients)[..., 0] - wanted
     misfits = np.sum(deviations**2, axis=1)
     best = int(np.argmin(misfits))
-    constant, slope, *more = (float(part) for part in coefficients[best, :, 0])
-    # A step up, or a bend that leaves the slope before it behind.
-    rises = more[-1] > 0 if jump else bool(more) and more[0] > abs(slope)
-    level = constant + slope * places[best]
-    return _Fits(places, misfits, (deviations[best] + wanted) / weights, 2 + len(more) + bend, level, rises)
+    level, slope, *more = (float(part) for part in coefficients[best, :, 0])
+    return _Fits(
+        places=places,
+        misfits=misfits,
+        fitted=(deviations[best] + wanted) / weights,
+        parameters=len(columns) + 1,
+        level=level,
+        slope=slope,
+        step=more[0] if more else 0.0,
+    )
 
 
-def _chance(straight: _Fits, chosen: _Fits) -> float:
-    """p of so much better a fit, were there one segment only."""
-    more = chosen.parameters - straight.parameters
-    gained = (straight.misfit - chosen.misfit) / more / (chosen.misfit / chosen.spare)
-    return float(stats.f.sf(gained, more, chosen.spare))
+def _misfit(design: Floats, y: Floats, weights: Floats) -> float:
+    """Of a form without a knee; `design`: points × coefficients."""
+    weighted = design * weights[:, np.newaxis]
+    coefficients = np.linalg.lstsq(weighted, y * weights, rcond=None)[0]
+    return float(np.sum((weighted @ coefficients - y * weights) ** 2))
+
+
+def _information(misfit: float, design: Floats) -> float:
+    return _information_of(misfit, *design.shape)
+
+
+def _information_of(misfit: float, points: int, parameters: int) -> float:
+    # Equal values leave no misfit at all; a hair keeps its logarithm a number.
+    return points * float(np.log(max(misfit, 1e-12))) + parameters * float(np.log(points))
 
 
 def _limit(chosen: _Fits, confidence: float) -> float:
-    return chosen.misfit * (1 + float(stats.f.ppf(confidence, 1, chosen.spare)) / chosen.spare)
+    misfit = max(chosen.misfit, 1e-12)
+    return misfit * (1 + float(stats.f.ppf(confidence, 1, chosen.spare)) / chosen.spare)
 
 
 def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:

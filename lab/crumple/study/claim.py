@@ -158,7 +158,7 @@ class FlatnessClaim(_Measured):
 
 
 class KneeClaim(_Claim):
-    """In a ramp the mean response time leaves its plateau at about `published` users."""
+    """In a ramp the response time leaves its plateau at about `published` users."""
 
     kind: Literal["knee"]
     experiment: Text

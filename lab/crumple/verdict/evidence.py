@@ -211,7 +211,9 @@ class Evidence:
     def _failed_wholly(self, trial: Figures) -> bool:
         """Where nothing was answered the record is not valid, but that is the server's doing, and a share."""
         share = self.metric.unit == "share" and self.metric.despite_failures
-        return share and trial.throughput_per_s == 0 and len(trial.problems) == 1
+        # Of requests that did not even end in the window nobody knows how they would have.
+        ended = trial.timed_out_share is not None
+        return share and ended and trial.throughput_per_s == 0 and len(trial.problems) == 1
 
     def _refused(self, place: Place) -> str:
         """Why nothing that is left of a server's blocks may speak; or empty."""

@@ -52,7 +52,7 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
 
 
 def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
-    """At how many users the mean response time leaves its plateau, against the published number."""
+    """At how many users the response time leaves its plateau, against the published number."""
     evidence = case.evidence(claim.experiment, METRICS["knee"])
     span = Span.around(claim.published, claim.published, claim.tolerance)
     bound = amount(claim.published, "users")
