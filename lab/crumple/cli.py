@@ -159,18 +159,26 @@ def run(
     raise typer.Exit(run.new(asked, json))
 
 
-@app.command(epilog=_example("crumple report --open", "crumple report --format md"))
+@app.command(
+    epilog=_example(
+        "crumple report --open",
+        "crumple report --format md todo-json-full-20261121-063012 noise-full-20261121-065500",
+    )
+)
 def report(
-    name: Annotated[str | None, typer.Argument(metavar="RUN", help="The latest if left out.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="The latest if left out; of several, all their claims."),
+    ] = None,
     format_: Annotated[str, typer.Option("--format", help="text, html, md or json.")] = "text",
     open_it: Annotated[bool, typer.Option("--open", help="Write the HTML report and open it.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write it to this file.")] = None,
     json: Json = False,
 ) -> None:
-    """Render the report of a run again."""
+    """Render the report of a run again, or one table of several."""
     from crumple.commands import report
 
-    raise typer.Exit(report.show(name, "json" if json else format_, open_it, out))
+    raise typer.Exit(report.show(names or (), "json" if json else format_, open_it, out))
 
 
 @app.command(

@@ -166,6 +166,12 @@ def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_eng
         assert stored["overhead_s"] < 2
     assert json.loads(call("report", "--json")[1])
     assert call("run", "--resume", run.name)[0] == 0
+    both = (run.name, run.name)
+    assert call("report", *both, "--format", "md")[1].count(f"`{run.name}`") == 2
+    assert len(json.loads(call("report", *both, "--json")[1])) == 2
+    code, _, err = call("report", *both, "--format", "html", "--out", "all/claims.html")
+    assert code == 0, err
+    assert f'href="../{run}/report.html"' in Path("all/claims.html").read_text()
 
 
 def test_ctrl_c_keeps_what_is_stored_and_says_how_to_go_on(with_engine: None, call: Call) -> None:

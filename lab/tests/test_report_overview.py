@@ -33,6 +33,12 @@ def test_text_is_as_the_golden_file(width: int) -> None:
     assert max(map(len, said.splitlines())) <= width
 
 
+def test_markdown_is_as_the_golden_file() -> None:
+    said = overview.markdown(seen())
+    assert said == as_golden("overview.md", said)
+    assert all(f"| {verdict.claim_id} |" in said for shown in seen() for verdict in shown.verdicts)
+
+
 def test_page_is_as_the_golden_file() -> None:
     said = re.sub(r"<style>.*?</style>", "", page(), flags=re.S)
     assert said == as_golden("overview.html", said)

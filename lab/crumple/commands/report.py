@@ -4,8 +4,9 @@ import json
 import os
 import sys
 import webbrowser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal
@@ -28,17 +29,22 @@ FILES: dict[Format, str] = {
 }
 
 
-def show(name: str | None, format_: str, open_it: bool, out: Path | None) -> int:
-    """Print the report of a run, or the latest; HTML and what is to be opened goes to a file."""
-    kind = _format(format_)
-    run = store.find(Project.here().runs, name)
-    if open_it or kind == "html" or out is not None:
-        path = write(run, "html" if open_it else kind, out)
-        output.say(f"report: {path}")
-        if open_it:
-            webbrowser.open(path.resolve().as_uri())
+def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) -> int:
+    """Print the report of a run, or the latest; of several, all their claims. HTML goes to a file."""
+    kind = "html" if open_it else _format(format_)
+    runs, folder = [store.find(Project.here().runs, name) for name in names or [None]], Project.here().runs
+    if kind != "html" and out is None:
+        print(_several(runs, kind) if len(runs) > 1 else _renderer(kind)(_view(runs[0])), end="")
         return 0
-    print(_renderer(kind)(_view(run)), end="")
+    if len(runs) == 1:
+        path = write(runs[0], kind, out)
+    elif kind == "html":
+        path = _pages(runs, folder, out)
+    else:
+        path = _put(out or folder / FILES[kind], _several(runs, kind))
+    output.say(f"report: {path}")
+    if open_it:
+        webbrowser.open(path.resolve().as_uri())
     return 0
 
 
@@ -48,18 +54,30 @@ def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
 
 
 def _write(seen: RunView, kind: Format, path: Path) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_renderer(kind)(seen), encoding="utf-8")
-        if kind in ("html", "md"):
-            from crumple.report import charts
+    _put(path, _renderer(kind)(seen))
+    if kind in ("html", "md"):
+        from crumple.report import charts
 
+        with _written(path):
             charts.write(seen, path.parent / "charts")
+    return path
+
+
+def _put(path: Path, text: str) -> Path:
+    with _written(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise UsageError(
             f"cannot write {path}: {error.strerror}", "choose another place with --out"
         ) from None
-    return path
 
 
 def summarise(run: RunStore, as_json: bool) -> None:
@@ -69,23 +87,34 @@ def summarise(run: RunStore, as_json: bool) -> None:
 
 def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:
     """Every verdict of several runs on stdout, and one page in `folder` that leads to their reports."""
+    print(_several(runs, "json" if as_json else "text"), end="")
+    page = _pages(runs, folder)
+    output.say(f"all reports: {page}")
+    if open_it and has_display():
+        webbrowser.open(page.resolve().as_uri())
+
+
+def _several(runs: Sequence[RunStore], kind: Format) -> str:
+    """All claims of several runs, in any format but HTML, which is several files."""
     from crumple.report import overview
     from crumple.report.data import data
 
     views = [_view(run) for run in runs]
-    if as_json:
-        output.as_json([json.loads(data(view)) for view in views])
-    else:
-        print(overview.text(views), end="")
+    if kind == "json":
+        return json.dumps([json.loads(data(view)) for view in views], indent=1, ensure_ascii=False) + "\n"
+    return overview.markdown(views) if kind == "md" else overview.text(views)
+
+
+def _pages(runs: Sequence[RunStore], folder: Path, out: Path | None = None) -> Path:
+    """The page of several runs, in `folder` unless `out` says where, and the report of each in its own."""
+    from crumple.report import overview
+
     # Drawing takes seconds for each run, and nothing is measured any more.
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
-        pages = list(pool.map(_page, runs))
-    links = {run.name: str(path.relative_to(folder)) for run, path in zip(runs, pages, strict=True)}
-    page = folder / f"overview-{runs[0].name}.html"
-    page.write_text(overview.html(views, links), encoding="utf-8")
-    output.say(f"all reports: {page}")
-    if open_it and has_display():
-        webbrowser.open(page.resolve().as_uri())
+        reports = list(pool.map(_page, runs))
+    page = out or folder / f"overview-{runs[0].name}.html"
+    links = {run.name: os.path.relpath(path, page.parent) for run, path in zip(runs, reports, strict=True)}
+    return _put(page, overview.html([_view(run) for run in runs], links))
 
 
 def _page(run: RunStore) -> Path:

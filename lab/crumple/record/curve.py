@@ -27,8 +27,8 @@ class Point:
 
     Those are its users: with a connection for each request, few of them are connected while they pause.
     `comers_per_s`: users who set out meanwhile, per second, each with a request at once; `pause_s`: how long
-    they pause after each answer, on average. `cores_busy`: CPU time of the server over the time. `memory_bytes`, `processes`, `threads`: the most it
-    held. None: not read in that stretch.
+    they pause after each answer, on average. `cores_busy`: CPU time of the server over the time.
+    `memory_bytes`, `processes`, `threads`: the most it held. None: not read in that stretch.
     """
 
     seconds: float

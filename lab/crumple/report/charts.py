@@ -67,8 +67,8 @@ KINDS = (
         "Along the ramp",
         "Lines are medians over starts, bands reach from the lowest to the highest. Response times are "
         "logarithmic; where requests are too few for a quantile, it is that of a longer stretch, and level. "
-        "Dotted: the knee, where the users' rounds begin to take longer, with its 95 % interval. A count that does not change "
-        "with the load is left out.",
+        "Dotted: the knee, where the users' rounds begin to take longer, with its 95 % interval. A count "
+        "that does not change with the load is left out.",
         ramp_chart.along_the_ramp,
         where=is_ramp,
     ),

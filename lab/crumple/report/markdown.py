@@ -6,6 +6,7 @@ Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
 from collections.abc import Iterator, Sequence
 
 from crumple.report import charts, sentences, tables
+from crumple.report.tables import ClaimRow
 from crumple.report.view import ExperimentView, RunView, Start
 
 CHARTS = "charts"
@@ -31,26 +32,51 @@ def _opening(view: RunView) -> Iterator[str]:
     yield _text(study.question)
     if study.article:
         yield f"Re-checks {_text(sentences.article(view))}."
-    yield f"`{view.run.id}`: {', '.join(sentences.circumstances(view))}. {sentences.trials(view)}"
+    yield _circumstances(view)
+
+
+def _circumstances(view: RunView) -> str:
+    return f"`{view.run.id}`: {', '.join(sentences.circumstances(view))}. {sentences.trials(view)}"
+
+
+def overview(views: Sequence[RunView], summary: str) -> str:
+    """Every claim of several runs, each in a line that says why. `summary`: how all of them came out."""
+    parts = ["# What the articles said, and what is so here", summary, f"_{sentences.LOOPBACK}_"]
+    for view in views:
+        parts += [f"## {_text(view.run.study.title)}", _circumstances(view)]
+        rows = [
+            (*row, _why(claim)) for row, claim in zip(_claim_rows(view), tables.claims(view), strict=True)
+        ]
+        parts += [_table((*_CLAIM_HEADS, "Why"), rows)] if rows else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _why(claim: ClaimRow) -> str:
+    reasons = dict.fromkeys(effect.reason for effect in claim.shown if effect.reason)
+    return _text("; ".join(reasons) or sentences.reason(claim.verdict))
+
+
+_CLAIM_HEADS = ("Claim", "", "Verdict", "Published", "Measured [95 % interval]")
+
+
+def _claim_rows(view: RunView) -> list[tuple[str, ...]]:
+    return [
+        (
+            claim.verdict.claim_id,
+            _text(claim.verdict.text),
+            f"**{claim.answer}**",
+            "<br>".join(effect.published for effect in claim.shown) or "–",
+            "<br>".join(f"{effect.measured} {effect.label}" for effect in claim.shown) or "–",
+        )
+        for claim in tables.claims(view)
+    ]
 
 
 def _claims(view: RunView) -> Iterator[str]:
     yield "## Claims"
     yield sentences.summary(view)
-    rows = []
-    for claim in tables.claims(view):
-        shown = claim.shown
-        rows.append(
-            (
-                claim.verdict.claim_id,
-                _text(claim.verdict.text),
-                f"**{claim.answer}**",
-                "<br>".join(effect.published for effect in shown) or "–",
-                "<br>".join(f"{effect.measured} {effect.label}" for effect in shown) or "–",
-            )
-        )
-    if rows:
-        yield _table(("Claim", "", "Verdict", "Published", "Measured [95 % interval]"), rows)
+    if view.verdicts:
+        yield _table(_CLAIM_HEADS, _claim_rows(view))
         yield "\n".join(f"- **{v.claim_id}** {_text(v.sentence)}" for v in view.verdicts)
     yield f"_{sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.report import numerals, page, sentences, tables, terminal
+from crumple.report.markdown import overview as of_runs
 from crumple.report.text import GLYPHS, WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
 from crumple.verdict.effect import Answer
@@ -28,6 +29,11 @@ def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
         summary=summary(views),
         titles=_titles(views),
     )
+
+
+def markdown(views: Sequence[RunView]) -> str:
+    """A table of claims for each run, with what was published, what was measured, and why."""
+    return of_runs(views, summary(views))
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
