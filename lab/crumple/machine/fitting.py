@@ -10,8 +10,9 @@ from crumple.machine import facts
 from crumple.machine.checks import DESCRIPTORS_BESIDES
 from crumple.machine.facts import UnreadError
 
-# Of a range of local ports so many are used from one address; others connect from this machine, too.
-PORTS_SHARE = 0.8
+# For so many of an address's local ports there may be a connection. Each that is given up leaves its port
+# behind for a minute, and takes another.
+PORTS_SHARE = 0.3
 SOURCE = "127.0.0.{}"
 SOURCES_MAX = 250
 
