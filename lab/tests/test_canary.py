@@ -26,7 +26,7 @@ def test_it_is_light_on_its_own_connection_and_on_the_engines_cores() -> None:
     load = documents.spec(threads=1, cores=(1,))
     told = canary.spec_of(load, LIGHT)
     assert told.shape == OpenShape(
-        connections=1,
+        connections=canary.CONNECTIONS,
         arrivals="even",
         rates=(contract.Rate(from_per_s=10, to_per_s=10, duration_s=2),),
     )

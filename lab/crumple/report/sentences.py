@@ -126,7 +126,7 @@ def _canary(experiment: Experiment) -> list[str]:
         return []
     return [
         f"beside it a canary: {numerals.significant(canary.rate_per_s)}{NARROW}/s of workload "
-        f"{canary.workload} on a connection of its own"
+        f"{canary.workload} on connections of its own"
     ]
 
 

@@ -18,6 +18,8 @@ from crumple.errors import CrumpleError
 PROBE_INTERVAL_MS = 1_000
 # Both end by the clock; one that ends by its requests is not waited for any longer.
 END_S = 1.0
+# One that has to wait must not hold up the next, or the canary measures the queue of its own.
+CONNECTIONS = 32
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,10 @@ def beside(
 
 
 def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
-    """The canary's own: one connection and one thread on the engine's cores, as long as the load.
+    """The canary's own: one thread on the engine's cores, a connection for each request that waits.
 
-    A warm-up by the clock is the load's; after one by requests the canary begins when that is over.
+    It lasts as long as the load. A warm-up by the clock is the load's; after one by requests the canary
+    begins when that is over.
     """
     stop = spec.stop
     measured_s = stop.within_s if isinstance(stop, contract.AfterRequests) else stop.duration_s
@@ -59,7 +62,7 @@ def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
         update={
             "label": f"{spec.label}/canary",
             "requests": (canary.request,),
-            "shape": contract.OpenShape(connections=1, arrivals="even", rates=(rate,)),
+            "shape": contract.OpenShape(connections=CONNECTIONS, arrivals="even", rates=(rate,)),
             "connection": "keep-alive",
             "warm_up": warm_up,
             "stop": contract.AfterDuration(duration_s=measured_s),

@@ -91,7 +91,7 @@ class Timeouts(Frozen):
 
 
 class Canary(Frozen):
-    """A light request at even gaps on a connection of its own, beside the load; `parameters`: its own."""
+    """A light request at even gaps on connections of its own, beside the load; `parameters`: its own."""
 
     workload: str
     parameters: Parameters = Field(default_factory=dict)
