@@ -122,7 +122,7 @@ def test_the_specification_is_valid_and_names_every_server(width_px: int) -> Non
     said = str(drawn.to_dict(validate=True))
     for name in ("php-apache[workers=150]", "php-apache[workers=256]", "node-http", POOL_1):
         assert f"'{name}'" in said
-    assert "knee 256" in said
+    assert "knee 260" in said
 
 
 def test_another_shape_has_no_chart_of_a_ramp() -> None:

@@ -79,11 +79,13 @@ class Figures:
         points = sound(self.curve)
         timed = [(point.connections, taken_s) for point in points if (taken_s := point.round_s)]
         found = knee.knee(*zip(*timed, strict=True)) if timed else None
-        if found is None and len(points) >= knee.SIDE_MIN and len(points) < len(self.curve):
+        if found is not None:
+            return _with_newcomers(found, points[0].comers_per_s * points[0].pause_s)
+        if len(points) >= knee.SIDE_MIN and len(points) < len(self.curve):
             last, first = points[-1].connections, self.curve[len(points)].connections
             middle = math.sqrt(last * first)
-            return Knee(middle, last, first, timed[-1][1] if timed else 0.0, knee.CONFIDENCE)
-        return found
+            return Knee(middle, last, first, (last, first), timed[-1][1] if timed else 0.0, knee.CONFIDENCE)
+        return None
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,17 @@ class Metric:
             return along(part) if part else None
 
         return replace(self, title=f"{self.title} at {low:g} to {high:g} users", of=of)
+
+
+def _with_newcomers(found: Knee, newcomers: float) -> Knee:
+    """A knee of rounds is up to `newcomers` users too low: those who set out within one pause.
+
+    Where they share what is left they belong to the load, and where they get nothing they do not.
+    """
+    low, high = found.between
+    return replace(
+        found, at=found.at + newcomers / 2, high=found.high + newcomers, between=(low, high + newcomers)
+    )
 
 
 def phrase(metric: str) -> str:

@@ -6,7 +6,7 @@ band reaches from the lowest to the highest. Where a ramp bends is its figures' 
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from crumple.record import histogram
 from crumple.record.curve import Point
 from crumple.record.metrics import METRICS, Figures
 from crumple.report.view import ExperimentView, ServerView
-from crumple.stats import stats
+from crumple.stats.knee import over_starts
 from crumple.stats.stats import Interval
 
 GRID = 81
@@ -211,15 +211,4 @@ def _deepest(experiment: ExperimentView) -> float | None:
 def _knee(row: ServerView) -> Interval | None:
     trials = [start.figures for start in row.counting if start.figures]
     found = [trial.knee for trial in trials if trial.knee]
-    if not found or len(found) < len(trials):
-        return None
-    over = stats.geometric_mean_interval([knee.at for knee in found])
-    low, high = (stats.geometric_mean_interval(ends).estimate for ends in _ends(found))
-    if len(found) == 1:
-        return replace(over, low=low, high=high)
-    # No narrower than the knee of one start is known, as in the verdict.
-    return replace(over, low=min(over.low, low), high=max(over.high, high))
-
-
-def _ends(found: Sequence[Any]) -> tuple[list[float], list[float]]:
-    return [knee.low for knee in found], [knee.high for knee in found]
+    return over_starts(found) if found and len(found) == len(trials) else None

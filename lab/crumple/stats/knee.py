@@ -4,12 +4,16 @@ A knee is only named where a plateau that ends describes the points clearly bett
 and than one straight line; anything else has none. (Method, rule 20.)
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.stats import f as ratio_of_variances
+
+from crumple.stats import stats
+from crumple.stats.stats import Interval
 
 Floats = NDArray[np.float64]
 
@@ -29,11 +33,15 @@ BEYOND = 3
 
 @dataclass(frozen=True)
 class Knee:
-    """`at`, in units of the load, with the ends of its interval; `level`: of the plateau."""
+    """`at`, in units of the load, with the ends of its interval; `level`: of the plateau.
+
+    `between`: the points of the load on either side. However often it is repeated, it is known no better.
+    """
 
     at: float
     low: float
     high: float
+    between: tuple[float, float]
     level: float
     confidence: float
 
@@ -63,10 +71,24 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
     if not chosen.rises or chosen.information > rival - EVIDENCE:
         return None
     near = chosen.places[chosen.misfits <= _limit(chosen, confidence)]
-    low = min(near.min(), u[u <= chosen.at].max())
-    high = max(near.max(), u[u >= chosen.at].min())
-    back = (float(x[0] + place * scale) for place in (chosen.at, low, high))
-    return Knee(*back, chosen.level, confidence)
+    between = (float(x[u <= chosen.at].max()), float(x[u >= chosen.at].min()))
+    at, low, high = (float(x[0] + place * scale) for place in (chosen.at, near.min(), near.max()))
+    return Knee(at, min(low, between[0]), max(high, between[1]), between, chosen.level, confidence)
+
+
+def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interval:
+    """The geometric mean of one start's knee and the others'; of a single one, its own interval.
+
+    No narrower than the gaps between the points of the load, which all starts have in common. Raises
+    ValueError without any.
+    """
+    mean = stats.geometric_mean_interval([each.at for each in knees], confidence)
+    if len(knees) == 1:
+        return replace(mean, low=knees[0].low, high=knees[0].high)
+    low, high = (
+        math.exp(float(np.mean(np.log(ends)))) for ends in zip(*(each.between for each in knees), strict=True)
+    )
+    return replace(mean, low=min(mean.low, low), high=max(mean.high, high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +192,7 @@ def _information_of(misfit: float, points: int, parameters: int) -> float:
 
 def _limit(chosen: _Fits, confidence: float) -> float:
     misfit = max(chosen.misfit, 1e-12)
-    return misfit * (1 + float(stats.f.ppf(confidence, 1, chosen.spare)) / chosen.spare)
+    return misfit * (1 + float(ratio_of_variances.ppf(confidence, 1, chosen.spare)) / chosen.spare)
 
 
 def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from crumple.record.metrics import METRICS, Figures
 from crumple.stats import stats
-from crumple.stats.stats import Interval
+from crumple.stats.knee import over_starts
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, told, untestable
@@ -64,7 +64,7 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
                 evidence.phrase, server, alone.untestable, bound
             )
             continue
-        value = _as_wide_as_each(stats.geometric_mean_interval(alone.values, claim.confidence), alone.figures)
+        value = over_starts([trial.knee for trial in alone.figures if trial.knee], claim.confidence)
         floor = evidence.floor_of(server)
         yield told(evidence, server, alone, value, floor,
                    opinions.within(value, floor, span, worded, claim.tolerance), bound)  # fmt: skip
@@ -130,14 +130,6 @@ def _no_knee(evidence: Evidence, server: str, span: Span, bound: str) -> Judged 
         bound=bound, what=evidence.phrase,
     )  # fmt: skip
     return effect, tuple(trial.trial_id for trial in seen), evidence.floor_of(server)
-
-
-def _as_wide_as_each(value: Interval, figures: Sequence[Figures]) -> Interval:
-    """No narrower than the knee of one start is known: all starts have the same gaps between their points."""
-    knees = [trial.knee for trial in figures if trial.knee]
-    low = math.exp(float(np.mean([math.log(each.low) for each in knees])))
-    high = math.exp(float(np.mean([math.log(each.high) for each in knees])))
-    return replace(value, low=min(value.low, low), high=max(value.high, high))
 
 
 def _points(
