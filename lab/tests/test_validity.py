@@ -280,6 +280,15 @@ def test_no_answer_is_no_measurement() -> None:
 
 def test_more_answers_than_bytes_cannot_be() -> None:
     assert "fewer than the 260000" in _found(documents.record(received_bytes=259_999), "not-valid")
+
+
+def test_of_answers_that_began_before_the_window_some_bytes_may_have_come_before() -> None:
+    histograms = documents.record().histograms
+    taken = histograms.model_copy(update={"taken_over": documents.histogram({1_000_000: 32})})
+    least = 260_000 - 32 * 13
+    assert validity.assess(documents.record(received_bytes=least, histograms=taken)) == FINE
+    short = documents.record(received_bytes=least - 1, histograms=taken)
+    assert f"fewer than the {least}" in _found(short, "not-valid")
     assert "no byte sent" in _found(documents.record(sent_bytes=0), "not-valid")
 
 

@@ -172,7 +172,9 @@ def _some_answers(record: TrialRecord) -> str | None:
 def _bytes(record: TrialRecord) -> str | None:
     # Which answer was to which request is not recorded; to HEAD there is no body at all.
     bodies = (0 if each.method == "HEAD" else each.expect.body_bytes or 0 for each in record.spec.requests)
-    least = record.outcomes.ok * min(bodies, default=0)
+    # Of what was taken over from the warm-up, part may have come before the window.
+    whole = record.outcomes.ok - record.histograms.taken_over.count
+    least = max(0, whole) * min(bodies, default=0)
     if record.received_bytes < least:
         return f"{record.received_bytes} bytes received, fewer than the {least} of the bodies alone"
     if record.outcomes.ok and not record.sent_bytes:

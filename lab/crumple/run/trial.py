@@ -154,15 +154,19 @@ def _verify(job: Job, address: str) -> None:
         verify.answers(address, job.beside, job.experiment.canary.parameters, keeps=keeps)
 
 
-def _verify_after(job: Job, address: str) -> None:
-    """The same after the load, of which a server may have much to work off that nobody waits for any more."""
+def _verify_after(job: Job, address: str) -> tuple[str, ...]:
+    """The same after the load, of which a server may have much to work off that nobody waits for any more.
+
+    One that does not come back has been measured all the same: a warning says so.
+    """
     deadline = time.monotonic() + WORKED_OFF_S
     while True:
         try:
-            return _verify(job, address)
+            _verify(job, address)
+            return ()
         except NoAnswer:
             if time.monotonic() > deadline:
-                raise
+                return ("it was asked again after the load, and gave no answer: it may be stuck",)
 
 
 def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress) -> None:
@@ -195,7 +199,7 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             course.count(data)
             course.step = "answers-after"
             _still_there(running)
-            _verify_after(job, running.address)
+            course.warnings += _verify_after(job, running.address)
             left = scratch.fault(running.files_left(), connections_of(put_on.shape))
             course.problems += (left,) if left else ()
             course.step = "stop"

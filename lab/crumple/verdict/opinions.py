@@ -55,14 +55,18 @@ def ranked(ratio: Interval, floor: Floor, higher_is_better: bool) -> Opinion:
 
 def sized(ratio: Interval, floor: Floor, published: float, tolerance: float) -> Opinion:
     """A published ratio away from 1: first its direction, then its size."""
-    if not differs(ratio, floor):
-        return indistinct(ratio)
-    if (ratio.estimate > 1) != (published > 1):
-        return Opinion(Answer.CONTRADICTED, "that is the other way round, by more than noise")
     span = Span.around(published, published, tolerance)
     # Where the tolerance is wide enough to reach over 1, the wrong direction is still not the published size.
     span = Span(max(span.low, 1.0), span.high) if published > 1 else Span(span.low, min(span.high, 1.0))
     size = f"what counts as the published size ({span})"
+    if not differs(ratio, floor):
+        nearest = span.low if published > 1 else span.high
+        if floor.ratio is None or not span.beside(ratio) or _near(ratio.estimate, nearest, floor):
+            return indistinct(ratio)
+        reason = f"neither is ahead, and the whole interval lies {span.beside(ratio)} {size}, by more than noise"
+        return Opinion(Answer.CONTRADICTED, reason)
+    if (ratio.estimate > 1) != (published > 1):
+        return Opinion(Answer.CONTRADICTED, "that is the other way round, by more than noise")
     if _too_narrow(tolerance, floor):
         reason = (
             f"the direction holds but the size stays open: a server differs from itself by more than {size}"
