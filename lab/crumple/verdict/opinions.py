@@ -58,12 +58,12 @@ def sized(ratio: Interval, floor: Floor, published: float, tolerance: float) -> 
     span = Span.around(published, published, tolerance)
     # Where the tolerance is wide enough to reach over 1, the wrong direction is still not the published size.
     span = Span(max(span.low, 1.0), span.high) if published > 1 else Span(span.low, min(span.high, 1.0))
-    size = f"what counts as the published size ({span})"
+    size, side = f"what counts as the published size ({span})", span.beside(ratio)
     if not differs(ratio, floor):
         nearest = span.low if published > 1 else span.high
-        if floor.ratio is None or not span.beside(ratio) or _near(ratio.estimate, nearest, floor):
+        if floor.ratio is None or not side or _near(ratio.estimate, nearest, floor):
             return indistinct(ratio)
-        reason = f"neither is ahead, and the whole interval lies {span.beside(ratio)} {size}, by more than noise"
+        reason = f"neither is ahead, and the whole interval lies {side} {size}, by more than noise"
         return Opinion(Answer.CONTRADICTED, reason)
     if (ratio.estimate > 1) != (published > 1):
         return Opinion(Answer.CONTRADICTED, "that is the other way round, by more than noise")
@@ -73,7 +73,7 @@ def sized(ratio: Interval, floor: Floor, published: float, tolerance: float) -> 
         )
     elif span.holds(ratio):
         return Opinion(Answer.SUPPORTED, f"the whole interval lies in {size}")
-    elif side := span.beside(ratio):
+    elif side:
         reason = f"the direction holds but not the size: the whole interval lies {side} {size}"
     else:
         reason = f"the direction holds but the size stays open: the interval lies only partly in {size}"
