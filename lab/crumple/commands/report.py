@@ -32,16 +32,19 @@ FILES: dict[Format, str] = {
 def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) -> int:
     """Print the report of a run, or the latest; of several, all their claims. HTML goes to a file."""
     kind = "html" if open_it else _format(format_)
-    runs, folder = [store.find(Project.here().runs, name) for name in names or [None]], Project.here().runs
+    folder = Project.here().runs
+    runs = [store.find(folder, name) for name in names or [None]]
+    several = len(runs) > 1
     if kind != "html" and out is None:
-        print(_several(runs, kind) if len(runs) > 1 else _renderer(kind)(_view(runs[0])), end="")
+        print(_several(_views(runs), kind) if several else _renderer(kind)(_view(runs[0])), end="")
         return 0
-    if len(runs) == 1:
+    if not several:
         path = write(runs[0], kind, out)
     elif kind == "html":
-        path = _pages(runs, folder, out)
+        path = _pages(runs, _views(runs), out or _overview(runs, folder))
     else:
-        path = _put(out or folder / FILES[kind], _several(runs, kind))
+        assert out is not None
+        path = _put(out, _several(_views(runs), kind))
     output.say(f"report: {path}")
     if open_it:
         webbrowser.open(path.resolve().as_uri())
@@ -50,11 +53,8 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
     """The report as a file, in the run's folder unless `out` says where; HTML and Markdown bring charts."""
-    return _write(_view(run), kind, out or run.folder / FILES[kind])
-
-
-def _write(seen: RunView, kind: Format, path: Path) -> Path:
-    _put(path, _renderer(kind)(seen))
+    seen = _view(run)
+    path = _put(out or run.folder / FILES[kind], _renderer(kind)(seen))
     if kind in ("html", "md"):
         from crumple.report import charts
 
@@ -87,43 +87,50 @@ def summarise(run: RunStore, as_json: bool) -> None:
 
 def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:
     """Every verdict of several runs on stdout, and one page in `folder` that leads to their reports."""
-    print(_several(runs, "json" if as_json else "text"), end="")
-    page = _pages(runs, folder)
+    views = _views(runs)
+    print(_several(views, "json" if as_json else "text"), end="")
+    page = _pages(runs, views, _overview(runs, folder))
     output.say(f"all reports: {page}")
     if open_it and has_display():
         webbrowser.open(page.resolve().as_uri())
 
 
-def _several(runs: Sequence[RunStore], kind: Format) -> str:
+def _several(views: Sequence[RunView], kind: Format) -> str:
     """All claims of several runs, in any format but HTML, which is several files."""
     from crumple.report import overview
     from crumple.report.data import data
 
-    views = [_view(run) for run in runs]
     if kind == "json":
         return json.dumps([json.loads(data(view)) for view in views], indent=1, ensure_ascii=False) + "\n"
     return overview.markdown(views) if kind == "md" else overview.text(views)
 
 
-def _pages(runs: Sequence[RunStore], folder: Path, out: Path | None = None) -> Path:
-    """The page of several runs, in `folder` unless `out` says where, and the report of each in its own."""
+def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Path:
+    """The page of several runs, and the report of each in its own folder."""
     from crumple.report import overview
 
     # Drawing takes seconds for each run, and nothing is measured any more.
     with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
         reports = list(pool.map(_page, runs))
-    page = out or folder / f"overview-{runs[0].name}.html"
     links = {run.name: os.path.relpath(path, page.parent) for run, path in zip(runs, reports, strict=True)}
-    return _put(page, overview.html([_view(run) for run in runs], links))
+    return _put(page, overview.html(views, links))
 
 
 def _page(run: RunStore) -> Path:
     return write(run, "html")
 
 
+def _overview(runs: Sequence[RunStore], folder: Path) -> Path:
+    return folder / f"overview-{runs[0].name}.html"
+
+
 def has_display() -> bool:
     """Whether a browser could show anything to whoever sits here."""
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
+def _views(runs: Sequence[RunStore]) -> list[RunView]:
+    return [_view(run) for run in runs]
 
 
 def _view(run: RunStore) -> RunView:

@@ -46,7 +46,7 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
         parts.append({"row": label(row), "from": 0.0, "to": split, "colour": colour, "pale": 1.0})
         parts.append({"row": label(row), "from": split, "to": total.estimate, "colour": colour, "pale": 0.42})
     bars = (
-        alt.Chart(_data(parts))
+        alt.Chart(theme.rows(parts))
         .mark_bar(height=ROW_PX * 0.46)
         .encode(
             x=alt.X("from:Q"),
@@ -97,7 +97,7 @@ def _bars(
     )
     y = row_axis(rows)
     colour = alt.Color("colour:N", scale=None)
-    by_row = alt.Chart(_data(summaries)).encode(y=y)
+    by_row = alt.Chart(theme.rows(summaries)).encode(y=y)
     drawn = (
         bars
         if bars is not None
@@ -110,7 +110,7 @@ def _bars(
     )
     figure = by_row.mark_text(align="left", dx=9, fontWeight="bold").encode(x="reach:Q", text="figure:N")
     anchor = (
-        [alt.Chart(_data([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)]
+        [alt.Chart(theme.rows([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)]
         if bars is not None
         else []
     )
@@ -139,7 +139,7 @@ def _dots(starts: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
 
     def of(kind: str) -> alt.Chart:
         points = [start for start in starts if start["kind"] == kind]
-        return alt.Chart(_data(points)).encode(x="value:Q", y=y)
+        return alt.Chart(theme.rows(points)).encode(x="value:Q", y=y)
 
     return [
         of("counts").mark_point(shape="circle", size=26, filled=True, fill=theme.PAPER, opacity=1)
@@ -154,7 +154,7 @@ def _dots(starts: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
 
 def _remarks(summaries: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
     remarked = [summary for summary in summaries if summary["remark"]]
-    text = alt.Chart(_data(remarked)).mark_text(
+    text = alt.Chart(theme.rows(remarked)).mark_text(
         align="left", dx=3, dy=ROW_PX * 0.39, fontSize=10, color=theme.MUTED
     )
     return [text.encode(x="zero:Q", y=y, text="remark:N")] if remarked else []
@@ -239,12 +239,12 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
     axis = alt.Axis(values=ticks, orient="top", format="~g", titleAnchor="start")
     x = alt.X("value:Q", scale=scale, title="ratio, logarithmic", axis=axis)
     y = _rows_axis([row["row"] for row in rows])
-    base = alt.Chart(_data(rows)).encode(y=y)
+    base = alt.Chart(theme.rows(rows)).encode(y=y)
     layers = [
         base.mark_bar(color=theme.CONTEXT, height=ROW_PX * 0.7).encode(
             x=alt.X("floor_low:Q", scale=scale), x2="floor_high:Q"
         ),
-        alt.Chart(_data([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
+        alt.Chart(theme.rows([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
         base.mark_rule(color=theme.INK, strokeWidth=1.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         base.mark_point(shape="diamond", size=80, strokeWidth=1.6, opacity=1, fill=theme.PAPER).encode(
             x=alt.X("published:Q", scale=scale), stroke=alt.value(theme.MUTED)
@@ -270,10 +270,6 @@ def _rows_axis(names: Sequence[str], shown_as: str = "datum.label") -> alt.Y:
         labelExpr=shown_as,
     )
     return alt.Y("row:N", sort=list(names), title=None, axis=axis, scale=alt.Scale(domain=list(names)))
-
-
-def _data(rows: Sequence[dict[str, Any]]) -> alt.Data:
-    return theme.rows(rows)
 
 
 def _fitted(chart: alt.LayerChart, width_px: int, height_px: int) -> alt.LayerChart:

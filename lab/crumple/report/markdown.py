@@ -44,9 +44,7 @@ def overview(views: Sequence[RunView], summary: str) -> str:
     parts = ["# What the articles said, and what is so here", summary, f"_{sentences.LOOPBACK}_"]
     for view in views:
         parts += [f"## {_text(view.run.study.title)}", _circumstances(view)]
-        rows = [
-            (*row, _why(claim)) for row, claim in zip(_claim_rows(view), tables.claims(view), strict=True)
-        ]
+        rows = [(*_claim_row(claim), _why(claim)) for claim in tables.claims(view)]
         parts += [_table((*_CLAIM_HEADS, "Why"), rows)] if rows else []
     return "\n\n".join(parts) + "\n"
 
@@ -59,24 +57,21 @@ def _why(claim: ClaimRow) -> str:
 _CLAIM_HEADS = ("Claim", "", "Verdict", "Published", "Measured [95 % interval]")
 
 
-def _claim_rows(view: RunView) -> list[tuple[str, ...]]:
-    return [
-        (
-            claim.verdict.claim_id,
-            _text(claim.verdict.text),
-            f"**{claim.answer}**",
-            "<br>".join(effect.published for effect in claim.shown) or "–",
-            "<br>".join(f"{effect.measured} {effect.label}" for effect in claim.shown) or "–",
-        )
-        for claim in tables.claims(view)
-    ]
+def _claim_row(claim: ClaimRow) -> tuple[str, ...]:
+    return (
+        claim.verdict.claim_id,
+        _text(claim.verdict.text),
+        f"**{claim.answer}**",
+        "<br>".join(effect.published for effect in claim.shown) or "–",
+        "<br>".join(f"{effect.measured} {effect.label}" for effect in claim.shown) or "–",
+    )
 
 
 def _claims(view: RunView) -> Iterator[str]:
     yield "## Claims"
     yield sentences.summary(view)
     if view.verdicts:
-        yield _table(_CLAIM_HEADS, _claim_rows(view))
+        yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in tables.claims(view)])
         yield "\n".join(f"- **{v.claim_id}** {_text(v.sentence)}" for v in view.verdicts)
     yield f"_{sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):

@@ -4,8 +4,9 @@ Types and reading only: names that must exist elsewhere are checked in `names`; 
 `run.plan`'s.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,6 +22,7 @@ from crumple.study.shape import ClosedShape, OpenShape, PerSecond, RampShape, Se
 
 Connection = Literal["keep-alive", "per-request"]
 Parameters = dict[str, int | float | str]
+Said = TypeVar("Said")
 
 
 class Article(Frozen):
@@ -118,18 +120,20 @@ class Scale(Frozen):
 
     def warm_up_for(self, server: str) -> WarmUp | None:
         """The warm-up of that server's trials; what is said of a server holds for its variants."""
-        of_all_variants = self.warm_up_of.get(variant.server_of(server), self.warm_up)
-        return self.warm_up_of.get(server, of_all_variants)
+        return _said_of(server, self.warm_up_of, self.warm_up)
 
     def blocks_for(self, server: str) -> int:
         """In how many blocks that server has a trial; what is said of a server holds for its variants."""
-        of_all_variants = self.blocks_of.get(variant.server_of(server), self.blocks)
-        return min(self.blocks, self.blocks_of.get(server, of_all_variants))
+        return min(self.blocks, _said_of(server, self.blocks_of, self.blocks))
 
     @property
     def warm_ups(self) -> tuple[WarmUp, ...]:
         """Every warm-up of this scale."""
         return (*([self.warm_up] if self.warm_up else []), *self.warm_up_of.values())
+
+
+def _said_of(server: str, table: Mapping[str, Said], otherwise: Said) -> Said:
+    return table.get(server, table.get(variant.server_of(server), otherwise))
 
 
 class Experiment(Frozen):
