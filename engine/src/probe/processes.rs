@@ -94,7 +94,7 @@ impl Processes {
         for pid in &self.tree {
             match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
                 Ok(text) => *total.get_or_insert(0) += field(&text, "Pss:").unwrap_or(0) * 1024,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if gone(&error) => {}
                 Err(error) => {
                     self.unread.insert("pss_bytes", format!("smaps_rollup: {error}"));
                     return None;
@@ -193,6 +193,11 @@ impl Stat {
     }
 }
 
+/// Whether the process had ended when it was read: before its file was opened, or after, as a zombie's.
+fn gone(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
+}
+
 /// CPU time of all threads of a process, past and present (clock_getcpuclockid(3)).
 fn process_cpu_ns(pid: Pid) -> Option<u64> {
     const CPUCLOCK_SCHED: i32 = 2;
@@ -240,6 +245,21 @@ mod tests {
         assert!(after.rss_bytes > 0 && after.pss_bytes.unwrap() > 0);
         assert!(after.voluntary_switches.unwrap() + after.involuntary_switches.unwrap() > 0);
         assert_eq!(probe.unread().count(), 0);
+    }
+
+    #[test]
+    fn a_child_that_ended_and_was_not_waited_for_holds_no_memory() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let zombie = child.id() as Pid;
+        let state = || fs::read_to_string(format!("/proc/{zombie}/stat")).unwrap();
+        while !state().contains(") Z ") {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let mut probe = Processes::new(std::process::id() as Pid);
+        probe.tree.push(zombie);
+        assert!(probe.read_pss().unwrap() > 0);
+        assert_eq!(probe.unread().count(), 0);
+        child.wait().unwrap();
     }
 
     #[test]

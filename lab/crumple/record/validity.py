@@ -339,8 +339,9 @@ def _retransmitted(record: TrialRecord) -> str | None:
     again = known[-1][1] - before[-1]
     if again * REQUESTS_PER_RETRANSMIT <= record.scheduled:
         return None
+    sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
     return (
-        f"{again:,} TCP segments were sent again on this machine (limit 1 for "
+        f"{sent} sent again on this machine (limit 1 for "
         f"{REQUESTS_PER_RETRANSMIT:,} requests): packets were lost or a backlog was full; "
         "look at the network, or raise the server's backlog"
     )
