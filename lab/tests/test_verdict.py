@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from crumple.record.metrics import Figures
+from crumple.record.figures import Figures
 from crumple.stats.stats import Interval
 from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
 from crumple.verdict import sentences
@@ -60,6 +60,10 @@ UNTESTABLE = (Answer.NOT_TESTABLE, False)
         ("go", "express", 9.0, DIRECTION),  # wholly below
         ("go", "express", 6.65, DIRECTION),  # around the lower bound, 5.32; the estimate is inside
         ("express", "node", 1.5, CONTRADICTED),
+        # The same way round, but nearer to no difference than to the published one.
+        ("node", "express", 4.5, CONTRADICTED),  # 1.96, halfway is 2.12
+        ("node", "express", 3.5, DIRECTION),  # halfway is 1.87
+        ("express", "node", 0.2, CONTRADICTED),
         ("node", "express", 0.9, CONTRADICTED),
         ("close", "node", 1.3, OPEN),
         ("close", "node", 0.7, CONTRADICTED),
@@ -151,8 +155,8 @@ def test_where_less_is_better_the_first_has_less() -> None:
     ("pairs", "answer"),
     [
         ([("express", "node", 0.51), ("go", "java", 1.5)], SUPPORTED),
-        ([("express", "node", 0.51), ("go", "java", 3.0)], DIRECTION),
-        ([("go", "java", 3.0), ("close", "node", 1.3)], OPEN),
+        ([("express", "node", 0.51), ("go", "java", 2.0)], DIRECTION),
+        ([("go", "java", 2.0), ("close", "node", 1.3)], OPEN),
         ([("close", "node", 1.3), ("php", "node", 1.3)], UNTESTABLE),
         ([("php", "node", 1.3), ("java", "go", 1.3)], CONTRADICTED),
     ],

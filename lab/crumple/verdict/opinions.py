@@ -67,6 +67,9 @@ def sized(ratio: Interval, floor: Floor, published: float, tolerance: float) -> 
         return Opinion(Answer.CONTRADICTED, reason)
     if (ratio.estimate > 1) != (published > 1):
         return Opinion(Answer.CONTRADICTED, "that is the other way round, by more than noise")
+    if side and _nearer_to_none(ratio, published, floor):
+        reason = f"one is ahead, but the whole interval is nearer to 1 than to {size}, by more than noise"
+        return Opinion(Answer.CONTRADICTED, reason)
     if _too_narrow(tolerance, floor):
         reason = (
             f"the direction holds but the size stays open: a server differs from itself by more than {size}"
@@ -78,6 +81,13 @@ def sized(ratio: Interval, floor: Floor, published: float, tolerance: float) -> 
     else:
         reason = f"the direction holds but the size stays open: the interval lies only partly in {size}"
     return Opinion(Answer.SUPPORTED, reason, direction_only=True)
+
+
+def _nearer_to_none(ratio: Interval, published: float, floor: Floor) -> bool:
+    """Whether so little of the published difference is there that it is rather none, as ratios go."""
+    halfway = math.sqrt(published)
+    beyond = ratio.high < halfway if published > 1 else ratio.low > halfway
+    return beyond and not _near(ratio.estimate, halfway, floor)
 
 
 def alike(ratio: Interval, floor: Floor, published: float, tolerance: float) -> Opinion:
