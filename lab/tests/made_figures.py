@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from crumple.record.curve import Curve, Point
+from crumple.record.figures import Figures
 from crumple.record.histogram import Times
-from crumple.record.metrics import Figures
 
 # Within a block all servers share its luck; on top of it each trial wobbles by up to 1 %.
 WOBBLE = (1.0, 1.01, 0.99, 1.005, 0.995)
@@ -46,7 +46,7 @@ def times(ns: float, count: int = 1_000) -> Times:
 
 def point(users: float, p50_ns: float = 1e6, **changes: Any) -> Point:
     known: dict[str, Any] = {
-        "seconds": 10.0, "connections": float(users), "comers_per_s": 0.0, "pause_s": 0.0,
+        "seconds": 10.0, "connections": float(users), "waiting": float(users), "pause_s": 0.0,
         "ok": round(10 * users / (p50_ns / 1e9)), "failed": 0, "times": times(p50_ns),
         "cores_busy": 0.1, "memory_bytes": 1e7, "processes": 1.0, "threads": 1.0,
     }  # fmt: skip

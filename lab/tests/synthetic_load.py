@@ -7,8 +7,8 @@ from typing import Any
 import documents
 import numpy as np
 from crumple import contract
+from crumple.load_report.figures import Load
 from crumple.record.validity import Validity
-from crumple.report.load_figures import Load
 from hdrh.histogram import HdrHistogram
 from scipy.special import ndtri
 

@@ -144,15 +144,13 @@ def _ramp(rng: np.random.Generator, nature: Nature, luck: float) -> contract.Tri
     at_ns = tuple(step * SECOND // 2 for step in range(steps))
     users = [max(1, round(USERS * (step + 0.5) / steps)) for step in range(steps)]
     p50_ns = [nature.p50_ns(each) * luck * math.exp(rng.normal(0, 0.02)) for each in users]
-    # Who comes asks at once, and only then pauses.
-    ok = [
-        round(0.5 * (each + USERS / MEASURED_S) / (1 + ns / 1e9))
-        for each, ns in zip(users, p50_ns, strict=True)
-    ]
+    ok = [round(0.5 * each / (1 + ns / 1e9)) for each, ns in zip(users, p50_ns, strict=True)]
+    waiting = np.array([round(2 * each * ns / 1e9) for each, ns in zip(ok, p50_ns, strict=True)])
+    scheduled = tuple(map(int, np.array(ok) + np.diff(waiting, prepend=0)))
     flat = (0,) * steps
     series = contract.Series(
         interval_ms=500, at_ns=at_ns, duration_ns=(SECOND // 2,) * steps, phase=("measured",) * steps, ok=ok,
-        failed=flat, p50_ns=flat, p99_ns=flat, max_ns=flat, scheduled=flat, engine_late_p99_ns=flat,
+        failed=flat, p50_ns=flat, p99_ns=flat, max_ns=flat, scheduled=scheduled, engine_late_p99_ns=flat,
         connections=users,
     )  # fmt: skip
     busy = np.cumsum([nature.cores(each) * luck * SECOND / 2 for each in users])

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from crumple.record.metrics import Figures
+from crumple.record.figures import Figures
 from crumple.study.claim import Claim, quantity
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer

@@ -5,7 +5,7 @@ import pytest
 from crumple import contract
 from crumple.contract import Samples, TrialRecord
 from crumple.record.curve import between, curve, sound
-from crumple.record.metrics import figures
+from crumple.record.figures import figures
 
 SECOND = 1_000_000_000
 STEPS = 40

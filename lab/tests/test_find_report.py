@@ -7,16 +7,16 @@ from functools import cache
 from typing import Any
 
 import pytest
+from crumple.drawing import terminal
 from crumple.find.find import Found
 from crumple.find.level import Part
+from crumple.find_report import sentences as say
+from crumple.find_report.export import document
+from crumple.find_report.figures import Finding
+from crumple.find_report.html import html
+from crumple.find_report.plot import plot
+from crumple.find_report.summary import text
 from crumple.load import objective
-from crumple.report import find_sentences as say
-from crumple.report import terminal
-from crumple.report.find_export import document
-from crumple.report.find_figures import Finding
-from crumple.report.find_html import html
-from crumple.report.find_plot import plot
-from crumple.report.find_summary import text
 from rich.console import Group
 from synthetic_server import SyntheticServer
 from test_find import question, searched

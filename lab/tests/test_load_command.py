@@ -20,8 +20,8 @@ from crumple.commands import load as command
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
 from crumple.load.flags import LoadFlags
+from crumple.load_report.figures import Load
 from crumple.record.validity import Validity
-from crumple.report.load_figures import Load
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 

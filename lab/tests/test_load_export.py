@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import synthetic_load
 from crumple import contract
+from crumple.load_report import export as load_export
 from crumple.record import histogram
-from crumple.report import load_export
 from golden_file import alike, as_golden
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader

@@ -4,8 +4,8 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.errors import NotStored
+from crumple.load_report.figures import QUANTILES, spread_of
 from crumple.record import histogram
-from crumple.report.load_figures import QUANTILES, spread_of
 
 
 def test_a_load_in_figures() -> None:

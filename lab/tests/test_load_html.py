@@ -8,11 +8,12 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.report import load_charts, load_rows
-from crumple.report import load_sentences as say
-from crumple.report.charts import NARROW_PX, WIDE_PX
-from crumple.report.load_figures import Load
-from crumple.report.load_html import html
+from crumple.drawing.page import NARROW_PX, WIDE_PX
+from crumple.load_report import charts as load_charts
+from crumple.load_report import rows as load_rows
+from crumple.load_report import sentences as say
+from crumple.load_report.figures import Load
+from crumple.load_report.html import html
 
 MAKERS: dict[str, Callable[[], Load]] = {
     "constant": synthetic_load.constant,

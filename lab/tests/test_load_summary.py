@@ -6,10 +6,10 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
+from crumple.load_report import sentences as say
+from crumple.load_report.figures import Load
+from crumple.load_report.summary import text
 from crumple.record.validity import Validity
-from crumple.report import load_sentences as say
-from crumple.report.load_figures import Load
-from crumple.report.load_summary import text
 from golden_file import as_golden
 
 LOADS: dict[str, Callable[[], Load]] = {

@@ -8,7 +8,8 @@ import pytest
 from crumple.contract import TrialRecord
 from crumple.errors import NotStored
 from crumple.record import histogram
-from crumple.record.metrics import METRICS, Figures, figures
+from crumple.record.figures import Figures, figures
+from crumple.record.metrics import METRICS
 from crumple.run.store import DatabaseFacts
 from crumple.verify.io_model import Observed, Tree
 from made_figures import kneed, ramp

@@ -5,6 +5,7 @@ from functools import cache
 import pytest
 import synthetic_ramp
 import synthetic_run
+from crumple.drawing import page
 from crumple.report import canary_chart, charts
 from crumple.report.view import ExperimentView, ServerView, view
 from synthetic_ramp import PHP_150
@@ -19,7 +20,7 @@ def row(name: str) -> ServerView:
     return next(server for server in stall().servers if server.name == name)
 
 
-@pytest.mark.parametrize("width_px", [charts.NARROW_PX, charts.WIDE_PX])
+@pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
 def test_the_specification_is_valid(width_px: int) -> None:
     drawn = canary_chart.canary(stall(), width_px)
     assert drawn is not None
@@ -29,7 +30,7 @@ def test_the_specification_is_valid(width_px: int) -> None:
 
 def test_without_a_canary_there_is_no_chart() -> None:
     without = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
-    assert canary_chart.canary(without, charts.WIDE_PX) is None
+    assert canary_chart.canary(without, page.WIDE_PX) is None
     assert not charts.has_canary(without)
 
 

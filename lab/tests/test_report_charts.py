@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 import synthetic_run
-from crumple.report import bars, charts, curves, theme
+from crumple.drawing import page, theme
+from crumple.report import bars, charts, curves
 from crumple.report.view import RunView, view
 
 
@@ -20,17 +21,17 @@ OF_ALL = [kind for kind in charts.KINDS if kind.name not in ("ramp", "canary")]
 
 @pytest.mark.parametrize("kind", OF_ALL, ids=lambda kind: kind.name)
 def test_specifications_are_valid(kind: charts.ChartKind) -> None:
-    for width_px in (charts.NARROW_PX, charts.WIDE_PX):
+    for width_px in (page.NARROW_PX, page.WIDE_PX):
         drawn = kind.draw(seen().experiments[0], width_px)
         assert drawn is not None
         drawn.to_dict(validate=True)
 
 
 def test_effects_are_drawn_where_ratios_were_published() -> None:
-    drawn = bars.effects(seen(), charts.WIDE_PX)
+    drawn = bars.effects(seen(), page.WIDE_PX)
     assert drawn is not None
     drawn.to_dict(validate=True)
-    assert bars.effects(view(synthetic_run.run_file(), []), charts.WIDE_PX) is None
+    assert bars.effects(view(synthetic_run.run_file(), []), page.WIDE_PX) is None
 
 
 def test_charts_are_written_as_svg_and_png(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from crumple.report import numerals
+from crumple.drawing import numerals
 from crumple.stats.stats import Interval
 
 

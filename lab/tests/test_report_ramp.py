@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import synthetic_ramp
 import synthetic_run
+from crumple.drawing import axes, page
 from crumple.record import histogram
-from crumple.report import axes, charts, ramp_chart, ramp_rows
+from crumple.report import charts, ramp_chart, ramp_rows
 from crumple.report.ramp_rows import Course, Panel
 from crumple.report.view import ExperimentView, RunView, view
 from made_figures import curve, point, times, trial
@@ -115,19 +116,19 @@ def test_knees_are_those_of_the_claim() -> None:
     )
 
 
-@pytest.mark.parametrize("width_px", [charts.NARROW_PX, charts.WIDE_PX])
+@pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
 def test_the_specification_is_valid_and_names_every_server(width_px: int) -> None:
     drawn = ramp_chart.along_the_ramp(kept(), width_px)
     assert drawn is not None
     said = str(drawn.to_dict(validate=True))
     for name in ("php-apache[workers=150]", "php-apache[workers=256]", "node-http", POOL_1):
         assert f"'{name}'" in said
-    assert "knee 260" in said
+    assert "knee 257" in said
 
 
 def test_another_shape_has_no_chart_of_a_ramp() -> None:
     closed = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
-    assert ramp_chart.along_the_ramp(closed, charts.WIDE_PX) is None
+    assert ramp_chart.along_the_ramp(closed, page.WIDE_PX) is None
     assert not charts.is_ramp(closed) and charts.is_ramp(kept())
 
 

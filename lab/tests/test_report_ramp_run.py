@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 import synthetic_ramp
+from crumple.drawing.page import WIDE_PX
 from crumple.report import charts, tables
 from crumple.report.html import html
 from crumple.report.markdown import markdown
@@ -55,7 +56,7 @@ def test_markdown_is_as_the_golden_file() -> None:
 
 def test_each_experiment_has_the_charts_of_its_kind() -> None:
     ramp, stall = (
-        {kind.name for kind in charts.KINDS if kind.drawn(shown, charts.WIDE_PX) is not None}
+        {kind.name for kind in charts.KINDS if kind.drawn(shown, WIDE_PX) is not None}
         for shown in seen().experiments
     )
     assert "ramp" in ramp and not ramp & {"canary", "over-time"}

@@ -1,8 +1,8 @@
 """Plots in characters: everything stands where its value says, and nothing that was seen disappears."""
 
 import pytest
-from crumple.report import terminal_plot
-from crumple.report.terminal_plot import Axis
+from crumple.drawing import terminal_plot
+from crumple.drawing.terminal_plot import Axis
 from hypothesis import given
 from hypothesis import strategies as st
 

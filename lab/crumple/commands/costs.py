@@ -3,9 +3,9 @@
 from crumple import engine
 from crumple.commands import output
 from crumple.commands.project_files import Project
+from crumple.drawing import numerals
 from crumple.machine import costs
 from crumple.machine.facts import usable_cores
-from crumple.report import numerals
 
 
 def tell(as_json: bool) -> int:

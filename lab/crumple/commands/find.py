@@ -19,14 +19,16 @@ from crumple.find import site as find_site
 from crumple.find.find import GUESS_CONNECTIONS, Site, Unanswered
 from crumple.find.flags import FindFlags
 from crumple.find.plan import ServerPlan, UrlPlan
+from crumple.find_report import export as find_export
+from crumple.find_report import html as find_html
+from crumple.find_report import summary as find_summary
+from crumple.find_report.figures import Finding
 from crumple.interrupt import interruptible
 from crumple.live.find import FindView
 from crumple.load import load
 from crumple.machine import ceiling, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.machine import raise_open_files
-from crumple.report import find_export, find_html, find_summary
-from crumple.report.find_figures import Finding
 from crumple.server import servers, variant
 
 # A server of the project has its address only when it runs.

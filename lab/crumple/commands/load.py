@@ -16,11 +16,12 @@ from crumple.load import load
 from crumple.load import plan as load_plan
 from crumple.load.flags import LoadFlags, OutputFlags
 from crumple.load.plan import LoadPlan
+from crumple.load_report import export as load_export
+from crumple.load_report import summary as load_summary
+from crumple.load_report.figures import Load
 from crumple.machine import ceiling, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
-from crumple.report import load_export, load_summary
-from crumple.report.load_figures import Load
 
 NO, NOT_VALID, INTERRUPTED = 1, 3, 130
 
@@ -129,7 +130,7 @@ def _write(result: Load, flags: OutputFlags) -> None:
 
 def _page(result: Load) -> str:
     # Its charts take a second to import, which nobody else is to wait for.
-    from crumple.report import load_html
+    from crumple.load_report import html as load_html
 
     return load_html.html(result)
 

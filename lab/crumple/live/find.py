@@ -11,14 +11,14 @@ from rich.live import Live
 from rich.text import Text
 
 from crumple.contract import Progress
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
 from crumple.find.find import By
 from crumple.find.level import Level
 from crumple.find.search import Step
+from crumple.find_report import sentences as say
+from crumple.find_report.plot import STYLES
 from crumple.live.run import clock
-from crumple.report import find_sentences as say
-from crumple.report import numerals
-from crumple.report.find_plot import STYLES
-from crumple.report.numerals import NARROW
 
 
 class FindView:

@@ -17,10 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple import contract
+from crumple.drawing import numerals, terminal_plot
+from crumple.drawing.terminal_plot import Axis, Cell
 from crumple.live.run import clock
-from crumple.report import load_sentences as say
-from crumple.report import numerals, terminal_plot
-from crumple.report.terminal_plot import Axis, Cell
+from crumple.load_report import sentences as say
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
 # A load that takes longer is shown from here back.

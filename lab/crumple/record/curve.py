@@ -1,22 +1,26 @@
 """A trial along its load: what users met and what the server held while so many were connected.
 
 Pure: record → points in the order of time, each over a bin of the measured phase. Quantiles come from the
-merged histograms of a bin. Where the curve bends is stats/knee.py's to say.
+merged histograms of a bin. How a knee is found is stats/knee.py's business.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.contract import RampShape, Samples, TrialRecord
+from crumple.contract import RampShape, Samples, Series, TrialRecord
 from crumple.record import histogram
 from crumple.record.histogram import Times
+from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
 
 BINS = 30
 FAILED_SHARE_MAX = 0.01
 ROUNDS_MIN = 10
+# By so much rounds take longer at the end of a ramp that has a knee: what is less nobody would notice.
+RISE_MIN = 1.1
 
 Floats = NDArray[np.float64]
 
@@ -26,14 +30,14 @@ class Point:
     """A stretch of a trial: `connections` of the shape on average, `ok` and `failed` answers, their `times`.
 
     Those are its users: with a connection for each request, few of them are connected while they pause.
-    `comers_per_s`: users who set out meanwhile, per second, each with a request at once; `pause_s`: how long
-    they pause after each answer, on average. `cores_busy`: CPU time of the server over the time.
+    `waiting`: how many of them waited for an answer, on average; `pause_s`: how long they pause after each
+    answer, on average. `cores_busy`: CPU time of the server over the time.
     `memory_bytes`, `processes`, `threads`: the most it held. None: not read in that stretch.
     """
 
     seconds: float
     connections: float
-    comers_per_s: float
+    waiting: float
     pause_s: float
     ok: int
     failed: int
@@ -57,12 +61,12 @@ class Point:
     def round_s(self) -> float | None:
         """What a user's round takes, pause and response time; None with fewer than ten answers.
 
-        By Little's law, from the users and the answers: so those who wait in vain count, too, of whom no
-        answer tells a time. (Denning & Buzen 1978, the interactive response time formula.)
+        The response time is that of Little's law, from who waits and what is answered: so those who wait in
+        vain count, too, of whom no answer tells a time.
         """
         if self.ok < ROUNDS_MIN:
             return None
-        return (self.connections + self.comers_per_s * self.pause_s) / self.throughput_per_s
+        return self.pause_s + self.waiting / self.throughput_per_s
 
     def quantile_ns(self, q: float) -> float | None:
         """None with too few samples."""
@@ -87,6 +91,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
     logged = _bins_of([record.warm_up_ns + middle_ns for middle_ns in middles], edges)
     times = [histogram.decode(encoded) for encoded in record.log.response_time]
+    waiting = _waiting(record.series)
     points = []
     for number in range(bins):
         mine = [
@@ -94,7 +99,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
         ]
         held = [times[index] for index in np.flatnonzero(logged == number)]
         if mine:
-            points.append(_point(record, mine, held, (edges[number], edges[number + 1])))
+            points.append(_point(record, mine, held, waiting, (edges[number], edges[number + 1])))
     return tuple(points)
 
 
@@ -107,7 +112,7 @@ def between(points: Curve, low: float, high: float) -> Point | None:
     return Point(
         seconds=seconds,
         connections=sum(point.connections * point.seconds for point in inside) / seconds,
-        comers_per_s=sum(point.comers_per_s * point.seconds for point in inside) / seconds,
+        waiting=sum(point.waiting * point.seconds for point in inside) / seconds,
         pause_s=inside[0].pause_s,
         ok=sum(point.ok for point in inside),
         failed=sum(point.failed for point in inside),
@@ -127,12 +132,36 @@ def sound(points: Curve) -> Curve:
     return points
 
 
+def users_knee(points: Curve) -> Knee | None:
+    """Where the users' rounds begin to take longer; None: nowhere.
+
+    No quantile of the answers would do: where a pool of workers is taken, those who hold one are answered as
+    fast as ever, and of the others there is no answer. Where requests begin to fail before that, it is there
+    that users notice.
+    """
+    kept = sound(points)
+    timed = [(point.connections, taken_s) for point in kept if (taken_s := point.round_s)]
+    found = knee(*zip(*timed, strict=True)) if timed else None
+    if found is not None:
+        ends = sorted(taken_s for _, taken_s in timed[-SIDE_MIN:])
+        return found if ends[len(ends) // 2] > RISE_MIN * found.level else None
+    if len(kept) >= SIDE_MIN and len(kept) < len(points):
+        last, first = kept[-1].connections, points[len(kept)].connections
+        middle = math.sqrt(last * first)
+        return Knee(middle, last, first, (last, first), timed[-1][1] if timed else 0.0, CONFIDENCE)
+    return None
+
+
 def _bins_of(at_ns: Sequence[float], edges: Floats) -> NDArray[np.int64]:
     return np.searchsorted(edges, np.asarray(at_ns, dtype=float), side="right") - 1
 
 
 def _point(
-    record: TrialRecord, mine: Sequence[int], held: Sequence[Times], span_ns: tuple[float, float]
+    record: TrialRecord,
+    mine: Sequence[int],
+    held: Sequence[Times],
+    waiting: Sequence[float],
+    span_ns: tuple[float, float],
 ) -> Point:
     series = record.series
     seconds = [series.duration_ns[index] / 1e9 for index in mine]
@@ -142,9 +171,7 @@ def _point(
     return Point(
         seconds=total,
         connections=_users(record, sum(span_ns) / 2),
-        comers_per_s=(_users(record, span_ns[1]) - _users(record, span_ns[0]))
-        / (span_ns[1] - span_ns[0])
-        * 1e9,
+        waiting=sum(waiting[index] * of for index, of in zip(mine, seconds, strict=True)) / total,
         pause_s=_shape(record).pause_ms / 1e3,
         ok=sum(series.ok[index] for index in mine),
         failed=sum(series.failed[index] for index in mine),
@@ -154,6 +181,16 @@ def _point(
         processes=_most([samples.processes[index] for index in read]) if samples else None,
         threads=_most([samples.threads[index] for index in read]) if samples else None,
     )
+
+
+def _waiting(series: Series) -> list[float]:
+    """Requests of the measured phase that were due and had not ended, on average over each interval."""
+    there, before = [], 0
+    for index, phase in enumerate(series.phase):
+        came = series.scheduled[index] - series.ok[index] - series.failed[index] if phase == "measured" else 0
+        there.append(max(0.0, before + came / 2))
+        before += came
+    return there
 
 
 def _shape(record: TrialRecord) -> RampShape:

@@ -9,8 +9,10 @@ from typing import Any
 
 import altair as alt
 
-from crumple.record.metrics import METRICS, Figures
-from crumple.report import numerals, server_names, theme
+from crumple.drawing import axes, numerals, theme
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
+from crumple.report import server_names
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, RunView, ServerView
 from crumple.stats.stats import Interval
@@ -18,7 +20,6 @@ from crumple.verdict.effect import Effect
 
 ROW_PX = 32
 WHISKER_MAX = 1.4
-PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 CROSS = "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z"
 
 
@@ -92,7 +93,10 @@ def _bars(
         title=title,
         scale=alt.Scale(domain=[0, reach * (1.13 if width_px > 500 else 1.3)], nice=False),
         axis=alt.Axis(
-            tickCount=5 if width_px > 500 else 3, orient="top", titleAnchor="start", labelExpr=PLAIN_LABEL
+            tickCount=5 if width_px > 500 else 3,
+            orient="top",
+            titleAnchor="start",
+            labelExpr=axes.PLAIN_LABEL,
         ),
     )
     y = row_axis(rows)

@@ -11,9 +11,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from crumple.drawing import axes, theme
 from crumple.record import histogram
-from crumple.record.metrics import Figures
-from crumple.report import axes, theme
+from crumple.record.figures import Figures
 from crumple.report.bars import label, row_axis
 from crumple.report.view import ExperimentView, ServerView, Start
 from crumple.stats import stats

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import altair as alt
 
-from crumple.report import bars, canary_chart, curves, ramp_chart, theme
+from crumple.drawing import theme
+from crumple.drawing.page import HALF_PX, WIDE_PX
+from crumple.report import bars, canary_chart, curves, ramp_chart
 from crumple.report.view import ExperimentView, RunView
 from crumple.study.shape import RampShape
 
-WIDE_PX = 892
-HALF_PX = 432
-NARROW_PX = 344
 EFFECTS = "published-and-measured"
 
 Draw = Callable[[ExperimentView, int], alt.TopLevelMixin | None]

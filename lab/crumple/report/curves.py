@@ -10,9 +10,10 @@ from typing import Any
 import altair as alt
 import numpy as np
 
+from crumple.drawing import axes, theme
 from crumple.record import histogram
-from crumple.report import axes, server_names, theme
-from crumple.report.bars import PLAIN_LABEL, label
+from crumple.report import server_names
+from crumple.report.bars import label
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, ServerView, Start
 from crumple.stats import stats
@@ -131,7 +132,7 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
         "speed:Q",
         title=None,
         scale=alt.Scale(domain=[0, top], nice=False),
-        axis=alt.Axis(values=_round_speeds(top), labelExpr=PLAIN_LABEL),
+        axis=alt.Axis(values=_round_speeds(top), labelExpr=axes.PLAIN_LABEL),
     )
     shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
     line = alt.Chart(theme.rows(points)).mark_line(

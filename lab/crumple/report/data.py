@@ -8,9 +8,10 @@ import math
 from typing import Any
 
 from crumple.record.metrics import METRICS
-from crumple.report import sentences
+from crumple.report import scalability, sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
+from crumple.stats.usl import Law, Refused
 from crumple.verdict.effect import Effect
 from crumple.verdict.evidence import Floor
 from crumple.verdict.verdict import Verdict
@@ -93,7 +94,22 @@ def _experiment(shown: ExperimentView) -> dict[str, Any]:
         "scale": shown.scale.model_dump(),
         "identity": {"scheduled": scheduled, "outcomes": outcomes},
         "noise_floors": {name: _floor(floor) for name, floor in shown.noise.items()},
+        "laws": {server: _law(law) for server, law in scalability.laws(shown).items()},
         "servers": [_server(row) for row in shown.rows],
+    }
+
+
+def _law(law: Law | Refused) -> dict[str, Any]:
+    if isinstance(law, Refused):
+        return {"refused": law.why}
+    ends = ("estimate", "low", "high")
+    return {
+        "per_s": law.per_s,
+        "contention": dict(zip(ends, law.contention, strict=True)),
+        "coherency": dict(zip(ends, law.coherency, strict=True)),
+        "peak_at": law.peak_at,
+        "residual": law.residual,
+        "levels": law.levels,
     }
 
 

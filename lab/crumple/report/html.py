@@ -3,9 +3,10 @@
 Pure: RunView → str. What is said comes from `sentences` and `tables`; how it is laid out is in the templates.
 """
 
-from crumple.report import bars, charts, page, sentences, tables, theme
-from crumple.report.charts import HALF_PX, KINDS, NARROW_PX, WIDE_PX
-from crumple.report.page import Drawing
+from crumple.drawing import page, theme
+from crumple.drawing.page import HALF_PX, NARROW_PX, WIDE_PX, Drawing
+from crumple.report import bars, charts, scalability, sentences, tables
+from crumple.report.charts import KINDS
 from crumple.report.view import ExperimentView, RunView
 
 
@@ -17,6 +18,7 @@ def html(view: RunView) -> str:
         run=view.run,
         study=view.run.study,
         say=sentences,
+        scalability=scalability,
         style=page.style(),
         claims=tables.claims(view),
         effects=_effects(view),

@@ -10,7 +10,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from crumple.report import numerals, page, sentences, tables, terminal
+from crumple.drawing import numerals, page, terminal
+from crumple.report import sentences, tables
 from crumple.report.markdown import overview as of_runs
 from crumple.report.text import GLYPHS, WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView

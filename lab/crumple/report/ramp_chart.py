@@ -11,8 +11,8 @@ from typing import Any
 
 import altair as alt
 
-from crumple.report import axes, numerals, ramp_rows, server_names, theme
-from crumple.report.bars import PLAIN_LABEL
+from crumple.drawing import axes, numerals, theme
+from crumple.report import ramp_rows, server_names
 from crumple.report.ramp_rows import Course, Panel
 from crumple.report.view import ExperimentView
 from crumple.stats.stats import Interval
@@ -153,7 +153,7 @@ def _scale(panel: Panel, height_px: float) -> tuple[Scale, str]:
         factor, unit = numerals.size_scale(high)
         ticks = [tick * factor for tick in axes.round_ticks(0, top / factor, 4)]
         return Scale(0, top, False, ticks, f"format(datum.value / {factor:.0f}, ',~r')", height_px), unit
-    label = _SHARE_LABEL if panel.kind == "share" else PLAIN_LABEL
+    label = _SHARE_LABEL if panel.kind == "share" else axes.PLAIN_LABEL
     return Scale(0, top, False, axes.round_ticks(0, top, 4), label, height_px), ""
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from crumple import contract
 from crumple.record import histogram
 from crumple.record.curve import Point
-from crumple.record.metrics import METRICS, Figures
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
 from crumple.report.view import ExperimentView, ServerView
 from crumple.stats.knee import over_starts
 from crumple.stats.stats import Interval

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from crumple import contract
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
 from crumple.record.metrics import phrase
-from crumple.report import numerals
-from crumple.report.numerals import NARROW
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crumple.report import numerals, sentences
+from crumple.drawing import numerals
+from crumple.report import sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect

@@ -9,7 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from crumple.report import numerals, sentences, server_names, tables, terminal
+from crumple.drawing import numerals, terminal
+from crumple.report import sentences, server_names, tables
 from crumple.report.view import ExperimentView, RunView, Start
 
 WIDTH_MIN, WIDTH_MAX = 80, 110

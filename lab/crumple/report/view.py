@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crumple.contract import OUTCOMES
-from crumple.record.metrics import METRICS, Figures, figures
+from crumple.record.figures import Figures, figures
+from crumple.record.metrics import METRICS
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import StoredTrial
 from crumple.stats import stats

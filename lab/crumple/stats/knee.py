@@ -1,7 +1,7 @@
 """Where a quantity leaves its plateau as the load rises: a level and then a rise, with interval. Pure.
 
 A knee is only named where a plateau that ends describes the points clearly better than one without an end,
-and than one straight line; anything else has none. (Method, rule 20.)
+and than one straight line; anything else has none. (Method, rule 21.)
 """
 
 import math
@@ -23,7 +23,7 @@ SIDE_MIN = 3
 CONFIDENCE = 0.95
 CANDIDATES = 200
 FINER = 60
-REWEIGHTED = 3
+REWEIGHTED = 2
 # By so much Bayesian information a knee must be better than none: 90 to 1.
 EVIDENCE = 9.0
 # What lies so far above the plateau says no more about where it was left.
@@ -63,9 +63,8 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
     u = (x - x[0]) / scale
     weights = 1 / y
     for _ in range(REWEIGHTED):
-        bent, stepped = _bent(u, y, weights), _stepped(u, y, weights)
-        chosen = stepped if stepped.rises and stepped.information < bent.information else bent
-        weights = 1 / np.maximum(chosen.fitted, y.min() / 2)
+        weights = 1 / np.maximum(_fits(u, y, weights).fitted, y.min() / 2)
+    chosen = _fits(u, y, weights)
     level, line = np.ones_like(u)[:, np.newaxis], np.stack([np.ones_like(u), u], axis=1)
     rival = min(_information(_misfit(design, y, weights), design) for design in (level, line))
     if not chosen.rises or chosen.information > rival - EVIDENCE:
@@ -131,6 +130,12 @@ class _Fits:
     @property
     def information(self) -> float:
         return _information_of(self.misfit, len(self.fitted), self.parameters)
+
+
+def _fits(u: Floats, y: Floats, weights: Floats) -> _Fits:
+    """The better of the two forms."""
+    bent, stepped = _bent(u, y, weights), _stepped(u, y, weights)
+    return stepped if stepped.rises and stepped.information < bent.information else bent
 
 
 def _bent(u: Floats, y: Floats, weights: Floats) -> _Fits:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from crumple.record.metrics import METRICS, Figures
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.study.claim import FigureClaim, ShareClaim, StallClaim, quantity
@@ -28,7 +29,8 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, bound)
             continue
-        value = _from_0(stats.mean_interval(alone.values, claim.confidence))
+        value = stats.mean_interval(alone.values, claim.confidence)
+        value = _a_share(value) if evidence.metric.unit == "share" else _from_0(value)
         # Shares of next to nothing have ratios that mean nothing.
         floor = NO_FLOOR if evidence.metric.unit == "share" else evidence.floor_of(server)
         yield told(evidence, server, alone, value, floor,
@@ -115,5 +117,9 @@ def _counts_as(span: Span, unit: str) -> str:
 
 
 def _from_0(value: Interval) -> Interval:
-    # Student's t knows nothing of shares, and none is below 0.
     return replace(value, low=max(0.0, value.low))
+
+
+def _a_share(value: Interval) -> Interval:
+    # Student's t knows nothing of shares: none is below 0, and none above 1.
+    return replace(_from_0(value), high=min(1.0, value.high))

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crumple.record.metrics import Figures, Metric
+from crumple.record.figures import Figures
+from crumple.record.metrics import Metric
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect, Opinion

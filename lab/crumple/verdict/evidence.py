@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from crumple.record.metrics import METRICS, Figures, Metric
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS, Metric
 from crumple.stats import stats
 
 FAILED_SHARE_MAX = 0.01

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from crumple.record.metrics import METRICS, Figures
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.knee import over_starts
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from crumple.record.metrics import METRICS, Figures
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
 from crumple.study.claim import Claim, ShareClaim
 from crumple.verdict import bounds, models, ramps, ratios, sentences
 from crumple.verdict.case import Case, Facts, Judged

@@ -1,7 +1,7 @@
 """Charts of one load: response times, requests, connections and costs over time; quantiles; a histogram.
 
 Each function is pure: a load and a width in pixels → an Altair chart, None where there is nothing to show.
-What is drawn comes from `load_rows`.
+What is drawn comes from `rows`.
 """
 
 import math
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from crumple.report import axes, load_rows, theme
-from crumple.report.bars import PLAIN_LABEL
-from crumple.report.load_figures import SECOND_NS, Load
-from crumple.report.load_rows import Row
-from crumple.report.numerals import size_scale
+from crumple.drawing import axes, theme
+from crumple.drawing.numerals import size_scale
+from crumple.load_report import rows as load_rows
+from crumple.load_report.figures import SECOND_NS, Load
+from crumple.load_report.rows import Row
 
 HIGH_PX, MIDDLE_PX, LOW_PX = 220, 150, 80
 BINS = 60
@@ -201,7 +201,7 @@ def _time_axis(rows: Sequence[Row]) -> alt.Y:
 
 def _count_axis(rows: Sequence[Row], unit: str | None = None) -> alt.Y:
     top = max((row["value"] for row in rows), default=0) * 1.08 or 1.0
-    axis = alt.Axis(tickCount=4, labelExpr=PLAIN_LABEL)
+    axis = alt.Axis(tickCount=4, labelExpr=axes.PLAIN_LABEL)
     return alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
 
 

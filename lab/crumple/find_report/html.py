@@ -1,14 +1,13 @@
 """One search as one HTML file that needs no network: where it breaks, why, its chart, every level.
 
-Pure: Finding → str. Figures come from `find_figures`, words from `find_sentences`, layout from the template.
+Pure: Finding → str. Figures come from `figures`, words from `sentences`, layout from the template.
 """
 
-from crumple.report import find_sentences as say
-from crumple.report import page
-from crumple.report.charts import NARROW_PX, WIDE_PX
-from crumple.report.find_charts import CHARTS, FindChart
-from crumple.report.find_figures import Finding
-from crumple.report.page import Drawing
+from crumple.drawing import page
+from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing
+from crumple.find_report import sentences as say
+from crumple.find_report.charts import CHARTS, FindChart
+from crumple.find_report.figures import Finding
 
 
 def html(finding: Finding) -> str:

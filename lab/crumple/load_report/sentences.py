@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from crumple import contract
-from crumple.report import numerals
-from crumple.report.numerals import NARROW
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
 
 if TYPE_CHECKING:
-    from crumple.report.load_figures import Load, Spent, Spread, Step
+    from crumple.load_report.figures import Load, Spent, Spread, Step
 
 CLOSED = "Closed: a request is sent when it is due, so response time is service time."
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."

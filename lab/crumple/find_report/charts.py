@@ -9,10 +9,9 @@ from typing import Any
 
 import altair as alt
 
-from crumple.report import axes, theme
-from crumple.report import find_sentences as say
-from crumple.report.bars import PLAIN_LABEL
-from crumple.report.find_figures import Finding
+from crumple.drawing import axes, theme
+from crumple.find_report import sentences as say
+from crumple.find_report.figures import Finding
 
 HEIGHT_PX = 300
 _GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
@@ -94,7 +93,7 @@ def _load_axis(finding: Finding, rows: Sequence[dict[str, Any]]) -> alt.X:
         "load:Q",
         title="requests per second" if finding.by_rate else "connections",
         scale=alt.Scale(type="log" if logarithmic else "linear", domain=[low, high], nice=False),
-        axis=alt.Axis(tickCount=6, labelExpr=PLAIN_LABEL, grid=False),
+        axis=alt.Axis(tickCount=6, labelExpr=axes.PLAIN_LABEL, grid=False),
     )
 
 

@@ -6,14 +6,14 @@ The summary, the page and the lines of the live view say it alike.
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
 from crumple.find.find import GUESS_CONNECTIONS
 from crumple.find.level import ALIVE, KEEPS_UP, Level, Part
-from crumple.report import numerals
-from crumple.report.numerals import NARROW
 
 if TYPE_CHECKING:
     from crumple.find.saturation import Sign
-    from crumple.report.find_figures import Finding
+    from crumple.find_report.figures import Finding
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 READING = (

@@ -1,6 +1,6 @@
 """One search in a terminal: where it breaks, what gave first, what was used up, every level, a chart.
 
-Pure: Finding → text. Figures come from `find_figures`, words from `find_sentences`.
+Pure: Finding → text. Figures come from `figures`, words from `sentences`.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from crumple.drawing import terminal
 from crumple.find.level import Level
-from crumple.report import find_sentences as say
-from crumple.report import terminal
-from crumple.report.find_figures import Finding
-from crumple.report.find_plot import STYLES, plot
+from crumple.find_report import sentences as say
+from crumple.find_report.figures import Finding
+from crumple.find_report.plot import STYLES, plot
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 

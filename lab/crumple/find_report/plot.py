@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from crumple.report import find_sentences as say
-from crumple.report import numerals, terminal_plot
-from crumple.report.find_figures import Finding, Mark
-from crumple.report.terminal_plot import Axis
+from crumple.drawing import numerals, terminal_plot
+from crumple.drawing.terminal_plot import Axis
+from crumple.find_report import sentences as say
+from crumple.find_report.figures import Finding, Mark
 
 ROWS = 12
 LABEL_COLUMNS = 11

@@ -1,16 +1,15 @@
 """One load as one HTML file that needs no network: whether to trust it, its figures, its charts, its command.
 
-Pure: Load → str. Figures come from `load_figures`, words from `load_sentences`, layout from the template.
+Pure: Load → str. Figures come from `figures`, words from `sentences`, layout from the template.
 """
 
 from dataclasses import dataclass
 
-from crumple.report import load_sentences as say
-from crumple.report import numerals, page
-from crumple.report.charts import HALF_PX, NARROW_PX, WIDE_PX
-from crumple.report.load_charts import CHARTS, LoadChart
-from crumple.report.load_figures import QUANTILES, Load, Spread
-from crumple.report.page import Drawing
+from crumple.drawing import numerals, page
+from crumple.drawing.page import HALF_PX, NARROW_PX, WIDE_PX, Drawing
+from crumple.load_report import sentences as say
+from crumple.load_report.charts import CHARTS, LoadChart
+from crumple.load_report.figures import QUANTILES, Load, Spread
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from crumple.report import theme
+from crumple.drawing import theme
+
+# Widths of charts: of the page, of half of it, and on a small screen.
+WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
 
 _HERE = Path(__file__).parent
 

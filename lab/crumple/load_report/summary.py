@@ -1,6 +1,6 @@
 """One load in a terminal, one screen long: what was asked, whether to trust it, how it went.
 
-Pure: Load → what rich can print, or text. Figures come from `load_figures`, words from `load_sentences`.
+Pure: Load → what rich can print, or text. Figures come from `figures`, words from `sentences`.
 """
 
 import math
@@ -10,9 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crumple.report import load_sentences as say
-from crumple.report import numerals, terminal, terminal_plot
-from crumple.report.load_figures import QUANTILES, Load, Spread
+from crumple.drawing import numerals, terminal, terminal_plot
+from crumple.load_report import sentences as say
+from crumple.load_report.figures import QUANTILES, Load, Spread
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 # From here on a row also says from where to where its time runs.

@@ -7,7 +7,7 @@ import sys
 
 from rich.console import Console, RenderableType
 
-from crumple.report import numerals
+from crumple.drawing import numerals
 
 
 def width(least: int, most: int) -> int:

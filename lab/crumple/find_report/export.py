@@ -3,8 +3,8 @@
 from dataclasses import asdict
 from typing import Any
 
-from crumple.report import find_sentences as say
-from crumple.report.find_figures import Finding
+from crumple.find_report import sentences as say
+from crumple.find_report.figures import Finding
 
 VERSION = 1
 

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from crumple.load_report.figures import SECOND_NS, Load, Spent, Spread, Step
 from crumple.record import histogram
-from crumple.report.load_figures import SECOND_NS, Load, Spent, Spread, Step
 
 VERSION = 1
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'

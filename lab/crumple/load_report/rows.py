@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from crumple import contract
+from crumple.load_report.figures import SECOND_NS, Load
 from crumple.record import histogram
-from crumple.report.load_figures import SECOND_NS, Load
 
 # More than that are more than a page has pixels for.
 INTERVALS_MAX = 900

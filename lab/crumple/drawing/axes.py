@@ -10,6 +10,7 @@ TIME_LABEL = (
 # Of x = 1/(1−q).
 QUANTILE_LABEL = "format(1 - 1 / datum.value, '.6~%')"
 SECONDS_LABEL = "datum.label + ' s'"
+PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 
 BESIDE = 1.05
 _DECADES = [10.0**power for power in range(3, 12)]

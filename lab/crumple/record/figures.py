@@ -1,0 +1,245 @@
+"""What a measured trial comes to, in figures, read off its stored record.
+
+Nothing is compared, judged or formatted here; which of them a claim may name is `metrics`.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from crumple.errors import NotStored
+from crumple.record import histogram, invariants
+from crumple.record.curve import Curve, curve, users_knee
+from crumple.record.validity import engine_share
+from crumple.stats.knee import Knee
+from crumple.verify.io_model import Observed, Tree
+
+if TYPE_CHECKING:
+    from crumple.contract import ProbeRecord, TrialRecord
+    from crumple.run.store import StoredTrial
+
+QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One measured trial. `block` counts from 1; `problems` say why it is not `valid`. None: was not read.
+
+    `throughput_per_s`: ok answers per second of the measured window. `failed_share`: failed requests in those
+    that ended (0..1). `response_ns`: quantile → ns of ok answers, only those with samples enough. The costs
+    `…_per_request` are over ok answers. `memory_peak_bytes`: proportional set size, or resident where
+    the kernel tells no other. `engine_core_share`: 0..1 of the engine's cores. `connections`: open on
+    average. `canary_ns`: quantiles of the light requests that ran beside. `curve`: in a ramp, the trial along
+    its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
+    """
+
+    trial_id: str
+    experiment: str
+    block: int
+    server: str
+    twin: bool
+    valid: bool
+    problems: tuple[str, ...]
+    throughput_per_s: float
+    failed_share: float
+    response_mean_ns: float | None
+    response_ns: dict[float, float]
+    cpu_per_request_us: float | None
+    cpu_user_us: float | None
+    cpu_kernel_us: float | None
+    switches_per_request: float | None
+    memory_peak_bytes: float | None
+    processes_max: int | None
+    threads_max: int | None
+    engine_cpu_per_request_us: float | None
+    engine_core_share: float | None
+    connections: float | None = None
+    memory_per_connection_bytes: float | None = None
+    timed_out_share: float | None = None
+    first_byte_mean_ns: float | None = None
+    measured_ns: float | None = None
+    cores_busy: float | None = None
+    canary_ns: dict[float, float] = field(default_factory=dict)
+    start_ns: float | None = None
+    database_cpu_per_query_us: float | None = None
+    curve: Curve = ()
+    waiting: Observed | None = None
+
+    @cached_property
+    def knee(self) -> Knee | None:
+        """Where the rounds of a ramp's users begin to take longer; None: nowhere."""
+        return users_knee(self.curve)
+
+
+def figures(stored: "StoredTrial") -> Figures | None:
+    """The trial in figures; None for one that failed. Raises NotStored where its histogram is damaged."""
+    record, trial = stored.record, stored.trial
+    if stored.status == "failed" or record is None:
+        return None
+    server, engine = _Costs(record.probes.server, record), _Costs(record.probes.engine, record)
+    return Figures(
+        trial_id=trial.id,
+        experiment=trial.experiment,
+        block=trial.block,
+        server=trial.server,
+        twin=trial.twin,
+        valid=stored.valid,
+        problems=stored.problems,
+        throughput_per_s=_throughput_per_s(record),
+        failed_share=_failed_share(record),
+        response_mean_ns=record.histograms.response_time.mean_ns,
+        response_ns=_response_ns(record, trial.id),
+        cpu_per_request_us=server.cpu_us,
+        cpu_user_us=server.cpu_user_us,
+        cpu_kernel_us=server.cpu_kernel_us,
+        switches_per_request=server.switches,
+        memory_peak_bytes=server.memory_peak_bytes,
+        processes_max=server.processes_max,
+        threads_max=server.threads_max,
+        engine_cpu_per_request_us=engine.cpu_us,
+        engine_core_share=engine_share(record),
+        connections=_connections(record),
+        memory_per_connection_bytes=_memory_per_connection(record),
+        timed_out_share=_timed_out_share(record),
+        first_byte_mean_ns=record.histograms.time_to_first_byte.mean_ns,
+        measured_ns=float(record.measured_ns),
+        cores_busy=server.cores_busy,
+        canary_ns=_response_ns(stored.canary, trial.id) if stored.canary else {},
+        start_ns=None if stored.server.start_s is None else stored.server.start_s * 1e9,
+        database_cpu_per_query_us=_database_cpu_per_query_us(stored),
+        curve=_curve(record, trial.id),
+        waiting=_waiting(record),
+    )
+
+
+def _throughput_per_s(record: "TrialRecord") -> float:
+    return record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns > 0 else 0.0
+
+
+def _failed_share(record: "TrialRecord") -> float:
+    outcomes = record.outcomes
+    ended = outcomes.ok + outcomes.failed
+    # A server that let no request end has not served them without failure.
+    return outcomes.failed / ended if ended else 1.0
+
+
+def _timed_out_share(record: "TrialRecord") -> float | None:
+    outcomes = record.outcomes
+    ended = outcomes.ok + outcomes.failed
+    return (outcomes.timeout + outcomes.connect_timeout) / ended if ended else None
+
+
+def _connections(record: "TrialRecord") -> float | None:
+    """Open while measuring, on average."""
+    series = record.series
+    read = [index for index, phase in enumerate(series.phase) if phase == "measured"]
+    seconds = sum(series.duration_ns[index] for index in read)
+    return sum(series.connections[i] * series.duration_ns[i] for i in read) / seconds if seconds else None
+
+
+def _memory_per_connection(record: "TrialRecord") -> float | None:
+    """What the server holds at most beyond what it held when the first sample was taken, per connection."""
+    probe, most = record.probes.server, max(record.series.connections, default=0)
+    if probe is None or probe.window is None or not probe.samples.at_ns or not most:
+        return None
+    first, last = probe.samples.pss_bytes[0], probe.window.pss_max_bytes
+    if first is None or last is None:
+        first, last = probe.samples.rss_bytes[0], probe.window.rss_max_bytes
+    return max(0, last - first) / most
+
+
+def _database_cpu_per_query_us(stored: "StoredTrial") -> float | None:
+    database = stored.database
+    if database is None or database.cpu_s is None or not database.queries:
+        return None
+    return database.cpu_s / database.queries * 1e6
+
+
+def _waiting(record: "TrialRecord") -> Observed | None:
+    probe, wait_s, there = record.probes.server, invariants.wait_s(record), _connections(record)
+    if probe is None or probe.window is None or not probe.samples.at_ns or not (wait_s and there):
+        return None
+    idle = Tree(probe.samples.processes[0], probe.samples.threads[0])
+    waiting = Tree(probe.window.processes_max, probe.window.threads_max)
+    # Little's law: what waits at once is what comes per second times how long each waits.
+    at_once = min(round(there), round(_throughput_per_s(record) * wait_s))
+    return Observed(idle, waiting, round(there), at_once)
+
+
+def _curve(record: "TrialRecord", trial_id: str) -> Curve:
+    try:
+        return curve(record)
+    except NotStored as damage:
+        raise NotStored(f"{trial_id}: {damage.message}", damage.remedy) from None
+
+
+def _response_ns(record: "TrialRecord", trial_id: str) -> dict[float, float]:
+    stored = record.histograms.response_time
+    printable = [q for q in QUANTILES if histogram.printable(q, stored.count)]
+    if not printable:
+        return {}
+    try:
+        times = histogram.decode(stored.encoded)
+    except NotStored as damage:
+        raise NotStored(f"{trial_id}: {damage.message}", damage.remedy) from None
+    return {q: times.quantile_ns(q) for q in printable}
+
+
+class _Costs:
+    """What one process tree spent per ok answer, and the most it held; None where that was not read."""
+
+    def __init__(self, probe: "ProbeRecord | None", record: "TrialRecord") -> None:
+        self._window = probe.window if probe else None
+        self._reads_pss = probe is not None and any(each is not None for each in probe.samples.pss_bytes)
+        self._ok = record.outcomes.ok
+        self._measured_ns = record.measured_ns
+
+    def _each(self, *spent: int | None) -> float | None:
+        known = [part for part in spent if part is not None]
+        return sum(known) / self._ok if self._ok and len(known) == len(spent) else None
+
+    @property
+    def cpu_us(self) -> float | None:
+        window = self._window
+        return _us(self._each(window.cpu_user_ns, window.cpu_kernel_ns)) if window else None
+
+    @property
+    def cpu_user_us(self) -> float | None:
+        return _us(self._each(self._window.cpu_user_ns)) if self._window else None
+
+    @property
+    def cpu_kernel_us(self) -> float | None:
+        return _us(self._each(self._window.cpu_kernel_ns)) if self._window else None
+
+    @property
+    def cores_busy(self) -> float | None:
+        window = self._window
+        if window is None or self._measured_ns <= 0:
+            return None
+        return (window.cpu_user_ns + window.cpu_kernel_ns) / self._measured_ns
+
+    @property
+    def switches(self) -> float | None:
+        window = self._window
+        return self._each(window.voluntary_switches, window.involuntary_switches) if window else None
+
+    @property
+    def memory_peak_bytes(self) -> float | None:
+        if self._window is None:
+            return None
+        if self._window.pss_max_bytes is not None:
+            return float(self._window.pss_max_bytes)
+        # Resident sizes count shared pages once for each process: no stand-in for those read at other times.
+        return None if self._reads_pss else float(self._window.rss_max_bytes)
+
+    @property
+    def processes_max(self) -> int | None:
+        return self._window.processes_max if self._window else None
+
+    @property
+    def threads_max(self) -> int | None:
+        return self._window.threads_max if self._window else None
+
+
+def _us(ns: float | None) -> float | None:
+    return None if ns is None else ns / 1e3
