@@ -42,7 +42,7 @@ def test_a_ramp_is_read_from_what_was_put_on() -> None:
 
 
 def test_counts_that_no_user_changes_are_left_out() -> None:
-    assert list(panels()) == ["p50", "deep", "throughput", "cores", "memory"]
+    assert list(panels()) == ["p50", "deep", "waiting", "throughput", "cores", "memory"]
     assert panels()["deep"].title == "Response time p99"
 
 

@@ -27,6 +27,7 @@ DEEP = (0.99, 0.9)
 STRETCHES_MIN = 4
 CORES_MIN = 0.005
 FAILED_MIN = 0.01
+WAITING_MIN = 2.0
 # A count that grows by less than so many, or by so few for each user, says nothing of the load.
 GROWTH_MIN, GROWTH_PER_USER = 2.0, 0.02
 
@@ -91,6 +92,7 @@ def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
             if deep
             else []
         ),
+        drawn("waiting", "Users who wait for an answer", "number", _waiting),
         drawn("failed", "Failed requests", "share", _of("failed_share")),
         drawn("throughput", "Throughput, answers per second", "number", _of("throughput")),
         drawn("cores", "CPU of the server, cores busy", "number", _of("cores_busy")),
@@ -113,6 +115,9 @@ def _tells(panel: Panel, ramp: Course) -> bool:
         return top >= CORES_MIN
     if panel.name == "failed":
         return top > FAILED_MIN
+    if panel.name == "waiting":
+        # Without pauses all of them wait, all the time.
+        return ramp.counted == "users" and top >= WAITING_MIN
     if panel.name in ("processes", "threads"):
         least = max(GROWTH_MIN, GROWTH_PER_USER * (ramp.last - ramp.first))
         seen = ([row["value"] for row in rows] for rows in panel.lines.values())
@@ -164,6 +169,10 @@ def _of(metric: str) -> Along:
         return [(at_s, value) for at_s, value in seen if value is not None]
 
     return of
+
+
+def _waiting(trial: Figures) -> list[tuple[float, float]]:
+    return [((begin + end) / 2, point.waiting) for begin, end, point in _placed(trial)]
 
 
 def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
