@@ -8,6 +8,7 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
+from crumple.drawing.chart import Chart
 from crumple.drawing.page import NARROW_PX, WIDE_PX
 from crumple.load_report import charts as load_charts
 from crumple.load_report import rows as load_rows
@@ -64,7 +65,7 @@ def test_every_chart_is_drawn_where_there_is_something_to_draw() -> None:
 
 
 @pytest.mark.parametrize("chart", load_charts.CHARTS, ids=lambda chart: chart.name)
-def test_specifications_are_valid(chart: load_charts.LoadChart) -> None:
+def test_specifications_are_valid(chart: Chart[Load]) -> None:
     load = with_connections(made("stepped"), range(120))
     for width_px in (NARROW_PX, WIDE_PX):
         drawn = chart.draw(load, width_px)

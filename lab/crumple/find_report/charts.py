@@ -3,13 +3,13 @@
 Each function is pure: a finding and a width in pixels → an Altair chart, None where there is nothing to show.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
 from crumple.drawing import axes, theme
+from crumple.drawing.chart import Chart
 from crumple.find_report import sentences as say
 from crumple.find_report.figures import Finding
 
@@ -18,20 +18,6 @@ _GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
 _COLOURS = {"held": _GREEN, "broke": _ORANGE, "limited": theme.MUTED, "unknown": theme.CONTEXT}
 _SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "unknown": "triangle"}
 _LOGARITHMIC_FROM = 5.0
-
-
-@dataclass(frozen=True)
-class FindChart:
-    """One of the page's charts."""
-
-    name: str
-    title: str
-    caption: str
-    draw: Callable[[Finding, int], alt.TopLevelMixin | None]
-
-    def drawn(self, finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
-        """The chart at a width."""
-        return theme.unchecked(lambda: self.draw(finding, width_px))
 
 
 def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
@@ -66,7 +52,7 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
 
 
 CHARTS = (
-    FindChart(
+    Chart(
         "response-over-load",
         "Response time over load",
         "A mark for each level; small dots are the medians. The dashed line is the limit of the objective, "

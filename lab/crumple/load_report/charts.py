@@ -5,12 +5,12 @@ What is drawn comes from `rows`.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 
 from crumple.drawing import axes, theme
+from crumple.drawing.chart import Chart
 from crumple.drawing.numerals import size_scale
 from crumple.load_report import rows as load_rows
 from crumple.load_report.figures import SECOND_NS, Load
@@ -27,21 +27,6 @@ _PROCESSES = {"server": BLUE, "engine": theme.MUTED}
 _CONNECTIONS = {"connections": BLUE}
 # Rounder than that, and a narrow range of times would have no tick.
 _TIMES_RATIO_MIN = 3.0
-
-
-@dataclass(frozen=True)
-class LoadChart:
-    """One of the page's charts. `half`: two of them stand beside each other."""
-
-    name: str
-    title: str
-    caption: str
-    draw: Callable[[Load, int], alt.TopLevelMixin | None]
-    half: bool = False
-
-    def drawn(self, load: Load, width_px: int) -> alt.TopLevelMixin | None:
-        """The chart at a width."""
-        return theme.unchecked(lambda: self.draw(load, width_px))
 
 
 def response_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
@@ -123,25 +108,25 @@ def memory_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
 
 
 CHARTS = (
-    LoadChart(
+    Chart(
         "response-time",
         "Response time",
         "Of the ok answers, by when they arrived; logarithmic. Each percentile is over intervals long enough "
         "to carry it. The warm-up is shaded.",
         response_over_time,
     ),
-    LoadChart("requests", "Requests", "Per second, since the first instant.", outcomes_over_time),
-    LoadChart("connections", "Connections", "Open at the end of an interval.", connections_over_time),
-    LoadChart(
+    Chart("requests", "Requests", "Per second, since the first instant.", outcomes_over_time),
+    Chart("connections", "Connections", "Open at the end of an interval.", connections_over_time),
+    Chart(
         "quantiles",
         "Quantiles",
         "Both axes logarithmic; a line ends where its samples no longer carry the percentile.",
         quantiles,
         half=True,
     ),
-    LoadChart("histogram", "Histogram", "Ok answers by response time, logarithmic.", spread, half=True),
-    LoadChart("cpu", "CPU", "Cores kept busy, by the processes' own clocks.", cpu_over_time, half=True),
-    LoadChart(
+    Chart("histogram", "Histogram", "Ok answers by response time, logarithmic.", spread, half=True),
+    Chart("cpu", "CPU", "Cores kept busy, by the processes' own clocks.", cpu_over_time, half=True),
+    Chart(
         "memory",
         "Memory",
         "Of all the server's processes; pages they share count once, where that could be read.",

@@ -6,9 +6,9 @@ Pure: Load → str. Figures come from `figures`, words from `sentences`, layout 
 from dataclasses import dataclass
 
 from crumple.drawing import numerals, page
-from crumple.drawing.page import HALF_PX, NARROW_PX, WIDE_PX, Drawing
+from crumple.drawing.chart import drawings
 from crumple.load_report import sentences as say
-from crumple.load_report.charts import CHARTS, LoadChart
+from crumple.load_report.charts import CHARTS
 from crumple.load_report.figures import QUANTILES, Load, Spread
 
 
@@ -30,7 +30,7 @@ def html(load: Load) -> str:
         record=record,
         say=say,
         style=page.style(),
-        drawings=[each for each in (_drawing(load, chart) for chart in CHARTS) if each],
+        drawings=drawings(CHARTS, load),
         heads=["mean", *(say.quantile(q) for q in QUANTILES), "max"],
         times=[
             _times(load, name) for name in say.SPREADS if name in load.spreads and load.spreads[name].count
@@ -43,14 +43,6 @@ def html(load: Load) -> str:
         ],
         facts=[(name, said) for name, said in say.facts(load) if said],
     )
-
-
-def _drawing(load: Load, chart: LoadChart) -> Drawing | None:
-    wide = chart.drawn(load, HALF_PX if chart.half else WIDE_PX)
-    if wide is None:
-        return None
-    narrow = None if chart.half else chart.drawn(load, NARROW_PX)
-    return page.drawing(chart.name, chart.title, chart.caption, wide, narrow, half=chart.half)
 
 
 def _times(load: Load, name: str) -> Row:

@@ -7,6 +7,7 @@ merged histograms of a bin. How a knee is found is stats/knee.py's business.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,8 +144,8 @@ def users_knee(points: Curve) -> Knee | None:
     timed = [(point.connections, taken_s) for point in kept if (taken_s := point.round_s)]
     found = knee(*zip(*timed, strict=True)) if timed else None
     if found is not None:
-        ends = sorted(taken_s for _, taken_s in timed[-SIDE_MIN:])
-        return found if ends[len(ends) // 2] > RISE_MIN * found.level else None
+        end_s = median(taken_s for _, taken_s in timed[-SIDE_MIN:])
+        return found if end_s > RISE_MIN * found.level else None
     if len(kept) >= SIDE_MIN and len(kept) < len(points):
         last, first = kept[-1].connections, points[len(kept)].connections
         middle = math.sqrt(last * first)

@@ -10,6 +10,7 @@ from pathlib import Path
 import altair as alt
 
 from crumple.drawing import theme
+from crumple.drawing.chart import Chart
 from crumple.drawing.page import HALF_PX, WIDE_PX
 from crumple.report import bars, canary_chart, curves, ramp_chart
 from crumple.report.view import ExperimentView, RunView
@@ -17,28 +18,16 @@ from crumple.study.shape import RampShape
 
 EFFECTS = "published-and-measured"
 
-Draw = Callable[[ExperimentView, int], alt.TopLevelMixin | None]
-
 
 @dataclass(frozen=True)
-class ChartKind:
-    """A chart of an experiment. `half`: drawn at half the page's width, two beside each other.
+class ChartKind(Chart[ExperimentView]):
+    """A chart of an experiment. `where`: which experiments have it."""
 
-    `where`: which experiments have it.
-    """
-
-    name: str
-    title: str
-    caption: str
-    draw: Draw
-    half: bool = False
     where: Callable[[ExperimentView], bool] = lambda experiment: True
 
     def drawn(self, experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-        """The chart at a width; None where nothing was measured, or the experiment is of another kind."""
-        if not self.where(experiment):
-            return None
-        return theme.unchecked(lambda: self.draw(experiment, width_px))
+        """None, too, where the experiment is of another kind."""
+        return super().drawn(experiment, width_px) if self.where(experiment) else None
 
     def file_stem(self, experiment: ExperimentView) -> str:
         """Name of the chart's files, without ending."""

@@ -4,10 +4,11 @@ Pure: RunView → str. What is said comes from `sentences` and `tables`; how it 
 """
 
 from crumple.drawing import page, theme
-from crumple.drawing.page import HALF_PX, NARROW_PX, WIDE_PX, Drawing
+from crumple.drawing.chart import drawings
+from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing
 from crumple.report import bars, charts, scalability, sentences, tables
 from crumple.report.charts import KINDS
-from crumple.report.view import ExperimentView, RunView
+from crumple.report.view import RunView
 
 
 def html(view: RunView) -> str:
@@ -22,7 +23,7 @@ def html(view: RunView) -> str:
         style=page.style(),
         claims=tables.claims(view),
         effects=_effects(view),
-        experiments=[(shown, tables.servers(shown), _drawings(shown)) for shown in view.experiments],
+        experiments=[(shown, tables.servers(shown), drawings(KINDS, shown)) for shown in view.experiments],
         machine=tables.machine(view),
         versions=tables.versions(view),
         trials=tables.trials(view),
@@ -35,15 +36,3 @@ def _effects(view: RunView) -> Drawing | None:
     if wide is None:
         return None
     return page.drawing(charts.EFFECTS, charts.EFFECTS_TITLE, charts.EFFECTS_CAPTION, wide, narrow)
-
-
-def _drawings(shown: ExperimentView) -> list[Drawing]:
-    drawings = []
-    for kind in KINDS:
-        wide = kind.drawn(shown, HALF_PX if kind.half else WIDE_PX)
-        narrow = None if kind.half else kind.drawn(shown, NARROW_PX)
-        if wide is not None:
-            drawings.append(
-                page.drawing(kind.file_stem(shown), kind.title, kind.caption, wide, narrow, half=kind.half)
-            )
-    return drawings
