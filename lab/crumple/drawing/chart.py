@@ -17,7 +17,7 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Chart(Generic[Subject]):
-    """`draw`: a subject and a width in pixels → the chart, None: nothing to show. `half`: two stand abreast."""
+    """`draw`: a subject and a width in pixels → the chart, None for none. `half`: two stand abreast."""
 
     name: str
     title: str
