@@ -53,7 +53,7 @@ def test_a_ramp_made_by_a_law_tells_it() -> None:
     for law in found.values():
         assert isinstance(law, Law)
         # Along one of the thirty levels the law is no straight line.
-        assert law.contention[0] == pytest.approx(0.05, rel=0.1)
+        assert law.contention.estimate == pytest.approx(0.05, rel=0.1)
         assert law.peak_at == pytest.approx((0.95 / 2e-5) ** 0.5, rel=0.1)
 
 

@@ -24,7 +24,9 @@ def levels(contention: float, coherency: float, noise: float = 0.0, seed: int = 
 def test_without_noise_the_parameters_come_back() -> None:
     law = fit(levels(0.05, 0.0005), 1.01)
     assert isinstance(law, Law)
-    assert (law.per_s, law.contention[0], law.coherency[0]) == pytest.approx((1_000, 0.05, 0.0005), rel=1e-3)
+    assert (law.per_s, law.contention.estimate, law.coherency.estimate) == pytest.approx(
+        (1_000, 0.05, 0.0005), rel=1e-3
+    )
     assert law.peak_at == pytest.approx(np.sqrt(0.95 / 0.0005), rel=1e-3)
     assert law.throughput_per_s(16) == pytest.approx(levels(0.05, 0.0005)[4].throughput_per_s, rel=1e-3)
 
@@ -38,8 +40,8 @@ def test_without_coherency_no_peak_is_promised() -> None:
 def test_95_per_cent_of_the_intervals_hold_the_truth() -> None:
     fits = [fit(levels(0.05, 0.0005, 0.03, seed), 1.5) for seed in range(400)]
     held = [
-        isinstance(law, Law) and law.contention[1] <= 0.05 <= law.contention[2]
-        and law.coherency[1] <= 0.0005 <= law.coherency[2]
+        isinstance(law, Law) and law.contention.low <= 0.05 <= law.contention.high
+        and law.coherency.low <= 0.0005 <= law.coherency.high
         for law in fits
     ]  # fmt: skip
     # Two parameters at once, of a curve that is only nearly straight there.

@@ -102,11 +102,10 @@ def _experiment(shown: ExperimentView) -> dict[str, Any]:
 def _law(law: Law | Refused) -> dict[str, Any]:
     if isinstance(law, Refused):
         return {"refused": law.why}
-    ends = ("estimate", "low", "high")
     return {
         "per_s": law.per_s,
-        "contention": dict(zip(ends, law.contention, strict=True)),
-        "coherency": dict(zip(ends, law.coherency, strict=True)),
+        "contention": _interval(law.contention),
+        "coherency": _interval(law.coherency),
         "peak_at": law.peak_at,
         "residual": law.residual,
         "levels": law.levels,

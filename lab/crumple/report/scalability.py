@@ -17,6 +17,7 @@ from crumple.report.ramp_rows import Course
 from crumple.report.tables import Figure
 from crumple.report.view import ExperimentView, ServerView
 from crumple.stats import usl
+from crumple.stats.stats import Interval
 from crumple.stats.usl import Law, Level, Refused
 
 PLACES_MAX = 2
@@ -45,17 +46,19 @@ class LawRow:
 def laws(experiment: ExperimentView) -> dict[str, Law | Refused]:
     """Server → the law of its ramp, over all of its counting starts; of another shape none."""
     ramp = ramp_rows.course(experiment)
-    if ramp is None:
-        return {}
-    floor = experiment.noise["throughput"].ratio
-    measured = (row for row in experiment.servers if row.counting)
-    return {row.name: usl.fit(_levels(row, ramp), floor) for row in measured}
+    return {row.name: law for row, law in _found(experiment, ramp)} if ramp else {}
 
 
 def rows(experiment: ExperimentView) -> list[LawRow]:
     """The same, a row for each."""
-    found, ramp = laws(experiment), ramp_rows.course(experiment)
-    return [_row(row, found[row.name], ramp) for row in experiment.servers if ramp and row.name in found]
+    ramp = ramp_rows.course(experiment)
+    return [_row(row, law, ramp) for row, law in _found(experiment, ramp)] if ramp else []
+
+
+def _found(experiment: ExperimentView, ramp: Course) -> list[tuple[ServerView, Law | Refused]]:
+    floor = experiment.noise["throughput"].ratio
+    measured = (row for row in experiment.servers if row.counting)
+    return [(row, usl.fit(_levels(row, ramp), floor)) for row in measured]
 
 
 def _levels(row: ServerView, ramp: Course) -> list[Level]:
@@ -88,9 +91,9 @@ def _peak(law: Law, ramp: Course) -> str:
     return f"{min(law.peak_at, ramp.last):,.0f} {ramp.counted}{' or more' if beyond else ''}"
 
 
-def _small(ends: tuple[float, float, float], scale: float, unit: str) -> Figure:
+def _small(share: Interval, scale: float, unit: str) -> Figure:
     """Estimate, low and high with the places of the highest; what is next to nothing is not written out."""
-    middle, low, high = (end * scale for end in ends)
+    middle, low, high = (end * scale for end in (share.estimate, share.low, share.high))
     places = min(PLACES_MAX, max(0, numerals.decimals(high, 2)))
     least = 10.0**-places
     estimate = numerals.fixed(middle, places) if middle >= least / 2 else f"below {least:g}"

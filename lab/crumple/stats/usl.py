@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
+from crumple.stats.stats import CONFIDENCE, Interval
+
 Floats = NDArray[np.float64]
 
 LEVELS_MIN = 6
@@ -32,21 +34,22 @@ class Level:
 
 @dataclass(frozen=True)
 class Law:
-    """The parameters, each with the ends of its 95 % interval. `residual`: as a ratio ≥ 1.
+    """The parameters, over so many levels. `residual`: how far these lie off, as a ratio ≥ 1.
 
     `peak_at`: the concurrency of the highest throughput; None: it rises on and on.
     """
 
     per_s: float
-    contention: tuple[float, float, float]
-    coherency: tuple[float, float, float]
+    contention: Interval
+    coherency: Interval
     peak_at: float | None
     residual: float
     levels: int
 
     def throughput_per_s(self, concurrency: float) -> float:
         """What the law says."""
-        return float(_law(np.array([concurrency]), self.per_s, self.contention[0], self.coherency[0])[0])
+        parameters = self.per_s, self.contention.estimate, self.coherency.estimate
+        return float(_law(np.array([concurrency]), *parameters)[0])
 
 
 @dataclass(frozen=True)
@@ -76,14 +79,14 @@ def fit(levels: Sequence[Level], noise_floor: float | None) -> Law | Refused:
             f"levels lie off the law by a factor of {residual:.3g}, more than a server differs from itself "
             f"({noise_floor:.3g})"
         )
-    per_s, contention, coherency = (float(part) for part in found.x)
-    _, sigma, kappa = _ends(found, spare)
+    sigma, kappa = _intervals(found, spare)
+    # A κ whose interval reaches 0 promises no peak.
+    peaks = kappa.low > 0 and sigma.estimate < 1
     return Law(
-        per_s=math.exp(per_s),
-        contention=(contention, *sigma),
-        coherency=(coherency, *kappa),
-        # A κ whose interval reaches 0 promises no peak.
-        peak_at=math.sqrt((1 - contention) / coherency) if kappa[0] > 0 and contention < 1 else None,
+        per_s=math.exp(float(found.x[0])),
+        contention=sigma,
+        coherency=kappa,
+        peak_at=math.sqrt((1 - sigma.estimate) / kappa.estimate) if peaks else None,
         residual=residual,
         levels=len(kept),
     )
@@ -111,9 +114,13 @@ def _least_squares(n: Floats, logs: Floats) -> optimize.OptimizeResult:
     return optimize.least_squares(deviations, begin, bounds=bounds, x_scale=(1.0, 0.1, 1e-3), xtol=1e-12)
 
 
-def _ends(found: optimize.OptimizeResult, spare: int) -> list[tuple[float, float]]:
-    """Ends of the parameters' intervals, by the curvature at the optimum; no share lies below 0."""
+def _intervals(found: optimize.OptimizeResult, spare: int) -> list[Interval]:
+    """σ and κ, with ends by the curvature at the optimum; neither lies below 0."""
     variance = float(np.sum(found.fun**2)) / spare
     covariance = np.linalg.pinv(found.jac.T @ found.jac) * variance
-    reach = float(stats.t.ppf(0.975, spare)) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    return [(max(0.0, float(x - r)), float(x + r)) for x, r in zip(found.x, reach, strict=True)]
+    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, spare))
+    reach = t * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return [
+        Interval(float(x), max(0.0, float(x - r)), float(x + r), CONFIDENCE, len(found.fun))
+        for x, r in zip(found.x[1:], reach[1:], strict=True)
+    ]
