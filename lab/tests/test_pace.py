@@ -49,6 +49,21 @@ def test_slow_starts_are_learned_by_server() -> None:
     assert _left(pace, "shared/b02/node-express") == pytest.approx(5.0 + 2 + 0.4)
 
 
+def test_a_minute_around_one_load_is_not_expected_around_all() -> None:
+    """As with twenty thousand clients: a server with few threads serves them long after they have gone."""
+    pace = Pace()
+    for server, lab_s in {"go-nethttp": 0.4, "node-http": 0.5, "node-express": 60.0}.items():
+        pace.ended(_stored(f"shared/b01/{server}", start_s=0.1, lab_s=lab_s))
+    assert _left(pace, "shared/b02/node-express") == pytest.approx(0.1 + 2 + 60.0)
+    pace.ended(_stored("separate/b01/node-http", start_s=0.1, load_s=4.0, lab_s=0.7))
+    # Of its own experiment one knows more than of the others.
+    assert _left(pace, "separate/b01/node-express") == pytest.approx(0.1 + 4 + 0.7)
+    pace = Pace()
+    for trial, lab_s in (("separate/b01/go-nethttp", 60.0), ("shared/b01/go-nethttp", 0.5)):
+        pace.ended(_stored(trial, start_s=0.1, lab_s=lab_s))
+    assert _left(pace, "shared/b01/node-http") == pytest.approx(0.1 + 2 + 0.5)
+
+
 def test_what_is_skipped_takes_no_time_and_what_fails_fails_as_slowly_again() -> None:
     pace = Pace()
     failed: dict[str, Any] = {"status": "failed", "record": None}

@@ -3,9 +3,8 @@
 Pure but for what it remembers; what is shown of it is `live`'s.
 """
 
-from collections.abc import Iterable, Mapping
-from statistics import fmean
-from typing import Any
+from collections.abc import Collection, Iterable
+from statistics import fmean, median
 
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.study import ScaleName, Study, Until
@@ -63,8 +62,15 @@ class Pace:
         warm_up_s = self._until_s(place, "warm-up", warm_up) if warm_up else 0.0
         if load_s is None or warm_up_s is None:
             return None
-        start_s = self._start_s.get(trial.server, _mean(self._start_s, START_S))
-        return start_s + warm_up_s + load_s + self._lab_s.get(place, _mean(self._lab_s, LAB_S))
+        start_s = self._start_s.get(trial.server, _usual(self._start_s.values(), START_S))
+        return start_s + warm_up_s + load_s + self._around_s(place)
+
+    def _around_s(self, place: tuple[str, str]) -> float:
+        """What the lab does around a load: as before, as at other servers of the experiment, or as usual."""
+        if place in self._lab_s:
+            return self._lab_s[place]
+        alike = [seconds for (experiment, _), seconds in self._lab_s.items() if experiment == place[0]]
+        return _usual(alike or self._lab_s.values(), LAB_S)
 
     def _until_s(self, place: tuple[str, str], phase: str, until: Until) -> float | None:
         """By the clock it is known; by requests it is as long as before, or as at the other servers."""
@@ -81,5 +87,6 @@ class Pace:
         return fmean(alike) if alike else None
 
 
-def _mean(known: Mapping[Any, float], otherwise: float) -> float:
-    return fmean(known.values()) if known else otherwise
+def _usual(known: Collection[float], otherwise: float) -> float:
+    """The median: one server that takes a minute to work off its load is not what others will do."""
+    return median(known) if known else otherwise
