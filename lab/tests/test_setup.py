@@ -8,7 +8,8 @@ import pytest
 import tiny_servers
 from crumple import project
 from crumple.database import files as database_files
-from crumple.errors import DatabaseMissing
+from crumple.errors import DatabaseMissing, Interrupted
+from crumple.interrupt import interruptible
 from crumple.server.runtimes import Lack
 from crumple.setup import database as setup_database
 from crumple.setup import packages, setup
@@ -215,6 +216,23 @@ def test_the_policy_is_gone_after_an_interruption(apt_log):
         assert os.access(packages.POLICY, os.X_OK)
         raise KeyboardInterrupt
     assert not packages.POLICY.exists()
+
+
+APT_GET_INTERRUPTED = """#!/bin/sh
+case "$*" in *install*) kill -TERM $PPID; sleep 0.3; test -x "{policy}" && touch "{unpacked}";; esac
+"""
+
+
+def test_an_interruption_lets_the_package_at_hand_be_finished(tmp_path, apt_log):
+    unpacked, console = tmp_path / "unpacked", Console()
+    program(
+        apt_log.parent / "bin" / "apt-get",
+        APT_GET_INTERRUPTED.format(policy=packages.POLICY, unpacked=unpacked),
+    )
+    with pytest.raises(Interrupted), interruptible():
+        packages.install([Package("p", "q")], yes=True, say=console.lines.append, ask=console.ask)
+    assert unpacked.exists() and not packages.POLICY.exists()
+    assert console.lines[-1] == "finishing what is at hand …"
 
 
 # Alternatives

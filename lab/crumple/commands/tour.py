@@ -4,6 +4,7 @@ from crumple.commands import output
 from crumple.commands import run as run_command
 from crumple.commands.project_files import Project
 from crumple.commands.run import Asked
+from crumple.interrupt import interruptible
 from crumple.server import variant
 from crumple.setup import setup
 from crumple.study.study import ScaleName
@@ -21,5 +22,6 @@ def take(*, open_it: bool, as_json: bool) -> int:
         f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short, shows verdicts"
     )
     asked = {name: here.workloads[name] for each in studies for name in each.workloads}
-    setup.prepare(here.chosen(servers), asked, yes=True, say=output.say, ask=output.ask)
+    with interruptible():
+        setup.prepare(here.chosen(servers), asked, yes=True, say=output.say, ask=output.ask)
     return run_command.new(Asked(studies=names, scale=SCALE), as_json, open_it)

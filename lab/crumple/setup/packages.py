@@ -176,15 +176,32 @@ def _run(command: list[str], say: Say) -> bool:
     """Whether the command succeeded; if not, its last lines are shown."""
     try:
         with still_at_it("at it", say):
-            done = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=INSTALL_S, check=False
-            )
+            code, output = _ended(command, say)
     except (OSError, subprocess.TimeoutExpired) as error:
         say(f"  failed: {error}")
         return False
-    if done.returncode == 0:
+    if code == 0:
         return True
-    say(f"  failed with code {done.returncode}:")
-    for line in done.stdout.decode("utf-8", "replace").splitlines()[-TAIL_LINES:]:
+    say(f"  failed with code {code}:")
+    for line in output.decode("utf-8", "replace").splitlines()[-TAIL_LINES:]:
         say(f"  {line}")
     return False
+
+
+def _ended(command: list[str], say: Say) -> tuple[int, bytes]:
+    """Exit code and output. An interruption is raised when the command has ended.
+
+    Raises OSError, TimeoutExpired.
+    """
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+        try:
+            output, _ = child.communicate(timeout=INSTALL_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            raise
+        except KeyboardInterrupt:
+            # apt-get hears of ctrl-C itself and stops between packages. Killed, it leaves one half unpacked.
+            say("finishing what is at hand …")
+            child.communicate()
+            raise
+    return child.returncode, output
