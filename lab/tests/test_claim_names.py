@@ -29,6 +29,7 @@ def problems(**claim: Any) -> list[str]:
         {"kind": "knee", "experiment": "ramp", "servers": ["php"]},
         {"kind": "growth", "experiments": ["flat", "ramp"], "metric": "threads", "servers": ["go"]},
         {"kind": "stall", "experiment": "ramp", "metric": "canary_p99", "servers": ["go"]},
+        {"kind": "order", "experiment": "ramp", "metric": "canary_p50", "tiers": [["go"], ["php"]]},
         {"kind": "figure", "cost": "system_call"},
         {"kind": 3, "experiment": [], "tiers": 3, "pairs": [3], "servers": {}},
     ],
@@ -71,6 +72,11 @@ def test_what_exists_is_no_problem(claim: dict[str, Any]) -> None:
             "wall_time is not known along a ramp",
         ),
         ({"kind": "stall", "experiment": "flat"}, "has no canary; add [experiments.flat.canary]"),
+        (FLAT | {"metric": "canary_p50"}, "has no canary; add [experiments.flat.canary]"),
+        (
+            {"kind": "figure", "cost": "threadswitch"},
+            'claims.X.cost: no cost is called "threadswitch"; did you mean thread_switch',
+        ),
         ({"kind": "growth", "experiments": ["flat", "rmp"]}, "claims.X.experiments: no experiment"),
     ],
 )

@@ -1,5 +1,6 @@
 """Costs of this machine, by the real engine and by stand-ins that fail."""
 
+import re
 import stat
 from pathlib import Path
 
@@ -25,9 +26,14 @@ def test_a_thread_costs_more_than_a_call_and_a_process_more_than_a_thread() -> N
         pytest.skip(f"needs the engine: {error}")
     readings = costs.readings(loaded, None, 2)
     assert all(len(each) == 2 for each in readings.values())
-    assert {"non_blocking_read", "thread_switch", "process_switch"} <= set(readings)
+    assert set(readings) == set(costs.NAMES)
     assert 0 < max(readings["system_call"]) < min(readings["thread"])
     assert max(readings["thread"]) < min(readings["process"])
+
+
+def test_the_names_are_those_that_the_engine_writes() -> None:
+    source = (Path(__file__).parents[2] / "engine" / "src" / "costs.rs").read_text(encoding="utf-8")
+    assert set(re.findall(r'\bcost\(\s*"(\w+)"', source)) == set(costs.NAMES)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
 
 LIMIT_S = 60.0
+# As the engine calls them.
+NAMES = ("system_call", "non_blocking_read", "thread_switch", "process_switch", "thread", "process")
 
 
 class Cost(Frozen):

@@ -1,4 +1,4 @@
-"""Whether the names a claim uses exist: experiments, servers in them, metrics and what those are known for.
+"""Whether the names a claim uses exist: experiments, servers in them, costs, metrics where those are known.
 
 Works on the tables as written, beside names.py; parts of the wrong type are left to the types.
 """
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple.errors import Problem
+from crumple.machine import costs
 from crumple.record.metrics import METRICS
 from crumple.toml_file import did_you_mean
 
@@ -23,6 +24,9 @@ def unknown(
         yield _no(file, f"{key}.metric", "metric", metric, metrics)
     elif isinstance(metric, str) and ("users" in claim or claim.get("kind") in ("flatness", "growth")):
         yield from _along(key, metric, file)
+    cost = claim.get("cost")
+    if isinstance(cost, str) and cost not in costs.NAMES:
+        yield _no(file, f"{key}.cost", "cost", cost, costs.NAMES)
     for where, name in _experiments(key, claim):
         if name not in experiments:
             yield _no(file, where, "experiment", name, experiments)
@@ -57,7 +61,8 @@ def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator
     if along and _table(experiment.get("shape")).get("kind") != "ramp":
         remedy = 'name an experiment whose shape has kind = "ramp"'
         yield Problem(file, f"{key}.experiment", f"experiment {name} is no ramp", remedy)
-    if kind == "stall" and not _table(experiment.get("canary")):
+    of_canary = kind == "stall" or str(claim.get("metric")).startswith("canary_")
+    if of_canary and not _table(experiment.get("canary")):
         remedy = f"add [experiments.{name}.canary]"
         yield Problem(file, f"{key}.experiment", f"experiment {name} has no canary", remedy)
 
