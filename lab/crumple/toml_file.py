@@ -23,7 +23,7 @@ REMEDIES = {
     "greater_than": "write a number above {gt:g}",
     "greater_than_equal": "write {ge:g} or more",
     "less_than": "write a number below {lt:g}",
-    "less_than_equal": "write {le:g} or less",
+    "less_than_equal": "write {le:.12g} or less",
     "finite_number": "write a finite number",
     "int_type": "write a whole number, without quotes",
     "int_from_float": "write a whole number",
@@ -61,6 +61,11 @@ def read(path: Path) -> dict[str, Any]:
         raise FileInvalid([Problem(path, "", f"cannot be read: {error}")]) from None
     except tomllib.TOMLDecodeError as error:
         raise FileInvalid([Problem(path, "", f"is not TOML: {error}", "mend that line")]) from None
+    except ValueError:
+        # Python reads no whole number of more than 4,300 digits.
+        raise FileInvalid(
+            [Problem(path, "", "holds a number of thousands of digits", "shorten it")]
+        ) from None
 
 
 def meant(model: type[Model], written: dict[str, Any], file: Path) -> tuple[Model | None, list[Problem]]:

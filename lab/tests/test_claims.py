@@ -339,10 +339,10 @@ def test_too_few_blocks_for_the_confidence_are_named_with_what_it_would_take() -
     few = [each for each in blocks if each.block <= 3]
     written: dict[str, Any] = {"experiment": "shared", "metric": "throughput", "tiers": [["x"], ["y"]]}
     assert answer(claim("order", **written), few) is SUPPORTED
-    strict = judge(claim("order", confidence=0.9999, **written), few)
+    strict = judge(claim("order", confidence=0.999, **written), few)
     assert strict.answer is OPEN
     assert "3 blocks are too few to tell, with this spread it would take" in strict.sentence
-    assert "99.99 % interval" in strict.sentence
+    assert "99.9 % interval" in strict.sentence
 
 
 KINDS_WRITTEN: dict[str, dict[str, Any]] = {

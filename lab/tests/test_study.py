@@ -192,6 +192,16 @@ WRONG = [
     (("claims", 1, "id"), "X-1", "claims.X-1", "one of its own"),
     (("claims", 1, "pairs", 0, "of"), "express", "claims.X-2.pairs.0.of", "did you mean node-express?"),
     (("claims", 1, "pairs", 0, "published"), 0, "claims.X-2.pairs.0.published", "above 0"),
+    (("claims", 0, "confidence"), 0.9999, "claims.X-1.confidence", "write 0.999 or less"),
+    (("claims", 1, "tolerance"), 1e308, "claims.X-2.tolerance", "write 100 or less"),
+    ((*SHAPE, "pause_ms"), 1e308, "experiments.shared.shape.pause_ms", "write 86400000 or less"),
+    ((*QUICK, "blocks"), 10**12, "experiments.shared.scales.quick.blocks", "write 1000 or less"),
+    (
+        (*QUICK, "stop"),
+        {"duration_s": 1e12},
+        "experiments.shared.scales.quick.stop.duration_s",
+        "write 86400 or less",
+    ),
     (("name",), "x", "name", "remove it"),
 ]
 
@@ -227,6 +237,28 @@ def test_a_missing_key_is_named() -> None:
     assert (problem.key, problem.message) == ("experiments.shared.twin", "is missing")
 
 
+@pytest.mark.parametrize("name", ["a__b", "a/b", "a:b", "-a", "a_", "", "a" * 65])
+def test_an_experiment_has_a_name_that_a_trials_id_can_begin_with(name: str) -> None:
+    written = copy.deepcopy(documents.STUDY)
+    written["experiments"][name] = written["experiments"]["shared"]
+    (problem,) = _problems(written)
+    assert problem.key == f"experiments.{name}"
+    assert problem.remedy == "write up to 64 letters (a to z) and digits, single - or _ between them"
+
+
+@pytest.mark.parametrize("value", [True, [1], {"a": 1}])
+def test_what_is_no_value_of_a_parameter_is_said_once(value: Any) -> None:
+    (problem,) = _problems(_changed("experiments", "shared", "parameters", to={"delay_ms": value}))
+    assert problem.key == "experiments.shared.parameters.delay_ms"
+    assert problem.remedy == "write a number, or text in quotes"
+
+
+@pytest.mark.parametrize("claim_id", [["X"], {"a": 1}, 3])
+def test_an_id_of_another_type_is_said(claim_id: Any) -> None:
+    (problem,) = _problems(_changed("claims", 0, "id", to=claim_id))
+    assert (problem.key, problem.remedy) == ("claims.0.id", "write it in quotes")
+
+
 @pytest.mark.parametrize("value", [None, 3, "x", [], [3], {"a": 3}])
 @pytest.mark.parametrize("key", ["experiments", "claims", "article", "prose"])
 def test_nonsense_of_any_type_never_breaks_the_reader(key: str, value: Any) -> None:
@@ -238,6 +270,13 @@ def test_not_toml_says_which_line(tmp_path: Path) -> None:
     file = tmp_path / "broken.toml"
     file.write_text('title = "x"\nquestion = \n')
     with pytest.raises(FileInvalid, match="line 2"):
+        toml_file.read(file)
+
+
+def test_a_number_that_python_cannot_read_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(f"blocks = {'9' * 5_000}\n")
+    with pytest.raises(FileInvalid, match="thousands of digits; shorten it"):
         toml_file.read(file)
 
 

@@ -17,6 +17,7 @@ SCALES: tuple[ScaleName, ...] = ("tour", "quick", "full", "published")
 
 Text = Annotated[str, Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Tolerance = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
 Users = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
 
@@ -61,12 +62,15 @@ def impossible(message: str, remedy: str) -> PydanticCustomError:
 
 
 class _Claim(Frozen):
-    """`scales`: those that can answer it; at the others it is not testable, however clear figures look."""
+    """`scales`: those that can answer it; at the others it is not testable, however clear figures look.
+
+    `confidence`: 0.999 at most; beyond it the ends of an interval of two blocks may be no numbers.
+    """
 
     id: Text
     text: Text
     scales: Annotated[tuple[ScaleName, ...], Field(min_length=1)] = SCALES
-    confidence: Annotated[float, Field(ge=0.5, lt=1)] = 0.95
+    confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
 
 
 class _Measured(_Claim):
@@ -108,7 +112,7 @@ class RatioClaim(_Measured):
 
     kind: Literal["ratio"]
     pairs: Annotated[tuple[RatioPair, ...], Field(min_length=1)]
-    tolerance: Positive = 0.25
+    tolerance: Tolerance = 0.25
 
 
 class ShareClaim(_Measured):
@@ -153,7 +157,7 @@ class FlatnessClaim(_Measured):
     metric: Text = "response_p50"
     against: None = None
     servers: Names
-    tolerance: Positive = 0.25
+    tolerance: Tolerance = 0.25
     may_fall: bool = False
 
 
@@ -164,7 +168,7 @@ class KneeClaim(_Claim):
     experiment: Text
     servers: Names
     published: Positive
-    tolerance: Positive = 0.25
+    tolerance: Tolerance = 0.25
 
 
 class GrowthClaim(_Claim):
@@ -239,7 +243,7 @@ class FigureClaim(_Claim):
     users: Users | None = None
     cost: Text | None = None
     published: float | str
-    tolerance: Positive = 0.25
+    tolerance: Tolerance = 0.25
 
     @field_validator("published")
     @classmethod

@@ -44,7 +44,8 @@ def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Pro
     seen: set[str] = set()
     for index, claim in enumerate(_list(written.get("claims"))):
         claim = _table(claim)
-        claim_id = claim.get("id", str(index))
+        written_id = claim.get("id")
+        claim_id = written_id if isinstance(written_id, str) else str(index)
         if claim_id in seen:
             problems.append(
                 Problem(file, f"claims.{claim_id}", "a second claim of that id", "give it one of its own")

@@ -12,9 +12,10 @@ from crumple.contract import Frozen, PauseKind
 from crumple.study.claim import impossible
 
 Connections = Annotated[int, Field(ge=1, le=100_000)]
-Pause = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Pause = Annotated[float, Field(ge=0, le=86_400_000, allow_inf_nan=False)]
 PerSecond = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+# A day is the engine's own limit.
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 # In an open shape a limit, not a number: they are opened as needed.
 CONNECTIONS_OPEN_MAX = 1_000

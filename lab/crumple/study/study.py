@@ -4,11 +4,12 @@ Types and reading only: names that must exist elsewhere are checked in `names`; 
 `run.plan`'s.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from crumple import contract, toml_file
 from crumple.contract import Frozen
@@ -21,8 +22,29 @@ from crumple.study.names import Known, unknown_names
 from crumple.study.shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
 
 Connection = Literal["keep-alive", "per-request"]
-Parameters = dict[str, int | float | str]
 Said = TypeVar("Said")
+
+# A trial's id begins with its experiment, and is a file's name with "/" written as "__".
+_NAME = re.compile(r"(?=.{1,64}$)[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
+
+
+def _name_of_experiment(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise impossible(
+            "is no name for an experiment",
+            "write up to 64 letters (a to z) and digits, single - or _ between them",
+        )
+    return name
+
+
+def _value_of_parameter(value: Any) -> Any:
+    # Of a union pydantic says what is wrong once for each of its types.
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise impossible("is no value of a parameter", "write a number, or text in quotes")
+    return value
+
+
+Parameters = dict[str, Annotated[int | float | str, BeforeValidator(_value_of_parameter)]]
 
 
 class Article(Frozen):
@@ -108,7 +130,7 @@ class Scale(Frozen):
     `shape`, `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
     """
 
-    blocks: Annotated[int, Field(ge=1)]
+    blocks: Annotated[int, Field(ge=1, le=1_000)]
     blocks_of: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     warm_up: WarmUp | None = None
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
@@ -265,7 +287,9 @@ class Study(Frozen):
     question: Text
     article: Article | None = None
     prose: Prose = Prose()
-    experiments: Annotated[dict[str, Experiment], Field(min_length=1)]
+    experiments: Annotated[
+        dict[Annotated[str, AfterValidator(_name_of_experiment)], Experiment], Field(min_length=1)
+    ]
     claims: tuple[Claim, ...] = ()
 
     def has(self, scale: ScaleName) -> bool:
