@@ -10,7 +10,7 @@ from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import KINDS, Verdict, judge
 from crumple.verify.io_model import Observed, Tree
-from made_figures import curve, kneed, ramp, server, trial, twins
+from made_figures import curve, kneed, ramp, server, times, trial, twins
 from pydantic import TypeAdapter, ValidationError
 
 SUPPORTED, CONTRADICTED = Answer.SUPPORTED, Answer.CONTRADICTED
@@ -59,13 +59,14 @@ def test_a_share_of_none_is_below_every_bound() -> None:
 def test_a_server_that_answers_nothing_fails_all_though_its_trials_are_not_valid() -> None:
     why = ("no answer was ok; 5,000 of 5,000 ended as refused",)
     silent = [trial("php", block, 1e-9, valid=False, problems=why) for block in range(1, 6)]
-    silent = [replace(each, throughput_per_s=0.0, failed_share=1.0, timed_out_share=0.0) for each in silent]
+    silent = [replace(each, throughput_per_s=0.0, failed_share=1.0, ended=5_000) for each in silent]
     meant = claim("share", experiment="shared", servers=["php"], above="1 %")
     assert answer(meant, silent) is SUPPORTED
     both = [replace(each, problems=(*why, "the engine was late")) for each in silent]
     assert answer(meant, both) is UNTESTABLE
-    none_ended = [replace(each, timed_out_share=None) for each in silent]
-    assert answer(meant, none_ended) is UNTESTABLE
+    for ended, unfinished in ((0, 5_000), (1, 4_999), (5, 0)):
+        hardly = [replace(each, ended=ended, unfinished=unfinished) for each in silent]
+        assert answer(meant, hardly) is UNTESTABLE
 
 
 def test_a_share_whose_interval_reaches_over_the_bound_is_open() -> None:
@@ -77,8 +78,25 @@ def test_a_share_whose_interval_reaches_over_the_bound_is_open() -> None:
 def test_a_bound_that_is_reached_is_met() -> None:
     even = [trial("a", block, 1_000, failed_share=0.1 + 0.2 - 0.2) for block in range(1, 6)]
     for side in ("above", "below"):
-        meant = claim("share", experiment="shared", servers=["a"], **{side: 0.1})
-        assert answer(meant, even) in (SUPPORTED, CONTRADICTED)
+        verdict = judge(claim("share", experiment="shared", servers=["a"], **{side: 0.1}), even)
+        assert verdict.answer is SUPPORTED
+        assert f"the whole interval lies at or {side} 10 %" in verdict.sentence
+    one = [replace(each, processes_max=1) for each in even]
+    meant = claim("share", experiment="shared", metric="processes", servers=["a"], below=1)
+    assert answer(meant, one) is SUPPORTED
+
+
+def test_who_loses_nothing_loses_no_more_than_nothing() -> None:
+    some, none = (
+        claim("share", experiment="shared", servers=["a"], above=0),
+        claim("share", experiment="shared", servers=["a"], below=0),
+    )
+    nothing = shares(a=0.0)
+    assert (answer(some, nothing), answer(none, nothing)) == (CONTRADICTED, SUPPORTED)
+    always = shares(a=0.1)
+    assert (answer(some, always), answer(none, always)) == (SUPPORTED, CONTRADICTED)
+    once = [replace(each, failed_share=0.02 if each.block == 1 else 0.0) for each in nothing]
+    assert (answer(some, once), answer(none, once)) == (OPEN, OPEN)
 
 
 def test_the_cpu_may_be_asked_for_as_a_share_of_a_core() -> None:
@@ -122,10 +140,33 @@ def test_flatness_may_be_asked_for_some_users_only() -> None:
     assert (answer(whole, figures), answer(calm, figures)) == (CONTRADICTED, SUPPORTED)
 
 
+def test_users_who_never_came_are_not_flat() -> None:
+    meant = claim("flatness", experiment="ramp", servers=["node"], users=[20, 3_000])
+    verdict = judge(meant, ramp("node", lambda users: 1e6))
+    assert verdict.answer is UNTESTABLE
+    assert "not read from the first to the last of these users" in verdict.sentence
+
+
+def test_a_server_that_stops_answering_is_not_flat() -> None:
+    """The requests have not failed when the ramp ends: their timeout comes later."""
+    meant = claim("flatness", experiment="ramp", metric="response_p50", servers=["node"])
+    assert answer(meant, stuck(250)) is UNTESTABLE
+    assert answer(meant, ramp("node", lambda users: 1e6)) is SUPPORTED
+
+
+def stuck(at: int) -> list[Figures]:
+    """Ramps in which nobody is answered beyond so many users."""
+    figures = []
+    for each in ramp("node", lambda users: 1e6):
+        whole = [replace(p, ok=0, times=times(1, 0)) if p.connections > at else p for p in each.curve]
+        figures.append(replace(each, curve=tuple(whole)))
+    return figures
+
+
 def test_without_a_ramp_nothing_is_flat() -> None:
     verdict = judge(claim("flatness", experiment="shared", servers=["go"]), server("go", 1_000))
     assert verdict.answer is UNTESTABLE
-    assert "it was not read at different numbers of connections" in verdict.sentence
+    assert "it was not read from the first to the last" in verdict.sentence
 
 
 @pytest.mark.parametrize(("at", "wanted"), [(340, SUPPORTED), (150, CONTRADICTED)])
@@ -150,6 +191,36 @@ def test_a_ramp_without_a_knee_speaks_against_one() -> None:
 def test_a_ramp_that_ends_too_soon_says_nothing_of_the_knee() -> None:
     meant = claim("knee", experiment="ramp", servers=["node"], published=480)
     assert answer(meant, ramp("node", lambda users: 1e6)) is UNTESTABLE
+
+
+def test_where_nobody_is_answered_any_more_there_is_the_knee() -> None:
+    verdict = judge(claim("knee", experiment="ramp", servers=["node"], published=250), stuck(250))
+    assert verdict.answer is SUPPORTED
+
+
+def test_failures_from_the_beginning_are_no_plateau() -> None:
+    failing = ramp(
+        "php", lambda users: 1e6, ok=lambda users: 5 * users, failed=lambda users: 500 if users > 40 else 0
+    )
+    meant = claim("knee", experiment="ramp", servers=["php"], published=50)
+    assert answer(meant, failing) is UNTESTABLE
+
+
+def test_a_knee_in_the_smaller_part_of_the_starts_is_none() -> None:
+    flat, bent = ramp("php", lambda users: 1e6), ramp("php", kneed(340))
+    meant = claim("knee", experiment="ramp", servers=["php"], published=340)
+    verdict = judge(meant, [*bent[:2], *flat[2:]])
+    assert verdict.answer is UNTESTABLE
+    assert "no figure for the knee of the response time in blocks 3, 4 and 5" in verdict.sentence
+    assert answer(meant, [*bent[:3], *flat[3:]]) is SUPPORTED
+
+
+def test_survivors_without_a_knee_do_not_speak_for_the_others() -> None:
+    alive = [each for each in ramp("php", lambda users: 1e6) if each.block > 3]
+    failed = {f"ramp/b{block:02}/php": "it ended" for block in (1, 2, 3)}
+    verdict = judge(claim("knee", experiment="ramp", servers=["php"], published=340), alive, failed)
+    assert verdict.answer is UNTESTABLE
+    assert "php failed in blocks 1, 2 and 3 (it ended)" in verdict.sentence
 
 
 def test_where_requests_begin_to_fail_there_is_the_knee() -> None:
@@ -324,6 +395,38 @@ def test_a_server_that_fails_half_its_starts_is_not_judged_by_the_rest() -> None
     more = [*alive, trial("php", 3, 2_000), *server("go", 1_000)]
     assert judge(meant, more, two).answer is SUPPORTED
     assert "left out: php failed in blocks 1 and 2 (it ended)" in judge(meant, more, two).sentence
+
+
+def test_half_of_its_starts_are_those_it_was_to_have() -> None:
+    alive = [each for each in server("php", 2_000) if each.block > 2][:2]
+    failed = {f"shared/b{block:02}/php": "it ended" for block in (1, 2)}
+    meant = claim("ratio", experiment="shared", metric="throughput",
+                  pairs=[{"of": "php", "to": "go", "published": 2.0}])  # fmt: skip
+    others = [trial("go", block, 1_000) for block in range(1, 9)]
+    assert judge(meant, [*alive, *others], failed).answer is UNTESTABLE
+
+
+def test_a_server_that_fails_in_what_it_is_held_against_is_not_ranked() -> None:
+    light = [replace(each, failed_share=0.6) for each in server("node", 1_000, experiment="light")]
+    figures = [
+        *light, *server("go", 1_000, experiment="light"),
+        *server("node", 100, experiment="heavy"), *server("go", 500, experiment="heavy"),
+    ]  # fmt: skip
+    meant = claim("order", experiment="heavy", against="light", metric="response_mean",
+                  tiers=[["go"], ["node"]])  # fmt: skip
+    verdict = judge(meant, figures)
+    assert verdict.answer is UNTESTABLE
+    assert "node failed more than 1 % of its requests" in verdict.sentence
+    sound = [replace(each, failed_share=0.0) for each in figures]
+    assert answer(meant, sound) is SUPPORTED
+
+
+def test_much_confidence_in_few_blocks_has_no_end() -> None:
+    apart = [trial("x", 1, 1_000), trial("x", 2, 50_000), trial("y", 1, 1_000), trial("y", 2, 1_000)]
+    meant = claim("order", experiment="shared", metric="throughput", tiers=[["x"], ["y"]], confidence=0.999)
+    verdict = judge(meant, apart)
+    assert verdict.answer is OPEN
+    assert "and infinity times, 99.9 % interval, 2 blocks" in verdict.sentence
 
 
 def test_a_tolerance_below_the_noise_floor_cannot_be_met() -> None:

@@ -1,10 +1,13 @@
 """A ramp's record as a curve: known readings in each bin, quantiles from merged histograms."""
 
+from dataclasses import replace
+
 import documents
+import made_figures
 import pytest
 from crumple import contract
 from crumple.contract import Samples, TrialRecord
-from crumple.record.curve import between, curve, sound
+from crumple.record.curve import Point, between, curve, sound, timed, users_knee
 from crumple.record.figures import figures
 
 SECOND = 1_000_000_000
@@ -101,6 +104,47 @@ def test_a_part_of_it_is_one_point_with_merged_quantiles() -> None:
     # Of 2 and 3 ms half each and 8 and 12 ms behind them, six in ten lie at 3 ms or below.
     assert part.quantile_ns(0.5) == pytest.approx(3e6, rel=1e-3)
     assert between(points, 600, 700) is None
+
+
+def test_a_part_it_did_not_go_through_is_none() -> None:
+    points = curve(ramp(), bins=30)
+    assert between(points, 10, 400) is not None
+    assert between(points, 100, 440) is None
+
+
+def made(failed: dict[int, int]) -> tuple[Point, ...]:
+    """60 answers a bin, rounds of a second, and so many failures in the bins at these numbers of users."""
+    known = made_figures.curve(lambda users: 1e6, users=range(20, 601, 20))
+    return tuple(
+        replace(p, ok=60, seconds=1.0, waiting=1.0, pause_s=1.0, failed=failed.get(round(p.connections), 0))
+        for p in known
+    )
+
+
+def test_one_failed_request_is_no_end_and_failures_that_last_are() -> None:
+    assert users_knee(made({120: 1})) is None
+    assert len(sound(made({120: 30}))) == 30, "they do not go on"
+    lasting = made(dict.fromkeys(range(320, 601, 20), 20))
+    found = users_knee(lasting)
+    assert found is not None and found.between == (300, 320)
+    last = made({600: 30})
+    assert len(sound(last)) == len(last) - 1
+
+
+def test_a_rise_that_nobody_notices_does_not_hide_failures() -> None:
+    rising = [
+        replace(p, waiting=1.0 + max(0.0, p.connections - 100) / 220 * 4.2)
+        for p in made(dict.fromkeys(range(340, 601, 20), 60))
+    ]
+    found = users_knee(tuple(rising))
+    assert found is not None and found.between == (320, 340)
+
+
+def test_rounds_are_timed_as_far_as_the_curve_is_sound() -> None:
+    assert timed(made({}))[-1][0] == 600
+    assert timed(made(dict.fromkeys(range(320, 601, 20), 20)))[-1][0] == 300
+    assert timed(made({120: 30}))[-1][0] == 600
+    assert 120 not in dict(timed(made({120: 30})))
 
 
 def test_other_shapes_have_no_curve() -> None:

@@ -57,6 +57,34 @@ def test_a_quantile_is_a_sample(values_ns: list[int], q: float) -> None:
     assert times_of(values_ns).quantile_ns(q) == pytest.approx(exact, rel=WITHIN, abs=1)
 
 
+NOBODY = histogram.merge([])
+
+
+@settings(max_examples=60, deadline=None)
+@given(samples_ns, st.floats(0, 1))
+def test_where_all_are_answered_the_quantile_is_that_of_the_answers(values_ns: list[int], q: float) -> None:
+    times = times_of(values_ns)
+    assert histogram.censored_quantile_ns(q, times, NOBODY, NOBODY) == times.quantile_ns(q)
+
+
+def test_who_has_no_answer_waits_longer_than_who_has() -> None:
+    quick, long = times_of([1_000] * 25), times_of([60_000] * 75)
+    for left, lost in ((long, NOBODY), (NOBODY, long)):
+        for q, ns in ((0.2, 1_000), (0.5, 60_000), (0.9, 60_000)):
+            seen_ns = histogram.censored_quantile_ns(q, quick, left, lost)
+            assert seen_ns == pytest.approx(ns, rel=WITHIN)
+    assert histogram.censored_quantile_ns(0.5, NOBODY, NOBODY, long) == pytest.approx(60_000, rel=WITHIN)
+    with pytest.raises(ValueError, match="no quantile"):
+        histogram.censored_quantile_ns(0.5, NOBODY, NOBODY, NOBODY)
+
+
+def test_who_had_waited_for_less_says_nothing_of_later() -> None:
+    """By hand: of four one is answered at 1, one leaves at 2, then half of two at 3: 1 - 3/4 * 1/2 = 5/8."""
+    answered, left = times_of([1, 3, 4]), times_of([2])
+    seen = {q: histogram.censored_quantile_ns(q, answered, left, NOBODY) for q in (0.25, 0.26, 0.62, 0.63)}
+    assert seen == {0.25: 1, 0.26: 3, 0.62: 3, 0.63: 4}
+
+
 def test_a_quantile_takes_no_sample_too_many() -> None:
     # 0.07 × 100 is 7.000000000000001 in binary.
     assert times_of(list(range(1, 101))).quantile_ns(0.07) == 7

@@ -27,6 +27,7 @@ SMALL_POOL = seen((1, 28), (1, 28), 4)
 SMALL_PROCESS_POOL = seen((9, 9), (9, 9), 8)
 PREFORK = seen((6, 6), (66, 66), MANY)
 PROCESSES_WITH_THREADS = seen((3, 3), (3, 67), MANY)
+BUSY_LOOP = seen((1, 11), (1, 11), 40)
 BLOCKED_LOOP = seen((1, 11), (1, 11), 1)
 
 
@@ -37,6 +38,7 @@ BLOCKED_LOOP = seen((1, 11), (1, 11), 1)
         (CLUSTER, {"event-loop-per-core", "green-threads", "hybrid"}),
         (GO, {"event-loop", "event-loop-per-core", "green-threads", "hybrid"}),
         (ONE_THREAD, {"event-loop"}),
+        (BUSY_LOOP, {"event-loop", "event-loop-per-core", "green-threads", "hybrid"}),
         (THREAD_EACH, {"thread-per-connection", "thread-pool", "hybrid"}),
         (SMALL_POOL, {"thread-pool", "hybrid"}),
         (SMALL_PROCESS_POOL, {"process-per-connection", "process-pool"}),

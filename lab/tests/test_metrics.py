@@ -144,10 +144,35 @@ def value(name: str, **stored: Any) -> float | None:
     return METRICS[name].of(seen)
 
 
+def canary_of(answered: dict[int, int], **others: dict[int, int]) -> TrialRecord:
+    """A canary with these times in ns, and how often each was seen; `others` by the histogram's name."""
+    times = {name: documents.histogram(each) for name, each in others.items()}
+    times["response_time"] = documents.histogram(answered)
+    ok, unfinished, timeout = (
+        sum(each.values())
+        for each in (answered, others.get("unfinished_age", {}), others.get("timed_out", {}))
+    )
+    return documents.record(
+        scheduled=ok + unfinished + timeout,
+        outcomes=documents.outcomes(ok=ok, unfinished=unfinished, timeout=timeout),
+        histograms=documents.record().histograms.model_copy(update=times),
+    )
+
+
+def test_light_requests_that_have_no_answer_are_the_canarys_longest() -> None:
+    unfinished = canary_of({1_000_000: 25}, unfinished_age={900_000_000: 75})
+    assert value("canary_p50", canary=unfinished) == pytest.approx(9e8, rel=1e-3)
+    timed_out = canary_of({1_000_000: 25}, timed_out={2_000_000_000: 75})
+    assert value("canary_p50", canary=timed_out) == pytest.approx(2e9, rel=1e-3)
+
+
+def test_a_canary_that_does_not_add_up_has_no_figures() -> None:
+    odd = canary_of({1_000_000: 100}).model_copy(update={"scheduled": 120})
+    assert value("canary_p50", canary=odd) is None
+
+
 def test_the_canarys_times_are_its_own() -> None:
-    times = documents.histogram({5_000_000: 900, 80_000_000: 100})
-    histograms = documents.record().histograms.model_copy(update={"response_time": times})
-    canary = documents.record(histograms=histograms)
+    canary = canary_of({5_000_000: 900, 80_000_000: 100})
     assert value("canary_p50", canary=canary) == pytest.approx(5e6, rel=1e-3)
     assert value("canary_p99", canary=canary) == pytest.approx(8e7, rel=1e-3)
     assert value("response_p50", canary=canary) == value("response_p50")

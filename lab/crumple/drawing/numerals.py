@@ -107,7 +107,7 @@ def estimate(interval: "Interval", scale: float = 1.0) -> str:
 def ends(interval: "Interval", scale: float = 1.0) -> str:
     """The interval itself: "0.498 – 0.529"."""
     if not bounded(interval):
-        return "no interval: one start"
+        return "no interval: one start" if interval.n == 1 else "no interval: too few starts"
     low, _, high = _worded(interval, scale)
     return f"{low}{NARROW}–{NARROW}{high}"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from crumple.contract import OpenShape, ProbeRecord, TrialRecord
 from crumple.find.search import Outcome, Purpose, Step
 from crumple.load.objective import Objective
-from crumple.record import histogram, validity
+from crumple.record import engine_limits, histogram
 from crumple.record.validity import Validity
 
 # A backlog that grows by more than this share of what came due, and by more than chance moves it, is of no
@@ -101,7 +101,7 @@ def level(step: Step, start: int, record: TrialRecord, objective: Objective, jud
         connections_most=max(record.series.connections, default=0),
         connections_limit=_connections_limit(record),
         server_cores_busy=_cores_busy(record.probes.server, record.measured_ns),
-        engine_share=validity.engine_share(record),
+        engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
     )
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from crumple import contract
 from crumple.record import histogram
+from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
-from crumple.record.validity import engine_share
 
 if TYPE_CHECKING:
     from crumple.record.validity import Validity

@@ -20,6 +20,9 @@ from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
 BINS = 30
 FAILED_SHARE_MAX = 0.01
 ROUNDS_MIN = 10
+# What one bin shows may be chance; so many in a row are the server's doing, if they lose ten requests.
+LASTING_BINS = 3
+LOST_MIN = 10
 # By so much rounds take longer at the end of a ramp that has a knee: what is less nobody would notice.
 RISE_MIN = 1.1
 
@@ -69,6 +72,13 @@ class Point:
             return None
         return self.pause_s + self.waiting / self.throughput_per_s
 
+    @property
+    def lost(self) -> float:
+        """Requests that failed, or wait where nobody at all is answered; 0 where at most 1 % failed."""
+        if not self.ok and self.waiting:
+            return self.failed + self.waiting
+        return self.failed if self.failed_share > FAILED_SHARE_MAX else 0.0
+
     def quantile_ns(self, q: float) -> float | None:
         """None with too few samples."""
         return self.times.quantile_ns(q) if histogram.printable(q, self.times.count) else None
@@ -105,9 +115,9 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
 
 
 def between(points: Curve, low: float, high: float) -> Point | None:
-    """All of the curve with `low` to `high` connections as one point; None where it never had so many."""
+    """The curve from `low` to `high` connections as one point; None unless it went through all of them."""
     inside = [point for point in points if low <= point.connections <= high]
-    if not inside:
+    if not inside or not covers(points, low, high):
         return None
     seconds = sum(point.seconds for point in inside)
     return Point(
@@ -125,32 +135,44 @@ def between(points: Curve, low: float, high: float) -> Point | None:
     )
 
 
+def covers(points: Curve, low: float, high: float) -> bool:
+    """Whether the curve went from `low` to `high` connections, but for a bin at either end."""
+    if not points:
+        return False
+    first, last = points[0].connections, points[-1].connections
+    bin_ = (last - first) / max(1, len(points) - 1)
+    return first - bin_ <= low and high <= last + bin_
+
+
 def sound(points: Curve) -> Curve:
-    """The curve up to where more than 1 % of the requests begin to fail."""
-    for index, point in enumerate(points):
-        if point.failed_share > FAILED_SHARE_MAX:
+    """The curve up to where requests begin to fail, or to have no answer, and go on to."""
+    for index in range(len(points)):
+        lost = [point.lost for point in points[index : index + LASTING_BINS]]
+        if all(lost) and sum(lost) >= LOST_MIN:
             return points[:index]
     return points
+
+
+def timed(points: Curve) -> list[tuple[float, float]]:
+    """Users, and what their rounds take in seconds, in each bin that tells; as far as the curve is sound."""
+    return [(p.connections, round_s) for p in sound(points) if not p.lost and (round_s := p.round_s)]
 
 
 def users_knee(points: Curve) -> Knee | None:
     """Where the users' rounds begin to take longer; None: nowhere.
 
     No quantile of the answers would do: where a pool of workers is taken, those who hold one are answered as
-    fast as ever, and of the others there is no answer. Where requests begin to fail before that, it is there
-    that users notice.
+    fast as ever, and of the others there is no answer. Where requests begin to be lost before that, it is
+    there that users notice.
     """
-    kept = sound(points)
-    timed = [(point.connections, taken_s) for point in kept if (taken_s := point.round_s)]
-    found = knee(*zip(*timed, strict=True)) if timed else None
-    if found is not None:
-        end_s = median(taken_s for _, taken_s in timed[-SIDE_MIN:])
-        return found if end_s > RISE_MIN * found.level else None
-    if len(kept) >= SIDE_MIN and len(kept) < len(points):
-        last, first = kept[-1].connections, points[len(kept)].connections
-        middle = math.sqrt(last * first)
-        return Knee(middle, last, first, (last, first), timed[-1][1] if timed else 0.0, CONFIDENCE)
-    return None
+    rounds, kept = timed(points), sound(points)
+    found = knee(*zip(*rounds, strict=True)) if rounds else None
+    if found is not None and median(taken_s for _, taken_s in rounds[-SIDE_MIN:]) > RISE_MIN * found.level:
+        return found
+    if len(rounds) < SIDE_MIN or len(kept) == len(points):
+        return None
+    last, first = kept[-1].connections, points[len(kept)].connections
+    return Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], CONFIDENCE)
 
 
 def _bins_of(at_ns: Sequence[float], edges: Floats) -> NDArray[np.int64]:

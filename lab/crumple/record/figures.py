@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from crumple.errors import NotStored
 from crumple.record import histogram, invariants
 from crumple.record.curve import Curve, curve, users_knee
-from crumple.record.validity import engine_share
+from crumple.record.engine_limits import engine_share
+from crumple.record.histogram import Times
+from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
 from crumple.verify.io_model import Observed, Tree
 
 if TYPE_CHECKING:
-    from crumple.contract import ProbeRecord, TrialRecord
+    from crumple.contract import Histogram, ProbeRecord, TrialRecord
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
@@ -29,8 +31,9 @@ class Figures:
     that ended (0..1). `response_ns`: quantile → ns of ok answers, only those with samples enough. The costs
     `…_per_request` are over ok answers. `memory_peak_bytes`: proportional set size, or resident where
     the kernel tells no other. `engine_core_share`: 0..1 of the engine's cores. `connections`: open on
-    average. `canary_ns`: quantiles of the light requests that ran beside. `curve`: in a ramp, the trial along
+    average. `canary_ns`: quantiles of all light requests that ran beside. `curve`: in a ramp, the trial along
     its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
+    `ended` and `unfinished`: requests.
     """
 
     trial_id: str
@@ -64,6 +67,8 @@ class Figures:
     database_cpu_per_query_us: float | None = None
     curve: Curve = ()
     waiting: Observed | None = None
+    ended: int = 0
+    unfinished: int = 0
 
     @cached_property
     def knee(self) -> Knee | None:
@@ -104,11 +109,13 @@ def figures(stored: "StoredTrial") -> Figures | None:
         first_byte_mean_ns=record.histograms.time_to_first_byte.mean_ns,
         measured_ns=float(record.measured_ns),
         cores_busy=server.cores_busy,
-        canary_ns=_response_ns(stored.canary, trial.id) if stored.canary else {},
+        canary_ns=_canary_ns(stored.canary, trial.id) if stored.canary else {},
         start_ns=None if stored.server.start_s is None else stored.server.start_s * 1e9,
         database_cpu_per_query_us=_database_cpu_per_query_us(stored),
         curve=_curve(record, trial.id),
         waiting=_waiting(record),
+        ended=record.outcomes.ok + record.outcomes.failed,
+        unfinished=record.outcomes.unfinished,
     )
 
 
@@ -178,11 +185,29 @@ def _response_ns(record: "TrialRecord", trial_id: str) -> dict[float, float]:
     printable = [q for q in QUANTILES if histogram.printable(q, stored.count)]
     if not printable:
         return {}
+    times = _decoded(stored, trial_id)
+    return {q: times.quantile_ns(q) for q in printable}
+
+
+def _canary_ns(canary: "TrialRecord", trial_id: str) -> dict[float, float]:
+    """Of all light requests, for those that wait longest are the ones that are not answered in time."""
+    if against_canary(canary):
+        return {}
+    times = canary.histograms
+    answered, left = _decoded(times.response_time, trial_id), _decoded(times.unfinished_age, trial_id)
+    lost = histogram.merge([_decoded(times.failed, trial_id), _decoded(times.timed_out, trial_id)])
+    asked = answered.count + left.count + lost.count
+    printable = [q for q in QUANTILES if histogram.printable(q, asked)]
+    return {q: histogram.censored_quantile_ns(q, answered, left, lost) for q in printable}
+
+
+def _decoded(stored: "Histogram", trial_id: str) -> Times:
+    if not stored.count:
+        return histogram.merge([])
     try:
-        times = histogram.decode(stored.encoded)
+        return histogram.decode(stored.encoded)
     except NotStored as damage:
         raise NotStored(f"{trial_id}: {damage.message}", damage.remedy) from None
-    return {q: times.quantile_ns(q) for q in printable}
 
 
 class _Costs:

@@ -71,6 +71,29 @@ def printable(q: float, count: int) -> bool:
     return q < 1 and count * (1 - q) >= SAMPLES_BEYOND * (1 - 1e-9)
 
 
+def censored_quantile_ns(q: float, answered: Times, left: Times, lost: Times) -> float:
+    """By when a share q (0..1) of all was answered; where fewer were, the longest that anybody waited.
+
+    `left`: how long those had waited of whom nothing else is known; `lost`: those who failed. With neither it
+    is the quantile. Raises ValueError if there is nobody. (Kaplan & Meier, 1958.)
+    """
+    everybody = merge([answered, left, lost])
+    if not 0 <= q <= 1 or not everybody.count:
+        raise ValueError(f"no quantile {q} of {everybody.count} samples")
+    times_ns = np.union1d(answered.values_ns, left.values_ns)
+    ended, gone = _placed(answered, times_ns), _placed(left, times_ns)
+    # Who failed is never answered, and so waits to the end.
+    waiting = everybody.count - np.concatenate(([0], np.cumsum(ended + gone)))[:-1]
+    reached = np.flatnonzero(np.cumprod(1 - ended / waiting) <= 1 - q + 1e-9)
+    return float(times_ns[reached[0]] if len(reached) else everybody.values_ns[-1])
+
+
+def _placed(times: Times, values_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    counts = np.zeros(len(values_ns), np.int64)
+    counts[np.searchsorted(values_ns, times.values_ns)] = times.counts
+    return counts
+
+
 def decode(encoded: str) -> Times:
     """HdrHistogram V2, compressed, base64 → its times. Raises NotStored where it is none."""
     try:

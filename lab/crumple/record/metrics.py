@@ -8,6 +8,8 @@ from typing import Literal
 from crumple.record.curve import Point, between
 from crumple.record.figures import Figures
 
+NO_CANARY = "too few requests, or a canary whose own engine was not in time"
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -130,11 +132,17 @@ METRICS: dict[str, Metric] = {
     ),
     "knee": Metric(
         "Knee of the response time", "users", "higher", lambda trial: trial.knee.at if trial.knee else None,
-        True, absent="one straight line fits as well, or it was no ramp",
+        True, absent="one straight line fits as well, requests failed from the beginning, or it was no ramp",
     ),
-    "canary_p50": Metric("Median response time of the canary", "ns", "lower", _canary(0.5), True),
-    "canary_p90": Metric("90th percentile of the canary's response time", "ns", "lower", _canary(0.9), True),
-    "canary_p99": Metric("99th percentile of the canary's response time", "ns", "lower", _canary(0.99), True),
+    "canary_p50": Metric(
+        "Median response time of the canary", "ns", "lower", _canary(0.5), True, absent=NO_CANARY
+    ),
+    "canary_p90": Metric(
+        "90th percentile of the canary's response time", "ns", "lower", _canary(0.9), True, absent=NO_CANARY
+    ),
+    "canary_p99": Metric(
+        "99th percentile of the canary's response time", "ns", "lower", _canary(0.99), True, absent=NO_CANARY
+    ),
     "database_cpu": Metric(
         "CPU time of the database per query", "µs", "lower", lambda trial: trial.database_cpu_per_query_us
     ),

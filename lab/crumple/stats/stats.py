@@ -5,6 +5,7 @@ inverts the answer and nothing else. What an effect means for a claim is `verdic
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +34,7 @@ TREND_P_MAX = 0.01
 CORRELATED_LAG = 3
 CORRELATION_MAX = 0.6
 _SD_OF_MAD = 1.4826
+LOG_MAX = math.log(sys.float_info.max)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def unpaired_ratio(
     freedom = sum(squares) ** 2 / (squares[0] ** 2 / (len(one) - 1) + squares[1] ** 2 / (len(other) - 1))
     reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
     p = 2 * float(stats.t.sf(abs(log_ratio) / error, freedom))
-    return Interval(estimate, math.exp(log_ratio - reach), math.exp(log_ratio + reach), confidence, n), p
+    return Interval(estimate, _exp(log_ratio - reach), _exp(log_ratio + reach), confidence, n), p
 
 
 def blocks_needed(interval: Interval, most: int = 100) -> int | None:
@@ -151,9 +153,14 @@ def _exponential(logs: Floats, confidence: float, seed: int) -> Interval:
     estimate = math.exp(logs.mean())
     if n < 2:
         return Interval(estimate, 0.0, math.inf, confidence, n)
-    low, high = (math.exp(end[0]) for end in mean_intervals(logs[np.newaxis], confidence, seed))
+    low, high = (_exp(end[0]) for end in mean_intervals(logs[np.newaxis], confidence, seed))
     # Rounding must not leave the estimate of equal values outside its own interval.
     return Interval(estimate, min(low, estimate), max(high, estimate), confidence, n)
+
+
+def _exp(logarithm: float) -> float:
+    """Few starts and much confidence: an end that no number reaches is infinite."""
+    return math.exp(logarithm) if logarithm < LOG_MAX else math.inf
 
 
 def mean_intervals(

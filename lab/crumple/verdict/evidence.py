@@ -14,6 +14,8 @@ from crumple.record.metrics import METRICS, Metric
 from crumple.stats import stats
 
 FAILED_SHARE_MAX = 0.01
+# A share of fewer requests is one of chance.
+ENDED_MIN = 10
 BLOCKS_MIN = 2
 REASONS_MAX = 3
 FAILS = "and a server that fails is not ranked by its speed"
@@ -96,7 +98,7 @@ class Evidence:
     def paired(self, of: str, to: str) -> Paired:
         """The values of `of` and `to` in the blocks where both may speak."""
         one, other = self.place(of), self.place(to)
-        refused = "; ".join(dict.fromkeys(filter(None, (self._refused(one), self._refused(other)))))
+        refused = "; ".join(dict.fromkeys(filter(None, map(self._refused, (one, other)))))
         if refused:
             return Paired((), (), (), refused, "")
         ours, theirs = self._by_block(one), self._by_block(other)
@@ -159,7 +161,7 @@ class Evidence:
             for block in first
             if block in twin
             and not any(self._mute(trial, above_0=True) for trial in (first[block], twin[block]))
-            and not any(self._is_marked(trial) for trial in (first[block], twin[block]))
+            and not any(self._fails(trial) for trial in (first[block], twin[block]))
         ]
         if len(pairs) < BLOCKS_MIN:
             why = f"{place.server} has fewer than {BLOCKS_MIN} blocks in which both of its trials can be used"
@@ -213,15 +215,26 @@ class Evidence:
         """Where nothing was answered the record is not valid, but that is the server's doing, and a share."""
         share = self.metric.unit == "share" and self.metric.despite_failures
         # Of requests that did not even end in the window nobody knows how they would have.
-        ended = trial.timed_out_share is not None
+        ended = trial.ended >= max(ENDED_MIN, trial.unfinished)
         return share and ended and trial.throughput_per_s == 0 and len(trial.problems) == 1
+
+    def failing(self, name: str) -> str:
+        """Why a server fails too much for its other trials to speak; or empty."""
+        place = self.place(name)
+        places = [place, Place(self.against, place.server)] if self.against else [place]
+        return next(filter(None, map(self._marked, places)), "") or self._mostly_failed(place)
 
     def _refused(self, place: Place) -> str:
         """Why nothing that is left of a server's blocks may speak; or empty."""
-        return self._marked(place) or self._mostly_failed(place)
+        return self.failing(f"{place.experiment}:{place.server}") or self._mostly_unread(place)
 
     def _is_marked(self, trial: Figures) -> bool:
         return not self.metric.despite_failures and trial.failed_share > FAILED_SHARE_MAX
+
+    def _fails(self, trial: Figures) -> bool:
+        """It, or what it is held against."""
+        partner = self._partner(trial) if self.against else None
+        return self._is_marked(trial) or (partner is not None and self._is_marked(partner))
 
     def _marked(self, place: Place) -> str:
         marked = [t for t in self._by_block(place).values() if t.valid and self._is_marked(t)]
@@ -237,13 +250,25 @@ class Evidence:
 
     def _mostly_failed(self, place: Place) -> str:
         """Where half of the starts came to nothing, the others are those that happened to live."""
-        blocks = self.blocks(place.experiment)
+        blocks, lived = self.blocks(place.experiment), self._by_block(place)
         failed = [block for block in blocks if self._failure(place, block) is not None]
-        if not failed or len(failed) == len(blocks) or 2 * len(failed) < len(blocks):
+        if not lived or len(failed) < max(1, len(lived)):
             return ""
         why = self._failure(place, failed[0])
         where = self._named(failed, place.experiment)
         return f"{place.server} failed in {where} ({why}), {FAILS}"
+
+    def _mostly_unread(self, place: Place) -> str:
+        """Likewise where half of the valid trials have no figure, and not only the others count."""
+        valid = [trial for trial in self._by_block(place).values() if trial.valid]
+        unread = [trial.block for trial in valid if self._value(trial) is None]
+        if not unread or len(unread) == len(valid) or 2 * len(unread) < len(valid):
+            return ""
+        where = self._named(unread, place.experiment)
+        return (
+            f"{place.server} has no figure for the {self.phrase} in {where} ({self.metric.absent}), "
+            f"and the others are those that happened to have one"
+        )
 
     def _failure(self, place: Place, block: int) -> str | None:
         return self.failed.get(f"{place.experiment}/b{block:02}/{place.server}")

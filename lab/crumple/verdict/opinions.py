@@ -112,13 +112,25 @@ def beyond(value: Interval, floor: Floor, bound: float, worded: str, above: bool
         return Opinion(
             Answer.NOT_DISTINGUISHABLE, f"a server differs from itself by as much as it is off {worded}"
         )
-    if value.low >= bound - abs(bound) * SLACK:
-        answer = Answer.SUPPORTED if above else Answer.CONTRADICTED
-        return Opinion(answer, f"the whole interval lies above {worded}")
-    if value.high <= bound + abs(bound) * SLACK:
-        answer = Answer.CONTRADICTED if above else Answer.SUPPORTED
-        return Opinion(answer, f"the whole interval lies below {worded}")
-    return Opinion(Answer.NOT_DISTINGUISHABLE, f"the interval lies on both sides of {worded}")
+    met, missed = _beyond(value, bound, above), _beyond(value, bound, not above)
+    if not (met or missed):
+        return Opinion(Answer.NOT_DISTINGUISHABLE, f"the interval lies on both sides of {worded}")
+    # A bound that is reached is met, so the claim's own side is asked first.
+    side = met or missed
+    return Opinion(
+        Answer.SUPPORTED if met else Answer.CONTRADICTED, f"the whole interval lies {side} {worded}"
+    )
+
+
+def _beyond(value: Interval, bound: float, above: bool) -> str:
+    """How the whole interval lies on that side of the bound; empty where it does not."""
+    distance = value.low - bound if above else bound - value.high
+    side, slack = "above" if above else "below", abs(bound) * SLACK
+    if distance > slack:
+        return side
+    # Who has nothing has not more than nothing.
+    reached = distance >= -slack and not (above and bound == 0)
+    return f"at or {side}" if reached else ""
 
 
 def within(value: Interval, floor: Floor, span: Span, worded: str, tolerance: float) -> Opinion:

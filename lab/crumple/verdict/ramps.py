@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from crumple.record.curve import LASTING_BINS, covers, timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
@@ -21,6 +22,7 @@ from crumple.verdict.sentences import amount, number
 
 POINTS_MIN = 5
 NO_SPAN = "it was not read at different numbers of connections"
+NOT_ALL = "it was not read from the first to the last of these users, or from too few requests"
 
 
 def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
@@ -29,7 +31,7 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
     metric = METRICS[claim.metric]
     over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
     change = replace(
-        metric, title=f"Change of the {metric.phrase} {over}", unit="times", of=of, absent=NO_SPAN
+        metric, title=f"Change of the {metric.phrase} {over}", unit="times", of=of, absent=NOT_ALL
     )
     evidence = case.evidence(claim.experiment, change)
     span = Span.around(1.0, 1.0, claim.tolerance)
@@ -61,9 +63,8 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
     for server in claim.servers:
         alone = evidence.alone(server)
         if alone.untestable:
-            yield _no_knee(evidence, server, span, bound) or untestable(
-                evidence.phrase, server, alone.untestable, bound
-            )
+            none = None if evidence.failing(server) else _no_knee(evidence, server, span, bound)
+            yield none or untestable(evidence.phrase, server, alone.untestable, bound)
             continue
         value = over_starts([trial.knee for trial in alone.figures if trial.knee], claim.confidence)
         floor = evidence.floor_of(server)
@@ -101,11 +102,12 @@ def _change(trial: Figures, metric: str, users: tuple[int, int] | None) -> float
     """The factor by which the line through the logarithms rises over the users there were."""
     along = METRICS[metric].along
     low, high = users or (0, math.inf)
-    if along is None:
+    if along is None or (users and not covers(trial.curve, low, high)):
         return None
     seen = [(p.connections, along(p)) for p in trial.curve if low <= p.connections <= high]
     known = [(at, value) for at, value in seen if value is not None and value > 0]
-    if len(known) < POINTS_MIN:
+    # Among few users there may be too few answers; where many have none, it is not flat.
+    if len(known) < POINTS_MIN or known[-1] not in seen[-LASTING_BINS:]:
         return None
     x, y = (np.array(column, dtype=float) for column in zip(*known, strict=True))
     if np.ptp(x) == 0:
@@ -121,7 +123,7 @@ def _no_knee(evidence: Evidence, server: str, span: Span, bound: str) -> Judged 
         if (trial.experiment, trial.server, trial.twin) == (place.experiment, place.server, False)
         and trial.valid and trial.curve
     ]  # fmt: skip
-    reached = min((trial.curve[-1].connections for trial in seen), default=0.0)
+    reached = min((max(timed(trial.curve), default=(0.0,))[0] for trial in seen), default=0.0)
     if len(seen) < 2 or any(trial.knee for trial in seen) or reached < span.high:
         return None
     effect = Effect(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crumple.verdict.evidence import Floor
 
 NAMED_MAX = 3
+LARGEST = 1e12
 _STEPS = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
     "bytes": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes")),
@@ -44,7 +45,14 @@ def unasked(scale: str, scales: Sequence[str]) -> str:
 
 
 def number(value: float, places: int | None = None) -> str:
-    """With `places` after the point, or three significant digits: 0.5123 → "0.512", 7.25 → "7.25"."""
+    """With `places` after the point, or three significant digits: 0.5123 → "0.512", 7.25 → "7.25".
+
+    What is beyond all measure, as ends are with few blocks and much confidence, is not written out.
+    """
+    if value > LARGEST:
+        return "infinity" if math.isinf(value) else f"{value:.0e}"
+    if 0 < value < 1 / LARGEST:
+        return f"{value:.0e}"
     if places is None:
         # A bound of 1 or 1.5 is exact and gains nothing from zeros.
         text = f"{value:,.{max(0, 2 - _magnitude(value))}f}"
@@ -165,6 +173,8 @@ def raised(ratio: float) -> str:
     excess = ratio - 1
     if excess < 1e-4:
         return "1"
+    if excess > LARGEST:
+        return number(excess)
     places = max(0, 1 - _magnitude(excess))
     return number(math.ceil(round(ratio * 10**places, 6)) / 10**places, places)
 
@@ -187,7 +197,7 @@ def ends(interval: Interval) -> tuple[str, str, str]:
 
 def _magnitude(value: float) -> int:
     """Power of ten of the first digit; 0 for nothing."""
-    return math.floor(math.log10(abs(value))) if value else 0
+    return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
 
 def capital(text: str) -> str:

@@ -24,6 +24,8 @@ SAMPLE_S = 0.01
 NEARLY_ALL = 0.9
 # A request that waited in a queue took twice the wait.
 QUEUED = 1.8
+# So many requests for each thread are held by none.
+UNHELD = 2
 # The primary of a cluster, or a shell that started it.
 BESIDES = 2
 
@@ -85,8 +87,12 @@ def _could_be(model: IoModel, seen: Observed) -> bool:
         return threads_each
     if model == "hybrid":
         return not processes_each and threads_besides > 0
-    # Those in which a request that waits holds neither a process nor a thread.
-    holds_none = together and max(0, new_threads) < seen.at_once / 2 and not processes_each
+    # Those in which a request that waits holds neither a process nor a thread. One that is out of CPU lets
+    # others wait longer, but no thread can hold two.
+    more_than_threads = seen.at_once >= UNHELD * seen.waiting.threads
+    holds_none = (
+        (together or more_than_threads) and max(0, new_threads) < seen.at_once / 2 and not processes_each
+    )
     if model == "event-loop":
         return holds_none and seen.waiting.processes <= 1 + BESIDES
     return holds_none and seen.waiting.threads > 1
