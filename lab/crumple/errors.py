@@ -145,6 +145,10 @@ class StorageFull(CrumpleError):
     """The disk took no more; every trial stored before is intact."""
 
 
+class NotWritable(CrumpleError):
+    """A folder of crumple's own takes no files; the remedy names the variable that moves it."""
+
+
 class NotStored(CrumpleError):
     """A run or trial on disk that cannot be read as one."""
 

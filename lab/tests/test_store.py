@@ -8,8 +8,8 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple.errors import NotStored, StorageFull, UsageError
-from crumple.run import store
+from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
+from crumple.run import run_file, store
 from crumple.run.store import RunStore
 
 
@@ -77,7 +77,7 @@ def test_no_space_leaves_what_was_there(
         run.write_run('{"ended": 1}')
     monkeypatch.undo()
     assert run.ids() == {"shared/b01/go-nethttp"}
-    assert run.read_run() == "{}"
+    assert run.read_run() == b"{}"
     assert not list(run.folder.rglob("*.tmp"))
 
 
@@ -111,6 +111,45 @@ def test_a_file_that_is_no_trial_is_named(run: RunStore) -> None:
     path.write_text(path.read_text()[:100])
     with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial"):
         run.trials()
+
+
+def test_bytes_that_are_no_text_are_named(run: RunStore) -> None:
+    path = run.add(documents.stored())
+    path.write_bytes(path.read_bytes().replace(b"go-nethttp", b"go-neth\xff"))
+    with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial"):
+        run.trials()
+    run.run_file.write_bytes(b'{"id": "\xff"}')
+    with pytest.raises(NotStored, match=r"run\.json is not a run of this version of crumple: Invalid JSON"):
+        run_file.read(run)
+
+
+def test_a_place_that_takes_no_files_is_named(run: RunStore, tmp_path: Path) -> None:
+    place = tmp_path / "a-file"
+    place.write_text("where a folder is wanted")
+    told = r"cannot write .*a-file.*: .*; name another place in CRUMPLE_RUNS"
+    for write in (
+        lambda: RunStore.create(place, "demo"),
+        lambda: RunStore(place / "demo").write_run("{}"),
+        lambda: RunStore(place / "demo").add(documents.stored()),
+        lambda: RunStore(place / "demo").set_aside("shared/b01/go-nethttp"),
+    ):
+        with pytest.raises(NotWritable, match=told):
+            write()
+
+
+def test_a_new_runs_folder_is_taken_once_and_gone_if_it_cannot_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = RunStore.create(tmp_path / "runs", "demo")
+    assert made is not None and RunStore.create(tmp_path / "runs", "demo") is None
+
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageFull):
+        made.write_run("{}")
+    assert not made.folder.exists()
 
 
 def test_a_trial_of_another_version_says_so(run: RunStore) -> None:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from crumple.errors import NotWritable
 from crumple.machine import turns
 
 # Waits for its turn, says so, takes it, and keeps it until its standard input closes.
@@ -77,3 +78,9 @@ def test_a_look_beside_keeps_runs_waiting_while_it_lasts(place: Path) -> None:
     assert other.stdin
     other.stdin.close()
     assert other.wait(10) == 0
+
+
+def test_a_place_that_takes_no_locks_is_named(place: Path) -> None:
+    place.write_text("a file, where a folder is wanted")
+    with pytest.raises(NotWritable, match=r"cannot write .*/turns: .*; name another place in XDG_CACHE_HOME"):
+        turns.turn(lambda: None).__enter__()

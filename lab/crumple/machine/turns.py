@@ -11,6 +11,8 @@ from pathlib import Path
 
 import platformdirs
 
+from crumple.errors import NotWritable
+
 
 def folder() -> Path:
     """Where the locks lie."""
@@ -19,7 +21,7 @@ def folder() -> Path:
 
 @contextlib.contextmanager
 def turn(waiting: Callable[[], None]) -> Iterator[None]:
-    """Inside, no other crumple measures; `waiting` is called if it has to wait for one.
+    """Inside, no other crumple measures; `waiting` is called if it has to wait for one. Raises NotWritable.
 
     Whoever waits comes first: the next one in line holds the place behind whoever has the turn.
     """
@@ -44,8 +46,12 @@ def beside(disturbed: Callable[[], None]) -> Iterator[None]:
 @contextlib.contextmanager
 def _open(name: str) -> Iterator[int]:
     place = folder()
-    place.mkdir(parents=True, exist_ok=True)
-    file = os.open(place / name, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        file = os.open(place / name, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        message = f"cannot write {place}: {error.strerror}"
+        raise NotWritable(message, "name another place in XDG_CACHE_HOME") from None
     try:
         yield file
     finally:

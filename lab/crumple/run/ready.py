@@ -44,7 +44,7 @@ def made_ready(
     running: Mapping[str, Elsewhere],
     watcher: Watcher,
 ) -> dict[str, Ready]:
-    """Label → server. All variants of a server are one program, which is built once."""
+    """Label → server. All variants of a server are one program, which is built once. Raises NotWritable."""
     found: dict[str, Ready] = {}
     for name in sorted({variant.server_of(label) for label in labels}):
         if name in running:
@@ -65,13 +65,13 @@ def _made_ready(name: str, description: ServerDescription | None, watcher: Watch
     versions = servers.versions(description)
     if not servers.is_built(description):
         watcher.preparing(name)
-    try:
-        with turns.turn(watcher.waiting):
+    with turns.turn(watcher.waiting):
+        try:
             return Ready(description, versions, servers.build(description), None)
-    except CrumpleError as error:
-        tail = error.output_tail if isinstance(error, ServerFailed) else ()
-        failure = Failure(step="build", message=str(error), output_tail=tail)
-        return _refused(name, description, versions, failure, watcher)
+        except CrumpleError as error:
+            tail = error.output_tail if isinstance(error, ServerFailed) else ()
+            failure = Failure(step="build", message=str(error), output_tail=tail)
+    return _refused(name, description, versions, failure, watcher)
 
 
 def _refused(

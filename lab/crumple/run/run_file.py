@@ -51,7 +51,7 @@ class RunFile(Frozen):
 
 
 def write(store: RunStore, run: RunFile) -> None:
-    """Replace run.json, whole. Raises StorageFull."""
+    """Replace run.json, whole. Raises StorageFull, NotWritable."""
     store.write_run(run.model_dump_json(indent=1, by_alias=True))
 
 
@@ -62,7 +62,8 @@ def read(store: RunStore) -> RunFile:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(step) for step in first["loc"])
-        message = f"{store.run_file} is not a run of this version of crumple: {where}: {first['msg']}"
+        what = f"{where}: {first['msg']}" if where else first["msg"]
+        message = f"{store.run_file} is not a run of this version of crumple: {what}"
         raise NotStored(message, "run the study again") from None
 
 

@@ -11,12 +11,12 @@ import glob
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen, TrialRecord
-from crumple.errors import NotStored, StorageFull, UsageError
+from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 
 Status = Literal["measured", "failed"]
 
@@ -99,6 +99,16 @@ class RunStore:
         self.run_file = folder / "run.json"
         self._trials = folder / "trials"
 
+    @classmethod
+    def create(cls, runs: Path, name: str) -> Self | None:
+        """The folder of a new run; None if another run has it. Raises StorageFull, NotWritable."""
+        with _storage(runs):
+            runs.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                (runs / name).mkdir()
+                return cls(runs / name)
+        return None
+
     @property
     def name(self) -> str:
         """The run's id, which is the folder's name."""
@@ -117,22 +127,30 @@ class RunStore:
             os.close(folder)
 
     def write_run(self, document: str) -> None:
-        """run.json, whole or as it was before. Raises StorageFull."""
-        with _storage(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            _write_whole(self.run_file, document)
-
-    def read_run(self) -> str:
-        """run.json as text. Raises NotStored."""
+        """run.json, whole or as it was before. Raises StorageFull, NotWritable."""
         try:
-            return self.run_file.read_text(encoding="utf-8")
+            with _storage(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                _write_whole(self.run_file, document)
+        except BaseException:
+            # Of a run that cannot begin nothing stays; a folder that holds anything is not removed.
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+            raise
+
+    def read_run(self) -> bytes:
+        """run.json as it is. Raises NotStored."""
+        try:
+            return self.run_file.read_bytes()
         except OSError as error:
             raise NotStored(
                 f"{self.folder} holds no run: {error.strerror}", f"list runs with: ls {self.folder.parent}"
             ) from None
 
     def add(self, trial: StoredTrial) -> Path:
-        """Store one trial; its file. Raises FileExistsError if it is there already, StorageFull."""
+        """Store one trial; its file. Raises FileExistsError if it is there already, StorageFull,
+        NotWritable.
+        """
         path = self.path_of(trial.trial.id)
         if path.exists():
             raise FileExistsError(f"{trial.trial.id} is stored already")
@@ -142,7 +160,10 @@ class RunStore:
         return path
 
     def set_aside(self, trial_id: str) -> Path:
-        """Make room for another attempt at a trial; the earlier one is kept, out of every report."""
+        """Make room for another attempt at a trial; the earlier one is kept, out of every report.
+
+        Raises StorageFull, NotWritable.
+        """
         path = self.path_of(trial_id)
         aside = self._trials / "set-aside"
         with _storage(self.folder):
@@ -182,7 +203,7 @@ def _began(folder: Path) -> tuple[str, str]:
 
 def _read_trial(path: Path) -> StoredTrial:
     try:
-        return StoredTrial.model_validate_json(path.read_text(encoding="utf-8"))
+        return StoredTrial.model_validate_json(path.read_bytes())
     except OSError as error:
         raise NotStored(f"{path} cannot be read: {error.strerror}", "move it away") from None
     except ValidationError as error:
@@ -223,4 +244,5 @@ def _storage(folder: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             message = f"no space left for {folder}; every trial stored before is intact"
             raise StorageFull(message, "free some space, then continue with --resume") from None
-        raise
+        message = f"cannot write {folder}: {error.strerror}"
+        raise NotWritable(message, "name another place in CRUMPLE_RUNS") from None
