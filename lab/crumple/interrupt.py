@@ -33,6 +33,17 @@ def ending_early(end: Callable[[], None]) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes started inside do not hear Ctrl-C, which their parent answers for them."""
+    # Blocked and not ignored: a process inherits either, and this one is to hear it, if later.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 def _stop(number: int, _frame: FrameType | None) -> None:
     # Once is enough: a second one must not cut off the clearing away.
     for each in SIGNALS:

@@ -3,17 +3,19 @@
 import json
 import os
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Literal
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.errors import UsageError
+from crumple.interrupt import deaf_children, interruptible
 from crumple.report.view import RunView, view
 from crumple.run import run_file, store
 from crumple.run.store import RunStore
@@ -110,10 +112,29 @@ def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Pa
     from crumple.report import overview
 
     # Drawing takes seconds for each run, and nothing is measured any more.
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), get_context("spawn")) as pool:
-        reports = list(pool.map(_page, runs))
-    links = {run.name: os.path.relpath(path, page.parent) for run, path in zip(runs, reports, strict=True)}
+    cores = len(os.sched_getaffinity(0))
+    with interruptible(), ProcessPoolExecutor(cores, get_context("spawn"), end_with_parent) as pool:
+        with deaf_children():
+            drawn = pool.map(_page, runs)
+        reports = list(drawn)
+    links = {
+        # Not the folder's name, which may have been changed.
+        seen.run.id: os.path.relpath(path, page.parent)
+        for seen, path in zip(views, reports, strict=True)
+    }
     return _put(page, overview.html(views, links))
+
+
+def end_with_parent() -> None:
+    """From now on this process ends when the one that started it does, even if that is killed."""
+    threading.Thread(target=_outlive_nobody, daemon=True).start()
+
+
+def _outlive_nobody() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _page(run: RunStore) -> Path:
