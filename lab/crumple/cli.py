@@ -118,7 +118,9 @@ def new_server(
 )
 def run(
     studies: Annotated[list[str] | None, typer.Argument(metavar="STUDY…", help="Names or files.")] = None,
-    scale: Annotated[str, typer.Option(help="tour, quick, full or published.")] = "quick",
+    scale: Annotated[
+        str | None, typer.Option(help="tour, quick, full or published; quick if left out.")
+    ] = None,
     servers: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B", help="Only these servers, or variants: 'php-apache\\[workers=150]'."),
@@ -144,8 +146,6 @@ def run(
     """Run studies. 3: a trial failed or is not valid; 1: a server was skipped; 130: interrupted."""
     from crumple.commands import run
 
-    if resume is not None:
-        raise typer.Exit(run.resume(resume, studies or [], retry_failed, only, json, database))
     asked = run.Asked(
         studies=studies or [],
         scale=scale,
@@ -155,8 +155,9 @@ def run(
         only=only,
         everything=everything,
         database=database,
+        retry_failed=retry_failed,
     )
-    raise typer.Exit(run.new(asked, json))
+    raise typer.Exit(run.new(asked, json) if resume is None else run.resume(resume, asked, json))
 
 
 @app.command(

@@ -75,7 +75,10 @@ def test_every_command_helps_with_an_example(call: Call, command: str) -> None:
             'no scale is called "fast"; known: full, published, quick, tour',
         ),
         (("run", "hello", "--servers", "tny"), "study hello has no server tny; did you mean tiny?"),
-        (("run", "hello", "--resume", "x"), "--resume knows its study; leave out hello"),
+        (
+            ("run", "hello", "--resume", "x"),
+            "--resume goes on with a run as it was begun; leave out hello",
+        ),
         (("verify", "tinny"), 'no server is called "tinny"; did you mean tiny?'),
         (("report", "--format", "pdf"), 'no format is called "pdf"; known: html, json, md, text'),
         (("frob",), "No such command 'frob'; see: crumple --help"),

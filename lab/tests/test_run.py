@@ -1,15 +1,19 @@
 """A run: in the planned order, cut off and continued, without some servers; stand-ins do the work."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import documents
 import pytest
 import stand_ins
 from crumple.contract import Progress
-from crumple.errors import Interrupted, NotFound, UsageError
+from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
 from crumple.live.run import Later, LiveView, clock
-from crumple.machine import machine
+from crumple.machine import costs, machine, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run, run_file
 from crumple.run.pace import Pace
@@ -66,6 +70,7 @@ def root(tmp_path: Path) -> Path:
 
 def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **changes: Any) -> Begun:
     asked = changes.pop("asked", documents.study())
+    changes = {"waiting": lambda: None, **changes}
     return run.begin(asked, "quick", root=root, runs=root / "runs", seed=seed, only=only, **changes)
 
 
@@ -166,6 +171,75 @@ def test_a_seed_is_drawn_where_none_is_given_and_runs_never_share_a_folder(acts:
     first, second = _begin(root, seed=None), _begin(root, seed=None)
     assert first.file.seed != second.file.seed
     assert first.store.folder != second.store.folder
+
+
+def test_two_that_begin_in_one_second_have_a_folder_each(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime(2026, 11, 21, 6, 30, 12, tzinfo=UTC)
+    monkeypatch.setattr(run, "datetime", SimpleNamespace(now=lambda _: now))
+    write, others = run_file.write, []
+
+    def meanwhile(*arguments: Any) -> None:
+        monkeypatch.setattr(run_file, "write", write)
+        others.append(_begin(root))
+        write(*arguments)
+
+    monkeypatch.setattr(run_file, "write", meanwhile)
+    names = [each.store.name for each in (_begin(root), *others)]
+    assert names == ["demo-quick-20261121-063012", "demo-quick-20261121-063013"]
+
+
+def _with_cost() -> Study:
+    claim = {"id": "X-3", "text": "So much.", "kind": "figure", "cost": "thread", "published": "9 us"}
+    written = {**documents.STUDY, "claims": [*documents.STUDY["claims"], claim]}
+    return Study.model_validate({**written, "name": "demo"})
+
+
+def test_costs_are_measured_while_no_other_crumple_measures(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    @contextmanager
+    def turn(waiting: Callable[[], None]) -> Iterator[None]:
+        waiting()
+        yield
+        said.append("over")
+
+    def readings(*_: object) -> dict[str, tuple[float, ...]]:
+        said.append("measured")
+        return {"thread": (9.0,)}
+
+    monkeypatch.setattr(turns, "turn", turn)
+    monkeypatch.setattr(costs, "readings", readings)
+    begun = _begin(root, asked=_with_cost(), waiting=lambda: said.append("waits"))
+    assert said == ["waits", "measured", "over"] and begun.file.machine["costs"] == {"thread": (9.0,)}
+
+
+def test_of_a_run_that_cannot_begin_nothing_stays(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise EngineFailed("costs did not end")
+
+    monkeypatch.setattr(costs, "readings", fails)
+    with pytest.raises(EngineFailed):
+        _begin(root, asked=_with_cost())
+    assert not list(root.glob("runs/*"))
+
+
+def test_locks_that_cannot_be_had_end_the_run_and_fail_no_trial(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def turn(_: object) -> None:
+        raise NotWritable("cannot write turns")
+
+    monkeypatch.setattr(turns, "turn", turn)
+    begun = _begin(root)
+    with pytest.raises(NotWritable):
+        run.execute(begun, root, Notes())
+    assert begun.store.ids() == set()
 
 
 def test_a_run_that_is_running_cannot_be_resumed(acts: Stage, root: Path) -> None:

@@ -2,11 +2,17 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import tiny_runs
 import tiny_servers
 from command_line import Call, caller
+from crumple.commands import report
+from crumple.commands import run as run_command
+from crumple.errors import EngineFailed
+from crumple.run import run
 from documents import WORKLOAD_TOML
 
 STUDY_TOML = """
@@ -103,9 +109,37 @@ def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path
         (("run", "first", "--server", "servers/tiny"), "there is a server tiny already; rename its folder"),
         (("run", "first", "--server", "nowhere"), "--server nowhere: there is no server.toml"),
         (("run", "first", "second", "--scale", "full"), "first: no experiment has a scale full"),
+        (
+            ("run", "first", "second", "--only", "typo"),
+            "study first plans no trial typo; its trials are one/",
+        ),
+        (("run", "first", "--database", "nonsense"), "--database: that names no database; write mysql://"),
+        (("run", "first", "--retry-failed"), "about a run that is there; name it with --resume"),
+        (("run", "--resume", "x", "--scale", "quick", "--seed", "0"), "begun; leave out --scale --seed"),
+        (
+            ("run", "--resume", "x", "--all", "--server", ".", "--servers", "tiny"),
+            "leave out --servers --server --all",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_begins_nothing(call: Call, arguments: tuple[str, ...], line: str) -> None:
     code, out, err = call(*arguments)
     assert (code, out) == (2, "") and line in err and err.count("\n") == 1
     assert not Path("runs").exists()
+
+
+def test_an_error_keeps_the_page_of_what_was_done_and_says_what_was_not_begun(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin(asked: Any, *_: object, **__: object) -> Any:
+        if asked.name == "second":
+            raise EngineFailed("costs did not end")
+        return SimpleNamespace(store=asked.name)
+
+    drawn: list[str] = []
+    monkeypatch.setattr(run, "begin", begin)
+    monkeypatch.setattr(run_command, "carry_out", lambda *_, **__: 0)
+    monkeypatch.setattr(report, "summarise_all", lambda done, *_: drawn.extend(done))
+    code, _, err = call("run", "first", "second", "third")
+    assert code == 1 and err.splitlines()[1:] == ["not begun: third", "costs did not end"]
+    assert drawn == ["first"]

@@ -59,4 +59,13 @@ def study() -> Study:
 
 def begin(root: Path, *own: str, only: tuple[str, ...] = (), asked: Study | None = None) -> Begun:
     """That study, with servers of one's own."""
-    return run.begin(asked or study(), "quick", root=root, runs=root / "runs", seed=1, only=only, own=own)
+    return run.begin(
+        asked or study(),
+        "quick",
+        root=root,
+        runs=root / "runs",
+        seed=1,
+        only=only,
+        own=own,
+        waiting=lambda: None,
+    )

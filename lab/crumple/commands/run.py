@@ -1,11 +1,13 @@
 """crumple run: begins or continues a run, shows it, and ends in its verdicts."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.commands import output, report
 from crumple.commands.project_files import Project
+from crumple.database import database
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
 from crumple.live.run import Later, LiveView, clock
@@ -13,89 +15,95 @@ from crumple.run import brought, plan, run, store
 from crumple.run.brought import Brought
 from crumple.run.pace import Pace
 from crumple.run.run import Begun
-from crumple.run.store import StoredTrial
+from crumple.run.store import RunStore, StoredTrial
 from crumple.server import variant
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.toml_file import did_you_mean
 
+QUICK = "quick"
 SKIPPED, NOT_VALID, INTERRUPTED = 1, 3, 130
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A new run as typed. `servers`: names and variants, several of them between commas; `own`: one's own.
+    """A run as typed. `servers`: names and variants, several of them between commas; `own`: one's own.
 
-    `everything`: all studies of articles. `database`: a URL; None: a private one, where one is needed.
+    `scale`: None for QUICK. `everything`: all studies of articles. `database`: a URL; None: a private one,
+    where one is needed. `only`: a trial. `retry_failed`: of a run that is resumed, what failed too.
     """
 
     studies: Sequence[str]
-    scale: str = "quick"
+    scale: str | None = None
     servers: Sequence[str] = ()
     own: Sequence[str] = ()
     seed: int | None = None
     only: str | None = None
     everything: bool = False
     database: str | None = None
+    retry_failed: bool = False
 
 
 def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     """Run the studies one after the other; the worst of their exit codes. Several end in one page of all."""
-    here, scale = Project.here(), _scale(asked.scale)
+    if asked.retry_failed:
+        raise UsageError("--retry-failed is about a run that is there", "name it with --resume")
+    if asked.database:
+        database.check(asked.database)
+    here, scale = Project.here(), _scale(asked.scale or QUICK)
     names = _names(asked, scale, here)
     servers = [name for listed in asked.servers for name in variant.split(listed)]
     # All are planned before the first begins: a mistake in the last must not show after an hour.
     studies = [here.study(name) for name in names]
     guests = [brought.read(place, here.servers) for place in asked.own]
     own = _own(studies, scale, guests, here)
-    later = [_later(each, scale, servers, own[each.name], asked.seed, here) for each in studies]
-    pace, worst, done = Pace(), 0, []
+    later = [_later(each, scale, servers, own[each.name], asked, here) for each in studies]
+    pace, worst = Pace(), 0
+    done: list[RunStore] = []
     _say_all(names, later, pace)
-    for index, each in enumerate(studies):
-        begun = run.begin(
-            each,
-            scale,
-            root=here.root,
-            runs=here.runs,
-            seed=asked.seed,
-            only=servers,
-            own=[guest.place for guest in own[each.name]],
-        )
-        begun = run.narrowed(begun, asked.only) if asked.only else begun
-        code = carry_out(
-            begun,
-            here.root,
-            as_json,
-            pace=pace,
-            later=later[index + 1 :],
-            database=asked.database,
-            tells=len(studies) == 1,
-        )
-        done.append(begun.store)
-        if code == INTERRUPTED:
-            if names[index + 1 :]:
-                output.say(f"not begun: {' '.join(names[index + 1 :])}")
-            return code
-        worst = max(worst, code)
+    try:
+        for index, each in enumerate(studies):
+            begun = _begun(each, scale, servers, own[each.name], asked, here)
+            code = carry_out(
+                begun,
+                here.root,
+                as_json,
+                pace=pace,
+                later=later[index + 1 :],
+                database=asked.database,
+                tells=len(studies) == 1,
+            )
+            if code == INTERRUPTED:
+                _say_not_begun(names[index + 1 :])
+                return code
+            done.append(begun.store)
+            worst = max(worst, code)
+    except CrumpleError:
+        _say_not_begun(names[len(done) + 1 :])
+        # The reason may keep the page from being drawn, too, and is what is to be said.
+        with contextlib.suppress(CrumpleError):
+            if done:
+                report.summarise_all(done, here.runs, as_json, open_it)
+        raise
     if len(done) > 1:
         report.summarise_all(done, here.runs, as_json, open_it)
     return worst
 
 
-def resume(
-    name: str,
-    studies: list[str],
-    retry_failed: bool,
-    only: str | None,
-    as_json: bool,
-    database: str | None = None,
-) -> int:
-    """Do what of a run is not stored yet."""
-    if studies:
-        raise UsageError("--resume knows its study", f"leave out {' '.join(studies)}")
+def resume(name: str, asked: Asked, as_json: bool) -> int:
+    """Do what of a run is not stored yet. Raises UsageError for what only a new run can be asked."""
+    flags = {
+        "--scale": asked.scale is not None,
+        "--servers": asked.servers,
+        "--server": asked.own,
+        "--seed": asked.seed is not None,
+        "--all": asked.everything,
+    }
+    if stray := [*asked.studies, *(flag for flag, given in flags.items() if given)]:
+        raise UsageError("--resume goes on with a run as it was begun", f"leave out {' '.join(stray)}")
     here = Project.here()
-    begun = run.resume(store.find(here.runs, name), retry_failed=retry_failed)
-    begun = run.narrowed(begun, only) if only else begun
-    return carry_out(begun, here.root, as_json, database=database)
+    begun = run.resume(store.find(here.runs, name), retry_failed=asked.retry_failed)
+    begun = run.narrowed(begun, asked.only) if asked.only else begun
+    return carry_out(begun, here.root, as_json, database=asked.database)
 
 
 def carry_out(
@@ -108,13 +116,18 @@ def carry_out(
     database: str | None = None,
     tells: bool = True,
 ) -> int:
-    """Execute and, where it `tells`, report; how the run came out, as an exit code. Raises StorageFull."""
+    """Execute and, where it `tells`, report; how the run came out, as an exit code.
+
+    Raises StorageFull, NotWritable.
+    """
     again = f"crumple run --resume {begun.file.id}"
     output.say(f"{begun.file.id}: {len(begun.to_do)} trials, seed {begun.file.seed}")
     output.say(f"stored in {begun.store.folder}")
     pace = pace or Pace()
+    to_do = {each.id for each in begun.to_do}
     for stored in begun.store.trials():
-        pace.ended(stored)
+        if stored.trial.id not in to_do:
+            pace.ended(stored)
     try:
         with interruptible(), LiveView(begun.file, begun.to_do, pace=pace, later=later) as view:
             run.execute(begun, root, view, database)
@@ -173,11 +186,38 @@ def _later(
     scale: ScaleName,
     servers: Sequence[str],
     own: Sequence[Brought],
-    seed: int | None,
+    asked: Asked,
     here: Project,
 ) -> Later:
     meant = run.chosen(each, scale, here.servers, here.workloads, only=servers, guests=own)
-    return Later(meant, scale, plan.plan(meant, scale, seed or 0).trials)
+    planned = plan.plan(meant, scale, asked.seed or 0)
+    return Later(meant, scale, (plan.named(planned, asked.only),) if asked.only else planned.trials)
+
+
+def _begun(
+    each: Study,
+    scale: ScaleName,
+    servers: Sequence[str],
+    own: Sequence[Brought],
+    asked: Asked,
+    here: Project,
+) -> Begun:
+    begun = run.begin(
+        each,
+        scale,
+        root=here.root,
+        runs=here.runs,
+        seed=asked.seed,
+        only=servers,
+        own=[guest.place for guest in own],
+        waiting=lambda: output.say("waiting for another crumple that measures on this machine"),
+    )
+    return run.narrowed(begun, asked.only) if asked.only else begun
+
+
+def _say_not_begun(names: Sequence[str]) -> None:
+    if names:
+        output.say(f"not begun: {' '.join(names)}")
 
 
 def _say_all(names: Sequence[str], later: Sequence[Later], pace: Pace) -> None:

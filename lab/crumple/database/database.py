@@ -91,9 +91,14 @@ def on_demand(url: str | None = None) -> Iterator[OnDemand]:
     Raises UsageError for a URL that is none.
     """
     if url is not None:
-        _parsed(url)
+        check(url)
     with ExitStack() as stack:
         yield OnDemand(url, stack)
+
+
+def check(url: str) -> None:
+    """Raises UsageError for a URL that names no database. Whether one is there is not asked."""
+    _parsed(url)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from crumple.contract import Frozen
-from crumple.errors import UsageError
+from crumple.errors import NotFound, UsageError
 from crumple.run.store import TrialIdentity
 from crumple.study.study import ScaleName, Study
 
@@ -52,6 +52,15 @@ def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
         in_order = shuffled(present, f"{seed}/round {number}")
         blocks += [_block(study, scale, experiment, number, seed) for experiment in in_order]
     return Plan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
+
+
+def named(planned: Plan, trial_id: str) -> TrialIdentity:
+    """The trial of that id. Raises NotFound."""
+    for trial in planned.trials:
+        if trial.id == trial_id:
+            return trial
+    examples = ", ".join(trial.id for trial in planned.trials[:2])
+    raise NotFound(f"study {planned.study} plans no trial {trial_id}", f"its trials are {examples} and so on")
 
 
 def shuffled(items: Sequence[Item], seed: str) -> list[Item]:

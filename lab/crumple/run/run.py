@@ -5,7 +5,7 @@ Nothing is computed or judged here.
 """
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -54,11 +54,15 @@ class Watcher(ready.Watcher, Protocol):
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that exists on disk, and what of it is still to be done, in order."""
+    """A run that exists on disk, and what of it is still to be done, in order.
+
+    `retry_failed`: trials that are stored as failed, too.
+    """
 
     store: RunStore
     file: RunFile
     to_do: tuple[TrialIdentity, ...]
+    retry_failed: bool = False
 
 
 def begin(
@@ -70,11 +74,12 @@ def begin(
     seed: int | None,
     only: Collection[str],
     own: Sequence[str] = (),
+    waiting: Callable[[], None],
 ) -> Begun:
     """Plan a new run, of the servers `only` if any are named, and write its run.json; None draws a seed.
 
-    `own`: folders or URLs of servers that are not the project's. Raises UsageError, StorageFull, and what the
-    engine raises.
+    `own`: folders or URLs of servers that are not the project's. `waiting`: another crumple measures, and is
+    waited for. Raises UsageError, StorageFull, NotWritable, and what the engine raises.
     """
     described = servers.find(root)
     guests = [brought.read(place, described) for place in own]
@@ -85,32 +90,36 @@ def begin(
     described |= {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
     running = {each.label: each.what for each in guests if isinstance(each.what, Elsewhere)}
     used = sorted({each.server for each in planned.trials})
-    began, name = _unused_id(runs, meant.name, scale)
+    notes = {label: _note(label, described, running) for label in used}
+    versions = {label: _versions(label, described) for label in used}
+    here = machine.facts() | _costs(meant, loaded, waiting)
+    # Last, so that nothing is left of a run that cannot begin, and none begins before its turn came.
+    began, store = _new_folder(runs, meant.name, scale)
     file = RunFile(
-        id=name,
+        id=store.name,
         study=meant,
         scale=scale,
         seed=seed,
         only=tuple(sorted(only)) if only else None,
         brought={each.label: each.place for each in guests},
         plan=planned,
-        machine=machine.facts() | _costs(meant, loaded),
-        servers={label: _note(label, described, running) for label in used},
-        versions={label: _versions(label, described) for label in used},
+        machine=here,
+        servers=notes,
+        versions=versions,
         lab_version=metadata.version("crumple"),
         engine_version=loaded.version,
         began=began.isoformat(timespec="seconds"),
     )
-    store = RunStore(runs / file.id)
     run_file.write(store, file)
     return Begun(store, file, planned.trials)
 
 
-def _costs(asked: Study, loaded: Engine) -> dict[str, Any]:
+def _costs(asked: Study, loaded: Engine, waiting: Callable[[], None]) -> dict[str, Any]:
     """What its claims need to know of the machine, measured before anything else runs here."""
     if not any(claim.kind == "figure" and claim.cost for claim in asked.claims):
         return {}
-    return {"costs": costs.readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
+    with turns.turn(waiting):
+        return {"costs": costs.readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
 
 
 def chosen(
@@ -147,35 +156,37 @@ def chosen(
 def resume(store: RunStore, *, retry_failed: bool) -> Begun:
     """Pick up a run where it was cut off. Failed trials stay as they are unless they are to be retried."""
     file = run_file.read(store)
-    if retry_failed:
-        for stored in store.trials():
-            if stored.status == "failed":
-                store.set_aside(stored.trial.id)
-    done = store.ids()
-    return Begun(store, file, tuple(each for each in file.plan.trials if each.id not in done))
+    return _left(Begun(store, file, file.plan.trials, retry_failed))
+
+
+def _left(begun: Begun) -> Begun:
+    """What of it is to be done as the store is now."""
+    kept = begun.store.ids()
+    if begun.retry_failed:
+        kept -= {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
+    return replace(begun, to_do=tuple(each for each in begun.to_do if each.id not in kept))
 
 
 def narrowed(begun: Begun, trial_id: str) -> Begun:
     """The same run with one trial to do. Raises NotFound if it is not planned or is stored already."""
-    for each in begun.to_do:
-        if each.id == trial_id:
-            return Begun(begun.store, begun.file, (each,))
-    if any(each.id == trial_id for each in begun.file.plan.trials):
+    one = plan.named(begun.file.plan, trial_id)
+    if one not in begun.to_do:
         raise NotFound(f"{trial_id} is stored already", "take another one, or start a new run")
-    examples = ", ".join(each.id for each in begun.file.plan.trials[:2])
-    raise NotFound(f"the plan has no trial {trial_id}", f"its trials are {examples} and so on")
+    return replace(begun, to_do=(one,))
 
 
 def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
-    """Do what is to be done, trial by trial, each stored as it ends. Raises StorageFull, UsageError.
+    """Do what is to be done, trial by trial, each stored as it ends.
 
+    Raises UsageError, also where another crumple runs this run, StorageFull and NotWritable.
     `database_url`: a database of the user's, for trials that need one; None: a private one.
     """
     load = engine.load(root)
     # Of a run that is resumed nobody has asked for the machine's facts.
     machine.raise_open_files()
     with begun.store.held(), database.on_demand(database_url) as databases:
-        _conduct_all(begun, root, _Means(load, workload.find(root), databases, watcher))
+        # Another crumple may have done some of it before this one held it.
+        _conduct_all(_left(begun), root, _Means(load, workload.find(root), databases, watcher))
 
 
 @dataclass(frozen=True)
@@ -203,9 +214,12 @@ def _conduct_all(begun: Begun, root: Path, means: _Means) -> None:
         else:
             described[label] = guest.what
     servers_ready = ready.made_ready({each.server for each in begun.to_do}, described, running, means.watcher)
+    for earlier in begun.store.ids() & {each.id for each in begun.to_do}:
+        begun.store.set_aside(earlier)
     for each in begun.to_do:
         _one(begun, each, servers_ready[each.server], means)
-    if {each.id for each in begun.file.plan.trials} <= begun.store.ids():
+    whole = {each.id for each in begun.file.plan.trials} <= begun.store.ids()
+    if whole and (begun.to_do or begun.file.ended is None):
         run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
 
 
@@ -234,6 +248,8 @@ def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) ->
     try:
         machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
         settings = _settings(identity.server, server.description)
+        asked = _workload(experiment.workload, means)
+        beside = _workload(experiment.canary.workload, means) if experiment.canary else None
     except UsageError as error:
         if identity.experiment not in means.unfit:
             means.unfit.add(identity.experiment)
@@ -243,13 +259,19 @@ def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) ->
         trial=identity,
         experiment=experiment,
         scale=experiment.scales[begun.file.scale],
-        workload=means.workloads[experiment.workload],
+        workload=asked,
         built=server.built,
         versions=server.versions,
         settings=settings,
-        beside=means.workloads[experiment.canary.workload] if experiment.canary else None,
+        beside=beside,
         databases=means.databases,
     )
+
+
+def _workload(name: str, means: _Means) -> Workload:
+    if name not in means.workloads:
+        raise NotFound(f"there is no workload {name} any more", "put its file back, or start a new run")
+    return means.workloads[name]
 
 
 def _settings(label: str, description: ServerDescription | None) -> dict[str, Setting]:
@@ -269,12 +291,15 @@ def _ceiling(job: trial.Job, means: _Means) -> Ceiling | None:
     return means.ceilings[name]
 
 
-def _unused_id(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, str]:
-    """The present, or the first second after it in which no run of that name began."""
+def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:
+    """The present, or the first second after it in which no run of that name began, and the folder it names.
+
+    Raises StorageFull, NotWritable.
+    """
     began = datetime.now(UTC)
-    while (runs / run_file.run_id(study_name, scale, began)).exists():
+    while (made := RunStore.create(runs, run_file.run_id(study_name, scale, began))) is None:
         began += timedelta(seconds=1)
-    return began, run_file.run_id(study_name, scale, began)
+    return began, made
 
 
 def _versions(label: str, described: Mapping[str, ServerDescription]) -> dict[str, str]:

@@ -1,0 +1,80 @@
+"""A run taken up again: what failed before, what another crumple did meanwhile, what is no longer there."""
+
+from pathlib import Path
+
+import documents
+import pytest
+import stand_ins
+import tiny_runs
+from crumple.errors import NotFound, UsageError
+from crumple.run import run, run_file
+from crumple.run.run import Begun
+from stand_ins import Stage
+
+
+@pytest.fixture
+def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
+    return stand_ins.stage(monkeypatch)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return stand_ins.project(tmp_path / "project")
+
+
+def _ran(root: Path) -> Begun:
+    begun = tiny_runs.begin(root, asked=documents.study())
+    run.execute(begun, root, tiny_runs.Quiet())
+    return begun
+
+
+def _failed(begun: Begun) -> set[str]:
+    return {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
+
+
+def test_only_what_is_tried_again_is_set_aside(acts: Stage, root: Path) -> None:
+    acts.fail_at = {"node-http": "start"}
+    begun = _ran(root)
+    failed, everything = _failed(begun), begun.store.ids()
+    again = run.resume(begun.store, retry_failed=True)
+    with pytest.raises(NotFound, match="study demo plans no trial typo; its trials are "):
+        run.narrowed(again, "typo")
+    with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
+        run.execute(again, root, tiny_runs.Quiet())
+    assert begun.store.ids() == everything and _failed(begun) == failed
+    acts.fail_at = {}
+    one = min(failed)
+    run.execute(run.narrowed(again, one), root, tiny_runs.Quiet())
+    assert begun.store.ids() == everything and _failed(begun) == failed - {one}
+
+
+def test_of_two_that_resume_a_run_the_later_finds_it_done(acts: Stage, root: Path) -> None:
+    begun = tiny_runs.begin(root, asked=documents.study())
+    both = [run.resume(begun.store, retry_failed=False) for _ in range(2)]
+    for each in both:
+        run.execute(each, root, tiny_runs.Quiet())
+    assert len(acts.started) == len(begun.file.plan.trials) == len(begun.store.ids())
+
+
+def test_a_run_ended_when_its_last_trial_did(acts: Stage, root: Path) -> None:
+    acts.fail_at = {"node-http": "start"}
+    begun = _ran(root)
+    then = "2026-01-01T00:00:00+00:00"
+    run_file.write(begun.store, begun.file.model_copy(update={"ended": then}))
+    run.execute(run.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
+    assert run_file.read(begun.store).ended == then
+    run.execute(run.resume(begun.store, retry_failed=True), root, tiny_runs.Quiet())
+    assert run_file.read(begun.store).ended != then
+
+
+def test_a_workload_that_is_gone_skips_its_experiments(acts: Stage, root: Path) -> None:
+    begun = tiny_runs.begin(root, asked=documents.study())
+    (root / "contract" / "workloads" / "hello.toml").unlink()
+    run.execute(begun, root, tiny_runs.Quiet())
+    failures = {
+        stored.failure and (stored.failure.step, stored.failure.message) for stored in begun.store.trials()
+    }
+    assert failures == {
+        ("setup", "there is no workload hello any more; put its file back, or start a new run")
+    }
