@@ -251,6 +251,14 @@ def test_growth(grows: bool, per_connection: float, wanted: Answer) -> None:
     assert answer(meant, growing("php", per_connection)) is wanted
 
 
+def test_growth_may_be_asked_for_some_users_only() -> None:
+    pool = ramp("php", lambda users: 1e6, processes=lambda users: min(users, 150))
+    whole = claim("growth", experiment="ramp", metric="processes", servers=["php"], per_connection=0.5)
+    few = whole.model_copy(update={"users": (8, 150)})
+    assert (answer(whole, pool), answer(few, pool)) == (CONTRADICTED, SUPPORTED)
+    assert "from 8 to at most 150 connections" in judge(few, pool).sentence
+
+
 def test_what_stays_the_same_grows_by_nothing() -> None:
     meant = claim("growth", experiment="ramp", metric="processes", servers=["go"], grows=False)
     assert "was 0 processes in all 5 blocks" in judge(meant, growing("go", 0.0)).sentence

@@ -10,11 +10,13 @@ import pytest
 import synthetic_run
 from crumple import cli
 from crumple.commands import compare as command
-from crumple.errors import NotFound, NotStored
+from crumple.errors import NotFound, NotStored, UsageError
 from crumple.report.data import data
 from crumple.report.view import view
 from crumple.verdict import compare
-from crumple.verdict.compare import Comparison, Side
+from crumple.verdict import side as sides
+from crumple.verdict.compare import Comparison
+from crumple.verdict.side import Side
 from numpy.random import Generator
 
 SERVERS = ("go", "java", "node", "express")
@@ -31,8 +33,9 @@ def side(random: Generator, slower: dict[str, float] | None = None, blocks: int 
             "response_p50": tuple(1e6 * factor * noise[1]),
         }
     known: dict[str, Any] = {
-        "run": "r", "study": "s", "scale": "full", "machine": {"cpu": "c"}, "versions": {}, "answers": {},
-        "values": values, "failed": {}, "starts": {("shared", name): (blocks, blocks) for name in SERVERS},
+        "run": "r", "study": "s", "scale": "full", "machine": {"cpu_model": "c"}, "versions": {},
+        "answers": {}, "values": values, "failed": {("shared", name): (0.0,) * blocks for name in SERVERS},
+        "starts": {("shared", name): (blocks, blocks) for name in SERVERS},
     }  # fmt: skip
     return Side(**(known | changes))
 
@@ -87,15 +90,52 @@ def test_one_start_tells_nothing() -> None:
 
 def test_a_server_that_fails_now_is_slower_however_fast() -> None:
     random = np.random.default_rng(6)
-    seen = compared(side(random), side(random, {"node": 0.5}, failed={("shared", "node"): 0.2}))
+    seen = compared(side(random), side(random, {"node": 0.5}, failed=failing(0.2, 0.0, 0.15)))
     assert {each.server for each in seen.slower} == {"node"}
-    assert "20 % of its requests fail, and did not before" in seen.slower[0].reason
+    assert seen.slower[0].reason == (
+        "in 2 of 3 starts more than 1 % of its requests fail (up to 20 %), and in none did before"
+    )
+
+
+def failing(*shares: float) -> dict[tuple[str, str], tuple[float, ...]]:
+    return {("shared", name): (0.0,) * 5 for name in SERVERS} | {("shared", "node"): shares}
+
+
+def test_one_start_that_fails_a_little_more_is_chance() -> None:
+    random = np.random.default_rng(11)
+    before, after = side(random, failed=failing(0.0098, 0.0)), side(random, failed=failing(0.0103, 0.0))
+    assert not compared(before, after).slower
+
+
+def test_a_server_that_failed_is_neither_slower_nor_faster() -> None:
+    """Fast because it refused most; that it became better is no alarm."""
+    random = np.random.default_rng(12)
+    for before, after in (((0.67,) * 5, (0.0,) * 5), ((0.67,) * 5, (0.7,) * 5)):
+        seen = compared(
+            side(random, failed=failing(*before)), side(random, {"node": 3.0}, failed=failing(*after))
+        )
+        assert {each.change for each in seen.differences if each.server == "node"} == {"not known"}
+        assert not seen.slower
+
+
+def test_where_nothing_counted_before_nothing_is_new() -> None:
+    random = np.random.default_rng(13)
+    starts = {("shared", name): (5, 5) for name in SERVERS} | {("shared", "node"): (0, 5)}
+    before = side(random, starts=starts)
+    before = replace(
+        before, failed={place: each for place, each in before.failed.items() if place[1] != "node"},
+        values={key: each for key, each in before.values.items() if key[1] != "node"},
+    )  # fmt: skip
+    assert not compared(before, side(random, failed=failing(0.02, 0.02, 0.02, 0.02, 0.02))).slower
 
 
 def test_a_server_whose_starts_no_longer_count_is_slower() -> None:
     random = np.random.default_rng(7)
     starts = {("shared", name): (5, 5) for name in SERVERS} | {("shared", "node"): (2, 5)}
     assert {each.server for each in compared(side(random), side(random, starts=starts)).slower} == {"node"}
+    few, none = starts | {("shared", "node"): (2, 4)}, starts | {("shared", "node"): (0, 5)}
+    seen = compared(side(random, starts=few), side(random, starts=none))
+    assert {each.reason for each in seen.slower} == {"0 of 5 starts count, and 2 of 4 did before"}
 
 
 def test_verdicts_that_changed_are_named() -> None:
@@ -108,13 +148,15 @@ def test_verdicts_that_changed_are_named() -> None:
 def test_what_else_differs_is_a_caution() -> None:
     random = np.random.default_rng(9)
     before = side(random, versions={"go": {"go": "1.25"}})
-    after = side(random, study="t", scale="quick", machine={"cpu": "d"}, versions={"go": {"go": "1.26"}},
-                 starts={("shared", "go"): (5, 5)})  # fmt: skip
+    after = side(
+        random, study="t", scale="quick", machine={"cpu_model": "d"}, versions={"go": {"go": "1.26"}},
+        starts={("shared", "go"): (5, 5)},
+    )  # fmt: skip
     said = " · ".join(compared(before, after).cautions)
     for part in (
         "two studies, s and t",
         "scale full",
-        "cpu was c, is d",
+        "cpu model was c, is d",
         "go 1.25, now go 1.26",
         "node in shared",
     ):
@@ -131,7 +173,7 @@ def document(factor: float = 1.0) -> dict[str, Any]:
 
 
 def test_a_report_holds_all_that_is_needed() -> None:
-    read = compare.side(document(), "report.json")
+    read = sides.side(document(), "report.json")
     assert read.starts["shared", "java-grizzly-worker"] == (2, 3)
     assert len(read.values["shared", "go-nethttp", True]["throughput"]) == 3
     assert read.answers["TJ-3"].startswith("supported")
@@ -154,12 +196,55 @@ def test_the_command_says_it_and_exits_with_1(tmp_path: Path, capsys: pytest.Cap
         command.runs(str(kept), str(now), ["throghput"], True)
 
 
+def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
+    written = document()
+    silent = [
+        each for each in written["trials"]
+        if (each["experiment"], each["server"], each["twin"]) == ("shared", "node-http", False)
+    ][:2]  # fmt: skip
+    for trial in silent:
+        trial["counts"] = False
+        trial["figures"] |= {"failed_share": 1.0}
+    read = sides.side(written, "report.json")
+    assert sorted(read.failed["shared", "node-http"])[-2:] == [1.0, 1.0]
+    assert {each.server for each in compare.compare(sides.side(document(), "r"), read).slower} == {
+        "node-http"
+    }
+
+
+def test_where_nothing_can_be_compared_the_answer_is_not_no(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, other = tmp_path / "baseline.json", tmp_path / "other.json"
+    kept.write_text(json.dumps(document()))
+    other.write_text(json.dumps(document() | {"trials": []}))
+    assert command.runs(str(kept), str(other), [], False) == 3
+    assert "nothing could be compared" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["{}", "[]", "3", "no json"])
-def test_what_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
+def test_what_is_no_report_is_a_mistake_of_usage(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
-    with pytest.raises(NotStored, match="crumple report"):
+    with pytest.raises(UsageError, match="crumple report"):
         command.runs(str(file), str(file), [], False)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"version": 99}, {"machine": "x"}, {"versions": None}, {"trials": [{}]}, {"run": 3}],
+)
+def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any]) -> None:
+    with pytest.raises(NotStored, match=f"not the report of a study: {next(iter(changed))}"):
+        sides.side(document() | changed, "baseline.json")
+
+
+@pytest.mark.parametrize("figure", ["fast", float("inf"), float("nan"), [1]])
+def test_figures_are_numbers(figure: object) -> None:
+    written = document()
+    written["trials"][0]["figures"]["throughput"] = figure
+    with pytest.raises(NotStored, match="throughput"):
+        sides.side(written, "baseline.json")
 
 
 def test_it_is_a_command() -> None:

@@ -8,29 +8,41 @@ from rich.text import Text
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.errors import NotFound, NotStored
+from crumple.errors import NotFound, NotStored, UsageError
 from crumple.record.metrics import METRICS
 from crumple.report.data import data
 from crumple.report.view import view
 from crumple.run import run_file, store
 from crumple.toml_file import did_you_mean
 from crumple.verdict import compare, sentences
-from crumple.verdict.compare import Comparison, Difference, Side
+from crumple.verdict.compare import Comparison, Difference
+from crumple.verdict.side import Side, side
 
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 
 
 def runs(before: str, after: str, metrics: list[str], as_json: bool) -> int:
-    """Print what changed. Raises NotFound, NotStored."""
+    """Print what changed. Raises NotFound, and UsageError where one of the two cannot be read.
+
+    That is no 1, which says that something became slower; nor is 3, where nothing at all could be compared.
+    """
     for metric in metrics:
         if metric not in METRICS:
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
-    compared = compare.compare(_side(before), _side(after), metrics or compare.JUDGED)
+    try:
+        compared = compare.compare(_side(before), _side(after), metrics or compare.JUDGED)
+    except NotStored as error:
+        raise UsageError(error.message, error.remedy) from None
     if as_json:
         output.as_json(_document(compared))
     else:
         _print(compared)
-    return 1 if compared.slower else 0
+    if compared.slower:
+        return 1
+    if not any(each.ratio for each in compared.differences):
+        output.say("nothing could be compared: no server has figures of one experiment in both runs")
+        return 3
+    return 0
 
 
 def _side(name: str) -> Side:
@@ -43,9 +55,9 @@ def _side(name: str) -> Side:
             raise NotStored(
                 f"{name} is no JSON: {error}", "write it with: crumple report --format json"
             ) from None
-        return compare.side(document, name)
+        return side(document, name)
     run = store.find(Project.here().runs, name)
-    return compare.side(json.loads(data(view(run_file.read(run), run.trials()))), name)
+    return side(json.loads(data(view(run_file.read(run), run.trials()))), name)
 
 
 def _print(compared: Comparison) -> None:

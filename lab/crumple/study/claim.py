@@ -7,7 +7,7 @@ import math
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crumple.contract import Frozen
@@ -19,8 +19,6 @@ Text = Annotated[str, Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Tolerance = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
-Users = tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]]
-
 _UNITS = {
     "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "%": 0.01, "KiB": 2.0**10, "MiB": 2.0**20,
     "GiB": 2.0**30,
@@ -61,6 +59,17 @@ def impossible(message: str, remedy: str) -> PydanticCustomError:
     return PydanticCustomError("impossible", "{message}", {"message": message, "remedy": remedy})
 
 
+def _from_few_to_many(users: tuple[int, int]) -> tuple[int, int]:
+    if users[0] >= users[1]:
+        raise impossible(f"from {users[0]} to {users[1]} users is no span", "write the fewer first")
+    return users
+
+
+Users = Annotated[
+    tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], AfterValidator(_from_few_to_many)
+]
+
+
 class _Claim(Frozen):
     """`scales`: those that can answer it; at the others it is not testable, however clear figures look.
 
@@ -83,13 +92,6 @@ class _Measured(_Claim):
     metric: Text
     against: Text | None = None
     users: Users | None = None
-
-    @field_validator("users")
-    @classmethod
-    def _from_few_to_many(cls, users: Users | None) -> Users | None:
-        if users and users[0] >= users[1]:
-            raise impossible(f"from {users[0]} to {users[1]} users is no span", "write the fewer first")
-        return users
 
 
 class OrderClaim(_Measured):
@@ -175,7 +177,7 @@ class GrowthClaim(_Claim):
     """`metric` (processes, threads, memory) grows by `per_connection` or more with every connection; or not.
 
     Seen along a ramp, or over `experiments` of different load. `up_to`: connections from which on it no
-    longer grows, a pool's size.
+    longer grows, a pool's size. `users`: nothing is said of more or fewer.
     """
 
     kind: Literal["growth"]
@@ -186,6 +188,7 @@ class GrowthClaim(_Claim):
     grows: bool = True
     per_connection: float | str | None = None
     up_to: Annotated[int, Field(ge=2)] | None = None
+    users: Users | None = None
 
     @field_validator("per_connection")
     @classmethod
@@ -203,6 +206,8 @@ class GrowthClaim(_Claim):
             )
         if self.up_to is not None and not self.grows:
             raise impossible("up_to belongs to what grows", "remove it")
+        if self.up_to is not None and self.users is not None:
+            raise impossible("up_to says what is beyond, too, and users that nothing is", "write one of them")
         return self
 
     @property

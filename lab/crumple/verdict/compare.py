@@ -1,45 +1,29 @@
 """Two runs of a study against each other: what became faster or slower, which verdicts changed. Pure.
 
-Each run is read as its report's JSON, so that one kept from yesterday can stand for the run itself. What
-changed on the machine between two runs counts as a change of the servers; `cautions` names what is known.
+What changed on the machine between two runs counts as a change of the servers; `cautions` names what is
+known of that.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
-from crumple.errors import NotStored
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
+from crumple.verdict.side import Place, Side
 
 # Those by which a server is called slower. What it costs is shown, and called by its name only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
 STARTS_MIN = 2
+# One start that fails may be chance.
+FAILING_MIN = 2
 ALPHA = 0.05
 FAILED_SHARE_MAX = 0.01
 # Facts in which two machines, or one on two days, may differ so that times do.
-LASTING = ("cpu", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
+LASTING = ("cpu_model", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
 
 Change = Literal["slower", "faster", "as before", "not known"]
-
-
-@dataclass(frozen=True)
-class Side:
-    """One run as its report tells it. `values`: (experiment, server, twin) → metric → value of each start.
-
-    `failed`: (experiment, server) → the worst share of failed requests in a start that counts.
-    """
-
-    run: str
-    study: str
-    scale: str
-    machine: Mapping[str, Any]
-    versions: Mapping[str, Any]
-    answers: Mapping[str, str]
-    values: Mapping[tuple[str, str, bool], Mapping[str, tuple[float, ...]]]
-    failed: Mapping[tuple[str, str], float]
-    starts: Mapping[tuple[str, str], tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -74,17 +58,6 @@ class Comparison:
         return tuple(each for each in self.differences if each.change == "slower")
 
 
-def side(document: Mapping[str, Any], name: str) -> Side:
-    """A report's JSON as a run to compare. `name`: for messages. Raises NotStored."""
-    try:
-        return _side(document)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise NotStored(
-            f"{name} is not the report of a study: {error!r}",
-            "write it with: crumple report RUN --format json --out BASELINE.json",
-        ) from None
-
-
 def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Comparison:
     """What changed from `before` to `after`, by these metrics.
 
@@ -110,41 +83,6 @@ def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Compa
     )
 
 
-def _side(document: Mapping[str, Any]) -> Side:
-    values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}
-    failed: dict[tuple[str, str], float] = {}
-    starts: dict[tuple[str, str], list[int]] = {}
-    for trial in document["trials"]:
-        place = (trial["experiment"], trial["server"])
-        if not trial["twin"]:
-            counted = starts.setdefault(place, [0, 0])
-            counted[0] += bool(trial["counts"])
-            counted[1] += 1
-        if not trial["counts"]:
-            continue
-        if not trial["twin"]:
-            failed[place] = max(failed.get(place, 0.0), trial["figures"]["failed_share"])
-        mine = values.setdefault((*place, trial["twin"]), {})
-        for metric, value in trial["figures"].items():
-            if value is not None:
-                mine.setdefault(metric, []).append(value)
-    return Side(
-        run=document["run"],
-        study=document["study"],
-        scale=document["scale"],
-        machine=document["machine"],
-        versions=document["versions"],
-        answers={claim["id"]: _answer(claim) for claim in document["claims"]},
-        values={key: {name: tuple(each) for name, each in mine.items()} for key, mine in values.items()},
-        failed=failed,
-        starts={place: (counted, all_) for place, (counted, all_) in starts.items()},
-    )
-
-
-def _answer(claim: Mapping[str, Any]) -> str:
-    return f"{claim['answer']}, direction only" if claim["direction_only"] else str(claim["answer"])
-
-
 @dataclass(frozen=True)
 class _Found:
     difference: Difference
@@ -160,15 +98,12 @@ def _difference(before: Side, after: Side, experiment: str, server: str, metric:
     def found(change: Change, reason: str, ratio: Interval | None = None, p: float = 1.0) -> _Found:
         return _Found(Difference(experiment, server, metric, ratio, floor, change, reason), p)
 
-    grown = after.failed.get((experiment, server), 0.0)
-    if grown > FAILED_SHARE_MAX >= before.failed.get((experiment, server), 0.0):
-        return found("slower", f"{grown * 100:.2g} % of its requests fail, and did not before", p=0.0)
-    counted, starts = after.starts[experiment, server]
-    if (
-        2 * counted <= starts
-        and 2 * before.starts[experiment, server][0] > before.starts[experiment, server][1]
-    ):
-        return found("slower", f"{counted} of {starts} starts count, and most did before", p=0.0)
+    alarm = _worse(before, after, (experiment, server))
+    if alarm:
+        return found("slower", alarm, p=0.0)
+    marked = [side.run for side in (before, after) if _failing(side, (experiment, server))]
+    if marked and not METRICS[metric].despite_failures:
+        return found("not known", f"more than 1 % of its requests fail in {' and in '.join(marked)}")
     if min(len(was), len(now)) < STARTS_MIN:
         return found(
             "not known",
@@ -178,6 +113,25 @@ def _difference(before: Side, after: Side, experiment: str, server: str, metric:
         return found("not known", "zero has no ratio")
     ratio, p = stats.unpaired_ratio(now, was)
     return found("as before", "", ratio, p)
+
+
+def _worse(before: Side, after: Side, place: Place) -> str:
+    """Why a server is called slower whatever its speed; or empty."""
+    failing, known = _failing(after, place), after.failed.get(place, ())
+    if len(failing) >= FAILING_MIN and place in before.failed and not _failing(before, place):
+        worst = f"up to {max(failing) * 100:.2g} %"
+        return (
+            f"in {len(failing)} of {len(known)} starts more than 1 % of its requests fail ({worst}), "
+            "and in none did before"
+        )
+    (counted, starts), (counted_before, starts_before) = after.starts[place], before.starts[place]
+    if (2 * counted <= starts and 2 * counted_before > starts_before) or counted == 0 < counted_before:
+        return f"{counted} of {starts} starts count, and {counted_before} of {starts_before} did before"
+    return ""
+
+
+def _failing(side: Side, place: Place) -> list[float]:
+    return [share for share in side.failed.get(place, ()) if share > FAILED_SHARE_MAX]
 
 
 def _floor(side: Side, experiment: str, metric: str) -> float | None:
@@ -212,8 +166,9 @@ def _called(difference: Difference, clear: bool) -> Difference:
         return replace(difference, reason="within chance")
     if not stats.distinguishable(ratio, floor or 1.0):
         return replace(difference, reason="within the noise floor")
+    beyond = "beyond chance and noise" if floor else "beyond chance; what is noise is not known"
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
-    return replace(difference, change="faster" if better else "slower", reason="beyond both")
+    return replace(difference, change="faster" if better else "slower", reason=beyond)
 
 
 def _cautions(before: Side, after: Side) -> list[str]:

@@ -78,7 +78,10 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
     unit = METRICS[claim.metric].unit
     threshold, per = claim.threshold, "per connection"
     worded = f"{amount(threshold, unit)} {per}"
-    parts: list[tuple[str, float, float, bool]] = [("", 0.0, claim.up_to or math.inf, claim.grows)]
+    parts: list[tuple[str, float, float, bool]] = [("", 0.0, math.inf, claim.grows)]
+    if claim.users is not None:
+        fewest, most = claim.users
+        parts = [(f" from {fewest} to at most {most} connections", fewest, most, claim.grows)]
     if claim.up_to is not None:
         parts = [(f" up to {claim.up_to} connections", 0.0, claim.up_to, True),
                  (f" beyond {claim.up_to} connections", claim.up_to, math.inf, False)]  # fmt: skip
