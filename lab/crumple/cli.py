@@ -3,6 +3,7 @@
 What a command does is in `commands`, imported when it is called, so that help is there at once.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -238,7 +239,10 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 def main() -> None:
     """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
     try:
-        sys.exit(app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False))
+        code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
+        # Here, where what becomes of it can still be said.
+        sys.stdout.flush()
+        sys.exit(code)
     except CrumpleError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
@@ -249,7 +253,14 @@ def main() -> None:
     except BrokenPipeError:
         # Whoever read our output has seen enough.
         sys.stderr.close()
+        _leave_unsaid()
         sys.exit(0)
+    except OSError as error:
+        # Not one that was foreseen where it can be mended: a full disk behind stdout, for instance.
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"cannot go on: {where}{error.strerror or error}; mend that, then try again", file=sys.stderr)
+        _leave_unsaid()
+        sys.exit(1)
     except Exception as error:
         # Typer's own errors of usage have no common type that all its versions make public.
         if not hasattr(error, "format_message"):
@@ -257,3 +268,11 @@ def main() -> None:
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
         print(f"{error.format_message().rstrip('.')}; see: {command} --help", file=sys.stderr)
         sys.exit(2)
+
+
+def _leave_unsaid() -> None:
+    """What stdout does not take goes nowhere: Python would try again as it ends, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

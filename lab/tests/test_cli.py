@@ -88,6 +88,14 @@ def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], l
     assert call(*arguments) == (2, "", line + "\n")
 
 
+def test_a_full_disk_behind_stdout_is_one_line(call: Call) -> None:
+    command = [sys.executable, "-c", "from crumple.cli import main; main()", "studies", "--json"]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    line = "cannot go on: No space left on device; mend that, then try again\n"
+    assert (ended.returncode, ended.stderr) == (1, line)
+
+
 def test_no_run_yet_is_one(call: Call) -> None:
     code, _, err = call("report")
     assert code == 1 and err == "there is no run yet; start one with: crumple run todo-json --scale quick\n"
