@@ -24,7 +24,7 @@ CLOSED = (
 )
 READING = (
     "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
-    "Failed trials and those not valid are shown, but enter no figure and no verdict."
+    "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
 )
 DIRECTION_ONLY = "direction only"
 
