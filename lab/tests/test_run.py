@@ -20,7 +20,7 @@ from crumple.run.pace import Pace
 from crumple.run.run import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.shape import ClosedShape
-from crumple.study.study import Study
+from crumple.study.study import Canary, Study
 from rich.console import Console
 from stand_ins import Stage
 
@@ -308,11 +308,13 @@ def test_the_run_keeps_the_study_as_it_is_at_its_scale(acts: Stage, root: Path) 
 def test_a_parameters_value_that_cannot_be_is_said_before_anything_runs(acts: Stage, root: Path) -> None:
     file = root / "contract" / "workloads" / "hello.toml"
     file.write_text(file.read_text().replace("default = 0", "default = 0\nleast = 0\nmost = 9"))
-    shared = documents.study().experiments["shared"].model_copy(update={"parameters": {"delay_ms": 10}})
-    demo = documents.study().model_copy(update={"experiments": {"shared": shared}})
-    with pytest.raises(UsageError, match="demo: experiment shared: workload hello takes no delay_ms=10"):
-        _begin(root, asked=demo)
-    assert not (root / "runs").exists()
+    canary = Canary(workload="hello", parameters={"delay_ms": 10})
+    for changed in ({"parameters": {"delay_ms": 10}}, {"canary": canary}):
+        shared = documents.study().experiments["shared"].model_copy(update=changed)
+        demo = documents.study().model_copy(update={"experiments": {"shared": shared}})
+        with pytest.raises(UsageError, match="demo: experiment shared: workload hello takes no delay_ms=10"):
+            _begin(root, asked=demo)
+        assert not (root / "runs").exists()
 
 
 def test_cores_that_are_not_there_skip_their_experiment(

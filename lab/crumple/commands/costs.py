@@ -4,14 +4,15 @@ from crumple import engine
 from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
-from crumple.machine import costs
+from crumple.machine import costs, turns
 from crumple.machine.facts import usable_cores
 
 
 def tell(as_json: bool) -> int:
     """All costs, measured on the last of the usable cores, which the system uses least."""
     loaded = engine.load(Project.here().root)
-    measured = costs.measure(loaded, usable_cores()[-1])
+    with turns.beside(output.say_disturbed):
+        measured = costs.measure(loaded, usable_cores()[-1])
     if as_json:
         output.as_json([cost.model_dump() for cost in measured])
         return 0

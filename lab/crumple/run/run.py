@@ -147,7 +147,8 @@ def chosen(
         meant = selection.restricted(meant, names, variant.defaults(described))
     for name, experiment in meant.experiments.items():
         try:
-            workloads[experiment.workload].request_with(experiment.parameters)
+            for asked_for in filter(None, (experiment, experiment.canary)):
+                workloads[asked_for.workload].request_with(asked_for.parameters)
         except UsageError as error:
             raise UsageError(f"{asked.name}: experiment {name}: {error.message}", error.remedy) from None
     return meant
