@@ -336,6 +336,11 @@ def test_a_model_is_held_against_processes_and_threads() -> None:
     meant = claim("model", experiment="shared", servers=["java"])
     seen = [replace(each, waiting=threads) for each in server("java", 1_000)]
     assert answer(meant, seen, Facts(models={"java": "thread-per-connection"})) is SUPPORTED
+    verdict = judge(meant, seen, facts=Facts(models={"java": "thread-per-connection"}))
+    assert (
+        "from 1 process with 8 threads to 1 process with 108 threads while 100 requests wait, "
+        "as thread-per-connection has it (thread-pool, hybrid too)" in verdict.sentence
+    )
     assert answer(meant, seen, Facts(models={"java": "event-loop"})) is CONTRADICTED
     mixed = [replace(each, waiting=loop if each.block == 1 else threads) for each in seen]
     assert answer(meant, mixed, Facts(models={"java": "thread-per-connection"})) is OPEN

@@ -10,6 +10,7 @@ from crumple.verdict.case import Case, Judged, untestable
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import NO_FLOOR, derived
 from crumple.verify import io_model
+from crumple.verify.io_model import Observed
 
 WHAT = "I/O model"
 NO_WAIT = "the requests of this experiment do not wait, or nothing was read"
@@ -27,7 +28,8 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
             yield untestable(WHAT, server, why, declared or "")
             continue
         meant = cast(IoModel, declared)
-        found = [io_model.contradiction(meant, trial.waiting) for trial in alone.figures if trial.waiting]
+        observed = [trial.waiting for trial in alone.figures if trial.waiting]
+        found = [io_model.contradiction(meant, each) for each in observed]
         against = Counter(why for why in found if why)
         if 2 * against.total() > len(found):
             answer, reason = Answer.CONTRADICTED, against.most_common(1)[0][0]
@@ -37,12 +39,19 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
                 f"{against.total()} of {len(found)} blocks speak against it: {against.most_common(1)[0][0]}"
             )
         else:
-            like = io_model.compatible(alone.figures[0].waiting) if alone.figures[0].waiting else ()
-            others = [name for name in like if name != declared]
-            apart = f", and so could {' or '.join(others)}" if others else ""
-            answer, reason = Answer.SUPPORTED, f"{alone.figures[0].waiting}: {declared} would look so{apart}"
+            answer, reason = Answer.SUPPORTED, _as_declared(meant, observed[0])
         effect = Effect(
             label=server, of=server, to="", published=None, ratio=None, noise_floor=None, answer=answer,
             direction_only=False, reason=reason, bound=declared, what=WHAT,
         )  # fmt: skip
         yield effect, alone.trials, NO_FLOOR
+
+
+def _as_declared(declared: IoModel, seen: Observed) -> str:
+    while_waiting = f"while {seen.at_once} requests wait"
+    if seen.idle == seen.waiting:
+        what = f"{seen.idle}, at rest and {while_waiting}"
+    else:
+        what = f"from {seen.idle} to {seen.waiting} {while_waiting}"
+    others = ", ".join(name for name in io_model.compatible(seen) if name != declared)
+    return f"{what}, as {declared} has it" + (f" ({others} too)" if others else "")
