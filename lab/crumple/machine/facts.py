@@ -17,9 +17,7 @@ from typing import Any
 
 ASK_S = 5.0
 CPUS = Path("/sys/devices/system/cpu")
-DEVICES = Path("/sys/dev/block")
 MOUNTS = Path("/proc/self/mountinfo")
-JOURNALS = Path("/proc/fs/jbd2")
 SYSCTLS = Path("/proc/sys")
 
 
@@ -137,20 +135,13 @@ def memory_available_bytes() -> int:
 
 
 def scratch_file_system() -> str:
-    """Where servers write their files, as in "tmpfs" or "ext4 without a journal". Raises UnreadError.
-
-    Without a journal ext4 does not use an inode again soon after its file was deleted, but looks for another
-    (`recently_deleted` in fs/ext4/ialloc.c): what a new file costs depends on how many went before.
-    """
+    """Of the folders that servers write their files to, as in "ext4" or "tmpfs". Raises UnreadError."""
     device = Path(tempfile.gettempdir()).stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     mounts = (line.split() for line in text(MOUNTS).splitlines())
     kind = next((fields[fields.index("-") + 1] for fields in mounts if fields[2] == number), None)
     if kind is None:
         raise UnreadError(f"{MOUNTS} does not list the device {number}")
-    name = (DEVICES / number).resolve().name
-    if kind == "ext4" and JOURNALS.is_dir() and not any(JOURNALS.glob(f"{name}-*")):
-        return "ext4 without a journal"
     return kind
 
 
