@@ -82,6 +82,17 @@ def test_as_many_files_as_requests_under_way_are_no_fault():
     assert scratch.fault(1009, connections=8) == said
 
 
+def test_a_folder_that_cannot_be_filled_does_not_stay(tmp_path, monkeypatch):
+    def full(_folder):
+        raise OSError(28, "No space left on device", "hash.bin")
+
+    monkeypatch.setattr(scratch, "_fill", full)
+    monkeypatch.setattr(guard.tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(ServerFailed, match="cannot make a scratch folder: hash.bin: No space left"):
+        scratch.made()
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_full_disk_is_one_sentence(monkeypatch):
     def full(prefix: str) -> str:
         raise OSError(28, "No space left on device", "/tmp/crumple-x")

@@ -4,6 +4,7 @@ Making and looking only; the folder goes with the server, see `guard`.
 """
 
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -21,14 +22,12 @@ def made() -> Path:
     """A new scratch folder with both in it. Raises ServerFailed("start") where there is no room for them."""
     try:
         folder = guard.new_scratch()
-        files = folder / FILES_FOLDER
-        (folder / HASH_FILE).write_bytes(hash_file.content())
-        files.mkdir()
-        if os.geteuid() == 0:
-            # What root starts may have workers of another user: they reach what they are told of, no more.
-            folder.chmod(0o711)
-            (folder / HASH_FILE).chmod(0o644)
-            files.chmod(0o1777)
+        try:
+            _fill(folder)
+        except BaseException:
+            # Nobody has it yet who would put it away.
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
     except OSError as error:
         where = error.filename or "there"
         message = f"cannot make a scratch folder: {where}: {error.strerror}"
@@ -36,6 +35,17 @@ def made() -> Path:
             "start", message, remedy="free some space, or name another place in TMPDIR"
         ) from None
     return folder
+
+
+def _fill(folder: Path) -> None:
+    files = folder / FILES_FOLDER
+    (folder / HASH_FILE).write_bytes(hash_file.content())
+    files.mkdir()
+    if os.geteuid() == 0:
+        # What root starts may have workers of another user: they reach what they are told of, no more.
+        folder.chmod(0o711)
+        (folder / HASH_FILE).chmod(0o644)
+        files.chmod(0o1777)
 
 
 def environment(scratch: Path) -> dict[str, str]:
