@@ -88,7 +88,7 @@ def test_a_folder_that_cannot_be_filled_does_not_stay(tmp_path, monkeypatch):
 
     monkeypatch.setattr(scratch, "_fill", full)
     monkeypatch.setattr(guard.tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(ServerFailed, match="cannot make a scratch folder: .*: No space left"):
+    with pytest.raises(ServerFailed, match=r"cannot make a scratch folder: .*: No space left"):
         scratch.made()
     assert not list(tmp_path.iterdir())
 
