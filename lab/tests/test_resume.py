@@ -4,23 +4,11 @@ from pathlib import Path
 
 import documents
 import pytest
-import stand_ins
 import tiny_runs
 from crumple.errors import NotFound, UsageError
 from crumple.run import run, run_file
 from crumple.run.run import Begun
 from stand_ins import Stage
-
-
-@pytest.fixture
-def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
-    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
-    return stand_ins.stage(monkeypatch)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return stand_ins.project(tmp_path / "project")
 
 
 def _ran(root: Path) -> Begun:

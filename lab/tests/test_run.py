@@ -9,7 +9,6 @@ from typing import Any
 
 import documents
 import pytest
-import stand_ins
 from crumple.contract import Progress
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
 from crumple.live.run import Later, LiveView, clock
@@ -55,17 +54,6 @@ class Notes:
 
     def ended(self, stored: StoredTrial) -> None:
         self.order.append(stored.trial.id)
-
-
-@pytest.fixture
-def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
-    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
-    return stand_ins.stage(monkeypatch)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return stand_ins.project(tmp_path / "project")
 
 
 def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **changes: Any) -> Begun:

@@ -11,6 +11,7 @@ from crumple.database import database
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
 from crumple.live.run import Later, LiveView, clock
+from crumple.machine import turns
 from crumple.run import brought, plan, run, store
 from crumple.run.brought import Brought
 from crumple.run.pace import Pace
@@ -42,6 +43,11 @@ class Asked:
     database: str | None = None
     retry_failed: bool = False
 
+    @property
+    def server_names(self) -> list[str]:
+        """Each of `servers` by itself."""
+        return [name for listed in self.servers for name in variant.split(listed)]
+
 
 def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     """Run the studies one after the other; the worst of their exit codes. Several end in one page of all."""
@@ -51,18 +57,17 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         database.check(asked.database)
     here, scale = Project.here(), _scale(asked.scale or QUICK)
     names = _names(asked, scale, here)
-    servers = [name for listed in asked.servers for name in variant.split(listed)]
     # All are planned before the first begins: a mistake in the last must not show after an hour.
     studies = [here.study(name) for name in names]
     guests = [brought.read(place, here.servers) for place in asked.own]
     own = _own(studies, scale, guests, here)
-    later = [_later(each, scale, servers, own[each.name], asked, here) for each in studies]
+    later = [_later(each, scale, own[each.name], asked, here) for each in studies]
     pace, worst = Pace(), 0
     done: list[RunStore] = []
     _say_all(names, later, pace)
     try:
         for index, each in enumerate(studies):
-            begun = _begun(each, scale, servers, own[each.name], asked, here)
+            begun = _begun(each, scale, own[each.name], asked, here)
             code = carry_out(
                 begun,
                 here.root,
@@ -181,36 +186,23 @@ def _own(
     return found
 
 
-def _later(
-    each: Study,
-    scale: ScaleName,
-    servers: Sequence[str],
-    own: Sequence[Brought],
-    asked: Asked,
-    here: Project,
-) -> Later:
-    meant = run.chosen(each, scale, here.servers, here.workloads, only=servers, guests=own)
+def _later(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> Later:
+    only = asked.server_names
+    meant = run.chosen(each, scale, here.servers, here.workloads, only=only, guests=own)
     planned = plan.plan(meant, scale, asked.seed or 0)
     return Later(meant, scale, (plan.named(planned, asked.only),) if asked.only else planned.trials)
 
 
-def _begun(
-    each: Study,
-    scale: ScaleName,
-    servers: Sequence[str],
-    own: Sequence[Brought],
-    asked: Asked,
-    here: Project,
-) -> Begun:
+def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> Begun:
     begun = run.begin(
         each,
         scale,
         root=here.root,
         runs=here.runs,
         seed=asked.seed,
-        only=servers,
+        only=asked.server_names,
         own=[guest.place for guest in own],
-        waiting=lambda: output.say("waiting for another crumple that measures on this machine"),
+        waiting=lambda: output.say(turns.WAITING),
     )
     return run.narrowed(begun, asked.only) if asked.only else begun
 

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple import contract
+from crumple.machine import turns
 from crumple.run.pace import Pace
 from crumple.run.run_file import RunFile
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -119,7 +120,7 @@ class LiveView:
 
     def waiting(self) -> None:
         """Said once: from then on both take turns."""
-        self._now = "waiting for another crumple that measures on this machine"
+        self._now = turns.WAITING
         if not self._has_waited:
             self._has_waited = True
             self._console.print(

@@ -13,6 +13,8 @@ import platformdirs
 
 from crumple.errors import NotWritable
 
+WAITING = "waiting for another crumple that measures on this machine"
+
 
 def folder() -> Path:
     """Where the locks lie."""

@@ -78,9 +78,16 @@ class Figures:
 
 def figures(stored: "StoredTrial") -> Figures | None:
     """The trial in figures; None for one that failed. Raises NotStored where its histogram is damaged."""
-    record, trial = stored.record, stored.trial
-    if stored.status == "failed" or record is None:
+    if stored.status == "failed" or stored.record is None:
         return None
+    try:
+        return _figures(stored, stored.record)
+    except NotStored as damage:
+        raise NotStored(f"{stored.trial.id}: {damage.message}", damage.remedy) from None
+
+
+def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
+    trial = stored.trial
     server, engine = _Costs(record.probes.server, record), _Costs(record.probes.engine, record)
     return Figures(
         trial_id=trial.id,
@@ -93,7 +100,7 @@ def figures(stored: "StoredTrial") -> Figures | None:
         throughput_per_s=_throughput_per_s(record),
         failed_share=_failed_share(record),
         response_mean_ns=record.histograms.response_time.mean_ns,
-        response_ns=_response_ns(record, trial.id),
+        response_ns=_response_ns(record),
         cpu_per_request_us=server.cpu_us,
         cpu_user_us=server.cpu_user_us,
         cpu_kernel_us=server.cpu_kernel_us,
@@ -109,10 +116,10 @@ def figures(stored: "StoredTrial") -> Figures | None:
         first_byte_mean_ns=record.histograms.time_to_first_byte.mean_ns,
         measured_ns=float(record.measured_ns),
         cores_busy=server.cores_busy,
-        canary_ns=_canary_ns(stored.canary, trial.id) if stored.canary else {},
+        canary_ns=_canary_ns(stored.canary) if stored.canary else {},
         start_ns=None if stored.server.start_s is None else stored.server.start_s * 1e9,
         database_cpu_per_query_us=_database_cpu_per_query_us(stored),
-        curve=_curve(record, trial.id),
+        curve=curve(record),
         waiting=_waiting(record),
         ended=record.outcomes.ok + record.outcomes.failed,
         unfinished=record.outcomes.unfinished,
@@ -173,41 +180,29 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     return Observed(idle, waiting, round(there), at_once)
 
 
-def _curve(record: "TrialRecord", trial_id: str) -> Curve:
-    try:
-        return curve(record)
-    except NotStored as damage:
-        raise NotStored(f"{trial_id}: {damage.message}", damage.remedy) from None
-
-
-def _response_ns(record: "TrialRecord", trial_id: str) -> dict[float, float]:
+def _response_ns(record: "TrialRecord") -> dict[float, float]:
     stored = record.histograms.response_time
     printable = [q for q in QUANTILES if histogram.printable(q, stored.count)]
     if not printable:
         return {}
-    times = _decoded(stored, trial_id)
+    times = _decoded(stored)
     return {q: times.quantile_ns(q) for q in printable}
 
 
-def _canary_ns(canary: "TrialRecord", trial_id: str) -> dict[float, float]:
+def _canary_ns(canary: "TrialRecord") -> dict[float, float]:
     """Of all light requests, for those that wait longest are the ones that are not answered in time."""
     if against_canary(canary):
         return {}
     times = canary.histograms
-    answered, left = _decoded(times.response_time, trial_id), _decoded(times.unfinished_age, trial_id)
-    lost = histogram.merge([_decoded(times.failed, trial_id), _decoded(times.timed_out, trial_id)])
+    answered, left = _decoded(times.response_time), _decoded(times.unfinished_age)
+    lost = histogram.merge([_decoded(times.failed), _decoded(times.timed_out)])
     asked = answered.count + left.count + lost.count
     printable = [q for q in QUANTILES if histogram.printable(q, asked)]
     return {q: histogram.censored_quantile_ns(q, answered, left, lost) for q in printable}
 
 
-def _decoded(stored: "Histogram", trial_id: str) -> Times:
-    if not stored.count:
-        return histogram.merge([])
-    try:
-        return histogram.decode(stored.encoded)
-    except NotStored as damage:
-        raise NotStored(f"{trial_id}: {damage.message}", damage.remedy) from None
+def _decoded(stored: "Histogram") -> Times:
+    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
 class _Costs:

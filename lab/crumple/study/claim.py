@@ -19,6 +19,7 @@ Text = Annotated[str, Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Tolerance = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Names = Annotated[tuple[Text, ...], Field(min_length=1)]
+
 _UNITS = {
     "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "%": 0.01, "KiB": 2.0**10, "MiB": 2.0**20,
     "GiB": 2.0**30,

@@ -220,13 +220,15 @@ class Evidence:
 
     def failing(self, name: str) -> str:
         """Why a server fails too much for its other trials to speak; or empty."""
-        place = self.place(name)
+        return self._failing(self.place(name))
+
+    def _failing(self, place: Place) -> str:
         places = [place, Place(self.against, place.server)] if self.against else [place]
         return next(filter(None, map(self._marked, places)), "") or self._mostly_failed(place)
 
     def _refused(self, place: Place) -> str:
         """Why nothing that is left of a server's blocks may speak; or empty."""
-        return self.failing(f"{place.experiment}:{place.server}") or self._mostly_unread(place)
+        return self._failing(place) or self._mostly_unread(place)
 
     def _is_marked(self, trial: Figures) -> bool:
         return not self.metric.despite_failures and trial.failed_share > FAILED_SHARE_MAX
@@ -267,7 +269,7 @@ class Evidence:
         where = self._named(unread, place.experiment)
         return (
             f"{place.server} has no figure for the {self.phrase} in {where} ({self.metric.absent}), "
-            f"and the others are those that happened to have one"
+            "and the others are those that happened to have one"
         )
 
     def _failure(self, place: Place, block: int) -> str | None:

@@ -1,0 +1,19 @@
+"""What several files of tests ask for by name: a project of its own, and stand-ins on its stage."""
+
+from pathlib import Path
+
+import documents
+import pytest
+import stand_ins
+from stand_ins import Stage
+
+
+@pytest.fixture
+def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
+    return stand_ins.stage(monkeypatch)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return stand_ins.project(tmp_path / "project")
