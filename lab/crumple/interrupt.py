@@ -1,6 +1,7 @@
 """Ctrl-C, SIGTERM and a closed terminal, turned into one `Interrupted` that lets everything be put away."""
 
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -42,6 +43,36 @@ def deaf_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def held_back() -> Iterator[Callable[[], None]]:
+    """Inside, these signals wait: until the function that it yields is called, or else for the end.
+
+    For the moment between a process's start and the `try` that ends it. Off the main thread nothing is
+    raised, so nothing waits.
+    """
+    waiting: list[int] = []
+
+    def wait(number: int, _frame: FrameType | None) -> None:
+        waiting.append(number)
+
+    here = threading.current_thread() is threading.main_thread()
+    # One that is ignored stays so: a process started inside inherits that, but no handler.
+    heard = [each for each in SIGNALS if here and signal.getsignal(each) is not signal.SIG_IGN]
+    before = [(each, signal.signal(each, wait)) for each in heard]
+
+    def let_through() -> None:
+        for each, previous in before:
+            if signal.getsignal(each) is wait:
+                signal.signal(each, previous)
+        while waiting:
+            signal.raise_signal(waiting.pop())
+
+    try:
+        yield let_through
+    finally:
+        let_through()
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -1,6 +1,9 @@
 """Setup with an apt-get of its own: what it shows, asks, installs, and what it skips."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -233,6 +236,21 @@ def test_an_interruption_lets_the_package_at_hand_be_finished(tmp_path, apt_log)
         packages.install([Package("p", "q")], yes=True, say=console.lines.append, ask=console.ask)
     assert unpacked.exists() and not packages.POLICY.exists()
     assert console.lines[-1] == "finishing what is at hand …"
+
+
+def test_an_interruption_while_a_command_starts_waits_until_it_can_be_finished(tmp_path, monkeypatch):
+    finished = tmp_path / "finished"
+
+    class Interrupting(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(packages.subprocess, "Popen", Interrupting)
+    command = [sys.executable, "-c", f"import time; time.sleep(0.3); open({str(finished)!r}, 'w')"]
+    with pytest.raises(Interrupted), interruptible():
+        packages._run(command, lambda _: None)
+    assert finished.exists()
 
 
 # Alternatives

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from crumple.interrupt import held_back
 from crumple.server.runtimes import Lack
 
 INSTALL_S = 1800.0
@@ -193,8 +194,12 @@ def _ended(command: list[str], say: Say) -> tuple[int, bytes]:
 
     Raises OSError, TimeoutExpired.
     """
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
+    with (
+        held_back() as let_through,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child,
+    ):
         try:
+            let_through()
             output, _ = child.communicate(timeout=INSTALL_S)
         except subprocess.TimeoutExpired:
             child.kill()

@@ -1,0 +1,73 @@
+"""Signals held back: when they take effect, and what a process started meanwhile inherits."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from crumple.errors import Interrupted
+from crumple.interrupt import SIGNALS, held_back, interruptible
+
+IGNORED = "import signal; print([signal.getsignal(each) is signal.SIG_IGN for each in (1, 2, 15)])"
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_held_back_a_signal_takes_effect_when_it_is_let_through(number):
+    reached = []
+    with pytest.raises(Interrupted, match=number.name), interruptible(), held_back() as let_through:
+        signal.raise_signal(number)
+        reached.append("held")
+        let_through()
+        reached.append("too far")
+    assert reached == ["held"]
+
+
+def test_held_back_a_signal_takes_effect_at_the_end_at_the_latest():
+    reached = []
+    with pytest.raises(Interrupted), interruptible():
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            reached.append("held")
+        reached.append("too far")
+    assert reached == ["held"]
+
+
+def test_of_several_signals_held_back_one_interrupts_and_the_rest_are_ignored():
+    with interruptible():
+        with pytest.raises(Interrupted), held_back():
+            for number in SIGNALS:
+                signal.raise_signal(number)
+        assert {signal.getsignal(each) for each in SIGNALS} == {signal.SIG_IGN}
+
+
+def test_let_through_signals_are_heard_as_before():
+    with interruptible():
+        before = [signal.getsignal(each) for each in SIGNALS]
+        with held_back() as let_through:
+            let_through()
+            assert [signal.getsignal(each) for each in SIGNALS] == before
+        assert [signal.getsignal(each) for each in SIGNALS] == before
+
+
+def test_what_is_started_while_clearing_away_does_not_hear_a_second_signal():
+    with interruptible():
+        with pytest.raises(Interrupted):
+            signal.raise_signal(signal.SIGTERM)
+        with held_back():
+            said = subprocess.run([sys.executable, "-c", IGNORED], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[True, True, True]"
+
+
+def test_off_the_main_thread_nothing_is_held_back():
+    ended = []
+
+    def start() -> None:
+        with held_back() as let_through:
+            let_through()
+        ended.append(True)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    thread.join()
+    assert ended
