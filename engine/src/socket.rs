@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
+use crate::clock::unix_ns;
+
 /// Where a server listens.
 #[derive(Clone, Debug)]
 pub enum Address {
@@ -72,7 +74,8 @@ pub struct Stamping {
 }
 
 impl Stamping {
-    /// Asks, and waits until a datagram to ourselves comes with a stamp; `None` where none ever does.
+    /// Asks, and waits until a datagram to ourselves is stamped on its way; `None` where none ever is. One that
+    /// came without a stamp is given the time of its reading, later than `sent_ns` (`__sock_recv_timestamp`).
     pub fn begin() -> Option<Self> {
         let socket = net::socket_with(
             AddressFamily::INET,
@@ -86,8 +89,9 @@ impl Stamping {
         let own = net::getsockname(&socket).ok()?;
         for _ in 0..STAMPING_TRIES {
             net::sendto(&socket, b"?", net::SendFlags::empty(), &own).ok()?;
+            let sent_ns = unix_ns();
             let received = receive(socket.as_fd(), &mut [0; 8], true);
-            if received.is_ok_and(|received| received.stamp_unix_ns != 0) {
+            if received.is_ok_and(|received| (1..=sent_ns).contains(&received.stamp_unix_ns)) {
                 return Some(Self { _socket: socket });
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -174,7 +178,6 @@ pub fn connected(socket: impl AsFd) -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::unix_ns;
     use std::io::Write;
     use std::net::TcpListener;
 
@@ -211,6 +214,17 @@ mod tests {
         assert_eq!(received.bytes, 5);
         let stamp_ns = received.stamp_unix_ns;
         assert!((before_ns..=after_ns).contains(&stamp_ns), "{stamp_ns} in {before_ns} to {after_ns}");
+    }
+
+    #[test]
+    fn once_stamping_has_begun_nothing_is_unstamped() {
+        for _ in 0..100 {
+            let _stamping = Stamping::begin().unwrap();
+            let (socket, mut peer) = pair(true);
+            peer.write_all(b"hello").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            assert_ne!(read(&socket, true).stamp_unix_ns, 0);
+        }
     }
 
     #[test]
