@@ -94,7 +94,8 @@ pub struct ExpectSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ShapeSpec {
-    /// So many connections; on each the next request is due when the answer, and a pause, are over.
+    /// So many connections; on each the next request is due when the answer, and a pause, are over. Each begins
+    /// within a pause.
     Closed { connections: usize, pause_ms: f64, pause: Pause },
     /// The same with a number of connections that rises evenly from the first instant of measuring on.
     Ramp { from_connections: usize, to_connections: usize, over_s: f64, pause_ms: f64, pause: Pause },

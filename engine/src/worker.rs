@@ -70,7 +70,8 @@ pub struct Worker<'a> {
     /// How many of the users take part in the warm-up.
     warm_up_users: usize,
     warm_up_pauses: bool,
-    /// Whether the measured phase counts what ends in it, and not only what was due in it.
+    /// Whether the measured phase counts what ends in it, and not only what was due in it: it goes on
+    /// with the load that the warm-up was.
     takes_over: bool,
     resting: BinaryHeap<Reverse<(u64, u32)>>,
     pacer: Pacer,
@@ -99,6 +100,7 @@ impl<'a> Worker<'a> {
         })?;
         let users = share(plan.shape.connections(), place.thread, plan.threads);
         let warm_up = plan.warm_up.map_or(0, |warm_up| warm_up.connections);
+        let warm_up_pauses = plan.warm_up.is_none_or(|warm_up| warm_up.pauses);
         let load = match (&plan.shape, place.timetable) {
             (Shape::Closed(closed), _) => Load::Closed(closed),
             (Shape::Open(_), Some(table)) => Load::Open(Queue::new(table, users)),
@@ -114,8 +116,11 @@ impl<'a> Worker<'a> {
             thread: place.thread,
             warm_up_users: share(warm_up, place.thread, plan.threads),
             takes_over: plan.stop.requests.is_none()
-                && matches!(&plan.shape, Shape::Closed(closed) if closed.ramp.is_none()),
-            warm_up_pauses: plan.warm_up.is_none_or(|warm_up| warm_up.pauses),
+                && matches!(
+                    &plan.shape,
+                    Shape::Closed(closed) if closed.ramp.is_none() && (warm_up_pauses || closed.pause.is_none())
+                ),
+            warm_up_pauses,
             resting: BinaryHeap::with_capacity(users),
             pacer: Pacer::new(plan.pacing),
             random: random(plan.seed, place.thread as u64 + 1),

@@ -93,9 +93,44 @@ fn a_pause_makes_room_between_requests() {
     spec["shape"]["pause_ms"] = json!(50.0);
     spec["stop"] = json!({"kind": "duration", "duration_s": 1.02});
     let record = run(&spec);
-    // Two users, one request at once and then one every 50 ms and a little.
-    assert!((36..=42).contains(&count(&record, "ok")), "{:#}", record["outcomes"]);
+    // Two users, one request within the first 50 ms and then one every 50 ms and a little.
+    assert!((34..=42).contains(&count(&record, "ok")), "{:#}", record["outcomes"]);
     assert_eq!(record["connections_opened"], 2);
+}
+
+/// Requests that ended in each interval of the measured phase; 100 users pause for `pause`, a second on average.
+fn ended_along(pause: &str, warm_up: Value) -> (Value, Vec<u64>) {
+    let mut spec = spec(&after(Duration::from_millis(20)), 0);
+    spec["shape"] = json!({"kind": "closed", "connections": 100, "pause_ms": 1000.0, "pause": pause});
+    spec["warm_up"] = warm_up;
+    spec["stop"] = json!({"kind": "duration", "duration_s": 2.0});
+    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
+    let record = run(&spec);
+    let ok: Vec<u64> = serde_json::from_value(record["series"]["ok"].clone()).unwrap();
+    let measured = ok[ok.len() - 20..].to_vec();
+    (record, measured)
+}
+
+#[test]
+fn who_pauses_is_met_within_a_pause() {
+    for pause in ["fixed", "exponential"] {
+        let (record, ended) = ended_along(pause, Value::Null);
+        // Ten in each tenth of a second, and less than 40 by more than five standard deviations.
+        assert!(ended.iter().all(|&each| each < 40), "{pause}: {ended:?}");
+        assert!((140..=240).contains(&count(&record, "ok")), "{pause}: {}", record["outcomes"]);
+    }
+}
+
+#[test]
+fn what_is_left_of_a_warm_up_without_pauses_is_no_part_of_a_load_that_pauses() {
+    let unpaced =
+        json!({"connections": null, "pauses": false, "stop": {"kind": "duration", "duration_s": 0.3}});
+    let (record, ended) = ended_along("exponential", unpaced);
+    assert!(record["warm_up"]["outcomes"]["ok"].as_u64().unwrap() > 500, "{}", record["warm_up"]);
+    assert!(ended.iter().all(|&each| each < 40), "{ended:?}");
+    let carried_over = record["histograms"]["carried_over"]["count"].as_u64().unwrap();
+    assert!((90..=100).contains(&carried_over), "{carried_over}");
+    assert_eq!(record["histograms"]["taken_over"]["count"], 0);
 }
 
 #[test]

@@ -34,9 +34,14 @@ pub fn random(seed: u64, purpose: u64) -> rand_xoshiro::Xoshiro256PlusPlus {
     rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
+/// Evenly distributed from 0 to below 1.
+#[inline]
+pub fn uniform(random: &mut impl rand_xoshiro::rand_core::RngCore) -> f64 {
+    (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
 /// Exponentially distributed with mean 1, by inversion.
 #[inline]
 pub fn exponential(random: &mut impl rand_xoshiro::rand_core::RngCore) -> f64 {
-    let uniform = (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64);
-    -(1.0 - uniform).ln()
+    -(1.0 - uniform(random)).ln()
 }

@@ -2,7 +2,7 @@
 
 use rand_xoshiro::rand_core::RngCore;
 
-use super::exponential;
+use super::{exponential, uniform};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pause {
@@ -24,6 +24,19 @@ impl Pause {
             Self::Exponential { mean_ns } => (exponential(random) * mean_ns) as u64,
         }
     }
+
+    /// What is left of the pause that somebody is in who is met at any time, in nanoseconds.
+    pub fn draw_left_ns(&self, random: &mut impl RngCore) -> u64 {
+        match *self {
+            Self::Fixed { ns } => (uniform(random) * ns as f64) as u64,
+            Self::Exponential { .. } => self.draw_ns(random),
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        matches!(*self, Self::Fixed { ns: 0 })
+            || matches!(*self, Self::Exponential { mean_ns } if mean_ns == 0.0)
+    }
 }
 
 #[cfg(test)]
@@ -35,6 +48,28 @@ mod tests {
     fn a_fixed_pause_is_always_the_same() {
         let mut random = random(1, 0);
         assert!((0..10).all(|_| Pause::Fixed { ns: 7 }.draw_ns(&mut random) == 7));
+    }
+
+    #[test]
+    fn a_fixed_pause_is_met_anywhere_in_it() {
+        let mut random = random(3, 0);
+        let pause = Pause::Fixed { ns: 1_000 };
+        let mut tenths = [0; 10];
+        for _ in 0..100_000 {
+            tenths[pause.draw_left_ns(&mut random) as usize / 100] += 1;
+        }
+        // Five standard errors.
+        assert!(tenths.iter().all(|&each| (9_525..=10_475).contains(&each)), "{tenths:?}");
+    }
+
+    #[test]
+    fn none_is_left_of_no_pause() {
+        let mut random = random(4, 0);
+        for none in [Pause::Fixed { ns: 0 }, Pause::Exponential { mean_ns: 0.0 }] {
+            assert!(none.is_none());
+            assert_eq!(none.draw_left_ns(&mut random), 0);
+        }
+        assert!(!Pause::Fixed { ns: 1 }.is_none());
     }
 
     #[test]

@@ -58,7 +58,11 @@ impl Worker<'_> {
             return;
         };
         let place = self.thread + index * self.plan.threads;
-        let after_ns = if phase == Phase::Measured { shape.sets_out_after_ns(place) } else { 0 };
+        let mut after_ns = if phase == Phase::Measured { shape.sets_out_after_ns(place) } else { 0 };
+        if after_ns == 0 && (phase == Phase::Measured || self.warm_up_pauses) {
+            // Who is there from the beginning is met within a pause: all at once would be a load of its own.
+            after_ns = shape.pause.draw_left_ns(&mut self.random);
+        }
         let due_ns = self.course.began_at_ns(phase) + after_ns;
         if after_ns > 0 && due_ns > now_ns {
             self.resting.push(Reverse((due_ns, index as u32)));
