@@ -266,7 +266,7 @@ class ShapeFlags:
             LOAD,
             "--pause",
             metavar="DURATION",
-            help_="Between the requests of a connection, which begins within one: 100ms; ~100ms is exponential.",
+            help_="Between requests; each connection begins within one: 100ms; ~100ms is exponential.",
         ),
     ] = None
     warm_up: Annotated[
