@@ -214,6 +214,7 @@ impl<'a> Worker<'a> {
             self.turn(present, now_ns);
         }
         let freed_ns = self.count(index, phase, outcome, now_ns);
+        let pauses = self.pauses_in(present);
         let user = &mut self.users[index];
         user.in_hand = None;
         user.freed_ns = now_ns;
@@ -226,7 +227,6 @@ impl<'a> Worker<'a> {
         match &mut self.load {
             Load::Closed(shape) if phase != present && shape.ramp.is_some() => self.come_anew(index, now_ns),
             Load::Closed(shape) => {
-                let pauses = present == Phase::Measured || self.warm_up_pauses;
                 let pause_ns =
                     if pauses { shape.pause.draw_ns(&mut self.random).max(rest_ns) } else { rest_ns };
                 if pause_ns > 0 {

@@ -53,13 +53,19 @@ impl Worker<'_> {
         self.set_to_work(index, Phase::Measured, now_ns);
     }
 
+    /// Whether users pause in `phase`.
+    #[inline]
+    pub(super) fn pauses_in(&self, phase: Phase) -> bool {
+        phase == Phase::Measured || self.warm_up_pauses
+    }
+
     fn set_to_work(&mut self, index: usize, phase: Phase, now_ns: u64) {
         let Load::Closed(shape) = self.load else {
             return;
         };
         let place = self.thread + index * self.plan.threads;
         let mut after_ns = if phase == Phase::Measured { shape.sets_out_after_ns(place) } else { 0 };
-        if after_ns == 0 && (phase == Phase::Measured || self.warm_up_pauses) {
+        if after_ns == 0 && self.pauses_in(phase) {
             // Who is there from the beginning is met within a pause: all at once would be a load of its own.
             after_ns = shape.pause.draw_left_ns(&mut self.random);
         }
