@@ -206,7 +206,7 @@ impl Collector {
             service_time: of_open(Time::Service),
             time_to_first_byte: of(Time::FirstByte),
             lateness: of_open(Time::Lateness),
-            engine_lateness: of_open(Time::EngineLateness),
+            engine_lateness: of(Time::EngineLateness),
             connect_time: of(Time::Connect),
             failed: of(Time::Failed),
             timed_out: of(Time::TimedOut),

@@ -255,6 +255,10 @@ fn record(
         received_bytes: counts.received_bytes,
         sent_bytes: counts.sent_bytes,
         connections_opened: counts.connections_opened,
+        connections_closed_by_server: 0,
+        users: 0,
+        users_unanswered: 0,
+        requests: Vec::new(),
         arrivals: ArrivalRecord {
             clock: if plan.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
             unstamped: counts.unstamped,

@@ -105,6 +105,10 @@ def record(
         received_bytes=ok * 150,
         sent_bytes=ok * 80,
         connections_opened=opened,
+        connections_closed_by_server=0,
+        users=opened,
+        users_unanswered=0,
+        requests=(),
         arrivals=contract.ArrivalRecord(
             clock="kernel" if is_open else "engine", unstamped=0, held_ns=ok * 3_100 if is_open else 0
         ),
@@ -113,7 +117,7 @@ def record(
             service_time=documents.histogram(times(ok, median_ns * 0.97, 0.33)) if is_open else None,
             time_to_first_byte=documents.histogram(times(ok, median_ns * 0.9, 0.33)),
             lateness=documents.histogram(times(ok, 9_000, 0.5)) if is_open else None,
-            engine_lateness=documents.histogram(times(ok, 4_000, 0.5)) if is_open else None,
+            engine_lateness=documents.histogram(times(ok, 4_000, 0.5) if is_open else {}),
             connect_time=documents.histogram(times(opened, 90_000, 0.3)),
             failed=documents.histogram({}),
             timed_out=documents.histogram({20_000_000_000: timeouts}),
