@@ -108,6 +108,7 @@ def record(
         connections_closed_by_server=0,
         users=opened,
         users_unanswered=0,
+        users_waited_ns=0,
         requests=(),
         arrivals=contract.ArrivalRecord(
             clock="kernel" if is_open else "engine", unstamped=0, held_ns=ok * 3_100 if is_open else 0
