@@ -422,6 +422,36 @@ fn users_of_a_ramp_set_out_on_time() {
 }
 
 #[test]
+fn a_user_whose_request_goes_on_as_the_ramp_begins_is_counted_once() {
+    for from in [0, 5] {
+        let shape = json!({"kind": "ramp", "from_connections": from, "to_connections": 10, "over_s": 1.0,
+            "pause_ms": 0.0, "pause": "fixed"});
+        let spec = spec(shape, 1_500, |spec| {
+            spec["warm_up"] = json!({"connections": 5, "pauses": true,
+                "stop": {"kind": "duration", "duration_s": 0.5}});
+        });
+        let record = run(spec, answering(300 * MS, |_| Reply::Bytes(HELLO)));
+        let late = &record.histograms.engine_lateness;
+        assert!(late.max_ns.is_none_or(|ns| ns < MS), "the server is slow, not the engine: {late:?}");
+        // Of 5 that rise to 10 in a second: 5 to 9 for a tenth (0 to 9: a fifth) each, then 10 for half a second.
+        let there = if from == 5 { (5.0 + 6.0 + 7.0 + 8.0 + 9.0) * 0.2 + 10.0 * 0.5 } else { 45.0 * 0.1 + 10.0 * 0.5 };
+        // Who warmed up beyond the first users goes on until its answer is there, which is counted as carried over.
+        let beyond = if from == 5 { 0.0 } else { record.histograms.carried_over.mean_ns.unwrap() * 5.0 / 1e9 };
+        let found = users_accounted_for(&record) * 1.5;
+        assert!(found <= there + beyond + 0.01 && found >= there - 0.01, "{found} of {there} + {beyond}");
+    }
+}
+
+#[test]
+fn all_users_are_there_though_few_would_send_all_requests() {
+    let spec = closed(2_000, 1_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 5_000, "within_s": 1.0});
+    });
+    let record = run(spec, answering(2 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!((record.users, record.connections_opened), (2_000, 2_000));
+}
+
+#[test]
 fn a_number_of_requests_is_sent_exactly() {
     for users in [1, 7, 200] {
         let spec = closed(users, 1_000, |spec| {
