@@ -1,6 +1,7 @@
 //! The engine of crumple: all that runs while the clock runs. It knows no server, no language and
 //! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
 
+mod bounds;
 pub mod clock;
 pub mod collector;
 pub mod connection;
