@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::clock::now_ns;
 use crate::cores::pin_current_thread;
 use crate::failure::Failure;
+use crate::output;
 
 /// Each cost is measured in so many rounds; the figures are over rounds.
 const ROUNDS: usize = 41;
@@ -48,8 +49,7 @@ pub fn run(costs: &Costs) -> Result<(), Failure> {
         Failure::new(format!("the costs cannot be measured here: {error}"))
             .remedy("see ulimit -a for what is scarce")
     })?;
-    println!("{}", serde_json::to_string(&measured).expect("costs are numbers and names"));
-    Ok(())
+    output::print(&serde_json::to_string(&measured).expect("costs are numbers and names"))
 }
 
 fn pinned(core: Option<usize>) -> io::Result<()> {
