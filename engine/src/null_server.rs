@@ -11,7 +11,8 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 
-use crate::{cores, failure::Failure};
+use crate::failure::Failure;
+use crate::{cores, limits, output};
 
 #[derive(clap::Args)]
 pub struct NullServer {
@@ -34,7 +35,7 @@ const LISTENER: u64 = u64::MAX;
 pub fn run(server: &NullServer) -> Result<(), Failure> {
     let problem = |what: &str, error: &dyn std::fmt::Display| Failure::new(format!("{what}: {error}"));
     cores::pin_current_thread(&server.cores).map_err(|errno| problem("cannot use these cores", &errno))?;
-    let _ = crate::limits::raise_descriptors(16_384);
+    limits::raise_descriptors_to_the_most();
     let mut port = server.port;
     let body = "x".repeat(server.body_bytes);
     for _ in 0..server.threads.max(1) {
@@ -48,7 +49,7 @@ pub fn run(server: &NullServer) -> Result<(), Failure> {
         );
         thread::spawn(move || serve(&OwnedFd::from(listener), answer.as_bytes()));
     }
-    println!("{{\"port\":{port}}}");
+    output::print(&format!("{{\"port\":{port}}}"))?;
     let mut input = io::stdin().lock();
     while matches!(input.read(&mut [0; 64]), Ok(read) if read > 0) {}
     Ok(())

@@ -143,13 +143,19 @@ pub fn run(spec: &Value) -> Value {
 
 /// The engine with the spec in hand.
 pub fn start(spec: &Value) -> Child {
-    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"))
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    start_by(engine(), spec)
+}
+
+/// The engine's command line, whose streams we read.
+pub fn engine() -> Command {
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"));
+    engine.stdout(Stdio::piped()).stderr(Stdio::piped());
+    engine
+}
+
+/// The engine as `command` has it, its streams included, with the spec in hand.
+pub fn start_by(mut command: Command, spec: &Value) -> Child {
+    let mut engine = command.arg("run").stdin(Stdio::piped()).spawn().unwrap();
     engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
     engine
 }
