@@ -35,9 +35,11 @@ fn a_source_that_is_no_address_of_this_machine_is_named() {
 #[test]
 fn threads_have_their_descriptors_beside_the_connections() {
     let mut spec = spec(&answering(HELLO), 0);
-    spec["shape"]["connections"] = json!(100);
-    spec["threads"] = json!(30);
-    spec["stop"] = peer::for_seconds(0.3);
+    // The last connection comes when all else has its descriptors.
+    spec["shape"] = json!({"kind": "ramp", "from_connections": 1, "to_connections": 100, "over_s": 0.4,
+        "pause_ms": 1.0, "pause": "fixed"});
+    spec["threads"] = json!(40);
+    spec["stop"] = peer::for_seconds(0.5);
     let mut engine = engine();
     // SAFETY: setrlimit(2) may be called between fork and exec.
     unsafe {

@@ -28,10 +28,10 @@ fn what_nobody_could_send_of_millions_a_second_is_counted_at_once() {
     let mut spec = spec(&after(Duration::from_secs(20)), 0);
     spec["shape"] = open(1, 10_000_000.0);
     spec["timeouts"]["request_s"] = json!(60.0);
-    spec["stop"] = for_seconds(10.0);
+    spec["stop"] = for_seconds(2.0);
     let record = run(&spec);
     assert_eq!((count(&record, "unfinished"), count(&record, "ok")), (1, 0));
-    assert!(record["scheduled"].as_u64().unwrap().abs_diff(100_000_000) <= 1, "{}", record["scheduled"]);
+    assert!(record["scheduled"].as_u64().unwrap().abs_diff(20_000_000) <= 1, "{}", record["scheduled"]);
 }
 
 #[test]

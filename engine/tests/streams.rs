@@ -48,11 +48,11 @@ fn a_reader_of_the_progress_who_does_not_read_holds_up_neither_schedule_nor_reco
 #[test]
 fn a_reader_of_the_progress_who_has_gone_costs_no_record() {
     let mut spec = long_open();
-    spec["stop"] = for_seconds(0.5);
+    spec["stop"] = for_seconds(1.3);
     let mut command = engine();
     command.stderr(broken_pipe());
     let record = record_of(start_by(command, &spec));
-    assert_eq!(record["scheduled"], 100);
+    assert_eq!(record["scheduled"], 260);
 }
 
 #[test]
