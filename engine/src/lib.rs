@@ -7,6 +7,7 @@ pub mod collector;
 pub mod connection;
 pub mod cores;
 pub mod costs;
+mod ending;
 pub mod failure;
 pub mod faults;
 pub mod guard;
