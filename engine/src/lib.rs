@@ -1,11 +1,13 @@
 //! The engine of crumple: all that runs while the clock runs. It knows no server, no language and
 //! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
 
+mod bounds;
 pub mod clock;
 pub mod collector;
 pub mod connection;
 pub mod cores;
 pub mod costs;
+mod ending;
 pub mod failure;
 pub mod faults;
 pub mod guard;
@@ -17,9 +19,11 @@ pub mod limits;
 pub mod net;
 pub mod null_server;
 pub mod outcome;
+pub mod output;
 pub mod pacer;
 pub mod phase;
 pub mod plan;
+mod preflight;
 pub mod probe;
 pub mod process_tree;
 pub mod record;

@@ -27,6 +27,8 @@ GRACE_S = 3.0
 GONE_S = 3.0
 # In the environment of the command, so that what it started is known even after the guard was killed.
 MARK = "CRUMPLE_SCRATCH"
+# In a folder that is filled before the command starts: the guard removes no other that holds anything.
+MADE_FOR_THIS = ".crumple-scratch"
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,14 @@ def launch(
 
 
 def new_scratch() -> Path:
-    """A folder of its own for one command."""
-    return Path(tempfile.mkdtemp(prefix="crumple-"))
+    """A folder of its own for one command, which goes with it whatever is put into it."""
+    folder = Path(tempfile.mkdtemp(prefix="crumple-"))
+    try:
+        (folder / MADE_FOR_THIS).touch()
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
 
 
 def _not_launched(step: str, command: Sequence[str], tail: list[str]) -> ServerFailed:
