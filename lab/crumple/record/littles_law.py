@@ -8,6 +8,8 @@ import math
 from crumple.contract import AfterRequests, ClosedShape, Histogram, OpenShape, RampShape, TrialRecord
 
 TOLERANCE = 0.02
+# An engine that waited longer for a core is to be suspected less than what it waited for.
+WAITED_SHARE_MAX = 0.05
 FAILED_MAX = 0.01
 REQUESTS_MIN = 1_000
 # So many standard errors a sum of random pauses may be off its mean.
@@ -16,11 +18,12 @@ DEVIATIONS = 4
 REST_NS = 10_000_000
 
 
-def problem(record: TrialRecord) -> str | None:
+def problem(record: TrialRecord, waited_share: float = 0.0) -> str | None:
     """Why the law does not hold; None: it does, or says nothing (open shape, few requests, many failures).
 
     The time that requests spent in the window, whole or cut off by either end of it, answers that lay unread
-    and pauses included, is that of the connections over its length.
+    and pauses included, is that of the connections over its length. `waited_share`: how long the engine had
+    no core, of the time measured (0..1).
     """
     shape, outcomes = record.spec.shape, record.outcomes
     if isinstance(shape, OpenShape) or outcomes.ok < REQUESTS_MIN or record.measured_ns <= 0:
@@ -35,7 +38,17 @@ def problem(record: TrialRecord) -> str | None:
     return (
         f"Little's law does not hold: the times of the requests account for {accounted:.1f} "
         f"of {round(there, 1):,.10g} connections (limit {TOLERANCE:.0%} off); "
-        "keep the record and report it as a fault of the engine"
+        f"{_remedy(waited_share)}"
+    )
+
+
+def _remedy(waited_share: float) -> str:
+    report = "keep the record and report it as a fault of the engine"
+    if waited_share <= WAITED_SHARE_MAX:
+        return report
+    return (
+        f"its thread waited for a core {waited_share:.0%} of the time, so measure again with no other "
+        f"program there; if it does not hold then either, {report}"
     )
 
 
