@@ -159,8 +159,8 @@ def test_an_engine_that_others_kept_from_its_core_is_named_as_such(
     assert judged.word == ("engine-limited" if starved else "valid")
     if starved:
         assert judged.problems == (
-            "a thread of the engine waited for a core 66% of the time (limit 50%), and answers lay unread "
-            "for 40% (limit 20%): keep other programs off the engine's cores",
+            "a thread of the engine waited for a core 66% of the time (limit 50%), and connections for the "
+            "engine 40% (limit 20%): keep other programs off the engine's cores",
         )
         assert judged.warnings == (), "it is said already"
     assert validity.assess(record, placement="shared").word == "valid"
@@ -191,6 +191,21 @@ def test_near_the_engines_ceiling_is_a_warning() -> None:
     assert "71.4% (limit 70%) of the 14,000 /s" in the_warning(documents.record(), ceiling=near)
 
 
+def test_of_a_lower_bound_only_the_distance_is_known() -> None:
+    bound = {"at_least": True, "why": "other programs used 34% of the CPU meanwhile"}
+    assert validity.assess(documents.record(), ceiling=Ceiling(throughput_per_s=14_500, **bound)) == FINE
+    warning = the_warning(documents.record(), ceiling=Ceiling(throughput_per_s=5_000, **bound))
+    assert warning == (
+        "how near the engine came to its ceiling is not known, which is 5,000 /s or more: other programs "
+        "used 34% of the CPU meanwhile; measure again on a calm machine"
+    )
+
+
+def test_no_throughput_is_said_to_be_more_than_the_ceiling() -> None:
+    warning = the_warning(documents.record(), ceiling=Ceiling(throughput_per_s=9_500))
+    assert warning.startswith("the throughput is 100% (limit 70%) of the 9,500 /s")
+
+
 def test_a_ceiling_that_could_not_be_measured_is_said() -> None:
     unknown = Ceiling(throughput_per_s=None, why="the null server does not start")
     assert "not known: the null server does not start" in the_warning(documents.record(), ceiling=unknown)
@@ -203,7 +218,7 @@ def test_answers_that_lay_unread_are_a_warning_in_a_closed_shape() -> None:
     record = documents.record(
         histograms=histograms.model_copy(update={"response_time": times}), arrivals=held
     )
-    assert "answers lay unread for 25% of the time (limit 20%)" in the_warning(record)
+    assert "waited to be opened, for 25% of the time (limit 20%)" in the_warning(record)
     assert validity.assess(open_load({1_000: 20_000}).model_copy(update={"arrivals": held})) == FINE
 
 
@@ -259,3 +274,24 @@ def test_a_queue_in_front_of_a_server_that_closes_its_connections_is_the_servers
     )
     assert validity.assess(record, placement="separate", server_cores=(0,)).word == "valid"
     assert validity.assess(record).problems == ()
+
+
+def test_connections_that_waited_to_be_opened_are_the_engines_too() -> None:
+    times = documents.histogram({2_400_000: 20_000})
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    waited = documents.record(histograms=histograms, users_waited_ns=20_000 * 800_000)
+    assert "waited to be opened, for 25% of the time" in the_warning(waited)
+
+
+def test_connections_that_never_came_to_ask_are_missed() -> None:
+    shape = contract.ClosedShape(connections=32)
+    times = documents.histogram({2_000_000: 20_000})
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    by_number = documents.spec(shape=shape, stop=contract.AfterRequests(requests=20_000, within_s=9))
+    record = documents.record(users=20, histograms=histograms)
+    said = "only 20 of the 32 connections had a request, for "
+    warning = the_warning(record.model_copy(update={"spec": by_number}))
+    assert warning.startswith(f"{said}its requests were all sent before")
+    assert the_problem(record, "engine-limited").startswith(f"{said}the trial was over before")
+    paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=9_000))
+    assert engine_limits.unopened(record.model_copy(update={"spec": paused})) is None, "they paused"

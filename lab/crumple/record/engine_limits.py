@@ -6,7 +6,7 @@ docs/method.md.
 
 from typing import TYPE_CHECKING
 
-from crumple.contract import OpenShape, TrialRecord
+from crumple.contract import AfterRequests, OpenShape, TrialRecord
 from crumple.record import lateness, littles_law
 from crumple.record.lateness import Asked
 
@@ -18,7 +18,7 @@ CEILING_SHARE_MAX = 0.70
 WAITED_SHARE_MAX = littles_law.WAITED_SHARE_MAX
 # Beyond this the engine was away longer than it was there.
 STARVED_SHARE_MAX = 0.5
-HELD_SHARE_MAX = 0.20
+UNATTENDED_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
 KEEP_OFF = "keep other programs off the engine's cores"
@@ -41,18 +41,18 @@ def waited_share(record: TrialRecord) -> float:
 
 
 def starved(record: TrialRecord, own: bool) -> str | None:
-    """Others had its core, and so much lay unread meanwhile that it was a good part of the throughput.
+    """Others had its core, and connections waited for it: it was a good part of the throughput.
 
     `own`: its cores serve nobody else, so that waiting for one of them is as good as using it. What comes of
     it in an open shape is told by lateness, and is not judged here.
     """
     if isinstance(record.spec.shape, OpenShape):
         return None
-    most, unread = waited_share(record), held_share(record)
-    if most > STARVED_SHARE_MAX and (unread > HELD_SHARE_MAX or not _stamped(record)):
+    most, unattended = waited_share(record), unattended_share(record)
+    if most > STARVED_SHARE_MAX and (unattended > UNATTENDED_SHARE_MAX or not _stamped(record)):
         waited = f"waited for a core {_percent(most)} of the time ({_limit(STARVED_SHARE_MAX)})"
-        lay = f"answers lay unread for {_percent(unread)} ({_limit(HELD_SHARE_MAX)})"
-        came_of_it = lay if _stamped(record) else "response times hold that"
+        too = f"connections for the engine {_percent(unattended)} ({_limit(UNATTENDED_SHARE_MAX)})"
+        came_of_it = too if _stamped(record) else "response times hold that"
         return f"a thread of the engine {waited}, and {came_of_it}: {KEEP_OFF}"
     ran, away = max(_threads(record), key=sum, default=(0.0, 0.0))
     if own and record.spec.pacing != "spin" and ran <= ENGINE_SHARE_MAX < ran + away:
@@ -100,15 +100,18 @@ def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
     """Throughput near what it reaches against its null server."""
     if ceiling is None or record.measured_ns <= 0:
         return None
+    not_known = "how near the engine came to its ceiling is not known"
     if ceiling.throughput_per_s is None:
-        return f"how near the engine came to its ceiling is not known: {ceiling.why}"
+        return f"{not_known}: {ceiling.why}"
     share = record.outcomes.ok / record.measured_ns * 1e9 / ceiling.throughput_per_s
     if share <= CEILING_SHARE_MAX:
         return None
+    reached = f"{ceiling.throughput_per_s:,.0f} /s"
+    if ceiling.at_least:
+        return f"{not_known}, which is {reached} or more: {ceiling.why}; measure again on a calm machine"
     return (
-        f"the throughput is {_percent(share)} ({_limit(CEILING_SHARE_MAX)}) of the "
-        f"{ceiling.throughput_per_s:,.0f} /s that the engine reaches against its null server: "
-        f"it may have limited it; {LESS_LOAD}"
+        f"the throughput is {_percent(min(1.0, share))} ({_limit(CEILING_SHARE_MAX)}) of the "
+        f"{reached} that the engine reaches against its null server: it may have limited it; {LESS_LOAD}"
     )
 
 
@@ -145,24 +148,39 @@ def spun(record: TrialRecord) -> str | None:
     )
 
 
-def held(record: TrialRecord) -> str | None:
-    """Answers that lay unread, which costs a closed shape throughput."""
-    share = held_share(record)
-    if share <= HELD_SHARE_MAX:
+def unattended(record: TrialRecord) -> str | None:
+    """Connections that waited for the engine, which costs a closed shape throughput."""
+    share = unattended_share(record)
+    if share <= UNATTENDED_SHARE_MAX:
         return None
     return (
-        f"answers lay unread for {_percent(share)} of the time ({_limit(HELD_SHARE_MAX)}): "
-        f"no response time holds that, but it costs a closed shape throughput; {LESS_LOAD}"
+        f"answers lay unread, or connections waited to be opened, for {_percent(share)} of the time "
+        f"({_limit(UNATTENDED_SHARE_MAX)}): no response time holds that, but it costs a closed shape "
+        f"throughput; {LESS_LOAD}"
     )
 
 
-def held_share(record: TrialRecord) -> float:
-    """Of the time that the connections of a closed shape had a request in flight, how much of it was unread.
+def unopened(record: TrialRecord) -> str | None:
+    """A closed shape that never held all of its connections."""
+    unused, shape = littles_law.unused(record), record.spec.shape
+    if not unused or isinstance(shape, OpenShape):
+        return None
+    by_number = isinstance(record.spec.stop, AfterRequests)
+    over = "its requests were all sent" if by_number else "the trial was over"
+    remedy = "ask for more requests" if by_number else "make it longer"
+    return (
+        f"only {record.users:,} of the {record.users + unused:,} connections had a request, for {over} "
+        f"before the engine had opened the others: {remedy}, or warm up for longer"
+    )
 
-    From 0 to 1; 0 in an open shape, where what lies unread delays no other request.
+
+def unattended_share(record: TrialRecord) -> float:
+    """Of the time of a closed shape's connections, how much they waited for the engine, pauses apart (0..1).
+
+    0 in an open shape, where what lies unread delays no other request.
     """
     spent_ns = 0.0 if isinstance(record.spec.shape, OpenShape) else littles_law.spent_ns(record)
-    return record.arrivals.held_ns / spent_ns if spent_ns else 0.0
+    return littles_law.unattended_ns(record) / spent_ns if spent_ns else 0.0
 
 
 def by_the_engines_clock(record: TrialRecord) -> str | None:

@@ -105,11 +105,16 @@ class _Engine:
     def starved(self) -> str | None:
         return None if self.shared else engine_limits.starved(self.record, self.own)
 
+    @property
+    def by_number(self) -> bool:
+        return isinstance(self.record.spec.stop, AfterRequests)
+
     def problems(self) -> tuple[tuple[Word, str | None], ...]:
         record, waited_share = self.record, engine_limits.waited_share(self.record)
         return (
             ("engine-limited", None if self.shared else engine_limits.engine_limited(record, self.own)),
             ("engine-limited", self.starved),
+            ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
             ("schedule-missed", engine_limits.schedule_missed(record, self.asked)),
             # Where it hardly ran, what is missing is the time that it was away.
             ("not-valid", None if self.starved else littles_law.problem(record, waited_share)),
@@ -121,7 +126,8 @@ class _Engine:
             engine_limits.thread_share(record) if self.shared else None,
             # Of a starved engine that is said already.
             None if self.shared or self.starved else engine_limits.waited(record),
-            None if self.starved else engine_limits.held(record),
+            None if self.starved else engine_limits.unattended(record),
+            engine_limits.unopened(record) if self.by_number else None,
             engine_limits.spun(record),
             engine_limits.late_at_times(record, self.asked),
             engine_limits.by_the_engines_clock(record),
