@@ -179,6 +179,15 @@ def test_segments_sent_again_in_the_window_are_a_warning(
         assert validity.assess(record) == FINE
 
 
+@pytest.mark.parametrize(("longest_ns", "said"), [(990_000_000, False), (3_030_000_000, True)])
+def test_connections_that_took_a_second_and_more_are_of_a_full_backlog(longest_ns: int, said: bool) -> None:
+    connects = documents.histogram({200_000: 31, longest_ns: 1})
+    histograms = documents.record().histograms.model_copy(update={"connect_time": connects})
+    again = probed(sockets=documents.sockets((0, 0, 0, 0, 60))).model_copy(update={"histograms": histograms})
+    took = "to connect took up to 3.03 s, for the kernel sends a SYN again after 1 s and more"
+    assert (took in the_warning(again)) is said
+
+
 def test_a_process_that_was_there_before_is_said() -> None:
     assert "the same process in every trial" in the_warning(documents.record(), afresh=False)
 

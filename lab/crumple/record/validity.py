@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # One segment sent again in so many requests is more than the p99.9 can hide.
 REQUESTS_PER_RETRANSMIT = 10_000
+SYN_AGAIN_NS = 1_000_000_000
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
 Word = Literal["valid", "engine-limited", "schedule-missed", "port-limited", "not-valid"]
@@ -276,6 +277,17 @@ def _retransmitted(record: TrialRecord) -> str | None:
     sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
     return (
         f"{sent} sent again on this machine (limit 1 for "
-        f"{REQUESTS_PER_RETRANSMIT:,} requests): packets were lost or a backlog was full; "
+        f"{REQUESTS_PER_RETRANSMIT:,} requests): packets were lost or a backlog was full{_longest(record)}; "
         "look at the network, or raise the server's backlog"
+    )
+
+
+def _longest(record: TrialRecord) -> str:
+    """What a SYN that was not answered does to the times: the kernel sends the next a second later."""
+    longest_ns = record.histograms.connect_time.max_ns or 0
+    if longest_ns < SYN_AGAIN_NS:
+        return ""
+    return (
+        f", and to connect took up to {longest_ns / 1e9:.3g} s, for the kernel sends a SYN again after 1 s "
+        "and more: the longest response times are of that"
     )
