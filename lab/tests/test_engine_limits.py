@@ -166,6 +166,16 @@ def test_an_engine_that_others_kept_from_its_core_is_named_as_such(
     assert validity.assess(record, placement="shared").word == "valid"
 
 
+@pytest.mark.parametrize(
+    ("waited", "held", "starved"), [(0.21, 0.21, True), (0.19, 0.3, False), (0.3, 0.19, False)]
+)
+def test_on_cores_of_its_own_an_engine_need_not_wait(waited: float, held: float, starved: bool) -> None:
+    record = _starved(0.2, waited, held, spec=documents.spec())
+    judged = validity.assess(record, placement="separate", server_cores=(0,))
+    assert judged.word == ("engine-limited" if starved else "valid")
+    assert not starved or "waited for a core 21% of the time (limit 20%)" in judged.problems[0]
+
+
 def test_where_nothing_tells_what_lay_unread_waiting_is_enough() -> None:
     by_itself = contract.ArrivalRecord(clock="engine", unstamped=0, held_ns=0)
     spec = documents.spec(cores=(), kernel_timestamps=False)

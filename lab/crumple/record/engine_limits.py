@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 ENGINE_SHARE_MAX = 0.85
 CEILING_SHARE_MAX = 0.70
 WAITED_SHARE_MAX = littles_law.WAITED_SHARE_MAX
-# Beyond this the engine was away longer than it was there.
+# On cores of its own all that it waits for is foreign; elsewhere the server's work is part of it, and may be
+# most of it, unless the engine was away for longer than it was there.
 STARVED_SHARE_MAX = 0.5
+STARVED_SHARE_MAX_OWN = 0.2
 UNATTENDED_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
@@ -49,8 +51,9 @@ def starved(record: TrialRecord, own: bool) -> str | None:
     if isinstance(record.spec.shape, OpenShape):
         return None
     most, unattended = waited_share(record), unattended_share(record)
-    if most > STARVED_SHARE_MAX and (unattended > UNATTENDED_SHARE_MAX or not _stamped(record)):
-        waited = f"waited for a core {_percent(most)} of the time ({_limit(STARVED_SHARE_MAX)})"
+    limit = STARVED_SHARE_MAX_OWN if own else STARVED_SHARE_MAX
+    if most > limit and (unattended > UNATTENDED_SHARE_MAX or not _stamped(record)):
+        waited = f"waited for a core {_percent(most)} of the time ({_limit(limit)})"
         too = f"connections for the engine {_percent(unattended)} ({_limit(UNATTENDED_SHARE_MAX)})"
         came_of_it = too if _stamped(record) else "response times hold that"
         return f"a thread of the engine {waited}, and {came_of_it}: {KEEP_OFF}"

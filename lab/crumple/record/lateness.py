@@ -79,11 +79,11 @@ def _found(
 
 
 def _times(record: TrialRecord) -> Times:
-    """Response times; where too few were answered to show any, how long all have waited."""
+    """Response times; where too few were answered to show any, how long the others waited as well."""
     times = record.histograms
     parts = [times.response_time]
     if not histogram.printable(JUDGED[0], times.response_time.count):
-        parts += [times.failed, times.timed_out, times.unfinished_age]
+        parts += [times.timed_out, times.unfinished_age]
     return histogram.merge([histogram.decode(part.encoded) for part in parts if part.count])
 
 
