@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, TrialRecord
-from crumple.record import engine_limits, invariants, littles_law, unanswered
+from crumple.record import engine_limits, failures, invariants, littles_law
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
-        unanswered.users(record),
-        unanswered.failures(record),
+        failures.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),
@@ -216,7 +215,7 @@ def _some_answers(record: TrialRecord) -> str | None:
     if record.outcomes.ok:
         return None
     worst = max(record.outcomes.as_dict().items(), key=lambda outcome: outcome[1])
-    seen = unanswered.statuses(record) if worst[0] == "wrong-status" else ""
+    seen = failures.statuses(record) if worst[0] == "wrong-status" else ""
     came = f" ({seen})" if seen else ""
     return f"no answer was ok; {worst[1]} of {record.scheduled} ended as {worst[0]}{came}"
 
