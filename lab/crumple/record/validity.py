@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, TrialRecord
-from crumple.record import engine_limits, failures, invariants, littles_law
+from crumple.record import engine_limits, failures, invariants, littles_law, unanswered
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
+        unanswered.sentence(record),
         failures.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
