@@ -167,7 +167,8 @@ def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., N
 def test_conditions_of_failure(
     call: Call, answering: Callable[..., None], condition: str, code: int, said: str
 ) -> None:
-    answering(synthetic_load.closed().record)
+    # The engine is told to hold 50.
+    answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     ended, out, err = call(URL, "--fail-if", condition)
     assert ended == code, err
     assert said in out
