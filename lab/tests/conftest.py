@@ -1,4 +1,7 @@
-"""What several files of tests ask for by name: a project of its own, and stand-ins on its stage."""
+"""What several files of tests ask for by name: a project of its own, and stand-ins on its stage.
+
+And what each of them has without asking: a cache that is not the user's.
+"""
 
 from pathlib import Path
 
@@ -6,6 +9,7 @@ import documents
 import pytest
 import stand_ins
 from stand_ins import Stage
+from users_cache import users_cache as users_cache
 
 
 @pytest.fixture
