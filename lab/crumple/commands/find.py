@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from crumple import contract, engine, project
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.engine import Engine
@@ -95,6 +95,7 @@ class _Search:
     def carry_out(self, site_with: Callable[[Ceiling | None], Site], quiet: bool) -> Finding | None:
         """None: interrupted. The budget begins here."""
         question, loader = self.plan.question, engine.load(self.root)
+        cleared.away()
         began_s, began_unix_s = time.monotonic(), time.time()
         raise_open_files()
         try:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
@@ -30,6 +30,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
     """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
     plan = load_plan.plan(url, flags)
     found = engine.load(project.root())
+    cleared.away()
     with (
         turns.beside(output.say_disturbed),
         LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view,

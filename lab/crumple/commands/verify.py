@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from rich.text import Text
 
 from crumple import engine
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.commands.chosen import Chosen, chosen
 from crumple.commands.project_files import Project
 from crumple.database import database
@@ -51,6 +51,7 @@ def check(names: list[str], as_json: bool) -> int:
     """1 if anything is wrong or a server does not start; one that is not ready is skipped, with reason."""
     here = Project.here()
     wanted = chosen(here, names)
+    cleared.away()
     began = time.monotonic()
     with interruptible(), database.on_demand() as databases:
         each = _Verifying(here.workloads, engine.load(here.root), databases)

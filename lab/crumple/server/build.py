@@ -19,6 +19,7 @@ import platformdirs
 
 from crumple.errors import ServerFailed
 from crumple.processes import guard
+from crumple.processes.scratch_folder import ScratchFolder
 from crumple.server import runtimes
 from crumple.server.server import FILE, ServerDescription, filled
 
@@ -150,7 +151,8 @@ def _make_writable(folder: Path) -> None:
 def _run(command: tuple[str, ...], folder: Path) -> None:
     """One command of the build, with the user's whole environment: proxies and certificates live there."""
     env = {**os.environ, "PATH": runtimes.search_path()}
-    guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=guard.new_scratch())
+    scratch = ScratchFolder.made()
+    guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=scratch)
     try:
         ended = guarded.ended(LIMIT_S)
         tail = guarded.output_tail()
