@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple.errors import FileInvalid, ServerFailed, UsageError
-from crumple.processes import guard, listening
+from crumple.processes import guard, listening, tree
 from crumple.server import build, servers
 
 BUILD_ONCE = """
@@ -313,6 +313,32 @@ def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here
         other.kill()
         other.wait()
         other.stdout.close()
+
+
+def test_one_that_dies_as_it_answers_is_not_taken_for_another_program(tmp_path, monkeypatch):
+    def dead_before_it_is_looked_at(pid):
+        for process in descendants(pid):
+            os.kill(process, signal.SIGKILL)
+        return iter(())
+
+    descendants = tree.descendants
+    monkeypatch.setattr(tree, "descendants", dead_before_it_is_looked_at)
+    said = r"it was killed by signal 9 \(SIGKILL\) as it began to answer"
+    with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path)):
+        pass
+
+
+def test_one_whose_processes_change_is_looked_for_twice(tmp_path, monkeypatch):
+    descendants, looks = tree.descendants, []
+
+    def not_at_first(pid):
+        looks.append(pid)
+        return descendants(pid) if len(looks) > 1 else iter(())
+
+    monkeypatch.setattr(tree, "descendants", not_at_first)
+    with started(tiny_servers.described(tmp_path)) as running:
+        assert running.alive()
+    assert len(looks) == 2
 
 
 def test_a_port_whose_owner_does_not_listen_counts_as_taken():
