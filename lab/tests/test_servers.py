@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -161,6 +162,36 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     with pytest.raises(ServerFailed, match=r"cannot write .*full.*: Not a directory; free some") as failed:
         servers.build(tiny)
     assert failed.value.step == "build"
+
+
+def test_a_full_cache_is_one_sentence(tmp_path, monkeypatch):
+    def full(source, copy, **_):
+        raise OSError(28, "No space left on device", str(source), None, str(copy))
+
+    tiny = tiny_servers.described(tmp_path)
+    (tiny.folder / "part").mkdir()
+    (tiny.folder / "part" / "file").touch()
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(ServerFailed) as failed:
+        servers.build(tiny)
+    assert re.fullmatch(
+        rf"cannot write {re.escape(str(build.cache()))}/tiny-\S+: No space left on device; "
+        "free some space, or name another place in XDG_CACHE_HOME",
+        str(failed.value),
+    )
+    assert not [path for path in build.cache().iterdir() if path.is_dir()]
+
+
+def test_a_copy_has_all_of_the_program_and_nothing_else(tmp_path):
+    tiny = tiny_servers.described(tmp_path)
+    (tiny.folder / "part" / "empty").mkdir(parents=True)
+    (tiny.folder / "part" / "run").write_text("#!/bin/sh")
+    (tiny.folder / "part" / "run").chmod(0o755)
+    (tiny.folder / "part" / "link").symlink_to("run")
+    (tiny.folder / "part" / "node_modules").mkdir()
+    built = servers.build(tiny).folder
+    assert {path.name for path in built.rglob("*")} == {"server.py", "part", "empty", "run", "link"}
+    assert (built / "part" / "link").readlink() == Path("run") and os.access(built / "part" / "run", os.X_OK)
 
 
 def test_two_labs_that_build_at_once_build_once(tmp_path):

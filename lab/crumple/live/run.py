@@ -135,6 +135,10 @@ class LiveView:
         """Said once, above the bar."""
         self._console.print(Text(f"{server} is skipped: {reason}", style="yellow"))
 
+    def not_built(self, server: str, reason: str) -> None:
+        """The same."""
+        self._console.print(Text(f"{server} is not built, so its trials fail: {reason}", style="red"))
+
     def began(self, trial: TrialIdentity) -> None:
         """Its start takes until the engine's first line."""
         self._began_s = time.monotonic()
