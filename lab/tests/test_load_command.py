@@ -52,6 +52,11 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
     return stand_in
 
 
+def test_what_only_reports_need_is_not_waited_for() -> None:
+    without = "import sys; sys.modules.update(scipy=None, altair=None)"
+    subprocess.run([sys.executable, "-c", f"{without}; import crumple.commands.load"], check=True)
+
+
 def test_help_has_panels_and_an_example(call: Call) -> None:
     code, out, _ = call("--help")
     assert code == 0 and "Example: crumple load http://" in out
