@@ -54,7 +54,7 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     if flags.json:
         output.as_json(find_export.document(finding))
     else:
-        print(find_summary.text(finding), end="")
+        output.drawn(find_summary.text(finding))
     return CODES[finding.found.ending]
 
 
@@ -139,6 +139,6 @@ class _Search:
 
 def _write(finding: Finding, file: Path) -> None:
     try:
-        file.write_text(find_html.html(finding), encoding="utf-8")
+        output.write(file, find_html.html(finding))
     except OSError as error:
         raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None

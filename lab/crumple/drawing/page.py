@@ -14,6 +14,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from crumple.drawing import theme
+from crumple.drawing.shown import shown_text
 
 # Widths of charts: of the page, of half of it, and on a small screen.
 WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
@@ -61,12 +62,20 @@ def templates() -> Environment:
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.globals.update(family_of=theme.family_of)
     environment.filters.update(prose=_prose, slug=_slug, capitalize_first=_capitalised, breakable=_breakable)
     return environment
+
+
+def _harmless(value: object) -> object:
+    """Whatever stands between {{ and }}, before it is escaped: no control character is part of a page."""
+    if isinstance(value, Markup):
+        return Markup(shown_text(value))
+    return shown_text(value) if isinstance(value, str) else value
 
 
 def _prose(markdown: str) -> Markup:
