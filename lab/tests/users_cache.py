@@ -35,7 +35,7 @@ def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _made_up(cache: Path) -> set[str]:
-    """The builds of servers that the project does not have. Others may be the user's, who works on meanwhile."""
+    """Builds of servers that the project does not have. Others may be the user's, who works on meanwhile."""
     return {
         str(path.relative_to(cache))
         for path in (cache / "servers").glob("*")
