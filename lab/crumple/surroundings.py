@@ -3,10 +3,12 @@
 A result that took minutes is not to be lost because nobody reads it, or because an encoding lacks a letter.
 """
 
+import errno
 import io
 import os
 import resource
 import sys
+from pathlib import Path
 
 from crumple.errors import CrumpleError
 
@@ -28,6 +30,17 @@ def mend_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def refusal(folder: Path) -> str:
+    """Why nothing can be written to a folder that need not be there as yet; empty if it can."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir():
+        return os.strerror(errno.ENOTDIR)
+    if os.access(there, os.W_OK | os.X_OK):
+        return ""
+    read_only = os.statvfs(there).f_flag & os.ST_RDONLY
+    return os.strerror(errno.EROFS if read_only else errno.EACCES)
 
 
 def check_memory() -> None:

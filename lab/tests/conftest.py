@@ -1,8 +1,10 @@
 """What several files of tests ask for by name: a project of its own, and stand-ins on its stage.
 
-And what each of them has without asking: a cache that is not the user's, and signals as a shell leaves them.
+And what each of them has without asking: a cache that is not the user's, turns to measure that are not the
+machine's, and signals as a shell leaves them.
 """
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +12,16 @@ from pathlib import Path
 import documents
 import pytest
 import stand_ins
+from crumple.machine import turns
 from stand_ins import Stage
 from users_cache import users_cache as users_cache
+
+
+@pytest.fixture(scope="session", autouse=True)
+def turns_of_its_own() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns, "NAME", f"crumple-{os.getpid()}")
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -232,6 +232,35 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("file/cache", "Not a directory"),
+        pytest.param(
+            "folder",
+            "Permission denied",
+            marks=pytest.mark.skipif(os.geteuid() == 0, reason="to root every folder is open"),
+        ),
+    ],
+)
+def test_a_cache_that_takes_nothing_is_a_warning(
+    call: Call,
+    answering: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    why: str,
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir(mode=0o500)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+    answering(synthetic_load.closed().record)
+    code, out, err = call(URL)
+    assert code == 0 and "valid" in out
+    assert f"cannot write {tmp_path / place}/crumple/ceilings: {why}; what the engine reaches here is" in err
+    assert err.count("cannot write") == 1
+
+
 def test_what_repeats_a_load_names_its_seed() -> None:
     assert command.command(["load", URL, "-d", "a b"], 7) == f"crumple load {URL} -d 'a b' --seed 7"
     assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"

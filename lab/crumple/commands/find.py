@@ -96,6 +96,7 @@ class _Search:
         """None: interrupted. The budget begins here."""
         question, loader = self.plan.question, engine.load(self.root)
         cleared.away()
+        output.say_not_kept(ceiling.cache())
         began_s, began_unix_s = time.monotonic(), time.time()
         raise_open_files()
         try:

@@ -31,6 +31,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
     plan = load_plan.plan(url, flags)
     found = engine.load(project.root())
     cleared.away()
+    output.say_not_kept(ceiling.cache())
     with (
         turns.beside(output.say_disturbed),
         LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view,

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Column, Table
 from rich.text import Text
 
+from crumple import surroundings
 from crumple.drawing.shown import shown_json, shown_text
 from crumple.drawing.terminal import Terminal
 
@@ -64,6 +65,13 @@ def say(line: str) -> None:
 def say_disturbed() -> None:
     """What to tell whoever measures beside another crumple."""
     say("another crumple measures on this machine now: each disturbs the other; wait until it has ended")
+
+
+def say_not_kept(cache: Path) -> None:
+    """What to tell whoever has a cache that cannot be written to; nothing if it can."""
+    if why := surroundings.refusal(cache):
+        measured = "what the engine reaches here is measured anew each time"
+        say(f"cannot write {cache}: {why}; {measured}, unless XDG_CACHE_HOME names another place")
 
 
 def ask(question: str) -> bool:

@@ -47,7 +47,7 @@ def made_ready(
     running: Mapping[str, Elsewhere],
     watcher: Watcher,
 ) -> dict[str, Ready]:
-    """Label → server. All variants of a server are one program, which is built once. Raises NotWritable."""
+    """Label → server. All variants of a server are one program, which is built once."""
     found: dict[str, Ready] = {}
     for name in sorted({variant.server_of(label) for label in labels}):
         if name in running:
