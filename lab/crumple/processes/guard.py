@@ -150,15 +150,24 @@ def launch(
     guarded = Guarded(process, written, scratch)
     try:
         if not guarded.launched(LAUNCH_S):
-            raise _not_launched(step, command, guarded.output_tail())
+            raise _not_launched(step, command, cwd, guarded.output_tail())
     except BaseException:
         guarded.end()
         raise
     return guarded
 
 
-def _not_launched(step: str, command: Sequence[str], tail: list[str]) -> ServerFailed:
+def _not_launched(step: str, command: Sequence[str], cwd: Path, tail: list[str]) -> ServerFailed:
     if said := engine.complaint(tail[-1] if tail else ""):
         error, remedy = said
+        if mount := _not_to_run_from(cwd / command[0]):
+            remedy = f"{mount} is mounted noexec; mount it with exec, or name another place in XDG_CACHE_HOME"
         return ServerFailed(step, error, tail[:-1], remedy)
     return ServerFailed(step, f"the guard could not start {command[0]}", tail)
+
+
+def _not_to_run_from(program: Path) -> Path | None:
+    """The mount that lets no program run, where that is what keeps this one from it."""
+    if not program.is_file() or not os.statvfs(program).f_flag & os.ST_NOEXEC:
+        return None
+    return next(folder for folder in program.parents if folder.is_mount())
