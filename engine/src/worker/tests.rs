@@ -81,7 +81,9 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
             let load = OpenLoad::new(&table, &course, users, plan.request_timeout_ns, by_number);
             Loop::new(&plan, place, net, load).run();
             inbox.iter().for_each(|tally| collector.add(&tally));
-            collector.count_left(filler.count_left(&table, course.ends_at_ns()));
+            let scheduled = collector.scheduled();
+            let (measured_from_ns, ends_at_ns) = (course.measured_from_ns(), course.ends_at_ns());
+            collector.count_left(filler.count_left(&table, measured_from_ns, ends_at_ns, scheduled));
         }
     }
     let record = collector.record(spec, &course, 0, no_probes(&course));

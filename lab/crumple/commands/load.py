@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
@@ -30,6 +30,8 @@ def put_on(url: str, flags: LoadFlags) -> int:
     """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
     plan = load_plan.plan(url, flags)
     found = engine.load(project.root())
+    cleared.away()
+    output.say_not_kept(ceiling.cache())
     with (
         turns.beside(output.say_disturbed),
         LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view,
@@ -123,7 +125,7 @@ def _write(result: Load, flags: OutputFlags) -> None:
     for file, drawn in written.items():
         if file is not None:
             try:
-                file.write_text(drawn(result), encoding="utf-8")
+                output.write(file, drawn(result))
             except OSError as error:
                 raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None
 
@@ -139,6 +141,6 @@ def _show(result: Load, as_json: bool) -> None:
     if as_json:
         output.as_json(load_export.document(result))
     else:
-        print(load_summary.text(result), end="")
+        output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:
         output.say(unanswered(result.record))

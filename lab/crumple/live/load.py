@@ -18,8 +18,8 @@ from rich.text import Text
 
 from crumple import contract
 from crumple.drawing import numerals, terminal_plot
+from crumple.drawing.terminal import Terminal
 from crumple.drawing.terminal_plot import Axis, Cell
-from crumple.live.run import clock
 from crumple.load_report import sentences as say
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
@@ -44,7 +44,7 @@ class LoadView:
         self._spec = spec
         self._url = url
         self._quiet = quiet
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._past: deque[contract.Progress] = deque(maxlen=round(WINDOW_S))
         # How many requests had ended when measuring began.
         self._warm_up_ended = 0
@@ -94,12 +94,12 @@ class LoadView:
 
     def _line(self, progress: contract.Progress) -> str:
         parts = [
-            f"{clock(progress.at_s):>5}  {progress.phase:<8}",
+            f"{numerals.clock(progress.at_s):>5}  {progress.phase:<8}",
             f"{numerals.rate(progress.throughput_per_s):>10}",
             f"p50 {numerals.duration(progress.p50_ns)}",
             f"p99 {numerals.duration(progress.p99_ns)}",
             *_counted(progress),
-            f"{clock(self._left_s(progress))} left",
+            f"{numerals.clock(self._left_s(progress))} left",
         ]
         return "  ".join(parts).replace(numerals.NARROW, " ")
 
@@ -142,7 +142,7 @@ class LoadView:
     def _bar(self, now: contract.Progress, columns: int) -> Table:
         left_s = self._left_s(now)
         row = Table.grid(padding=(0, 1, 0, 0))
-        words = f"{clock(now.at_s)}, {clock(left_s)} left"
+        words = f"{numerals.clock(now.at_s)}, {numerals.clock(left_s)} left"
         whole_s = None if left_s is None else now.at_s + left_s
         bar = ProgressBar(
             total=whole_s,
@@ -181,7 +181,7 @@ class LoadView:
         seen_s = max((past.at_s for past in self._past if past.phase == "warm-up"), default=0.0)
         warm_up_s = stop.duration_s if stop and stop.kind == "duration" else seen_s
         dotted = round(across.place(warm_up_s) * wide)
-        begins, ends = clock(across.low), clock(across.high)
+        begins, ends = numerals.clock(across.low), numerals.clock(across.high)
         line = "┄" * dotted + "─" * (wide - dotted)
         middle = line[len(begins) + 1 : wide - len(ends) - 1]
         return Text(f"{'':>{_LABEL_COLUMNS - 1}}└{begins} {middle} {ends}", style="dim", no_wrap=True)
