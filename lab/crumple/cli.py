@@ -13,6 +13,7 @@ import typer
 from crumple.errors import CrumpleError
 from crumple.find import flags as find_flags
 from crumple.load import flags as load_flags
+from crumple.load import habits
 
 app = typer.Typer(
     name="crumple",
@@ -239,6 +240,7 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 def main() -> None:
     """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
     try:
+        habits.check(sys.argv[1:])
         code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
         # Here, where what becomes of it can still be said.
         sys.stdout.flush()
@@ -266,7 +268,9 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
-        print(f"{error.format_message().rstrip('.')}; see: {command} --help", file=sys.stderr)
+        remedy = habits.instead(getattr(error, "option_name", "")) if command.split()[-1] in habits.COMMANDS else None
+        said = getattr(error, "message", "") if remedy else error.format_message().rstrip(".")
+        print(f"{said}; {remedy or f'see: {command} --help'}", file=sys.stderr)
         sys.exit(2)
 
 
