@@ -193,6 +193,17 @@ def request_record(**changes: Any) -> contract.RequestRecord:
     return plain.model_copy(update=changes)
 
 
+def example(
+    outcome: str, status: int | None, *, request: str = "", head: str = "", body: str = "", at_ns: int = 10**9
+) -> contract.Example:
+    """One exchange. `head`: the answer's headers, without its status line; there is no head without a status."""
+    lines = [f"HTTP/1.1 {status} Said So", *([head] if head else []), "", ""] if status else [head]
+    asked = request or "GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n"
+    return contract.Example(
+        outcome=outcome, status=status, at_ns=at_ns, request=asked, head="\r\n".join(lines), body=body
+    )
+
+
 def not_sent(**counts: int) -> contract.NotSent:
     """These reasons, and none of the others."""
     return contract.NotSent(**(dict.fromkeys(contract.NotSent.model_fields, 0) | counts))

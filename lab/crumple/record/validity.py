@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, TrialRecord
-from crumple.record import engine_limits, invariants, littles_law
+from crumple.record import engine_limits, invariants, littles_law, unanswered
 
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
@@ -74,6 +74,7 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
+        unanswered.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
         engine_limits.thread_share(record) if placement == "shared" else engine_limits.waited(record),
