@@ -18,7 +18,6 @@ from crumple.find.level import Level
 from crumple.find.search import Step
 from crumple.find_report import sentences as say
 from crumple.find_report.plot import STYLES
-from crumple.live.run import clock
 
 
 class FindView:
@@ -77,5 +76,5 @@ class FindView:
         self._show(doing)
 
     def _show(self, said: str) -> None:
-        line = f"{said}  ({clock(max(0.0, self._left_s))} left)".replace(NARROW, " ")
+        line = f"{said}  ({numerals.clock(max(0.0, self._left_s))} left)".replace(NARROW, " ")
         self._now = Text(line, style="dim", no_wrap=True, overflow="ellipsis")

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple import contract
+from crumple.drawing import numerals
 from crumple.machine import turns
 from crumple.run.pace import Pace
 from crumple.run.run_file import RunFile
@@ -34,14 +35,6 @@ class Later:
     study: Study
     scale: ScaleName
     trials: tuple[TrialIdentity, ...]
-
-
-def clock(seconds: float | None) -> str:
-    """ "2:05", or "?" where it is not known."""
-    if seconds is None:
-        return "?"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
 
 
 def result(stored: StoredTrial) -> tuple[str, str]:
@@ -172,12 +165,12 @@ class LiveView:
             now_s = self._pace.of(self._run.study, self._run.scale, self._to_do[0]) or 0.0
             left_s -= min(now_s, time.monotonic() - self._began_s)
         later_s = [self._pace.left_s(each.study, each.scale, each.trials) for each in self._later]
-        said = f"{clock(left_s)} left"
+        said = f"{numerals.clock(left_s)} left"
         if not later_s:
             return said
         known_s = [each for each in later_s if each is not None]
         whole = left_s is not None and len(known_s) == len(later_s)
-        return f"{said}, {clock((left_s or 0.0) + sum(known_s)) if whole else '?'} with all that follow"
+        return f"{said}, {numerals.clock((left_s or 0.0) + sum(known_s)) if whole else '?'} with all that follow"
 
     def _drawn(self) -> Group:
         self._bar.update(self._task, left=self._left())
