@@ -156,6 +156,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         connections_closed_by_server=0,
         users=32,
         users_unanswered=0,
+        users_waited_ns=0,
         requests=(request_record(),),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0),
         histograms=contract.Histograms(

@@ -198,6 +198,7 @@ def record(
         connections_closed_by_server=0,
         users=opened,
         users_unanswered=0,
+        users_waited_ns=0,
         requests=(
             documents.request_record(
                 scheduled=ended.total - ended.not_sent,
