@@ -268,7 +268,7 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
-        remedy = habits.instead(getattr(error, "option_name", "")) if command.split()[-1] in habits.COMMANDS else None
+        remedy = habits.instead(command, getattr(error, "option_name", ""))
         said = getattr(error, "message", "") if remedy else error.format_message().rstrip(".")
         print(f"{said}; {remedy or f'see: {command} --help'}", file=sys.stderr)
         sys.exit(2)

@@ -122,7 +122,8 @@ def starved(**changes: Any) -> Load:
         asked, [160] * 3, median_ns=50_000_000.0, outcomes=ended, users=64, users_unanswered=56, spread=0.01
     )
     times_of = plain.histograms.model_copy(update={"unfinished_age": ages})
-    plain = plain.model_copy(update={"histograms": times_of})
+    stamped = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0)
+    plain = plain.model_copy(update={"histograms": times_of, "arrivals": stamped})
     return load(plain, validity.assess(plain), **changes)
 
 

@@ -53,7 +53,9 @@ def test_counts_are_by_status_and_else_by_outcome_the_most_frequent_first() -> N
 def test_each_request_expects_its_own_status() -> None:
     asked = (documents.request(), documents.request(expect=NAMED))
     seen = record(
-        kind({200: 5, 404: 1}, ok=5, wrong_status=1), kind({200: 2, 404: 9}, ok=9, wrong_status=2), asked=asked
+        kind({200: 5, 404: 1}, ok=5, wrong_status=1),
+        kind({200: 2, 404: 9}, ok=9, wrong_status=2),
+        asked=asked,
     )
     assert [(each.status, each.count) for each in answers.unexpected(seen)] == [(200, 2), (404, 1)]
     second = answers.unexpected_of(asked[1], seen.requests[1])
@@ -86,7 +88,9 @@ def test_what_only_the_warm_up_saw_is_not_counted() -> None:
         ),
         (documents.example("wrong-status", 304), "304 Not Modified"),
         (
-            documents.example("wrong-status", 415, request="POST /a HTTP/1.1\r\nContent-Type: text/plain\r\n\r\n"),
+            documents.example(
+                "wrong-status", 415, request="POST /a HTTP/1.1\r\nContent-Type: text/plain\r\n\r\n"
+            ),
             "415 Unsupported Media Type; sent with Content-Type: text/plain",
         ),
         (
@@ -98,7 +102,9 @@ def test_what_only_the_warm_up_saw_is_not_counted() -> None:
             '401 Unauthorized; sent without Authorization; WWW-Authenticate: Bearer realm="a"',
         ),
         (
-            documents.example("wrong-status", 403, request="GET / HTTP/1.1\r\nauthorization: Basic x\r\n\r\n"),
+            documents.example(
+                "wrong-status", 403, request="GET / HTTP/1.1\r\nauthorization: Basic x\r\n\r\n"
+            ),
             "403 Forbidden",
         ),
         (
@@ -111,7 +117,10 @@ def test_what_only_the_warm_up_saw_is_not_counted() -> None:
         ),
         (documents.example("wrong-status", 599), "599"),
         (documents.example("reset", None), "reset"),
-        (documents.example("malformed", None, head="SSH-2.0-OpenSSH_9"), "malformed; it began: `SSH-2.0-OpenSSH_9`"),
+        (
+            documents.example("malformed", None, head="SSH-2.0-OpenSSH_9"),
+            "malformed; it began: `SSH-2.0-OpenSSH_9`",
+        ),
         (
             documents.example("wrong-body", 200, body="Hi"),
             "wrong-body; 13 bytes were expected; first: `Hi`",

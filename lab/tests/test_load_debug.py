@@ -99,10 +99,12 @@ def test_a_long_body_is_said_to_go_on() -> None:
 
 def test_no_connection_is_said_with_its_reason() -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
-    failed = exchanged(None, "malformed", spec=documents.spec(target=target), tls_fault="no \x07cipher")
-    shown = said(failed)
+    never = documents.example("malformed", None)
+    failed = exchanged(never, "malformed", spec=documents.spec(target=target), tls_fault="no \x07cipher")
+    none = failed.record.histograms.model_copy(update={"connect_time": documents.histogram({})})
+    shown = said(Exchange(failed.record.model_copy(update={"histograms": none})))
     assert shown.splitlines()[0] == "no connection to 127.0.0.1:1: no \\x07cipher"
-    assert "✗ malformed after 1.20 ms" in shown
+    assert "✗ malformed after 1.20 ms" in shown and ">" not in shown
 
 
 def test_tls_is_told_of() -> None:
@@ -156,6 +158,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
         pytest.skip(f"needs the engine: {error}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CRUMPLE_ENGINE", str(found.path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return caller(monkeypatch, capsys, "load")
 
 
@@ -164,7 +167,9 @@ def test_a_real_exchange_that_is_refused_its_content_type(call: Call, orders: st
     assert (code, err) == (1, "")
     assert "> POST /orders HTTP/1.1" in out and "> {}" in out
     assert "< HTTP/1.0 415 Unsupported Media Type" in out and "< json, please" in out
-    assert "✗ wrong-status after" in out and ": 415 Unsupported Media Type; sent without a Content-Type" in out
+    assert (
+        "✗ wrong-status after" in out and ": 415 Unsupported Media Type; sent without a Content-Type" in out
+    )
 
 
 def test_a_real_exchange_of_each_request_of_a_file(call: Call, orders: str, tmp_path: Path) -> None:
@@ -179,3 +184,13 @@ def test_a_real_exchange_of_each_request_of_a_file(call: Call, orders: str, tmp_
     assert code == 0 and first["met"] and second["met"]
     assert first["example"]["status"] == 200 and first["example"]["body"] == "Hello"
     assert second["example"]["request"].startswith("POST /orders HTTP/1.1\r\n")
+
+
+def test_a_real_load_counts_what_a_server_of_http_1_0_answers(call: Call, orders: str) -> None:
+    code, out, err = call(f"{orders}/orders", "-d", "{}", "-n", "20", "-c", "2", "--json", "--quiet")
+    facts = json.loads(out)
+    assert code == 1 and "20 of 20 were 415 Unsupported Media Type; sent without a Content-Type" in err
+    assert facts["statuses"] == {"415": 20}
+    (refused,) = facts["unexpected"]
+    assert (refused["status"], refused["count"], refused["first"]["body"]) == (415, 20, "json, please")
+    assert facts["connections_closed_by_server"] >= 18 and facts["users_unanswered"] == 0

@@ -73,7 +73,9 @@ def test_what_failed_stands_first_and_opens_to_both_sides_of_it() -> None:
 
 def test_what_a_server_answered_is_text_on_the_page() -> None:
     record = made("failing").record
-    bad = documents.example("wrong-status", 500, body="<script>alert(1)</script>", head="A: <img src=x>\u202e")
+    bad = documents.example(
+        "wrong-status", 500, body="<script>alert(1)</script>", head="A: <img src=x>\u202e"
+    )
     kind = record.requests[0].model_copy(update={"examples": (bad,)})
     said = html(synthetic_load.load(record.model_copy(update={"requests": (kind,)})))
     assert "<script" not in said and "<img" not in said and "\u202e" not in said

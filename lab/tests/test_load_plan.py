@@ -206,13 +206,13 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
         ),
         (
             {"body": "30s"},
-            "-d 30s: that is the body to send, and it reads as a duration; a duration is -z 30s (and wrk's -t is "
-            "--threads); for such a body say -m POST",
+            "-d 30s: that is the body to send, and it reads as a duration; a duration is -z 30s (and wrk's "
+            "-t is --threads); for such a body say -m POST",
         ),
         (
             {"body": "10", "method": "get"},
-            "-d 10: that is the body to send, and it reads as a duration; a duration is -z 10 (and wrk's -t is "
-            "--threads); for such a body say -m POST",
+            "-d 10: that is the body to send, and it reads as a duration; a duration is -z 10 (and wrk's "
+            "-t is --threads); for such a body say -m POST",
         ),
     ],
 )

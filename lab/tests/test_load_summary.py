@@ -133,7 +133,7 @@ def test_the_verdict_says_what_failed() -> None:
     lines = text(synthetic_load.failing(), width=100, styled=False).splitlines()
     verdict = lines.index("✓ valid, 5.0 % failed")
     assert lines[verdict + 1 : verdict + 3] == [
-        "  5,000 × 500 Internal Server Error; first: `{\"error\":\"pool \\x1b[31mexhausted\"}`",
+        '  5,000 × 500 Internal Server Error; first: `{"error":"pool \\x1b[31mexhausted"}`',
         "  9 × reset",
     ]
     assert "\x1b" not in "".join(lines)
@@ -168,15 +168,17 @@ def test_a_server_that_closes_some_connections_does_not_close_every_one() -> Non
     ("address", "tls", "said"),
     [
         ("127.0.0.1:80", False, "the server's backlog was full and the kernel sent the SYN again; the tail"),
-        ("10.0.0.1:80", False, "full, or the network lost a packet, and the kernel sent the SYN again; the tail"),
+        (
+            "10.0.0.1:80",
+            False,
+            "full, or the network lost a packet, and the kernel sent the SYN again; the tail",
+        ),
         ("127.0.0.1:80", True, "sent the SYN again, or the TLS handshake was slow; the tail"),
     ],
 )
 def test_what_a_slow_connect_means(address: str, tls: bool, said: str) -> None:
     record = synthetic_load.closing().record
-    target = contract.Target(
-        address=address, host="a", tls=contract.Tls(server_name="a") if tls else None
-    )
+    target = contract.Target(address=address, host="a", tls=contract.Tls(server_name="a") if tls else None)
     spec = record.spec.model_copy(update={"target": target})
     assert said in say.slow_connects(synthetic_load.load(record.model_copy(update={"spec": spec})))
 

@@ -1,7 +1,7 @@
 """crumple load: puts one load on a URL, shows it, and ends in what became of its requests.
 
-It imports only what is needed to send the first request. What judges and draws the result stands on numpy, and
-is imported when the load is over.
+It imports only what is needed to send the first request. What judges and draws the result stands on numpy,
+and is imported when the load is over.
 """
 
 import shlex

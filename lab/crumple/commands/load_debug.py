@@ -11,9 +11,7 @@ from crumple.load_report.exchange import Exchange
 
 def show(found: Engine, plan: LoadPlan, as_json: bool) -> int:
     """Exit code 0; 1 where an answer was not the one expected."""
-    sent = [
-        Exchange(load.conduct(found, spec, lambda _: None).record) for spec in debug.specs(plan.spec)
-    ]
+    sent = [Exchange(load.conduct(found, spec, lambda _: None).record) for spec in debug.specs(plan.spec)]
     if as_json:
         output.as_json(exchange.document(sent))
     else:

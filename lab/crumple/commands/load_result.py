@@ -1,4 +1,4 @@
-"""What `crumple load` does when the load is over: it is judged, shown and written, and gives the exit code."""
+"""What `crumple load` does when the load is over: judged, shown and written, it gives the exit code."""
 
 import contextlib
 import sys

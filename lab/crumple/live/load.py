@@ -145,7 +145,9 @@ class LoadView:
 
     def _unexpected(self, now: contract.Progress) -> list[str]:
         wrong = {status: count for status, count in now.statuses.items() if not self._is_expected(status)}
-        return [", ".join(f"{count:,} × {status}" for status, count in sorted(wrong.items()))] if wrong else []
+        return (
+            [", ".join(f"{count:,} × {status}" for status, count in sorted(wrong.items()))] if wrong else []
+        )
 
     def _is_expected(self, status: int) -> bool:
         return any(answers.is_expected(status, request.expect) for request in self._spec.requests)

@@ -170,7 +170,9 @@ class LiveView:
             return said
         known_s = [each for each in later_s if each is not None]
         whole = left_s is not None and len(known_s) == len(later_s)
-        return f"{said}, {numerals.clock((left_s or 0.0) + sum(known_s)) if whole else '?'} with all that follow"
+        return (
+            f"{said}, {numerals.clock((left_s or 0.0) + sum(known_s)) if whole else '?'} with all that follow"
+        )
 
     def _drawn(self) -> Group:
         self._bar.update(self._task, left=self._left())

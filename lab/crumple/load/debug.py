@@ -1,4 +1,4 @@
-"""A load turned into its requests, each sent once on a connection of its own, and kept with both its sides."""
+"""A load turned into its requests, each sent once on a connection of its own and kept with both its sides."""
 
 from crumple import contract
 

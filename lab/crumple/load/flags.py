@@ -18,7 +18,9 @@ Command = TypeVar("Command", bound=Callable[..., None])
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT = "Target", "Engine", "Output"
 
-Url = Annotated[str, typer.Argument(metavar="URL", help="Host, port, path and query; http:// where nothing else is said.")]
+Url = Annotated[
+    str, typer.Argument(metavar="URL", help="Host, port, path and query; http:// where nothing else is said.")
+]
 
 
 def flag(panel: str, *names: str, metavar: str | None, help_: str) -> Any:
@@ -93,8 +95,8 @@ class RequestFlags:
             REQUEST,
             "--request-file",
             metavar="FILE",
-            help_="Several requests, as TOML or JSON: a list 'requests' of path, name, method, headers, body or "
-            "body_file, weight, expect_status, expect_body.",
+            help_="Several requests, as TOML or JSON: a list 'requests' of path, name, method, headers, body "
+            "or body_file, weight, expect_status, expect_body.",
         ),
     ] = None
     no_vary: Annotated[
@@ -109,7 +111,12 @@ class RequestFlags:
     ] = False
     expect_status: Annotated[
         str | None,
-        flag(ANSWER, "--expect-status", metavar="STATUS", help_="This one; 2xx, any from 200 to 299, otherwise."),
+        flag(
+            ANSWER,
+            "--expect-status",
+            metavar="STATUS",
+            help_="This one; 2xx, any from 200 to 299, otherwise.",
+        ),
     ] = None
     expect_body: Annotated[
         str | None,
@@ -237,8 +244,8 @@ class ShapeFlags:
             LOAD,
             "--steps",
             metavar="RATES",
-            help_="Rates one after the other: 1000,2000,3000:30s, 30 seconds each. A duration is of all steps "
-            "before it that have none; steps behind the last share what is left of -z, or take 10s each.",
+            help_="Rates one after the other: 1000,2000,3000:30s, 30 seconds each. A duration is of all "
+            "steps before it that have none; steps behind the last share what is left of -z, or take 10s.",
         ),
     ] = None
     ramp: Annotated[

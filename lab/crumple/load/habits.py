@@ -1,4 +1,4 @@
-"""Flags as users of other load generators type them: which of `crumple load`'s does the same, or why none does.
+"""Flags as users of other load generators type them: which of crumple's does the same, or why none does.
 
 Only for what crumple does not know; flags that it shares (-n, -c, -z, -m, -H, -T) need no word.
 """
@@ -99,6 +99,6 @@ def check(arguments: Sequence[str]) -> None:
                 raise UsageError(f"No such option: {word}", INSTEAD[word])
 
 
-def instead(option: str) -> str | None:
-    """What to write instead of an option that is not known; None where no other tool is known to have it."""
-    return INSTEAD.get(option)
+def instead(command: str, option: str) -> str | None:
+    """What to write instead of an option that `command` does not know; None: no other tool has it."""
+    return INSTEAD.get(option) if command.split()[-1] in COMMANDS else None

@@ -237,7 +237,9 @@ def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
             mistakes.add(f"{flag} -: stdout is for the summary, or for --json", "name a file")
             continue
         if flags.debug:
-            mistakes.add(f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them")
+            mistakes.add(
+                f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them"
+            )
         if not folder.is_dir():
             mistakes.add(f"{flag} {file}: there is no folder {folder}", "make it first")
         elif file.is_dir():

@@ -139,7 +139,8 @@ def _same_names(file: Path, entries: Sequence[InFile]) -> list[Problem]:
     names = [entry.name for entry in entries if entry.name]
     twice = dict.fromkeys(name for name in names if names.count(name) > 1)
     return [
-        Problem(file, "requests", f'two requests have the name "{name}"', "give each its own") for name in twice
+        Problem(file, "requests", f'two requests have the name "{name}"', "give each its own")
+        for name in twice
     ]
 
 
@@ -164,7 +165,7 @@ def expect(written: int | str | None, body: str | None, method: str = "GET") -> 
 
 
 def _status(written: int | str | None) -> int | None:
-    """The status of a number, as such or typed; None for "2xx", which is what counts where nothing is said."""
+    """The status of a number, as such or typed; None for "2xx", as where nothing is said."""
     text = str(written).strip().lower()
     if written is None or text == "2xx":
         return None

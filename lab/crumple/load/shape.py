@@ -77,8 +77,8 @@ def meant(written: WrittenShape) -> MeantShape:
 def steps(text: str, duration_s: float | None = None) -> tuple[contract.Rate, ...]:
     """Rates one after the other: "1000,2000:30s", 30 seconds each. Raises UsageError.
 
-    A duration is of its step and of those before it that have none. Steps behind the last duration last an equal
-    share of what the others leave of `duration_s`; where that is not given, DURATION_S.
+    A duration is of its step and of those before it that have none. Steps behind the last duration take equal
+    shares of what the others leave of `duration_s`; where that is not given, DURATION_S.
     """
     written = [_step(part) for part in text.split(",")]
     following: float | None = None

@@ -19,7 +19,7 @@ _Key = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class Unexpected:
-    """Requests that ended alike and not as expected. `status`: of whole answers with another one than expected.
+    """Requests that ended alike and not as expected. `status`: of whole answers with another than expected.
 
     `first`: the first such exchange, None where the engine kept none; `request`: what it asked.
     """
@@ -56,7 +56,7 @@ def is_expected(status: int, expect: contract.Expect) -> bool:
 
 
 def _kinds(record: TrialRecord) -> list[_Kind]:
-    return list(zip(record.spec.requests, record.requests, strict=False))
+    return list(zip(record.spec.requests, record.requests, strict=True))
 
 
 def _unexpected(outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected, ...]:

@@ -1,4 +1,4 @@
-"""One request that was sent once, with both its sides: as sent, what came, and whether it was what was expected.
+"""One request that was sent once: as sent, what came, and whether that was expected.
 
 Pure: record → text, or data. What a server sent is made fit to be shown.
 """
@@ -102,7 +102,7 @@ def expected(expect: contract.Expect) -> str:
 def _parts(exchange: Exchange) -> list[RenderableType]:
     parts = [Text(connected(exchange.record), style="dim"), Text()]
     example = exchange.example
-    if example is not None:
+    if example is not None and exchange.record.histograms.connect_time.count:
         parts += [Text(f"> {line}".rstrip(), style="cyan") for line in answer_sentences.sent_lines(example)]
         parts.append(Text())
         came = answer_sentences.came_lines(example)
@@ -117,7 +117,8 @@ def _is_cut(example: contract.Example) -> bool:
 
 
 def _cut(exchange: Exchange) -> str:
-    return f"… the first KiB of the body; {exchange.record.received_bytes:,} bytes came in all, the head included"
+    came = exchange.record.received_bytes
+    return f"… the first KiB of the body; {came:,} bytes came in all, the head included"
 
 
 def _verdict(exchange: Exchange) -> Text:
@@ -126,6 +127,10 @@ def _verdict(exchange: Exchange) -> Text:
     if exchange.is_met:
         return Text(f"✓ ok{took}: {wanted} was expected, and came", style="green")
     found = answers.unexpected(exchange.record)
-    why = answer_sentences.diagnosis(found[0]).removeprefix(exchange.outcome).removeprefix("; ") if found else ""
+    why = (
+        answer_sentences.diagnosis(found[0]).removeprefix(exchange.outcome).removeprefix("; ")
+        if found
+        else ""
+    )
     parts = [*([why] if why else []), f"{wanted} was expected"]
     return Text(f"✗ {exchange.outcome}{took}: {'; '.join(parts)}", style="bold red")

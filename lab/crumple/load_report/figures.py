@@ -81,7 +81,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Kind:
-    """One request of the load as it went. `share`: of all that were sent; `spread`: times of its ok answers."""
+    """One request of the load as it went. `share`: of all that were sent; `spread`: of its ok answers."""
 
     asked: contract.Request
     record: contract.RequestRecord
@@ -92,7 +92,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of failure. `holds` None: not known, for it takes `needed` answers or requests, of `had`."""
+    """A condition of failure. `holds` None: not known, as it takes `needed` answers or requests."""
 
     written: str
     holds: bool | None
@@ -153,7 +153,7 @@ class Load:
                 unexpected=answers.unexpected_of(asked, each),
                 spread=spread_of(each.response_time),
             )
-            for asked, each in zip(record.spec.requests, record.requests, strict=False)
+            for asked, each in zip(record.spec.requests, record.requests, strict=True)
         )
 
     @property

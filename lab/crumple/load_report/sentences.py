@@ -118,7 +118,7 @@ def not_sent(record: contract.TrialRecord) -> str:
 
 
 def in_flight(record: contract.TrialRecord) -> str:
-    """The last requests of a load, which its end cut off: "in flight, oldest 1.20 ms"; empty if there are none."""
+    """The requests that the end of a load cut off: "in flight, oldest 1.20 ms"; empty: none."""
     oldest_ns = record.histograms.unfinished_age.max_ns
     if not record.outcomes.unfinished or oldest_ns is None:
         return ""
@@ -254,7 +254,9 @@ def seconds(value: float) -> str:
 def fail_if(condition: "Condition") -> str:
     """A condition of failure and how it came out."""
     what = "answer" if condition.of_answers else "request"
-    unknown = f"is not known: it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
+    unknown = (
+        f"is not known: it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
+    )
     word = {True: "holds", False: "does not hold", None: unknown}[condition.holds]
     return f"fail if {condition.written}: {word}"
 

@@ -64,13 +64,17 @@ def _validity(load: Load) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
     valid = load.validity.word == "valid"
     verdict = Text(load.validity.word, style="green" if valid else "bold red")
+    loss_style = "red" if load.lossy else "yellow"
+    unexpected = answers.lines(load.unexpected, UNEXPECTED_MAX)
     if lost := say.losses(load):
-        verdict.append(f", {lost}", style="bold red" if load.lossy else "yellow")
+        verdict.append(f", {lost}", style=f"bold {loss_style}")
+    if len(unexpected) == 1:
+        verdict.append(f": {unexpected.pop()}", style=loss_style)
     table.add_row(Text("✓", style="green") if valid else Text("✗", style="bold red"), verdict)
     for problem in load.validity.problems:
         table.add_row("", Text(problem), style="red")
-    for line in answers.lines(load.unexpected, UNEXPECTED_MAX):
-        table.add_row("", Text(line), style="red" if load.lossy else "yellow")
+    for line in unexpected:
+        table.add_row("", Text(line), style=loss_style)
     for warning in (*load.validity.warnings, *filter(None, [say.slow_connects(load)])):
         table.add_row("!", Text(warning), style="yellow")
     for condition in load.fail_if:
