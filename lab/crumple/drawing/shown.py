@@ -1,4 +1,4 @@
-"""Text from elsewhere, such as what a server answered, fit to be shown: nothing in it acts on the reader.
+"""Text from elsewhere, such as what a server answered, made fit to be shown: nothing in it acts on a reader.
 
 Markup is the format's own to escape: rich's `Text` and the templates do.
 """
