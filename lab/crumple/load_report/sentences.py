@@ -138,6 +138,11 @@ def failed(kind: "Kind") -> str:
     return f"{kind.record.outcomes.failed:,}{f' ({ways})' if ways else ''}"
 
 
+def warnings(load: "Load") -> list[str]:
+    """What may have touched the figures."""
+    return [*load.validity.warnings, *filter(None, [slow_connects(load)])]
+
+
 def slow_connects(load: "Load") -> str:
     """What a second or more to connect means; empty if none took so long."""
     number = load.slow_connects

@@ -75,7 +75,7 @@ def _validity(load: Load) -> Table:
         table.add_row("", Text(problem), style="red")
     for line in unexpected:
         table.add_row("", Text(line), style=loss_style)
-    for warning in (*load.validity.warnings, *filter(None, [say.slow_connects(load)])):
+    for warning in say.warnings(load):
         table.add_row("!", Text(warning), style="yellow")
     for condition in load.fail_if:
         glyph, style = _HOLDS[condition.holds]
