@@ -91,6 +91,7 @@ def test_each_of_several_requests_has_a_row() -> None:
 
 def test_users_without_an_answer_and_a_server_that_closes_are_named() -> None:
     assert "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8" in page("starved")
+    assert '<span class="losses lost">56 of 64 connections unanswered</span>' in page("starved")
     assert "100 connects took 1 s or more" in page("closing")
     assert "Closed: 50 connections at a time, which the server closed after each answer." in page("closing")
 

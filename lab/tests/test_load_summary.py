@@ -143,6 +143,7 @@ def test_the_last_requests_of_a_healthy_load_are_told_from_users_without_an_answ
     healthy = text(synthetic_load.closed(), width=120, styled=False)
     assert "12 unfinished (in flight, oldest 3.40 ms)" in healthy and "got no answer" not in healthy
     starved = text(synthetic_load.starved(), width=120, styled=False)
+    assert "✓ valid, 56 of 64 connections unanswered" in starved
     assert "! 56 of 64 connections got no answer in 3 s; the quantiles are of the other 8" in starved
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import documents
 import pytest
 from crumple.contract import Progress
+from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
-from crumple.live.run import Later, LiveView, clock
+from crumple.live.run import Later, LiveView
 from crumple.machine import costs, machine, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run, run_file
@@ -352,9 +353,9 @@ def test_time_left_is_said_with_that_of_the_runs_that_follow(acts: Stage, root: 
     console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))
     with LiveView(begun.file, begun.to_do, console, pace=pace, later=[later]) as view:
         run.execute(begun, root, view)
-    whole = clock(pace.left_s(later.study, "quick", later.trials))
+    whole = numerals.clock(pace.left_s(later.study, "quick", later.trials))
     assert f"(0:00 left, {whole} with all that follow)" in console.export_text()
 
 
 def test_a_clock() -> None:
-    assert [clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]
+    assert [numerals.clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]

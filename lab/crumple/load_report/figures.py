@@ -16,6 +16,7 @@ from crumple.load_report.answers import Unexpected
 from crumple.record import histogram
 from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
+from crumple.record.unanswered import Unanswered, unanswered
 
 if TYPE_CHECKING:
     from crumple.record.validity import Validity
@@ -131,9 +132,16 @@ class Load:
 
     @property
     def lossy(self) -> bool:
-        """More than 1 % of the requests failed or were not sent: to be marked beside every speed."""
+        """More than 1 % of the requests were lost, or of the users unanswered: marked beside every speed."""
         outcomes = self.record.outcomes
-        return outcomes.failed + outcomes.not_sent > FAILED_SHARE_MARKED * self.record.scheduled
+        lost = outcomes.failed + outcomes.not_sent > FAILED_SHARE_MARKED * self.record.scheduled
+        silent = self.unanswered
+        return lost or (silent is not None and silent.connections > FAILED_SHARE_MARKED * silent.of)
+
+    @cached_property
+    def unanswered(self) -> Unanswered | None:
+        """Users who got no answer; None where all did."""
+        return unanswered(self.record)
 
     @cached_property
     def unexpected(self) -> tuple[Unexpected, ...]:

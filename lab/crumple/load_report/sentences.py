@@ -104,10 +104,13 @@ def identity(record: contract.TrialRecord) -> str:
 
 
 def losses(load: "Load") -> str:
-    """The share of requests that failed or were not sent; empty if none."""
-    record = load.record
+    """Shares of requests that failed or were not sent, and users without an answer; empty: none."""
+    record, silent = load.record, load.unanswered
     parts = ((record.outcomes.failed, "failed"), (record.outcomes.not_sent, "not sent"))
-    return ", ".join(f"{numerals.share(lost / record.scheduled)} {what}" for lost, what in parts if lost)
+    said = [f"{numerals.share(lost / record.scheduled)} {what}" for lost, what in parts if lost]
+    if silent is not None:
+        said.append(f"{silent.connections:,} of {silent.of:,} connections unanswered")
+    return ", ".join(said)
 
 
 def not_sent(record: contract.TrialRecord) -> str:
