@@ -17,6 +17,10 @@ const READS_AT_ONCE: usize = 8;
 const HEAD_READ_BYTES: usize = 2 * 1024;
 /// A rest of a body that nobody looks at is not copied, if it is as long as that.
 const DISCARD_FROM_BYTES: u64 = 8 * 1024;
+/// Where so much of it is still to come, it is waited for in pieces of this size at most. Less would wake us more
+/// often than there is something to do; more would not fit in the kernel's buffer (bench/experiments.md).
+const LONG_REST_BYTES: u64 = 64 * 1024;
+const PIECE_BYTES: u64 = 512 * 1024;
 /// Of a request whose bytes are its own, what an example shows.
 const KEPT_REQUEST_BYTES: usize = 4 * 1024;
 
@@ -108,6 +112,8 @@ pub struct Connection<S> {
     stage: Stage,
     /// No answer came over the present socket yet.
     is_fresh: bool,
+    /// The network is to wait for a piece of the answer.
+    waits_for_piece: bool,
     more: Option<Box<More>>,
 }
 
@@ -132,6 +138,7 @@ impl<S> Connection<S> {
             kind: 0,
             stage: Stage::Idle,
             is_fresh: true,
+            waits_for_piece: false,
             more: None,
         }
     }
@@ -244,6 +251,7 @@ impl<S> Connection<S> {
     pub fn connect<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>, index: u32) -> Step {
         self.attempt = self.attempt.wrapping_add(1);
         self.is_fresh = true;
+        self.waits_for_piece = false;
         match wire.net.connect(self.token(index)) {
             Ok(socket) => {
                 self.socket = Some(socket);
@@ -449,6 +457,7 @@ impl<S> Connection<S> {
                     }
                     let all_came = bytes < asked && !to_the_end;
                     if all_came && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket)) {
+                        self.wait_for_piece(wire);
                         return Step::Pending;
                     }
                     if !discards && bytes == wire.buffer.len() {
@@ -458,6 +467,18 @@ impl<S> Connection<S> {
             }
         }
         Step::Unread
+    }
+
+    /// Of a long rest that nobody looks at, the next report is to be of a good part.
+    #[inline]
+    fn wait_for_piece<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) {
+        let ignored = self.answer.ignored_bytes();
+        if (ignored >= LONG_REST_BYTES || self.waits_for_piece)
+            && let Some(socket) = self.socket.as_mut().filter(|socket| wire.net.discards(socket))
+        {
+            wire.net.wake_at(socket, ignored.clamp(1, PIECE_BYTES) as usize);
+            self.waits_for_piece = true;
+        }
     }
 
     #[inline]
@@ -473,6 +494,11 @@ impl<S> Connection<S> {
             self.closed_by_server(wire);
         } else if self.stage == Stage::Sending {
             self.close(wire); // The rest of the request is not wanted, and nothing else can be sent before it.
+        }
+        if std::mem::take(&mut self.waits_for_piece)
+            && let Some(socket) = &mut self.socket
+        {
+            wire.net.wake_at(socket, 1);
         }
         self.stage = Stage::Idle;
         Step::Ended(outcome)

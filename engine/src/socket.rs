@@ -101,6 +101,13 @@ fn bind_without_port(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     net::bind(socket, &SocketAddr::new(source, 0))
 }
 
+/// Lets the kernel report a TCP socket as readable only where so many bytes wait, or the peer has closed. It reports
+/// sooner where its buffer holds no more, so that nothing waits for ever (`tcp_epollin_ready`).
+pub fn wake_at(socket: &OwnedFd, bytes: usize) {
+    // Not refused for a socket; were it, the reports would come as before.
+    let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes as i32);
+}
+
 fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> Result<(), Errno> {
     let length = size_of::<i32>() as libc::socklen_t;
     // SAFETY: `value` lives through the call, and `length` is its own.

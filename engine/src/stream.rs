@@ -70,6 +70,13 @@ impl Stream {
         }
     }
 
+    /// Lets the kernel report it as readable only where so many bytes wait (socket(7), SO_RCVLOWAT).
+    pub fn wake_at(&self, bytes: usize) {
+        if let Self::Plain(socket) = self {
+            socket::wake_at(socket, bytes);
+        }
+    }
+
     /// Whether bytes wait on this side of the socket, of which epoll cannot tell.
     pub fn has_more_at_hand(&self) -> bool {
         matches!(self, Self::Tls(_, session) if session.has_plaintext())

@@ -37,9 +37,8 @@ use crate::user::User;
 const BACKOFF_NS: u64 = 10_000_000;
 /// A backlog that is full is tried again after this pause.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
-/// Connections that are opened before the network is asked again: each takes some 20 µs, and one that stands by then
-/// would be seen too late.
-const OPENED_AT_ONCE: usize = 1;
+/// Connections that are opened before answers are read again: each takes some 20 µs, about as long as five answers.
+const OPENED_AT_ONCE: usize = 64;
 const EVENTS_AT_ONCE: usize = 256;
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -108,6 +107,8 @@ pub struct Loop<'a, N: Network, L> {
     again: BinaryHeap<Reverse<(u64, u32)>>,
     /// Who has more to read than one turn allowed.
     unread: Vec<u32>,
+    /// What is ready and was not acted upon yet.
+    ready: Vec<Ready>,
     /// Answers of the present batch that have been read and not counted yet.
     ended: Vec<(u32, Outcome)>,
     /// Which answers are hashed, by kind.
@@ -153,6 +154,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             connecting: VecDeque::new(),
             again: BinaryHeap::new(),
             unread: Vec::new(),
+            ready: Vec::with_capacity(EVENTS_AT_ONCE),
             ended: Vec::with_capacity(EVENTS_AT_ONCE),
             samples: plan.requests.iter().map(|_| Sample::default()).collect(),
             random: random(plan.seed, SAMPLE_PURPOSE + place.thread as u64),
@@ -164,7 +166,6 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
 
     pub fn run(mut self) -> Receiver<Box<Tally>> {
         pacer::ask_for_exact_timers();
-        let mut ready = Vec::with_capacity(EVENTS_AT_ONCE);
         let mut now_ns = self.wire.net.now_ns();
         let phase = self.course.phase(now_ns).unwrap_or(Phase::Measured);
         self.account.begin(phase, now_ns);
@@ -176,12 +177,12 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             self.act(now_ns);
             let began_ns = if L::IS_OPEN { self.wire.net.now_ns() } else { now_ns };
             let sleep_ns = self.sleep_ns(phase, began_ns);
-            ready.clear();
-            self.wire.net.wait(&mut ready, sleep_ns);
+            self.wire.net.wait(&mut self.ready, sleep_ns);
             self.seen_ns = 0;
-            self.read(&ready);
+            let slept_through = self.ready.is_empty();
+            self.read();
             now_ns = if self.seen_ns == 0 { self.wire.net.now_ns() } else { self.seen_ns };
-            if ready.is_empty() && sleep_ns > 0 {
+            if slept_through && sleep_ns > 0 {
                 self.pacer.woke(began_ns + sleep_ns, now_ns);
             }
         }
@@ -191,9 +192,13 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     /// Reads what has come. Where nothing is due while the answers are read, all of them are read before the first
     /// is counted and the next request sent: each part of the work finds its code and the kernel's in the cache.
     #[inline]
-    fn read(&mut self, ready: &[Ready]) {
-        for ready in ready {
-            self.on_ready(*ready);
+    fn read(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for ready in ready.drain(..) {
+            self.on_ready(ready);
+        }
+        if self.ready.is_empty() {
+            self.ready = ready; // Keeps its memory.
         }
         if self.unread.is_empty() {
             return self.end_all();
@@ -218,20 +223,43 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
 
     #[inline]
     fn on_ready(&mut self, ready: Ready) {
+        let step = self.advance(ready);
+        if L::IS_OPEN && step != Step::Pending {
+            // Before the next answer is read: what is due must not wait for what has come, which is stamped.
+            self.end_all();
+            self.act(self.wire.net.now_ns());
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, ready: Ready) -> Step {
         let index = ready.token as u32;
         let user = &mut self.users[index as usize];
         if !user.connection.is_named_by(ready.token) {
-            return; // About a socket that was replaced in this very batch.
+            return Step::Pending; // About a socket that was replaced in this very batch.
         }
         let mut step = user.connection.advance(ready, &mut self.wire);
         if step == Step::Connected {
             step = self.on_connected(index, ready);
         }
         self.on_step(index, step);
-        if L::IS_OPEN && step != Step::Pending {
-            // Before the next answer is read: what is due must not wait for what has come, which is stamped.
-            self.end_all();
-            self.act(self.wire.net.now_ns());
+        step
+    }
+
+    /// Sees which connections stand, and leaves what else is ready to the next turn: a connection that is looked at
+    /// only when all others have been begun would seem to have taken so long.
+    #[cold]
+    fn see_connections(&mut self) {
+        let seen = self.ready.len();
+        self.wire.net.wait(&mut self.ready, 0);
+        let mut place = seen;
+        while let Some(&ready) = self.ready.get(place) {
+            if self.users[ready.token as u32 as usize].connection.is_connecting() {
+                self.ready.swap_remove(place);
+                self.advance(ready);
+            } else {
+                place += 1;
+            }
         }
     }
 
@@ -386,6 +414,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             self.connecting.push_back((now_ns, index));
         }
         self.on_step(index, step);
+        self.see_connections();
     }
 
     #[cold]
@@ -478,6 +507,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         if self.plan.pacing == Pacing::Spin
             || !self.unread.is_empty()
             || !self.to_open.is_empty()
+            || !self.ready.is_empty()
             || self.opened >= OPENED_AT_ONCE
         {
             return 0;

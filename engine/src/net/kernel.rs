@@ -153,6 +153,10 @@ impl Network for Kernel<'_> {
         stream.discard(buffer, self.plan.stamped)
     }
 
+    fn wake_at(&mut self, stream: &mut Stream, bytes: usize) {
+        stream.wake_at(bytes);
+    }
+
     fn has_more_at_hand(&self, stream: &Stream) -> bool {
         stream.has_more_at_hand()
     }

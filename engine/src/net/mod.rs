@@ -86,6 +86,9 @@ pub trait Network {
     /// As of `receive`.
     fn discard(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<Received, Errno>;
 
+    /// Reports the socket as readable again only where so many bytes wait, or the peer has closed; 1 = any.
+    fn wake_at(&mut self, socket: &mut Self::Socket, bytes: usize);
+
     /// Whether bytes wait on this side of the socket, of which `wait` cannot tell.
     fn has_more_at_hand(&self, socket: &Self::Socket) -> bool;
 

@@ -43,8 +43,9 @@ pub struct ClosedLoad<'a> {
     begin_below: u32,
     /// Of those who were there in the warm-up, the next to leave as the ramp begins, and where they end.
     leaving: (u32, u32),
-    /// Who begins besides: there was no request left for them before, or they were busy when their turn came.
-    late: Vec<u32>,
+    /// Who begins besides, and from when on: there was no request left for them before, or one of theirs was still
+    /// in flight when their turn came.
+    late: Vec<(u32, u64)>,
     /// Who asked for a request when the phase had none left.
     parked: Vec<u32>,
     timers: Timers,
@@ -103,10 +104,10 @@ impl<'a> ClosedLoad<'a> {
         self.course.began_at_ns(self.phase) + after_ns
     }
 
-    /// The first request of a user whose turn has come. Who is there from the beginning is met within a pause: all
-    /// at once would be a load of its own.
-    fn begin_user(&mut self, user: u32, now_ns: u64) -> Option<Act> {
-        let began_ns = self.course.began_at_ns(self.phase);
+    /// The first request of a user whose turn has come, and who is free since `freed_ns`. Who is there from the
+    /// beginning is met within a pause: all at once would be a load of its own.
+    fn begin_user(&mut self, user: u32, freed_ns: u64, now_ns: u64) -> Option<Act> {
+        let began_ns = self.course.began_at_ns(self.phase).max(freed_ns);
         let out_ns = self.sets_out_ns(user);
         if out_ns > began_ns {
             return self.issue(user, Due::At { due_ns: out_ns, ready_ns: out_ns }, now_ns);
@@ -133,16 +134,16 @@ impl<'a> ClosedLoad<'a> {
         None
     }
 
-    /// The next user whose turn it is to begin.
-    fn next_beginner(&mut self, now_ns: u64, users: &impl Users) -> Option<u32> {
-        if let Some(user) = self.late.pop() {
-            return Some(user);
+    /// The next user whose turn it is to begin, and since when it is free.
+    fn next_beginner(&mut self, now_ns: u64, users: &impl Users) -> Option<(u32, u64)> {
+        if let Some(late) = self.late.pop() {
+            return Some(late);
         }
         while self.begun < self.begin_below && self.sets_out_ns(self.begun) <= now_ns {
             let user = self.begun;
             self.begun += 1;
             if !users.is_in_flight(user) {
-                return Some(user);
+                return Some((user, 0));
             }
         }
         None
@@ -166,7 +167,7 @@ impl Load for ClosedLoad<'_> {
                     self.parked.clear();
                     self.late.clear();
                 } else {
-                    self.late.append(&mut self.parked);
+                    self.late.extend(self.parked.drain(..).map(|user| (user, 0)));
                 }
             }
         }
@@ -182,8 +183,8 @@ impl Load for ClosedLoad<'_> {
         if let Some(user) = self.next_leaver(users) {
             return Some(Act::Leave { user });
         }
-        while let Some(user) = self.next_beginner(now_ns, users) {
-            let act = self.begin_user(user, now_ns);
+        while let Some((user, freed_ns)) = self.next_beginner(now_ns, users) {
+            let act = self.begin_user(user, freed_ns, now_ns);
             if act.is_some() {
                 return act;
             }
@@ -195,7 +196,7 @@ impl Load for ClosedLoad<'_> {
     fn ended(&mut self, ended: &Ended) -> Option<Act> {
         if ended.phase != ended.present && self.shape.ramp.is_some() {
             if ended.user < self.begun {
-                self.late.push(ended.user);
+                self.late.push((ended.user, ended.now_ns));
             }
             return Some(Act::Leave { user: ended.user });
         }
