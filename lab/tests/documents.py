@@ -289,7 +289,8 @@ def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
     }  # fmt: skip
     path = folder / "crumple-engine"
     path.write_text(
-        f"#!{sys.executable}\n"
+        # Whatever a test does to Python's own variables is for the lab.
+        f"#!{sys.executable} -E\n"
         "import json, os, sys, time\n"
         f"if sys.argv[1:] == ['--version']:\n    print('crumple-engine {version}'); sys.exit()\n"
         "if sys.argv[1] == 'null-server':\n"

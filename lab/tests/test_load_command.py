@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,11 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         monkeypatch.setattr(load, "check_listening", lambda target: None)
 
     return stand_in
+
+
+def test_what_only_reports_need_is_not_waited_for() -> None:
+    without = "import sys; sys.modules.update(scipy=None, altair=None)"
+    subprocess.run([sys.executable, "-c", f"{without}; import crumple.commands.load"], check=True)
 
 
 def test_help_has_panels_and_an_example(call: Call) -> None:
@@ -297,6 +303,35 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("file/cache", "Not a directory"),
+        pytest.param(
+            "folder",
+            "Permission denied",
+            marks=pytest.mark.skipif(os.geteuid() == 0, reason="to root every folder is open"),
+        ),
+    ],
+)
+def test_a_cache_that_takes_nothing_is_a_warning(
+    call: Call,
+    answering: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    why: str,
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir(mode=0o500)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+    answering(synthetic_load.closed().record)
+    code, out, err = call(URL)
+    assert code == 0 and "valid" in out
+    assert f"cannot write {tmp_path / place}/crumple/ceilings: {why}; what the engine reaches here is" in err
+    assert err.count("cannot write") == 1
+
+
 def test_what_repeats_a_load_names_its_seed() -> None:
     assert command.command(["load", URL, "-d", "a b"], 7) == f"crumple load {URL} -d 'a b' --seed 7"
     assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"
@@ -317,9 +352,11 @@ def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path:
     assert "<html" in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.parametrize("hits", [1, 2, 16])
 def test_an_interrupted_load_shows_what_was_measured(
-    answering: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answering: Callable[..., None], tmp_path: Path, hits: int
 ) -> None:
+    """Also where the key is hit twice, or held down until everything is over."""
     waits = (
         "import signal\n"
         "class Ended(Exception): pass\n"
@@ -338,9 +375,12 @@ def test_an_interrupted_load_shows_what_was_measured(
         ready = tmp_path / "ready"
         while not ready.exists() and process.poll() is None:
             select.select([], [], [], 0.02)
-        process.send_signal(signal.SIGINT)
+        for _ in range(hits):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.03)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
+    assert "Traceback" not in err
     assert out.startswith(f"GET {url}\n") and "interrupted; this is what was measured before" in err
 
 

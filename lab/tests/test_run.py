@@ -9,6 +9,7 @@ from typing import Any
 
 import documents
 import pytest
+from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
@@ -31,6 +32,7 @@ class Notes:
     def __init__(self, interrupt_after: int | None = None) -> None:
         self.order: list[str] = []
         self.skips: list[tuple[str, str]] = []
+        self.unbuilt: list[tuple[str, str]] = []
         self.builds: list[str] = []
         self._interrupt_after = interrupt_after
 
@@ -45,6 +47,9 @@ class Notes:
 
     def skipped(self, server: str, reason: str) -> None:
         self.skips.append((server, reason))
+
+    def not_built(self, server: str, reason: str) -> None:
+        self.unbuilt.append((server, reason))
 
     def began(self, trial: TrialIdentity) -> None:
         if len(self.order) == self._interrupt_after:
@@ -134,6 +139,9 @@ def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Sta
         ("build", "the compiler refused", ("main.go:1: no",))
     }
     assert acts.built.count("node-express") == 1
+    # Failed, as the exit code says, and not skipped.
+    assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
+    assert code_of(begun.store.trials()) == NOT_VALID
 
 
 def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple.errors import FileInvalid, ServerFailed, UsageError
-from crumple.processes import guard, listening
+from crumple.processes import guard, listening, tree
 from crumple.server import build, servers
 
 BUILD_ONCE = """
@@ -161,6 +162,36 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     with pytest.raises(ServerFailed, match=r"cannot write .*full.*: Not a directory; free some") as failed:
         servers.build(tiny)
     assert failed.value.step == "build"
+
+
+def test_a_full_cache_is_one_sentence(tmp_path, monkeypatch):
+    def full(source, copy, **_):
+        raise OSError(28, "No space left on device", str(source), None, str(copy))
+
+    tiny = tiny_servers.described(tmp_path)
+    (tiny.folder / "part").mkdir()
+    (tiny.folder / "part" / "file").touch()
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(ServerFailed) as failed:
+        servers.build(tiny)
+    assert re.fullmatch(
+        rf"cannot write {re.escape(str(build.cache()))}/tiny-\S+: No space left on device; "
+        "free some space, or name another place in XDG_CACHE_HOME",
+        str(failed.value),
+    )
+    assert not [path for path in build.cache().iterdir() if path.is_dir()]
+
+
+def test_a_copy_has_all_of_the_program_and_nothing_else(tmp_path):
+    tiny = tiny_servers.described(tmp_path)
+    (tiny.folder / "part" / "empty").mkdir(parents=True)
+    (tiny.folder / "part" / "run").write_text("#!/bin/sh")
+    (tiny.folder / "part" / "run").chmod(0o755)
+    (tiny.folder / "part" / "link").symlink_to("run")
+    (tiny.folder / "part" / "node_modules").mkdir()
+    built = servers.build(tiny).folder
+    assert {path.name for path in built.rglob("*")} == {"server.py", "part", "empty", "run", "link"}
+    assert (built / "part" / "link").readlink() == Path("run") and os.access(built / "part" / "run", os.X_OK)
 
 
 def test_two_labs_that_build_at_once_build_once(tmp_path):
@@ -313,6 +344,32 @@ def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here
         other.kill()
         other.wait()
         other.stdout.close()
+
+
+def test_one_that_dies_as_it_answers_is_not_taken_for_another_program(tmp_path, monkeypatch):
+    def dead_before_it_is_looked_at(pid):
+        for process in descendants(pid):
+            os.kill(process, signal.SIGKILL)
+        return iter(())
+
+    descendants = tree.descendants
+    monkeypatch.setattr(tree, "descendants", dead_before_it_is_looked_at)
+    said = r"it was killed by signal 9 \(SIGKILL\) as it began to answer"
+    with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path)):
+        pass
+
+
+def test_one_whose_processes_change_is_looked_for_twice(tmp_path, monkeypatch):
+    descendants, looks = tree.descendants, []
+
+    def not_at_first(pid):
+        looks.append(pid)
+        return descendants(pid) if len(looks) > 1 else iter(())
+
+    monkeypatch.setattr(tree, "descendants", not_at_first)
+    with started(tiny_servers.described(tmp_path)) as running:
+        assert running.alive()
+    assert len(looks) == 2
 
 
 def test_a_port_whose_owner_does_not_listen_counts_as_taken():

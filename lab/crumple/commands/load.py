@@ -7,14 +7,14 @@ and is imported when the load is over.
 import shlex
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.contract import TrialRecord
 from crumple.live.load import LoadView
 from crumple.load import load
 from crumple.load import plan as load_plan
 from crumple.load.flags import LoadFlags
 from crumple.load_report import answer_sentences, answers
-from crumple.machine import turns
+from crumple.machine import ceiling, turns
 
 NO, NOT_VALID, INTERRUPTED = 1, 3, 130
 
@@ -28,6 +28,8 @@ def put_on(url: str, flags: LoadFlags) -> int:
         from crumple.commands import load_debug
 
         return load_debug.show(found, plan, flags.json)
+    cleared.away()
+    output.say_not_kept(ceiling.cache())
     with (
         turns.beside(output.say_disturbed),
         LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view,

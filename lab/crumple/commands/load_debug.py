@@ -15,5 +15,5 @@ def show(found: Engine, plan: LoadPlan, as_json: bool) -> int:
     if as_json:
         output.as_json(exchange.document(sent))
     else:
-        print(exchange.text(sent), end="")
+        output.drawn(exchange.text(sent))
     return 0 if all(each.is_met for each in sent) else NO

@@ -97,7 +97,7 @@ def _write(result: Load, flags: OutputFlags) -> None:
     }
     for file, draw in drawn.items():
         try:
-            file.write_text(draw(result), encoding="utf-8")
+            output.write(file, draw(result))
         except OSError as error:
             raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None
 
@@ -113,6 +113,6 @@ def _show(result: Load, as_json: bool) -> None:
     if as_json:
         output.as_json(load_export.document(result))
     else:
-        print(load_summary.text(result), end="")
+        output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:
         output.say(unanswered(result.record))

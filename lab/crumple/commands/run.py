@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.commands import output, report
+from crumple.commands import cleared, output, report
 from crumple.commands.project_files import Project
 from crumple.database import database
 from crumple.drawing import numerals
@@ -126,6 +126,7 @@ def carry_out(
 
     Raises StorageFull, NotWritable.
     """
+    cleared.away()
     again = f"crumple run --resume {begun.file.id}"
     output.say(f"{begun.file.id}: {len(begun.to_do)} trials, seed {begun.file.seed}")
     output.say(f"stored in {begun.store.folder}")

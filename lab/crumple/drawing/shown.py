@@ -3,6 +3,7 @@
 Markup is the format's own to escape: rich's `Text` and the templates do.
 """
 
+import re
 import unicodedata
 
 
@@ -26,3 +27,23 @@ def _escaped(letter: str) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+# What moves the cursor, sets the title, turns the direction of writing; and halves of characters, which no
+# encoding takes. Ends of lines and tabs are a text's own.
+_ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def acts(text: str) -> bool:
+    """Whether `shown_text` would change it."""
+    return _ACTS.search(text) is not None
+
+
+def shown_text(text: str) -> str:
+    """A whole text, of many lines, fit to leave for a terminal or a file. Twice is as good as once."""
+    return _ACTS.sub(lambda found: _escaped(found[0]), text)
+
+
+def shown_json(document: str) -> str:
+    """The same for JSON, where such characters stand in strings only: the data stay what they are."""
+    return _ACTS.sub(lambda found: f"\\u{ord(found[0]):04x}", document)

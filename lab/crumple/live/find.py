@@ -13,6 +13,7 @@ from rich.text import Text
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.drawing.terminal import Terminal
 from crumple.find.find import By
 from crumple.find.level import Level
 from crumple.find.search import Step
@@ -26,7 +27,7 @@ class FindView:
     def __init__(
         self, by: By, budget_s: float, *, quiet: bool = False, console: Console | None = None
     ) -> None:
-        self._console = console or Console(stderr=True, quiet=quiet)
+        self._console = console or Terminal(stderr=True, quiet=quiet)
         self._by_rate = by == "rate"
         self._left_s = budget_s
         self._now = Text()

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from crumple import contract
 from crumple.drawing import numerals, terminal_plot
+from crumple.drawing.terminal import Terminal
 from crumple.drawing.terminal_plot import Axis, Cell
 from crumple.load_report import answers
 from crumple.load_report import sentences as say
@@ -44,7 +45,7 @@ class LoadView:
         self._spec = spec
         self._url = url
         self._quiet = quiet
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._past: deque[contract.Progress] = deque(maxlen=round(WINDOW_S))
         # How many requests had ended when measuring began.
         self._warm_up_ended = 0

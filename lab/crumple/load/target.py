@@ -106,7 +106,7 @@ def resolve(
         tls=tls if written.scheme == "https" else None,
         sources=tuple(str(source) for source in from_addresses),
     )
-    return Resolved(target=target, path=written.path, url=url, is_local=is_local)
+    return Resolved(target=target, path=written.path, url=_in_utf8(url), is_local=is_local)
 
 
 def is_harmless(address: Address) -> bool:
@@ -127,6 +127,14 @@ def encoded(path: str) -> str:
     """What no request line may hold, percent-encoded; all else as it was typed."""
     as_typed = "".join(chr(code) for code in range(0x21, 0x7F))
     return quote(path, safe=as_typed, errors="surrogateescape")
+
+
+def _in_utf8(url: str) -> str:
+    """As it was typed; bytes that were no UTF-8 in percent-encoding."""
+    return "".join(
+        quote(letter, errors="surrogateescape") if "\udc80" <= letter <= "\udcff" else letter
+        for letter in url
+    )
 
 
 def _with_scheme(url: str) -> str:

@@ -7,6 +7,7 @@ import json
 import math
 from typing import Any
 
+from crumple.drawing.shown import shown_json
 from crumple.record.metrics import METRICS
 from crumple.report import scalability, sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
@@ -47,7 +48,7 @@ def data(view: RunView) -> str:
         "lab_version": run.lab_version,
         "engine_version": run.engine_version,
     }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return shown_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
