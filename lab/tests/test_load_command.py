@@ -237,7 +237,8 @@ def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., N
 def test_conditions_of_failure(
     call: Call, answering: Callable[..., None], condition: str, code: int, said: str
 ) -> None:
-    answering(synthetic_load.closed().record)
+    # The engine is told to hold 50.
+    answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     ended, out, err = call(URL, "--fail-if", condition)
     assert ended == code, err
     assert said in out
@@ -325,7 +326,7 @@ def test_a_cache_that_takes_nothing_is_a_warning(
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir(mode=0o500)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
-    answering(synthetic_load.closed().record)
+    answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     code, out, err = call(URL)
     assert code == 0 and "valid" in out
     assert f"cannot write {tmp_path / place}/crumple/ceilings: {why}; what the engine reaches here is" in err

@@ -60,14 +60,11 @@ def condition(term: Term, record: TrialRecord) -> Condition:
 
 
 def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
-    """Measured after the load, so that the load begins at once; None where nothing was answered."""
-    if not record.outcomes.ok:
-        return None
-    if not quiet:
-        output.say("the engine's own ceiling on this machine …")
+    """Measured after the load, so that the load begins at once; None where the engine was nowhere near it."""
+    telling = (lambda: None) if quiet else (lambda: output.say("the engine's own ceiling on this machine …"))
     # Who has waited long enough has their result without it.
     with contextlib.suppress(KeyboardInterrupt):
-        return ceiling.ceiling(found, record.spec, ceiling.cache())
+        return ceiling.measured_after(found, record, ceiling.cache(), telling)
     return None
 
 
@@ -81,6 +78,7 @@ def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Loa
         command=command(sys.argv[1:], record.spec.seed),
         fail_if=tuple(condition(term, record) for term in plan.fail_if),
         ceiling_per_s=reached and reached.throughput_per_s,
+        ceiling_at_least=bool(reached and reached.at_least),
     )
 
 

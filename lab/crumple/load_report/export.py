@@ -110,6 +110,7 @@ def document(load: Load) -> dict[str, Any]:
         "engine": _spent(load.engine),
         "engine_share": load.engine_share,
         "ceiling_per_s": load.ceiling_per_s,
+        "ceiling_at_least": load.ceiling_at_least,
         "held_mean_ns": load.held_mean_ns,
         "server": _spent(load.server),
         "record": record.model_dump(mode="json"),

@@ -106,7 +106,8 @@ class Condition:
 class Load:
     """One load that was put on. `url`: as it was asked for; `command`: what repeats it.
 
-    `ceiling_per_s`: what the engine reaches here against the null server; None: not known.
+    `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not asked, as
+    the load was nowhere near it. `ceiling_at_least`: it may be more.
     """
 
     record: contract.TrialRecord
@@ -115,6 +116,7 @@ class Load:
     command: str
     fail_if: Sequence[Condition] = ()
     ceiling_per_s: float | None = None
+    ceiling_at_least: bool = False
 
     @property
     def measured_s(self) -> float:

@@ -10,6 +10,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load_report import answer_sentences as answers
+from crumple.record import failures
 
 if TYPE_CHECKING:
     from crumple.load_report.figures import Condition, Kind, Load, Spent, Spread, Step
@@ -142,8 +143,9 @@ def failed(kind: "Kind") -> str:
 
 
 def warnings(load: "Load") -> list[str]:
-    """What may have touched the figures."""
-    return [*load.validity.warnings, *filter(None, [slow_connects(load)])]
+    """What may have touched the figures. What failed stands beside the verdict already, in more detail."""
+    known = (failures.sentence(load.record), "")
+    return [each for each in (*load.validity.warnings, slow_connects(load)) if each not in known]
 
 
 def slow_connects(load: "Load") -> str:
@@ -219,7 +221,8 @@ def engine(load: "Load") -> str:
     if late and 0.99 in late.quantile_ns:
         said += f"; own lateness p99 {numerals.duration(late.quantile_ns[0.99])}"
     if load.ceiling_per_s is not None:
-        said += f"; ceiling here {numerals.rate(load.ceiling_per_s)}"
+        at_least = "at least " if load.ceiling_at_least else ""
+        said += f"; ceiling here {at_least}{numerals.rate(load.ceiling_per_s)}"
     return said
 
 
