@@ -197,7 +197,7 @@ def request_record(**changes: Any) -> contract.RequestRecord:
 def example(
     outcome: str, status: int | None, *, request: str = "", head: str = "", body: str = "", at_ns: int = 10**9
 ) -> contract.Example:
-    """One exchange. `head`: the answer's headers, without its status line; there is no head without a status."""
+    """One exchange. `head`: of an answer with a status its headers, without the status line."""
     lines = [f"HTTP/1.1 {status} Said So", *([head] if head else []), "", ""] if status else [head]
     asked = request or "GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n"
     return contract.Example(

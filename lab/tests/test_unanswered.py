@@ -35,8 +35,8 @@ def record(
 def test_who_waits_far_longer_than_is_usual_is_without_an_answer() -> None:
     starved = record(64, 56, {50 * MS: 437}, {3_500 * MS: 30, 3_900 * MS: 26, 20 * MS: 8})
     assert unanswered.sentence(starved) == (
-        "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8; requests in flight at the "
-        "end had waited 3.5 s (median), the oldest 3.9 s"
+        "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8; requests in flight at "
+        "the end had waited 3.5 s (median), the oldest 3.9 s"
     )
     assert unanswered.sentence(starved) in validity.assess(starved).warnings
 

@@ -1,6 +1,7 @@
-"""Users who got no answer, told apart from the last requests of a healthy load. Pure: record → facts, a sentence.
+"""Users who got no answer, told apart from the last requests of a healthy load. Pure.
 
-A connection that never gets an answer is in no quantile: a server that starves 56 of 64 looks fast by the other 8.
+A connection that never gets an answer is in no quantile: a server that starves 56 of 64 looks fast by the
+other 8.
 """
 
 from dataclasses import dataclass
@@ -46,13 +47,13 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
 
 
 def sentence(record: TrialRecord) -> str:
-    """How many, and what that means for the figures; empty where there is nothing to say. Raises NotStored."""
+    """How many, and what that means for the figures; empty: nothing to say. Raises NotStored."""
     found = unanswered(record)
     if found is None:
         return ""
-    others = found.of - found.connections
+    measured_s, others = record.measured_ns / 1e9, found.of - found.connections
     said = (
-        f"{found.connections:,} of {found.of:,} connections got no answer in {record.measured_ns / 1e9:.3g} s; "
+        f"{found.connections:,} of {found.of:,} connections got no answer in {measured_s:.3g} s; "
         f"the quantiles are of the other {others:,}"
     )
     if found.p50_age_ns is None or found.oldest_ns is None:
