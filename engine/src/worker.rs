@@ -169,9 +169,9 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     pub fn run(mut self) -> Receiver<Box<Tally>> {
         pacer::ask_for_exact_timers();
         let mut now_ns = self.wire.net.now_ns();
-        let phase = self.course.phase(now_ns).unwrap_or(Phase::Measured);
-        self.account.begin(phase, now_ns);
-        self.load.begin(phase, now_ns);
+        let first = self.course.first_phase();
+        self.account.begin(first, now_ns);
+        self.load.begin(first, now_ns);
         while let Some(phase) = self.course.phase(now_ns) {
             self.account_for(phase, now_ns);
             self.lose_patience(now_ns);
@@ -501,7 +501,12 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
 
     fn finish(mut self) -> Receiver<Box<Tally>> {
         let ended_ns = self.course.ends_at_ns();
-        if let Some(phase) = self.load.left(ended_ns) {
+        let never_opened = self.to_open.iter().filter_map(|act| match act {
+            // Of a number of requests this one is handed out already.
+            Act::Send { phase, .. } if self.plan.stop.requests.is_some() => Some(*phase),
+            _ => None,
+        });
+        for phase in never_opened.chain(self.load.left(ended_ns)) {
             self.account.tally().give_up(phase);
         }
         self.account.finish(&self.users, &mut self.wire, ended_ns)
