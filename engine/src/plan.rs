@@ -10,12 +10,14 @@ use crate::http::deck;
 use crate::http::request::Message;
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
-use crate::shape::open::{Open, Stretch};
+use crate::shape::open::Open;
 use crate::shape::pause::Pause;
 use crate::shape::ramp::Ramp;
+use crate::shape::schedule::Stretch;
 use crate::socket::Address;
 use crate::spec::{
-    self, CONTRACT_VERSION, ConnectionUse, ExpectSpec, Pacing, RateSpec, ShapeSpec, StopSpec, Target,
+    self, CONTRACT_VERSION, ConnectionUse, Examples, ExpectSpec, Pacing, RateSpec, RequestSpec, ShapeSpec,
+    StopSpec, Target,
     TrialSpec, WarmUpSpec,
 };
 use crate::tls::Tls;
@@ -25,6 +27,8 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     pub tls: Option<Tls>,
     pub requests: Vec<Request>,
+    /// Whether examples of what was expected are kept, too.
+    pub keeps_all_examples: bool,
     pub shape: Shape,
     pub connection: ConnectionUse,
     /// Whether the kernel is to stamp what arrives.
@@ -38,12 +42,17 @@ pub struct Plan {
     pub cores: Vec<usize>,
     pub probe_interval_ns: u64,
     pub server_pid: Option<i32>,
+    pub progress_every_ns: u64,
+    pub slower_than_ns: Vec<u64>,
     pub seed: u64,
 }
 
 /// One of the requests, and the answer it is to have.
 pub struct Request {
+    pub name: String,
     pub message: Message,
+    /// Whether it may be sent again where it is not known if the server acted on it (RFC 9110, 9.2.2).
+    pub is_idempotent: bool,
     pub weight: u32,
     pub expect: Expectation,
 }
@@ -74,6 +83,7 @@ impl TrialSpec {
         }
         faults.unless(self.threads > 0, "threads", "must be at least 1");
         faults.unless(self.probe.interval_ms > 0, "probe.interval_ms", "must be at least 1");
+        faults.unless(self.progress.every_ms > 0, "progress.every_ms", "must be at least 1");
         let address = self.target.meant_address(&mut faults);
         let shape = self.shape.meant(&mut faults);
         let stop = self.stop.meant("stop", &mut faults);
@@ -81,9 +91,10 @@ impl TrialSpec {
         let plan = Plan {
             sources: self.target.meant_sources(&address, &mut faults),
             requests: self.meant_requests(&mut faults),
+            keeps_all_examples: self.examples == Examples::All,
             tls: None,
             connection: self.connection,
-            stamped: self.kernel_timestamps && address.is_stamped(),
+            stamped: self.kernel_timestamps && address.is_tcp(),
             pacing: self.pacing,
             warm_up,
             stop,
@@ -93,6 +104,8 @@ impl TrialSpec {
             cores: self.cores.clone(),
             probe_interval_ns: self.probe.interval_ms * 1_000_000,
             server_pid: self.probe.server_pid,
+            progress_every_ns: self.progress.every_ms * 1_000_000,
+            slower_than_ns: self.progress.slower_than_ns.clone(),
             seed: self.seed,
             address,
             shape,
@@ -113,6 +126,8 @@ impl TrialSpec {
             .map(|(index, request)| {
                 let key = format!("requests[{index}]");
                 Request {
+                    name: request.meant_name(),
+                    is_idempotent: is_idempotent(&request.method),
                     message: Message::new(request, &self.target.host, &key, faults),
                     weight: request.weight,
                     expect: request.expect.meant(&request.method, &key, faults),
@@ -120,6 +135,16 @@ impl TrialSpec {
             })
             .collect()
     }
+}
+
+impl RequestSpec {
+    fn meant_name(&self) -> String {
+        if self.name.is_empty() { format!("{} {}", self.method, self.path) } else { self.name.clone() }
+    }
+}
+
+fn is_idempotent(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
 }
 
 impl Target {

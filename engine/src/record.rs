@@ -1,11 +1,13 @@
 //! What one trial came to: the `TrialRecord`, the only thing the engine hands back.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::Outcomes;
+use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::probe::processes::Sample;
 use crate::spec::TrialSpec;
@@ -41,6 +43,17 @@ pub struct TrialRecord {
     /// Of requests; under TLS as they were before it.
     pub sent_bytes: u64,
     pub connections_opened: u64,
+    /// Connections that the server ended: with an answer, behind it, or while they were idle.
+    pub connections_closed_by_server: u64,
+    /// Connections of the shape that had a request in flight while measuring.
+    pub users: u64,
+    /// Those of them that got no whole answer, right or wrong, in the measured phase.
+    pub users_unanswered: u64,
+    /// How long users of a closed shape had nothing in flight because the engine had not got to them, all together:
+    /// before their first request, and before their next connection was begun. No response time holds it.
+    pub users_waited_ns: u64,
+    /// One for each request of the spec, in its order.
+    pub requests: Vec<RequestRecord>,
     pub arrivals: ArrivalRecord,
     pub histograms: Histograms,
     pub series: Series,
@@ -58,8 +71,32 @@ pub struct NotSent {
     pub ports: u64,
     /// No descriptor was left.
     pub descriptors: u64,
-    /// The kernel had no memory for another socket.
+    /// The kernel had no memory for another socket, or for watching it.
     pub memory: u64,
+    /// A rule of this machine forbade it: a firewall, or the permissions of a socket's file.
+    pub forbidden: u64,
+}
+
+/// Why a request was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSentReason {
+    TooLate,
+    Ports,
+    Descriptors,
+    Memory,
+    Forbidden,
+}
+
+impl NotSent {
+    pub fn count(&mut self, reason: NotSentReason) {
+        *match reason {
+            NotSentReason::TooLate => &mut self.too_late,
+            NotSentReason::Ports => &mut self.ports,
+            NotSentReason::Descriptors => &mut self.descriptors,
+            NotSentReason::Memory => &mut self.memory,
+            NotSentReason::Forbidden => &mut self.forbidden,
+        } += 1;
+    }
 }
 
 impl std::ops::AddAssign for NotSent {
@@ -68,7 +105,44 @@ impl std::ops::AddAssign for NotSent {
         self.ports += other.ports;
         self.descriptors += other.descriptors;
         self.memory += other.memory;
+        self.forbidden += other.forbidden;
     }
+}
+
+/// What became of one request of the spec in the measured phase.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestRecord {
+    pub name: String,
+    /// Requests of this kind that were sent, or tried to be. A request that never was (no connection was free in
+    /// time) is of no kind, so that these may add up to less than the trial's.
+    pub scheduled: u64,
+    pub outcomes: Outcomes,
+    /// Whole answers by their status, expected or not.
+    pub statuses: BTreeMap<u16, u64>,
+    /// From due to last byte, of those that ended `ok`.
+    pub response_time: HistogramRecord,
+    /// Answers whose body was hashed and found right.
+    pub bodies_hashed: u64,
+    /// Of each outcome and status the first, from the first instant on, warm-up included.
+    pub examples: Vec<Example>,
+}
+
+/// One exchange. Bytes that are no UTF-8 are replaced; what a server sent is not escaped.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Example {
+    pub outcome: Outcome,
+    /// Null where no head came.
+    pub status: Option<u16>,
+    /// When it ended, since the first instant.
+    pub at_ns: u64,
+    /// The first 4 KiB of the request as it was sent.
+    pub request: String,
+    /// The first 4 KiB of the answer's head; where none was whole, what came.
+    pub head: String,
+    /// The first KiB of its body, after chunked framing is taken off.
+    pub body: String,
 }
 
 /// Whose clock said when an answer had arrived.
@@ -110,8 +184,9 @@ pub struct Histograms {
     /// From due to sent, of all that were sent. Null in closed shapes.
     pub lateness: Option<HistogramRecord>,
     /// The engine's own part of the lateness: from when a request was due, and a connection was free for
-    /// it or could be opened, to when it was sent or the connection begun. Null in closed shapes.
-    pub engine_lateness: Option<HistogramRecord>,
+    /// it or could be opened, to when it was sent or the connection begun. In closed shapes of those requests
+    /// alone whose due time was known ahead: after a pause, and the first of a user who sets out later.
+    pub engine_lateness: HistogramRecord,
     /// From the attempt to connect to the connection, TLS included.
     pub connect_time: HistogramRecord,
     /// From due to the failure, timeouts apart.
@@ -156,7 +231,7 @@ pub struct Series {
     pub max_ns: Vec<Option<u64>>,
     /// Requests that came due.
     pub scheduled: Vec<u64>,
-    /// The engine's own lateness; null where nothing was sent, and in closed shapes.
+    /// The engine's own lateness; null where the interval has none.
     pub engine_late_p99_ns: Vec<Option<u64>>,
     /// Connections open when the interval ended.
     pub connections: Vec<u64>,
@@ -288,6 +363,14 @@ pub fn encoded(histogram: &Histogram<u64>) -> String {
         .serialize(histogram, &mut bytes)
         .expect("a histogram of u64 always fits its own encoding");
     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
+}
+
+/// What `encoded` wrote.
+pub fn decoded(text: &str) -> Histogram<u64> {
+    let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text);
+    let bytes = bytes.expect("it is base64 as it was written");
+    let read: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut bytes.as_slice());
+    read.expect("it is read as it was written")
 }
 
 impl SampleColumns {

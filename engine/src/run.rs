@@ -9,17 +9,17 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
-use crate::clock::{now_ns, unix_ns};
+use crate::clock::{now_ns, unix_ahead_ns};
 use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
-use crate::record::{ArrivalClock, ArrivalRecord, TrialRecord};
+use crate::record::TrialRecord;
 use crate::shape::Shape;
 use crate::socket::Stamping;
-use crate::spec::{CONTRACT_VERSION, Pacing, TrialSpec};
+use crate::spec::{Pacing, TrialSpec};
 use crate::tally::Tally;
 use crate::timetable::{Filler, Timetable};
 use crate::watch::Watches;
@@ -34,7 +34,6 @@ pub struct Run {
 }
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
-const PROGRESS_EVERY_NS: u64 = 1_000_000_000;
 
 /// Reads the spec, runs the trial, prints the record. SIGINT ends the trial early, with its record.
 ///
@@ -83,11 +82,13 @@ struct Workers {
 
 fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
     let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
-    let began_unix_ns = unix_ns();
-    // Threads take a moment to start, and what is due meanwhile would be late.
-    let lead_ns = if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 };
-    let course = Course::new(now_ns() + lead_ns, plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
-    let (timetable, mut filler) = schedule(plan, course.began_ns).unzip();
+    let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
+    let timetable = match &plan.shape {
+        Shape::Open(shape) => Some(Timetable::new(shape)),
+        Shape::Closed(_) => None,
+    };
+    let mut began_unix_ns = 0;
+    let mut filler = None;
     let mut collector = Collector::new(plan);
     let begin = OnceLock::new();
     // Threads that are started from here on run there, too.
@@ -100,6 +101,12 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             scope.spawn(|| renderer.run());
         }
         let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
+        // The first instant is one at which all threads are ready; of an open shape somewhat later, since what is
+        // due while they wake up would be late.
+        let lead_ns = if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 };
+        course.begin(now_ns() + lead_ns);
+        began_unix_ns = course.began_ns().wrapping_add(unix_ahead_ns());
+        filler = timetable.as_ref().and_then(|table| schedule(plan, course.began_ns(), table));
         // None begins before the others: it would have their requests.
         let _ = begin.set(workers.is_ok());
         let workers = workers?;
@@ -123,19 +130,18 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         (Some(table), Some(filler)) => collector.count_left(filler.count_left(&table, course.ends_at_ns())),
         _ => collector.count_never_issued(&course),
     }
-    Ok(record(spec, plan, &course, began_unix_ns, collector, watches))
+    Ok(collector.record(spec, &course, began_unix_ns, watches.record(&course)))
 }
 
 /// The schedule of an open shape: laid out by this thread, taken up by the workers.
-fn schedule(plan: &Plan, began_ns: u64) -> Option<(Timetable, Filler)> {
+fn schedule(plan: &Plan, began_ns: u64, table: &Timetable) -> Option<Filler> {
     let Shape::Open(shape) = &plan.shape else {
         return None;
     };
     let warm_up_ns = plan.warm_up.map_or(0, |warm_up| warm_up.stop.within_ns);
     let mut filler = Filler::new(shape, began_ns, warm_up_ns, plan.stop.requests, plan.seed);
-    let table = Timetable::new(shape);
-    filler.fill(&table);
-    Some((table, filler))
+    filler.fill(table);
+    Some(filler)
 }
 
 /// Starts the threads, which wait for `begin`.
@@ -188,8 +194,8 @@ fn collect(
     collector: &mut Collector,
     watches: &mut Watches,
 ) {
-    let mut next_sample_ns = course.began_ns;
-    let mut next_progress_ns = course.began_ns + PROGRESS_EVERY_NS;
+    let mut next_sample_ns = course.began_ns();
+    let mut next_progress_ns = course.began_ns() + plan.progress_every_ns;
     let mut working = plan.threads;
     let mut turn = 0;
     while working > 0 {
@@ -207,7 +213,7 @@ fn collect(
         }
         if now_ns >= next_progress_ns {
             eprintln!("{}", collector.progress(course, now_ns));
-            next_progress_ns += PROGRESS_EVERY_NS;
+            next_progress_ns += plan.progress_every_ns;
         }
         let mut wake_ns = next_sample_ns.min(next_progress_ns);
         for boundary_ns in [course.measured_from_ns(), course.ends_at_ns()] {
@@ -227,43 +233,4 @@ fn collect(
         }
     }
     watches.close(course);
-}
-
-fn record(
-    spec: TrialSpec,
-    plan: &Plan,
-    course: &Course,
-    began_unix_ns: u64,
-    mut collector: Collector,
-    watches: Watches,
-) -> TrialRecord {
-    let (series, log) = collector.series(course);
-    let counts = collector.counts;
-    TrialRecord {
-        version: CONTRACT_VERSION,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
-        spec,
-        began_unix_ns,
-        warm_up_ns: course.measured_from_ns() - course.began_ns,
-        measured_ns: course.ends_at_ns() - course.measured_from_ns(),
-        scheduled: counts.scheduled,
-        outcomes: collector.outcomes,
-        not_sent: counts.not_sent,
-        retried: counts.retried,
-        tls_fault: collector.tls_fault.take(),
-        bodies_hashed: counts.bodies_hashed,
-        received_bytes: counts.received_bytes,
-        sent_bytes: counts.sent_bytes,
-        connections_opened: counts.connections_opened,
-        arrivals: ArrivalRecord {
-            clock: if plan.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
-            unstamped: counts.unstamped,
-            held_ns: counts.held_ns,
-        },
-        histograms: collector.histograms(),
-        series,
-        log,
-        warm_up: collector.warm_up,
-        probes: watches.record(course),
-    }
 }

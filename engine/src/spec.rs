@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of both documents; raised whenever either changes its meaning.
-pub const CONTRACT_VERSION: u32 = 3;
+pub const CONTRACT_VERSION: u32 = 4;
 
 /// One server, one workload, one load shape, one seed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -32,6 +32,9 @@ pub struct TrialSpec {
     /// Thread i is bound to the i-th of these cores, round and round; empty leaves them unbound.
     pub cores: Vec<usize>,
     pub probe: ProbeSpec,
+    pub progress: ProgressSpec,
+    /// Which exchanges are kept as examples in the record.
+    pub examples: Examples,
     pub seed: u64,
 }
 
@@ -61,6 +64,8 @@ pub struct TlsSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSpec {
+    /// What the record calls it; empty = its method and path.
+    pub name: String,
     pub method: String,
     /// Path and query, for instance `/hello?delay_ms=5`.
     pub path: String,
@@ -190,4 +195,23 @@ pub struct ProbeSpec {
     pub interval_ms: u64,
     /// Root of the server's process tree; null when the server is not on this machine.
     pub server_pid: Option<i32>,
+}
+
+/// The lines that the engine writes on standard error while the trial runs.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProgressSpec {
+    pub every_ms: u64,
+    /// For each of these times: how many measured answers took longer.
+    pub slower_than_ns: Vec<u64>,
+}
+
+/// Which exchanges are kept: the request, and the answer's head with the first of its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Examples {
+    /// Of each request, outcome and status the first, where it is not `ok`.
+    Unexpected,
+    /// The same, `ok` included.
+    All,
 }

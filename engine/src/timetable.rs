@@ -6,7 +6,8 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use crate::shape::open::{Open, Schedule};
+use crate::shape::open::Open;
+use crate::shape::schedule::Schedule;
 
 /// How far ahead due times are laid out: far beyond the longest the filler is ever away.
 const AHEAD_NS: f64 = 1e9;
@@ -139,7 +140,7 @@ impl Filler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::open::Stretch;
+    use crate::shape::schedule::Stretch;
     use crate::spec::Arrivals;
 
     fn shape(per_s: f64) -> Open {

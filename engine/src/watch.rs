@@ -44,13 +44,13 @@ impl Watches {
             self.is_open = true;
             self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
             self.threads.open();
-            self.sockets.boundary(now_ns, course.began_ns);
+            self.sockets.boundary(now_ns, course.began_ns());
         } else if now_ns >= course.ends_at_ns() {
             self.close(course);
         } else {
             self.watches().for_each(|watch| watch.sample(due_ns));
-            self.threads.sample(now_ns, course.began_ns);
-            self.sockets.sample(now_ns, course.began_ns);
+            self.threads.sample(now_ns, course.began_ns());
+            self.sockets.sample(now_ns, course.began_ns());
         }
     }
 
@@ -59,7 +59,7 @@ impl Watches {
         if !std::mem::replace(&mut self.is_closed, true) {
             self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
             self.threads.close();
-            self.sockets.boundary(course.ends_at_ns(), course.began_ns);
+            self.sockets.boundary(course.ends_at_ns(), course.began_ns());
         }
     }
 
@@ -115,7 +115,7 @@ impl Watch {
         let taken = self.samples.rows();
         let mut samples = SampleColumns::default();
         for sample in &taken {
-            samples.push(sample, course.began_ns);
+            samples.push(sample, course.began_ns());
         }
         let window = match (self.opened, self.closed) {
             (Some(opened), Some(closed)) => Window::over(&taken[opened..=closed]),

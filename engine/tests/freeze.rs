@@ -136,8 +136,10 @@ fn patience_ends_in_the_queue_as_it_does_on_the_wire() {
     let record = run(&spec);
     let ok = count(&record, "ok");
     assert!((500..=600).contains(&ok), "none that was due in the freeze: {ok}");
-    // Each connection gives up after 0.3 s and takes up a request that is about to lose patience too.
-    assert!(count(&record, "timeout") >= 20 && count(&record, "not-sent") > 500, "{:#}", record["outcomes"]);
+    // Each connection gives up after 0.3 s, and is opened anew for a request that is about to be given up too.
+    let rest = count(&record, "timeout") + count(&record, "not-sent") + count(&record, "unfinished");
+    assert_eq!(ok + rest, record["scheduled"].as_u64().unwrap(), "{:#}", record["outcomes"]);
+    assert!(count(&record, "timeout") >= 20 && count(&record, "not-sent") > 200, "{:#}", record["outcomes"]);
     let given_up = times(&record, "timed_out");
     assert!(given_up.min() >= 299_000_000 && given_up.max() < 450_000_000, "{}", given_up.max());
     assert!(times(&record, "unfinished_age").max() <= 330_000_000);

@@ -17,6 +17,7 @@ from crumple.errors import CrumpleError
 from crumple.find import flags as find_flags
 from crumple.interrupt import interruptible
 from crumple.load import flags as load_flags
+from crumple.load import habits
 
 
 class _Commands(TyperGroup):
@@ -257,6 +258,7 @@ def main() -> None:
     try:
         with interruptible():
             surroundings.check_memory()
+            habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Here, where what becomes of it can still be said.
             sys.stdout.flush()
@@ -283,7 +285,9 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
-        _complain(f"{error.format_message().rstrip('.')}; see: {command} --help")
+        remedy = habits.instead(command, getattr(error, "option_name", ""))
+        said = getattr(error, "message", "") if remedy else error.format_message().rstrip(".")
+        _complain(f"{said}; {remedy or f'see: {command} --help'}")
         sys.exit(2)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-CONTRACT_VERSION = 3
+CONTRACT_VERSION = 4
 
 OUTCOMES = (
     "ok",
@@ -70,9 +70,11 @@ class Expect(Frozen):
 class Request(Frozen):
     """What a request sends and the answer it expects; of several, each as often as its `weight` says.
 
-    `body_file` instead of `body`: its bytes. `varies`: {seq}, {random:1-1000}, {line:FILE} are filled in.
+    `name`: what the record calls it; empty: its method and path. `body_file` instead of `body`: its bytes.
+    `varies`: {seq}, {random:1-1000}, {line:FILE} are filled in.
     """
 
+    name: str = ""
     method: str
     path: str
     headers: tuple[Header, ...] = ()
@@ -169,10 +171,17 @@ class Probe(Frozen):
     server_pid: int | None
 
 
+class ProgressSpec(Frozen):
+    """How often the engine writes a line of progress; `slower_than_ns`: it counts the answers above each."""
+
+    every_ms: int = 1000
+    slower_than_ns: tuple[int, ...] = ()
+
+
 class TrialSpec(Frozen):
     """All the engine needs to know for one trial. `cores` empty: not pinned."""
 
-    version: Literal[3] = CONTRACT_VERSION
+    version: Literal[4] = CONTRACT_VERSION
     label: str
     target: Target
     requests: tuple[Request, ...]
@@ -186,6 +195,8 @@ class TrialSpec(Frozen):
     threads: int
     cores: tuple[int, ...]
     probe: Probe
+    progress: ProgressSpec = ProgressSpec()
+    examples: Literal["unexpected", "all"] = "unexpected"
     seed: int
 
 
@@ -232,6 +243,7 @@ class NotSent(Frozen):
     ports: Count
     descriptors: Count
     memory: Count
+    forbidden: Count
 
 
 class ArrivalRecord(Frozen):
@@ -262,7 +274,8 @@ class Histogram(Frozen):
 class Histograms(Frozen):
     """Of the measured window. `response_time`: answers that were ok; the others never mix into it.
 
-    `service_time`, `lateness`, `engine_lateness` are None in closed shapes, which send when it is due.
+    `service_time` and `lateness` are None in closed shapes, which send when it is due. `engine_lateness` has
+    there only the requests whose due time was known ahead: after a pause, and of users who set out later.
     `carried_over`: how long requests of the warm-up went on in a window that does not count them.
     `taken_over`: how long before the window those were due that it counts as its own.
     """
@@ -271,13 +284,43 @@ class Histograms(Frozen):
     service_time: Histogram | None
     time_to_first_byte: Histogram
     lateness: Histogram | None
-    engine_lateness: Histogram | None
+    engine_lateness: Histogram
     connect_time: Histogram
     failed: Histogram
     timed_out: Histogram
     unfinished_age: Histogram
     carried_over: Histogram
     taken_over: Histogram
+
+
+class Example(Frozen):
+    """One exchange; nothing in it is escaped. `at_ns`: when it ended, since the first instant.
+
+    `request`, `head`: the first 4 KiB as they went over the wire; `body`: the first KiB. `status` None: no head.
+    """
+
+    outcome: str
+    status: int | None
+    at_ns: Count
+    request: str
+    head: str
+    body: str
+
+
+class RequestRecord(Frozen):
+    """What became of one request of the spec in the measured phase; `examples`: warm-up included.
+
+    These may add up to less than the trial's: a request that found no connection in time is of no kind.
+    `statuses`: whole answers by status, expected or not.
+    """
+
+    name: str
+    scheduled: Count
+    outcomes: Outcomes
+    statuses: dict[int, Count]
+    response_time: Histogram
+    bodies_hashed: Count
+    examples: tuple[Example, ...]
 
 
 class Series(Frozen):
@@ -388,9 +431,14 @@ class Probes(Frozen):
 
 
 class TrialRecord(Frozen):
-    """All the engine saw of one trial."""
+    """All the engine saw of one trial.
 
-    version: Literal[3]
+    `users`: connections that had a request in flight while measuring; `users_unanswered`: those of them that
+    got no whole answer, right or wrong. `users_waited_ns`: how long users of a closed shape had nothing in flight
+    because the engine had not got to them, all together.
+    """
+
+    version: Literal[4]
     engine_version: str
     spec: TrialSpec
     began_unix_ns: int
@@ -406,6 +454,11 @@ class TrialRecord(Frozen):
     received_bytes: Count
     sent_bytes: Count
     connections_opened: Count
+    connections_closed_by_server: Count
+    users: Count
+    users_unanswered: Count
+    users_waited_ns: Count
+    requests: tuple[RequestRecord, ...]
     arrivals: ArrivalRecord
     histograms: Histograms
     series: Series
@@ -413,8 +466,22 @@ class TrialRecord(Frozen):
     probes: Probes
 
 
+class Measured(Frozen):
+    """The measured phase so far. `slower`: right answers that took longer than each of the spec's times."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    seconds: float
+    scheduled: int
+    outcomes: Outcomes
+    slower: tuple[int, ...]
+
+
 class Progress(Frozen):
-    """One line the engine writes on stderr about once a second. `phase`: "warm-up" or "measured"."""
+    """One line the engine writes on stderr as often as the spec says. `phase`: "warm-up" or "measured".
+
+    `statuses`: whole answers so far by status, warm-up included.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -428,3 +495,5 @@ class Progress(Frozen):
     max_ns: int | None
     connections: int
     left_s: float | None
+    statuses: dict[int, int] = {}
+    measured: Measured | None = None

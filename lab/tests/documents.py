@@ -138,7 +138,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
     )
     plain = contract.TrialRecord(
-        version=3,
+        version=4,
         engine_version="0.1.0",
         spec=spec(),
         began_unix_ns=1_795_242_612_000_000_000,
@@ -153,10 +153,15 @@ def record(**changes: Any) -> contract.TrialRecord:
         received_bytes=20_000 * 150,
         sent_bytes=20_032 * 80,
         connections_opened=32,
+        connections_closed_by_server=0,
+        users=32,
+        users_unanswered=0,
+        users_waited_ns=0,
+        requests=(request_record(),),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0),
         histograms=contract.Histograms(
             response_time=times, service_time=None, time_to_first_byte=times, lateness=None,
-            engine_lateness=None, connect_time=none, failed=none, timed_out=none, unfinished_age=none,
+            engine_lateness=none, connect_time=none, failed=none, timed_out=none, unfinished_age=none,
             carried_over=none,
             taken_over=none,
         ),
@@ -171,6 +176,33 @@ def record(**changes: Any) -> contract.TrialRecord:
         ),
     )  # fmt: skip
     return plain.model_copy(update=changes)
+
+
+def request_record(**changes: Any) -> contract.RequestRecord:
+    """Of the only request: all were answered 200 but those in flight at the end."""
+    plain = contract.RequestRecord(
+        name="GET /hello",
+        scheduled=20_032,
+        outcomes=outcomes(ok=20_000, unfinished=32),
+        statuses={200: 20_000},
+        response_time=contract.Histogram(
+            count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
+        ),
+        bodies_hashed=312,
+        examples=(),
+    )
+    return plain.model_copy(update=changes)
+
+
+def example(
+    outcome: str, status: int | None, *, request: str = "", head: str = "", body: str = "", at_ns: int = 10**9
+) -> contract.Example:
+    """One exchange. `head`: of an answer with a status its headers, without the status line."""
+    lines = [f"HTTP/1.1 {status} Said So", *([head] if head else []), "", ""] if status else [head]
+    asked = request or "GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n"
+    return contract.Example(
+        outcome=outcome, status=status, at_ns=at_ns, request=asked, head="\r\n".join(lines), body=body
+    )
 
 
 def not_sent(**counts: int) -> contract.NotSent:

@@ -137,7 +137,7 @@ def _record(
     warm_ok = round(throughput * 1.5 * 0.8)
     cpu_factor = 1 / factor if factor < 0.9 else 1.0
     return contract.TrialRecord(
-        version=3,
+        version=4,
         engine_version="0.1.0",
         spec=_spec(label, experiment),
         began_unix_ns=BEGAN_UNIX_NS,
@@ -154,13 +154,18 @@ def _record(
         received_bytes=ok * 700,
         sent_bytes=ok * 90,
         connections_opened=32,
+        connections_closed_by_server=0,
+        users=32,
+        users_unanswered=0,
+        users_waited_ns=0,
+        requests=(),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=ok * 4_000),
         histograms=contract.Histograms(
             response_time=histogram(ok, mean_ns, nature.tail),
             service_time=None,
             time_to_first_byte=histogram(ok, mean_ns, nature.tail),
             lateness=None,
-            engine_lateness=None,
+            engine_lateness=documents.histogram({}),
             connect_time=histogram(32, 90_000, 0.3),
             failed=histogram(reset, 40_000_000, 0.3),
             timed_out=histogram(timed_out, 20_000_000_000, 0.001),

@@ -34,7 +34,7 @@ impl Feed {
 
     /// Requests from batches: out of the `inbox`, and back as `spent`.
     fn rendered(batch: Box<Batch>, inbox: Receiver<Box<Batch>>, spent: SyncSender<Box<Batch>>) -> Self {
-        Self(Source::Rendered(Rendered { batch, next: 0, inbox, spent }))
+        Self(Source::Rendered(Rendered { batch, next: 0, has_waited: false, inbox, spent }))
     }
 
     /// Takes the next request and says which of the trial's it is. It waits only where the renderer is
@@ -46,6 +46,12 @@ impl Feed {
             Source::Fixed(deck) => deck.deal(),
             Source::Rendered(rendered) => rendered.next(),
         }
+    }
+
+    /// Whether the request that was taken last had to be waited for.
+    #[inline]
+    pub fn has_waited(&self) -> bool {
+        matches!(&self.0, Source::Rendered(rendered) if rendered.has_waited)
     }
 
     /// The bytes of the request that was taken last; `None` where they are those of its kind.
@@ -61,6 +67,7 @@ impl Feed {
 struct Rendered {
     batch: Box<Batch>,
     next: usize,
+    has_waited: bool,
     inbox: Receiver<Box<Batch>>,
     spent: SyncSender<Box<Batch>>,
 }
@@ -68,6 +75,7 @@ struct Rendered {
 impl Rendered {
     #[inline]
     fn next(&mut self) -> u16 {
+        self.has_waited = false;
         if self.next == self.batch.requests.len() {
             self.turn();
         }
@@ -78,7 +86,10 @@ impl Rendered {
 
     #[cold]
     fn turn(&mut self) {
-        let full = self.inbox.recv().expect("the renderer outlives its feeds");
+        let full = self.inbox.try_recv().unwrap_or_else(|_| {
+            self.has_waited = true;
+            self.inbox.recv().expect("the renderer outlives its feeds")
+        });
         let spent = std::mem::replace(&mut self.batch, full);
         self.next = 0;
         let _ = self.spent.send(spent); // There is room for all batches.

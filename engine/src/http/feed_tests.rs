@@ -9,6 +9,7 @@ use std::thread;
 
 fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     let spec = RequestSpec {
+        name: String::new(),
         method: "GET".into(),
         path: path.into(),
         headers: vec![],
@@ -23,7 +24,7 @@ fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     faults.none().map_err(|failure| failure.error).unwrap();
     let expect =
         Expectation { status: None, body_bytes: None, sha256: [0; 32], hash_one_in: 0, without_body: false };
-    Request { message, weight, expect }
+    Request { name: String::new(), message, is_idempotent: true, weight, expect }
 }
 
 /// What each of `threads` feeds gives, `count` times: the kind, and the path where it varies.

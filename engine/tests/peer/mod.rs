@@ -85,7 +85,7 @@ pub fn reset(socket: TcpStream) {
 /// A spec for `requests` requests over 2 connections to `address` that expects the body `hello`.
 pub fn spec(address: &str, requests: u64) -> Value {
     json!({
-        "version": 3,
+        "version": 4,
         "label": "peer",
         "target": {"address": address, "host": "peer.test", "tls": null, "sources": []},
         "requests": [request("GET", 200, 5)],
@@ -99,6 +99,8 @@ pub fn spec(address: &str, requests: u64) -> Value {
         "threads": 2,
         "cores": [],
         "probe": {"interval_ms": 100, "server_pid": std::process::id()},
+        "progress": {"every_ms": 1000, "slower_than_ns": []},
+        "examples": "unexpected",
         "seed": 42
     })
 }
@@ -107,6 +109,7 @@ pub fn spec(address: &str, requests: u64) -> Value {
 pub fn request(method: &str, status: u16, body_bytes: u64) -> Value {
     let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     json!({
+        "name": "",
         "method": method,
         "path": "/",
         "headers": [],

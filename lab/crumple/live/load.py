@@ -20,6 +20,7 @@ from crumple import contract
 from crumple.drawing import numerals, terminal_plot
 from crumple.drawing.terminal import Terminal
 from crumple.drawing.terminal_plot import Axis, Cell
+from crumple.load_report import answers
 from crumple.load_report import sentences as say
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
@@ -99,6 +100,7 @@ class LoadView:
             f"p50 {numerals.duration(progress.p50_ns)}",
             f"p99 {numerals.duration(progress.p99_ns)}",
             *_counted(progress),
+            *self._unexpected(progress),
             f"{numerals.clock(self._left_s(progress))} left",
         ]
         return "  ".join(parts).replace(numerals.NARROW, " ")
@@ -129,7 +131,27 @@ class LoadView:
             *self._response_times(across, columns),
             self._ruler(across, columns),
             Text("   ".join(_counted(now)), no_wrap=True, overflow="ellipsis"),
+            *self._statuses(now),
         )
+
+    def _statuses(self, now: contract.Progress) -> list[Text]:
+        """Answers by status, those in red that no request expects."""
+        if not now.statuses:
+            return []
+        line = Text(no_wrap=True, overflow="ellipsis")
+        for status, count in sorted(now.statuses.items()):
+            line.append("   " if line else "")
+            line.append(f"{count:,} × {status}", style="" if self._is_expected(status) else "red")
+        return [line]
+
+    def _unexpected(self, now: contract.Progress) -> list[str]:
+        wrong = {status: count for status, count in now.statuses.items() if not self._is_expected(status)}
+        return (
+            [", ".join(f"{count:,} × {status}" for status, count in sorted(wrong.items()))] if wrong else []
+        )
+
+    def _is_expected(self, status: int) -> bool:
+        return any(answers.is_expected(status, request.expect) for request in self._spec.requests)
 
     def _span(self, now: contract.Progress) -> Axis:
         """From the first instant to where the load will end, or the last minutes of a long one."""

@@ -143,6 +143,8 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "start_s": trial.server.start_s,
         "scheduled": record.scheduled if record else None,
         "outcomes": record.outcomes.as_dict() if record else None,
+        "users": record.users if record else None,
+        "users_unanswered": record.users_unanswered if record else None,
         "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
         "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
         "command": sentences.command(view, trial.trial.id),
