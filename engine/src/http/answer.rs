@@ -3,7 +3,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::head::{Framing, Head, HeadMemo, LONGEST_HEAD_BYTES, Malformed, is_token, is_value};
+use super::head::{Framing, Head, HeadMemo, LONGEST_BODY_BYTES, LONGEST_HEAD_BYTES, Malformed};
+use super::lines::{FieldLines, PartialHead};
 use crate::outcome::Outcome;
 
 /// The answer that counts as `ok`.
@@ -37,11 +38,25 @@ pub enum Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Head,
-    Sized { left: u64 },
-    ChunkSize { size: u64, digits: u8, line: ChunkLine },
-    Chunk { left: u64 },
-    ChunkEnd { carriage_return: bool },
-    Trailer { part: TrailerPart, bytes: u32 },
+    Sized {
+        left: u64,
+    },
+    ChunkSize {
+        size: u64,
+        digits: u8,
+        line: ChunkLine,
+    },
+    Chunk {
+        left: u64,
+    },
+    ChunkEnd {
+        carriage_return: bool,
+    },
+    /// So many bytes into the lines that may follow the last chunk. They mean nothing to us, but must be fields.
+    Trailer {
+        lines: FieldLines,
+        bytes: u16,
+    },
     UntilClose,
     Whole,
 }
@@ -57,16 +72,6 @@ enum ChunkLine {
     CarriageReturn,
 }
 
-/// Where in the lines that may follow the last chunk we are. They mean nothing to us, but must be headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TrailerPart {
-    LineStart,
-    Name,
-    Value,
-    CarriageReturn,
-    LastCarriageReturn,
-}
-
 #[derive(Debug)]
 pub struct Answer {
     stage: Stage,
@@ -75,8 +80,8 @@ pub struct Answer {
     /// An interim answer (1xx) has come.
     interim: bool,
     body_bytes: u64,
-    /// The first part of a head that came in parts.
-    partial_head: Vec<u8>,
+    /// A head that comes in pieces, between the first of them and the last.
+    partial_head: Option<Box<PartialHead>>,
     digest: Option<Box<Sha256>>,
 }
 
@@ -88,7 +93,7 @@ impl Default for Answer {
             keep_alive: false,
             interim: false,
             body_bytes: 0,
-            partial_head: Vec::new(),
+            partial_head: None,
             digest: None,
         }
     }
@@ -101,9 +106,7 @@ impl Answer {
         self.stage = Stage::Head;
         self.interim = false;
         self.body_bytes = 0;
-        if !self.partial_head.is_empty() {
-            self.partial_head = Vec::new();
-        }
+        self.partial_head = None;
         match (&mut self.digest, hash) {
             (Some(digest), true) => digest.reset(),
             (digest @ None, true) => *digest = Some(Box::default()),
@@ -117,7 +120,7 @@ impl Answer {
 
     /// Whether none of it has come yet.
     pub fn is_untouched(&self) -> bool {
-        self.stage == Stage::Head && self.partial_head.is_empty() && !self.interim
+        self.stage == Stage::Head && self.partial_head.is_none() && !self.interim
     }
 
     /// Whether the connection may serve another request.
@@ -179,20 +182,30 @@ impl Answer {
     /// The head and how many of `bytes` belong to it; `None` when it goes on.
     #[inline]
     fn take_head(&mut self, bytes: &[u8], memo: &mut HeadMemo) -> Result<Option<(Head, usize)>, Malformed> {
-        if self.partial_head.is_empty() {
-            if let Some(head) = memo.parse(bytes)? {
-                return Ok(Some((head, head.bytes)));
-            }
-            self.partial_head.extend_from_slice(bytes);
+        if self.partial_head.is_none()
+            && let Some(head) = memo.parse(bytes)?
+        {
+            return Ok(Some((head, head.bytes)));
+        }
+        self.take_partial_head(bytes, memo)
+    }
+
+    #[cold]
+    fn take_partial_head(
+        &mut self,
+        bytes: &[u8],
+        memo: &mut HeadMemo,
+    ) -> Result<Option<(Head, usize)>, Malformed> {
+        if bytes.is_empty() {
             return Ok(None);
         }
-        let earlier = self.partial_head.len();
-        self.partial_head.extend_from_slice(&bytes[..bytes.len().min(LONGEST_HEAD_BYTES)]);
-        let Some(head) = memo.parse(&self.partial_head)? else {
+        let partial = self.partial_head.get_or_insert_default();
+        let Some(taken) = partial.take(bytes)? else {
             return Ok(None);
         };
-        self.partial_head = Vec::new();
-        Ok(Some((head, head.bytes - earlier)))
+        let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both see the same end.
+        self.partial_head = None;
+        Ok(Some((head, taken)))
     }
 
     #[inline]
@@ -266,14 +279,14 @@ impl Answer {
                 Ok(Stage::ChunkEnd { carriage_return: true })
             }
             Stage::ChunkEnd { carriage_return: true } if byte == b'\n' => Ok(FIRST_CHUNK),
-            Stage::Trailer { part, bytes } => trailer(part, bytes, byte),
+            Stage::Trailer { lines, bytes } => trailer(lines, bytes, byte),
             _ => Err(Malformed),
         }
     }
 }
 
 const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
-const FIRST_TRAILER: Stage = Stage::Trailer { part: TrailerPart::LineStart, bytes: 0 };
+const FIRST_TRAILER: Stage = Stage::Trailer { lines: FieldLines::BEGIN, bytes: 0 };
 const LONGEST_EXTENSION_BYTES: u16 = 4096;
 /// As many as 64 bits hold.
 const MOST_DIGITS: u8 = 16;
@@ -296,29 +309,22 @@ fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage,
         }
         (ChunkLine::Size, _) if digits < MOST_DIGITS => {
             let digit = (byte as char).to_digit(16).ok_or(Malformed)?;
-            Ok(Stage::ChunkSize { size: size << 4 | u64::from(digit), digits: digits + 1, line })
+            let size = size << 4 | u64::from(digit);
+            if size > LONGEST_BODY_BYTES {
+                return Err(Malformed);
+            }
+            Ok(Stage::ChunkSize { size, digits: digits + 1, line })
         }
         _ => Err(Malformed),
     }
 }
 
-/// As in a head, lines may end with a mere line feed (RFC 9112, 2.2).
-fn trailer(part: TrailerPart, bytes: u32, byte: u8) -> Result<Stage, Malformed> {
-    use TrailerPart::{CarriageReturn, LastCarriageReturn, LineStart, Name, Value};
-    if bytes as usize == LONGEST_HEAD_BYTES {
+fn trailer(lines: FieldLines, bytes: u16, byte: u8) -> Result<Stage, Malformed> {
+    if usize::from(bytes) == LONGEST_HEAD_BYTES {
         return Err(Malformed);
     }
-    let part = match (part, byte) {
-        (LineStart | LastCarriageReturn, b'\n') => return Ok(Stage::Whole),
-        (LineStart, b'\r') => LastCarriageReturn,
-        (LineStart | Name, _) if is_token(byte) => Name,
-        (Name, b':') => Value,
-        (Value, b'\r') => CarriageReturn,
-        (Value | CarriageReturn, b'\n') => LineStart,
-        (Value, _) if is_value(byte) => Value,
-        _ => return Err(Malformed),
-    };
-    Ok(Stage::Trailer { part, bytes: bytes + 1 })
+    let goes_on = lines.after(byte)?.map(|lines| Stage::Trailer { lines, bytes: bytes + 1 });
+    Ok(goes_on.unwrap_or(Stage::Whole))
 }
 
 #[cfg(test)]
