@@ -14,6 +14,7 @@ use crate::plan::Plan;
 use crate::record::NotSent;
 use crate::socket::{self, Received};
 use crate::stream::Stream;
+use crate::tls::Resumable;
 
 /// Buffers that are read from one connection before the others have their turn.
 const READS_AT_ONCE: usize = 4;
@@ -100,6 +101,8 @@ pub struct Connection {
     answer: Answer,
     first: Arrival,
     last_stamp_unix_ns: u64,
+    /// The TLS session before this one.
+    resumable: Resumable,
 }
 
 impl Connection {
@@ -114,6 +117,7 @@ impl Connection {
             answer: Answer::default(),
             first: Arrival::default(),
             last_stamp_unix_ns: 0,
+            resumable: Resumable::default(),
         }
     }
 
@@ -152,7 +156,7 @@ impl Connection {
         match open(wire, token) {
             Ok(socket) => {
                 self.stream = match &wire.plan.tls {
-                    Some(tls) => Stream::Tls(socket, Box::new(tls.session())),
+                    Some(tls) => Stream::Tls(socket, Box::new(tls.session(&mut self.resumable))),
                     None => Stream::Plain(socket),
                 };
                 self.stage = Stage::Connecting;
