@@ -9,6 +9,7 @@ use std::thread;
 
 fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     let spec = RequestSpec {
+        name: String::new(),
         method: "GET".into(),
         path: path.into(),
         headers: vec![],

@@ -5,6 +5,7 @@ use crate::spec::ExpectSpec;
 
 fn spec() -> RequestSpec {
     RequestSpec {
+        name: String::new(),
         method: "POST".into(),
         path: "/x?y=1".into(),
         headers: vec![("Accept".into(), "*/*".into())],
