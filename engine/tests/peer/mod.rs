@@ -2,7 +2,10 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod asked;
+pub mod harness;
 pub mod record;
+pub mod tls;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,7 +20,7 @@ use serde_json::{Value, json};
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// Reads one request without a body; false when the engine has closed.
-pub fn read_request(socket: &mut TcpStream) -> bool {
+pub fn read_request(socket: &mut impl Read) -> bool {
     let mut request = Vec::new();
     let mut piece = [0; 1024];
     while !request.ends_with(b"\r\n\r\n") {
