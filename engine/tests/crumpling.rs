@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use peer::asked::{Asked, read_head};
+use peer::asked::{Asked, length, read_head};
 use peer::record::{assert_all, count, times};
 use peer::tls::{Authority, TlsSocket, play_tls};
 use peer::{HELLO, for_seconds, listen, open, play, read_request, request, reset, run, spec};
@@ -37,18 +37,17 @@ fn large_requests(address: &str, requests: u64) -> Value {
 /// Answers behind the head, and reads the body only then; what the engine goes on with on this connection it may.
 fn answer_early(socket: &mut (impl Read + Write)) {
     while let Some(head) = read_head(socket) {
-        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
         if socket.write_all(NOT_FOUND).is_err() {
             return;
         }
         thread::sleep(Duration::from_millis(50));
-        let mut left = length.parse::<u64>().unwrap();
+        let mut left = length(&head);
         let mut piece = vec![0; 1 << 16];
         while left > 0 {
-            let most = piece.len().min(left as usize);
+            let most = piece.len().min(left);
             match socket.read(&mut piece[..most]) {
                 Ok(0) | Err(_) => return,
-                Ok(bytes) => left -= bytes as u64,
+                Ok(bytes) => left -= bytes,
             }
         }
     }

@@ -6,6 +6,7 @@ pub mod asked;
 pub mod harness;
 pub mod record;
 pub mod tls;
+pub mod witness;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,22 +15,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use asked::Asked;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Reads one request without a body; false when the engine has closed.
+/// Reads one request; false when the engine has closed.
 pub fn read_request(socket: &mut impl Read) -> bool {
-    let mut request = Vec::new();
-    let mut piece = [0; 1024];
-    while !request.ends_with(b"\r\n\r\n") {
-        match socket.read(&mut piece) {
-            Ok(0) | Err(_) => return false,
-            Ok(bytes) => request.extend_from_slice(&piece[..bytes]),
-        }
-    }
-    true
+    Asked::read(socket).is_some()
 }
 
 /// Listens on a free port and plays `script` on every connection, each on a thread of its own.
