@@ -9,7 +9,7 @@ mod cores;
 pub mod costs;
 mod ending;
 pub mod failure;
-mod faults;
+pub mod faults;
 pub mod guard;
 mod histogram;
 pub mod http;

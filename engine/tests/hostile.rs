@@ -4,10 +4,12 @@
 mod peer;
 
 use std::io::Write;
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use peer::record::{assert_all, busy_connections, count, times};
+use peer::witness::Stalls;
 use peer::{answering, endless, for_seconds, listen, play, read_request, reset, run, spec};
 use serde_json::{Value, json};
 
@@ -70,6 +72,9 @@ fn garbage() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+        // Lengths that never come true.
+        b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nhello",
     ] {
         assert_all(&run(&spec(&answering(garbage), 4)), "malformed", 4);
     }
@@ -93,16 +98,18 @@ fn endless_heads_are_given_up() {
 fn what_has_no_end_ends_with_the_timeout() {
     for (start, rest) in [
         (b"HTTP/1.1 200 OK\r\n\r\n".as_slice(), b"body".as_slice()),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n", b"body"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", b"body"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"4\r\nbody\r\n"),
         (b"HTTP/1.1 102 Processing\r\n\r\n", b"HTTP/1.1 102 Processing\r\n\r\n"),
     ] {
+        let stalls = Stalls::watch();
         let record = run(&spec(&endless(start, rest), 4));
         assert_all(&record, "timeout", 4);
         assert!(record["received_bytes"].as_u64().unwrap() > 1_000_000, "it was read all the while");
         assert!(engine_bytes(&record) < 64 << 20, "{} bytes", engine_bytes(&record));
         let given_up = times(&record, "timed_out");
-        assert!(given_up.max() < 450_000_000, "a flood does not keep the clock from being seen: {} {}", given_up.max(), String::from_utf8_lossy(start));
+        let latest_ns = 450_000_000 + 2 * stalls.longest_ns();
+        assert!(given_up.max() < latest_ns, "a flood does not keep the clock from being seen");
     }
 }
 
@@ -110,12 +117,14 @@ fn what_has_no_end_ends_with_the_timeout() {
 fn slow_accept() {
     // One request at a time, 20 ms each: of four connections each waits for the three before it too.
     let (listener, address) = listen();
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let log = answered.clone();
     thread::spawn(move || {
         for socket in listener.incoming() {
             let mut socket = socket.unwrap();
             thread::sleep(Duration::from_millis(20));
-            if read_request(&mut socket) {
-                let _ = socket.write_all(peer::HELLO);
+            if read_request(&mut socket) && socket.write_all(peer::HELLO).is_ok() {
+                log.lock().unwrap().push(Instant::now());
             }
         }
     });
@@ -123,14 +132,23 @@ fn slow_accept() {
     spec["shape"]["connections"] = json!(4);
     spec["connection"] = json!("per-request");
     spec["stop"] = for_seconds(1.0);
+    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
     let record = run(&spec);
+    let answered = answered.lock().unwrap().clone();
     let ok = count(&record, "ok");
-    assert!((35..=50).contains(&ok), "{ok} of 50");
+    assert!(ok <= 50 && (ok..=ok + 4).contains(&(answered.len() as u64)), "{ok} of {}", answered.len());
+    // A request goes out behind one answer, and the fourth from then on is its own.
+    let mut rounds: Vec<u64> =
+        answered.windows(5).map(|round| (round[4] - round[0]).as_nanos() as u64).collect();
+    rounds.sort_unstable();
+    let (round_ns, longest_ns) = (rounds[rounds.len() / 2], rounds[rounds.len() - 1]);
     let median_ns = times(&record, "response_time").value_at_quantile(0.5);
-    assert!((79_000_000..110_000_000).contains(&median_ns), "{median_ns}");
+    assert!((79_000_000..round_ns + 20_000_000).contains(&median_ns), "{median_ns} in rounds of {round_ns}");
     // The kernel shakes hands for a server that does not accept.
     let connected_ns = times(&record, "connect_time").value_at_quantile(0.5);
-    assert!(connected_ns < 10_000_000, "{connected_ns}");
+    assert!(connected_ns < round_ns / 4, "{connected_ns} in rounds of {round_ns}");
+    // All are busy from beginning to end, but for what the engine takes to set out.
     let busy = busy_connections(&record);
-    assert!((3.9..=4.01).contains(&busy), "{busy} of 4 connections");
+    let least = 3.9 - 4.0 * (longest_ns - 80_000_000) as f64 / 1e9;
+    assert!((least..=4.01).contains(&busy), "{busy} of 4 connections");
 }

@@ -126,7 +126,7 @@ fn an_answer_nobody_asked_for_is_not_taken_for_the_next_one() {
             let _ = socket.write_all(b"HTTP/1.1 500 Stale\r\nContent-Length: 5\r\n\r\nhello");
         }
     });
-    let record = run(&resting(&address, 10, 60.0));
+    let record = run(&resting(&address, 10, 250.0));
     assert_all(&record, "ok", 10);
     assert_eq!(record["connections_opened"], 10);
 }
@@ -139,7 +139,7 @@ fn an_idle_connection_that_the_server_closes_is_replaced() {
             thread::sleep(Duration::from_millis(10));
         }
     });
-    let record = run(&resting(&address, 10, 50.0));
+    let record = run(&resting(&address, 10, 250.0));
     assert_all(&record, "ok", 10);
     assert_eq!(record["connections_opened"], 10);
     assert_eq!(record["retried"], 0, "it was seen to close before it was used");

@@ -3,7 +3,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::head::{Framing, Head, HeadMemo, LONGEST_HEAD_BYTES, Malformed, is_token, is_value};
+use super::head::{Framing, Head, HeadMemo, LONGEST_BODY_BYTES, LONGEST_HEAD_BYTES, Malformed};
+use super::lines::{FieldLines, PartialHead};
 use crate::outcome::Outcome;
 
 /// The answer that counts as `ok`.
@@ -38,11 +39,25 @@ pub enum Progress {
 enum Stage {
     #[default]
     Head,
-    Sized { left: u64 },
-    ChunkSize { size: u64, digits: u8, line: ChunkLine },
-    Chunk { left: u64 },
-    ChunkEnd { carriage_return: bool },
-    Trailer { part: TrailerPart, bytes: u32 },
+    Sized {
+        left: u64,
+    },
+    ChunkSize {
+        size: u64,
+        digits: u8,
+        line: ChunkLine,
+    },
+    Chunk {
+        left: u64,
+    },
+    ChunkEnd {
+        carriage_return: bool,
+    },
+    /// So many bytes into the lines that may follow the last chunk. They mean nothing to us, but must be fields.
+    Trailer {
+        lines: FieldLines,
+        bytes: u16,
+    },
     UntilClose,
     Whole,
 }
@@ -56,16 +71,6 @@ enum ChunkLine {
     /// So many bytes into what follows the size and means nothing to us.
     Extension(u16),
     CarriageReturn,
-}
-
-/// Where in the lines that may follow the last chunk we are. They mean nothing to us, but must be headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TrailerPart {
-    LineStart,
-    Name,
-    Value,
-    CarriageReturn,
-    LastCarriageReturn,
 }
 
 #[derive(Debug, Default)]
@@ -82,8 +87,8 @@ pub struct Answer {
 /// What only some answers need.
 #[derive(Debug, Default)]
 struct More {
-    /// The first part of a head that came in parts.
-    partial_head: Vec<u8>,
+    /// A head that comes in pieces, between the first of them and the last.
+    partial_head: Option<PartialHead>,
     digest: Option<Sha256>,
     kept: Option<Kept>,
 }
@@ -152,8 +157,8 @@ impl Answer {
         };
         let mut kept = more.kept.take().unwrap_or_default();
         if kept.head.is_empty() {
-            kept.head.extend_from_slice(&more.partial_head);
-            kept.head.truncate(KEPT_HEAD_BYTES);
+            let partial = more.partial_head.as_ref().map_or(&[][..], PartialHead::bytes);
+            kept.head.extend_from_slice(&partial[..partial.len().min(KEPT_HEAD_BYTES)]);
         }
         kept
     }
@@ -161,7 +166,7 @@ impl Answer {
     /// Keeps what came in place of an answer.
     pub fn keep_as_it_came(&mut self, bytes: &[u8]) {
         let more = self.more.get_or_insert_default();
-        let mut head = std::mem::take(&mut more.partial_head);
+        let mut head = more.partial_head.take().map_or(Vec::new(), |partial| partial.bytes().to_vec());
         head.extend_from_slice(bytes);
         head.truncate(KEPT_HEAD_BYTES);
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
@@ -176,7 +181,7 @@ impl Answer {
     pub fn is_untouched(&self) -> bool {
         self.stage == Stage::Head
             && !self.interim
-            && self.more.as_ref().is_none_or(|more| more.partial_head.is_empty())
+            && self.more.as_ref().is_none_or(|more| more.partial_head.is_none())
     }
 
     /// Whether the connection may serve another request.
@@ -242,24 +247,34 @@ impl Answer {
     /// The head and how many of `bytes` belong to it; `None` when it goes on.
     #[inline]
     fn take_head(&mut self, bytes: &[u8], memo: &mut HeadMemo) -> Result<Option<(Head, usize)>, Malformed> {
-        if self.more.as_ref().is_none_or(|more| more.partial_head.is_empty()) {
-            if let Some(head) = memo.parse(bytes)? {
-                return Ok(Some((head, head.bytes)));
-            }
-            self.more.get_or_insert_default().partial_head.extend_from_slice(bytes);
+        if self.more.as_ref().is_none_or(|more| more.partial_head.is_none())
+            && let Some(head) = memo.parse(bytes)?
+        {
+            return Ok(Some((head, head.bytes)));
+        }
+        self.take_partial_head(bytes, memo)
+    }
+
+    #[cold]
+    fn take_partial_head(
+        &mut self,
+        bytes: &[u8],
+        memo: &mut HeadMemo,
+    ) -> Result<Option<(Head, usize)>, Malformed> {
+        if bytes.is_empty() {
             return Ok(None);
         }
-        let partial_head = &mut self.more.get_or_insert_default().partial_head;
-        let earlier = partial_head.len();
-        partial_head.extend_from_slice(&bytes[..bytes.len().min(LONGEST_HEAD_BYTES)]);
-        let Some(head) = memo.parse(partial_head)? else {
+        let more = self.more.get_or_insert_default();
+        let partial = more.partial_head.get_or_insert_default();
+        let Some(taken) = partial.take(bytes)? else {
             return Ok(None);
         };
-        partial_head.clear();
-        if !self.is_hashed() {
-            self.more = None; // Nothing else was kept as yet.
+        let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both see the same end.
+        more.partial_head = None;
+        if more.digest.is_none() {
+            self.more = None; // Nothing is kept before the head is whole.
         }
-        Ok(Some((head, head.bytes - earlier)))
+        Ok(Some((head, taken)))
     }
 
     #[inline]
@@ -339,7 +354,7 @@ impl Answer {
                 Ok(Stage::ChunkEnd { carriage_return: true })
             }
             Stage::ChunkEnd { carriage_return: true } if byte == b'\n' => Ok(FIRST_CHUNK),
-            Stage::Trailer { part, bytes } => trailer(part, bytes, byte),
+            Stage::Trailer { lines, bytes } => trailer(lines, bytes, byte),
             _ => Err(Malformed),
         }
     }
@@ -361,7 +376,7 @@ impl More {
 pub const KEPT_HEAD_BYTES: usize = 4096;
 const KEPT_BODY_BYTES: usize = 1024;
 const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
-const FIRST_TRAILER: Stage = Stage::Trailer { part: TrailerPart::LineStart, bytes: 0 };
+const FIRST_TRAILER: Stage = Stage::Trailer { lines: FieldLines::BEGIN, bytes: 0 };
 const LONGEST_EXTENSION_BYTES: u16 = 4096;
 /// As many as 64 bits hold.
 const MOST_DIGITS: u8 = 16;
@@ -384,29 +399,22 @@ fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage,
         }
         (ChunkLine::Size, _) if digits < MOST_DIGITS => {
             let digit = (byte as char).to_digit(16).ok_or(Malformed)?;
-            Ok(Stage::ChunkSize { size: size << 4 | u64::from(digit), digits: digits + 1, line })
+            let size = size << 4 | u64::from(digit);
+            if size > LONGEST_BODY_BYTES {
+                return Err(Malformed);
+            }
+            Ok(Stage::ChunkSize { size, digits: digits + 1, line })
         }
         _ => Err(Malformed),
     }
 }
 
-/// As in a head, lines may end with a mere line feed (RFC 9112, 2.2).
-fn trailer(part: TrailerPart, bytes: u32, byte: u8) -> Result<Stage, Malformed> {
-    use TrailerPart::{CarriageReturn, LastCarriageReturn, LineStart, Name, Value};
-    if bytes as usize == LONGEST_HEAD_BYTES {
+fn trailer(lines: FieldLines, bytes: u16, byte: u8) -> Result<Stage, Malformed> {
+    if usize::from(bytes) == LONGEST_HEAD_BYTES {
         return Err(Malformed);
     }
-    let part = match (part, byte) {
-        (LineStart | LastCarriageReturn, b'\n') => return Ok(Stage::Whole),
-        (LineStart, b'\r') => LastCarriageReturn,
-        (LineStart | Name, _) if is_token(byte) => Name,
-        (Name, b':') => Value,
-        (Value, b'\r') => CarriageReturn,
-        (Value | CarriageReturn, b'\n') => LineStart,
-        (Value, _) if is_value(byte) => Value,
-        _ => return Err(Malformed),
-    };
-    Ok(Stage::Trailer { part, bytes: bytes + 1 })
+    let goes_on = lines.after(byte)?.map(|lines| Stage::Trailer { lines, bytes: bytes + 1 });
+    Ok(goes_on.unwrap_or(Stage::Whole))
 }
 
 #[cfg(test)]

@@ -113,11 +113,10 @@ fn what_frames_a_body_has_a_longest_length() {
 fn trailers_are_headers() {
     let with =
         |trailers: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{trailers}\r\n");
-    for lawful in ["X: y\r\n", "X:\r\nServer-Timing: a;dur=1 \t\r\n", "X: y\n"] {
+    for lawful in ["X: y\r\n", "X:\r\nServer-Timing: a;dur=1 \t\r\n", "X: y\n", "X: y\r\n folded\r\n"] {
         ok(&with(lawful), "");
     }
-    for unlawful in
-        ["no colon\r\n", ": y\r\n", "X : y\r\n", "X: y\r\n folded\r\n", "X: \0\r\n", "\r", "X: y\rz\r\n"]
+    for unlawful in ["no colon\r\n", ": y\r\n", "X : y\r\n", " folded\r\n", "X: \0\r\n", "\r", "X: y\rz\r\n"]
     {
         malformed(&with(unlawful));
     }
@@ -133,6 +132,35 @@ fn a_chunks_size_stands_alone_or_before_a_semicolon() {
     }
     for unlawful in ["5 a", "5 5", " 5", ";5", "00000000000000005"] {
         malformed(&with(unlawful));
+    }
+}
+
+#[test]
+fn folded_fields_mean_what_they_mean_unfolded() {
+    let folded = |fields: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n{body}");
+    ok(&folded("X: y\r\n z\r\nContent-Length: 5", "hello"), "hello");
+    ok(&folded("Content-Length:\r\n 5\r\n\t", "hello"), "hello");
+    ok(&folded("Transfer-Encoding: gzip,\r\n chunked", "1\r\nx\r\n0\r\n\r\n"), "x");
+    // Not a field of its own, which would frame the body.
+    ok(&folded("Content-Length: 5\r\nX: y\r\n Content-Length: 2", "hello"), "hello");
+    ok(&folded("Content-Length: 5\r\nX: y\r\n Transfer-Encoding: chunked", "hello"), "hello");
+    // With a space in it, it is no number and no name of a coding.
+    malformed(&folded("Content-Length: 1\r\n 0", "0123456789"));
+    ok(&folded("Transfer-Encoding: chun\r\n ked", "until the end"), "until the end");
+    malformed("HTTP/1.1 200 OK\r\n Content-Length: 5\r\n\r\nhello");
+}
+
+#[test]
+fn a_length_that_cannot_come_true_is_malformed_at_once() {
+    let expect = expectation("");
+    for (more, over) in [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", "9223372036854775808"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", "18446744073709551615"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n", "8000000000000000"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\n", "ffffffffffffffff"),
+    ] {
+        assert_eq!(read_all_ways(more, &expect), Ok(None), "it is waited for");
+        malformed(&more.replace("9223372036854775807", over).replace("7fffffffffffffff", over));
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::mem::MaybeUninit;
 
-/// Longest head that is read; a peer that sends more is not worth waiting for.
-pub const LONGEST_HEAD_BYTES: usize = 64 * 1024;
-const MOST_HEADERS: usize = 100;
+use super::lines::MOST_FIELDS;
+pub use super::lines::{LONGEST_HEAD_BYTES, Malformed};
+
+/// Longest body, and longest chunk, that is waited for: what a file's offset can count (`off_t`). What is said to be
+/// longer never comes to an end.
+pub const LONGEST_BODY_BYTES: u64 = i64::MAX as u64;
 /// From here on not copying a body saves more than one more read costs.
 const LONG_BODY_BYTES: u64 = 32 * 1024;
 
@@ -25,19 +28,17 @@ pub struct Head {
     pub keep_alive: bool,
 }
 
-/// What came is not an HTTP/1.1 answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
-
 impl Head {
     /// Reads a head; `None` when its end has not come yet.
     ///
     /// # Errors
     /// `Malformed` for anything but an HTTP/1.x head with one meaning.
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Malformed> {
-        let mut headers = [MaybeUninit::uninit(); MOST_HEADERS];
+        let mut headers = [MaybeUninit::uninit(); MOST_FIELDS];
         let mut response = httparse::Response::new(&mut []);
+        // A fold stays in the value; what we read of values are lists and numbers, and around those it counts as blank.
         let parsed = httparse::ParserConfig::default()
+            .allow_obsolete_multiline_headers_in_responses(true)
             .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
             .map_err(|_| Malformed)?;
         let length = match parsed {
@@ -111,17 +112,8 @@ fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return Err(Malformed);
     }
-    std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(Malformed)
-}
-
-/// Whether `byte` may stand in a header's name (RFC 9110, 5.6.2).
-pub fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
-}
-
-/// Whether `byte` may stand in a header's value (RFC 9110, 5.5).
-pub fn is_value(byte: u8) -> bool {
-    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+    let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
+    number.filter(|&number| number <= LONGEST_BODY_BYTES).ok_or(Malformed)
 }
 
 /// The last head and its meaning. Servers repeat their head to the byte until the second of their

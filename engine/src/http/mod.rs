@@ -5,6 +5,7 @@ pub mod answer;
 pub mod deck;
 pub mod feed;
 pub mod head;
+pub mod lines;
 pub mod request;
 pub mod template;
 pub mod values;

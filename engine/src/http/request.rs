@@ -2,6 +2,7 @@
 //! template that is filled for each request anew.
 
 use crate::faults::Faults;
+use crate::http::lines;
 use crate::http::template::Template;
 use crate::http::values::{Files, Values};
 use crate::spec::RequestSpec;
@@ -162,14 +163,12 @@ fn read_body(path: &str, key: &str, faults: &mut Faults) -> Option<Template> {
     }
 }
 
-/// As RFC 9110, 5.6.2 has it.
 fn is_token(text: &str) -> bool {
-    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_token_byte)
+    !text.is_empty() && text.bytes().all(lines::is_token)
 }
 
 fn is_value(text: &[u8]) -> bool {
-    text.iter().all(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
+    text.iter().all(|&byte| lines::is_value(byte))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Real sockets: epoll, plain or TLS, with the kernel's receive timestamps on the monotonic clock.
 
+use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, OwnedFd};
@@ -14,6 +15,7 @@ use crate::pacer;
 use crate::plan::Plan;
 use crate::socket;
 use crate::stream::Stream;
+use crate::tls::Resumable;
 
 const EVENTS_AT_ONCE: usize = 256;
 /// How long the distance between wall clock and monotonic clock is taken to hold: even while the wall
@@ -31,6 +33,8 @@ const WRITE: epoll::EventFlags =
 pub struct Kernel<'a> {
     plan: &'a Plan,
     epoll: OwnedFd,
+    /// What each user keeps of its last TLS session.
+    tickets: HashMap<u32, Resumable>,
     /// Attempts to connect so far, by which the next one's local address is chosen.
     attempts: usize,
     /// How far the wall clock was ahead of the monotonic one when it was last read.
@@ -49,7 +53,7 @@ impl<'a> Kernel<'a> {
             Failure::new(format!("cannot wait to the nanosecond (epoll_pwait2): {errno}"))
                 .remedy("the engine needs Linux 5.11 or later")
         })?;
-        Ok(Self { plan, epoll, attempts: 0, unix_ahead_ns: unix_ahead_ns(), clocks_read_ns: now_ns() })
+        Ok(Self { plan, epoll, tickets: HashMap::new(), attempts: 0, unix_ahead_ns: unix_ahead_ns(), clocks_read_ns: now_ns() })
     }
 
     /// Connects from the next source; where that has no port left, from the one after it, and so on.
@@ -110,7 +114,7 @@ impl Network for Kernel<'_> {
         let socket = self.open()?;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), INTEREST)?;
         Ok(match &self.plan.tls {
-            Some(tls) => Stream::Tls(socket, Box::new(tls.session())),
+            Some(tls) => Stream::Tls(socket, Box::new(tls.session(self.tickets.entry(token as u32).or_default()))),
             None => Stream::Plain(socket),
         })
     }

@@ -1,10 +1,12 @@
 //! TLS: what the sessions of a trial have in common, above all whom they trust. A connection's own is its
 //! `Session`.
 //!
-//! Every connection shakes hands in full: sessions are never resumed, so that all connect times are of the
-//! same kind, and a connection costs the server what a new client costs it.
+//! A user's first session begins with a full handshake, as a new client's does; the next ones resume the one before,
+//! where the server gives tickets, as a browser's do. No user resumes another's: a new one would cost the server less
+//! than a new client costs it.
 
 mod session;
+mod tickets;
 
 use std::fmt;
 use std::path::Path;
@@ -18,15 +20,20 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 pub use session::Session;
+use tickets::Tickets;
 
 use crate::failure::Failure;
 use crate::spec::TlsSpec;
 
 /// What the sessions of a trial have in common; shared by all threads.
 pub struct Tls {
-    config: Arc<ClientConfig>,
+    config: ClientConfig,
     server_name: ServerName<'static>,
 }
+
+/// What a user keeps from one session to the next, in order to resume it; nothing before its first.
+#[derive(Default)]
+pub struct Resumable(Option<Arc<ClientConfig>>);
 
 impl Tls {
     /// # Errors
@@ -50,13 +57,17 @@ impl Tls {
         };
         let mut config = builder.with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        config.resumption = Resumption::disabled();
-        Ok(Self { config: Arc::new(config), server_name })
+        Ok(Self { config, server_name })
     }
 
-    /// A session for a connection that has just been made.
-    pub fn session(&self) -> Session {
-        let connection = UnbufferedClientConnection::new(self.config.clone(), self.server_name.clone());
+    /// A session for a connection that a user has just made.
+    pub fn session(&self, user: &mut Resumable) -> Session {
+        let config = user.0.get_or_insert_with(|| {
+            let mut config = self.config.clone();
+            config.resumption = Resumption::store(Arc::new(Tickets::default()));
+            Arc::new(config)
+        });
+        let connection = UnbufferedClientConnection::new(config.clone(), self.server_name.clone());
         Session::new(connection.expect("only random numbers can be wanting, and the kernel has them"))
     }
 }

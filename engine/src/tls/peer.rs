@@ -16,7 +16,7 @@ use rustls::server::ServerConfig;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConnection, StreamOwned, SupportedProtocolVersion};
 
-use super::{Session, Tls};
+use super::{Resumable, Session, Tls};
 use crate::http::values::tests::Written;
 use crate::net::Received;
 use crate::spec::TlsSpec;
@@ -107,9 +107,14 @@ pub struct Client {
 impl Client {
     /// With the other side of it.
     pub fn new(tls: &Tls) -> (Self, UnixStream) {
+        Self::of(&mut Resumable::default(), tls)
+    }
+
+    /// The same, by a user who may have been there before.
+    pub fn of(user: &mut Resumable, tls: &Tls) -> (Self, UnixStream) {
         let (socket, peer) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();
-        (Self { socket, session: tls.session(), buffer: vec![0; BUFFER_BYTES] }, peer)
+        (Self { socket, session: tls.session(user), buffer: vec![0; BUFFER_BYTES] }, peer)
     }
 
     pub fn shaken(

@@ -17,6 +17,10 @@ use crate::socket;
 const LONGEST_PIECE_BYTES: usize = 16 * 1024;
 /// What the records of a server's part of the handshake mostly fit in.
 const HANDSHAKE_BYTES: usize = 8 * 1024;
+/// Most ciphertext of a handshake that is held while one of its messages is not whole: the longest message there may be
+/// (rustls takes 64 KiB) in records of some length. In records of one byte each it would be 1.5 MB.
+const MOST_HANDSHAKE_BYTES: usize = 80 * 1024;
+const TOO_LONG: &str = "a message of the handshake is longer than the buffer";
 /// Reads that bring no plaintext, one after the other, before the caller is asked whether to go on.
 const FRUITLESS_READS: usize = 2;
 
@@ -95,14 +99,19 @@ impl Session {
     /// Encrypts and sends; says how many bytes of `plain` it took. Their ciphertext may be left to `flush`.
     ///
     /// # Errors
-    /// `AGAIN` where ciphertext of earlier calls is left and nothing was taken; what the kernel says.
+    /// `AGAIN` where ciphertext of earlier calls is left and nothing was taken; `PROTO` where TLS has failed, and `why`
+    /// says more; what the kernel says.
     pub fn send(&mut self, fd: BorrowedFd, plain: &[u8]) -> Result<usize, Errno> {
+        self.check()?;
         if !self.flush(fd)? {
             return Err(Errno::AGAIN);
         }
         let mut taken = 0;
         for piece in plain.chunks(LONGEST_PIECE_BYTES) {
-            self.take_in(piece)?;
+            if let Err(errno) = self.take_in(piece) {
+                self.tell_why(fd);
+                return Err(errno);
+            }
             taken += piece.len();
             if !self.flush(fd)? {
                 break;
@@ -136,6 +145,7 @@ impl Session {
     /// `AGAIN` when the socket has no more; `INTR` when much has come and all of it was TLS's own (tickets, say);
     /// `PROTO` for what is no TLS, and `why` says more; what the kernel says.
     pub fn receive(&mut self, fd: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+        self.check()?;
         if !self.unread.is_empty() || self.end.is_some() {
             let bytes = self.unread.len().min(buffer.len());
             buffer[..bytes].copy_from_slice(&self.unread[..bytes]);
@@ -150,7 +160,7 @@ impl Session {
         let mut fruitless = 0;
         let received = loop {
             if held == cipher.len() {
-                self.why = Some("a message of the handshake is longer than the buffer".into());
+                self.why = Some(TOO_LONG.into());
                 break Err(Errno::PROTO);
             }
             let received = match socket::receive(fd, &mut cipher[held..], stamped) {
@@ -171,7 +181,10 @@ impl Session {
                 plain[bytes..][..piece.len()].copy_from_slice(piece);
                 bytes += piece.len();
             });
-            self.check()?;
+            if let Err(errno) = self.check() {
+                self.tell_why(fd);
+                return Err(errno);
+            }
             cipher.copy_within(read..filled, 0);
             held = filled - read;
             if bytes > 0 || self.end.is_some() {
@@ -223,7 +236,13 @@ impl Session {
 
     fn read_handshake(&mut self, fd: BorrowedFd) -> Result<usize, Errno> {
         let held = self.incoming.len();
-        self.incoming.resize(held + HANDSHAKE_BYTES, 0);
+        let room = HANDSHAKE_BYTES.min(MOST_HANDSHAKE_BYTES - held);
+        if room == 0 {
+            self.why = Some(TOO_LONG.into());
+            return Err(Errno::PROTO);
+        }
+        self.incoming.reserve_exact(room);
+        self.incoming.resize(held + room, 0);
         let received = socket::receive(fd, &mut self.incoming[held..], false);
         self.incoming.truncate(held + received.map_or(0, |received| received.bytes));
         received.map(|received| received.bytes)

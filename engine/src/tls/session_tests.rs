@@ -1,5 +1,5 @@
 use super::*;
-use crate::tls::peer::{Client, SERVER, Vouched, end, pattern};
+use crate::tls::peer::{Client, Peer, SERVER, Vouched, end, pattern};
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
@@ -181,12 +181,100 @@ fn what_no_buffer_holds_is_a_failure_and_no_end() {
     let _server = generous.serve(peer, |peer| peer.write_all(b"at last"));
     client.shake().unwrap();
     client.buffer.truncate(36 * 1024);
-    let failure = loop {
-        match client.session.receive(client.socket.as_fd(), &mut client.buffer, false) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            other => break other.map(|received| received.bytes),
-        }
-    };
-    assert_eq!(failure, Err(Errno::PROTO));
+    assert_eq!(next(&mut client), Err(Errno::PROTO));
     assert!(client.session.why().unwrap().contains("longer than the buffer"));
+}
+
+/// How many bytes of plaintext come next, or why there are none.
+fn next(client: &mut Client) -> Result<usize, Errno> {
+    loop {
+        match client.session.receive(client.socket.as_fd(), &mut client.buffer, false) {
+            Err(Errno::AGAIN | Errno::INTR) => thread::yield_now(),
+            other => return other.map(|received| received.bytes),
+        }
+    }
+}
+
+/// A server's hello of 64 KiB, each byte of it in a record of its own; says how many bytes the client took.
+fn drip_hello(mut peer: UnixStream) -> usize {
+    let _ = peer.read(&mut [0; 4096]).unwrap();
+    let record = |byte: u8| [22, 3, 3, 0, 1, byte];
+    let message = [2, 0, 0xff, 0xff].into_iter().chain(std::iter::repeat(0)).take(1 << 16);
+    let mut sent = 0;
+    for byte in message {
+        if peer.write_all(&record(byte)).is_err() {
+            break;
+        }
+        sent += record(byte).len();
+    }
+    sent
+}
+
+#[test]
+fn a_handshake_that_does_not_end_is_given_up() {
+    let (mut client, peer) = Client::new(&SERVER.tls(|_| ()));
+    sockopt::set_socket_send_buffer_size(&peer, 4096).unwrap();
+    let server = thread::spawn(move || drip_hello(peer));
+    let mut most_held = 0;
+    let failure = loop {
+        match client.session.shake(client.socket.as_fd()) {
+            Ok(is_shaken) => assert!(!is_shaken),
+            Err(errno) => break errno,
+        }
+        most_held = most_held.max(client.session.incoming.capacity());
+        thread::yield_now();
+    };
+    assert_eq!(failure, Errno::PROTO);
+    assert!(client.session.why().unwrap().contains("longer than the buffer"));
+    assert!(most_held.max(client.session.incoming.capacity()) <= MOST_HANDSHAKE_BYTES, "{most_held}");
+    drop(client);
+    assert!(server.join().unwrap() < 6 << 16, "it did not take all of the message");
+}
+
+/// What a server that plays `serve` does to a session once it stands, as seen by whoever reads.
+fn broken(serve: impl FnOnce(&mut Peer) + Send + 'static) -> Client {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), serve);
+    server.join().unwrap().unwrap();
+    assert_eq!(next(&mut client), Err(Errno::PROTO));
+    client
+}
+
+#[test]
+fn what_fails_behind_the_handshake_fails_for_good_and_says_why() {
+    let mut client = broken(|peer| peer.sock.write_all(b"HTTP/1.1 500 no TLS here\r\n\r\n").unwrap());
+    let why = client.session.why().unwrap();
+    assert!(why.contains("corrupt message"), "{why}");
+    for _ in 0..2 {
+        assert_eq!(client.session.send(client.socket.as_fd(), b"hello"), Err(Errno::PROTO));
+        let received = client.session.receive(client.socket.as_fd(), &mut client.buffer, false);
+        assert_eq!(received, Err(Errno::PROTO));
+        assert_eq!(client.session.why().unwrap(), why);
+    }
+}
+
+/// A record of 20 bytes that no key decrypts.
+const FORGED: &[u8] = b"\x17\x03\x03\x00\x1400000000000000000000";
+
+#[test]
+fn an_alert_of_the_server_is_the_reason() {
+    let client = broken(|peer| {
+        // As if the client had sent what it cannot have sent.
+        peer.conn.read_tls(&mut &*FORGED).unwrap();
+        peer.conn.process_new_packets().unwrap_err();
+        peer.conn.write_tls(&mut peer.sock).unwrap();
+    });
+    let why = client.session.why().unwrap();
+    assert!(why.contains("received fatal alert: BadRecordMac"), "{why}");
+}
+
+#[test]
+fn the_server_is_told_what_it_did_wrong() {
+    let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
+        peer.sock.write_all(FORGED).unwrap();
+        let error = peer.read(&mut [0; 10]).unwrap_err().to_string();
+        assert!(error.contains("BadRecordMac"), "{error}");
+    });
+    assert_eq!(next(&mut client), Err(Errno::PROTO));
+    drop(client);
+    server.join().unwrap().unwrap();
 }

@@ -71,16 +71,38 @@ fn whatever_is_not_verified_is_accepted() {
 }
 
 #[test]
-fn every_handshake_is_a_full_one() {
-    let tls = SERVER.tls(|_| ());
-    for _ in 0..3 {
-        let (mut client, peer) = Client::new(&tls);
-        let server = SERVER.serve(peer, |peer| {
-            peer.write_all(b"x").unwrap();
-            peer.conn.handshake_kind()
-        });
+fn a_user_who_comes_back_resumes_and_another_does_not() {
+    for versions in [[&TLS13], [&TLS12]] {
+        let server = Vouched::new(&["a.example"], &versions);
+        let tls = server.tls(|_| ());
+        let handshake = |user: &mut Resumable| {
+            let (mut client, peer) = Client::of(user, &tls);
+            let server = server.serve(peer, |peer| {
+                peer.write_all(b"x").unwrap();
+                peer.conn.handshake_kind().unwrap()
+            });
+            client.shake().unwrap();
+            client.receive().unwrap(); // What comes before it are the tickets.
+            server.join().unwrap().unwrap()
+        };
+        let (mut one, mut other) = (Resumable::default(), Resumable::default());
+        assert_eq!(handshake(&mut one), HandshakeKind::Full);
+        assert_eq!(handshake(&mut one), HandshakeKind::Resumed);
+        assert_eq!(handshake(&mut other), HandshakeKind::Full);
+        assert_eq!(handshake(&mut one), HandshakeKind::Resumed);
+        assert_eq!(handshake(&mut other), HandshakeKind::Resumed);
+    }
+}
+
+#[test]
+fn without_tickets_every_handshake_is_a_full_one() {
+    let server = Vouched::new(&["a.example"], &[&TLS13]).with_tickets(0);
+    let tls = server.tls(|_| ());
+    let mut user = Resumable::default();
+    for _ in 0..2 {
+        let (mut client, peer) = Client::of(&mut user, &tls);
+        let server = server.serve(peer, |peer| peer.conn.handshake_kind());
         client.shake().unwrap();
-        client.receive().unwrap(); // What comes before it are the tickets.
         assert_eq!(server.join().unwrap().unwrap(), Some(HandshakeKind::Full));
     }
 }

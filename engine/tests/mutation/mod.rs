@@ -1,5 +1,7 @@
 //! The kept corpus, and changes to it that lead far without leading only to nonsense.
 
+#![allow(dead_code, reason = "each test binary uses its part")]
+
 use std::fmt;
 
 use proptest::collection::vec;

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::{Method, Request};
 
@@ -35,7 +35,9 @@ pub enum Then {
 pub fn read(bytes: &[u8], without_body: bool, then: Then) -> Theirs {
     let peer = Peer { bytes: bytes.to_vec(), taken_bytes: 0, was_asked: false, then };
     let mut context = Context::from_waker(Waker::noop());
-    let Poll::Ready(Ok((sender, connection))) = pin!(handshake(peer)).poll(&mut context) else {
+    let mut client = Builder::new();
+    client.allow_obsolete_multiline_headers_in_responses(true); // As RFC 9112, 5.2 wants it.
+    let Poll::Ready(Ok((sender, connection))) = pin!(client.handshake(peer)).poll(&mut context) else {
         panic!("over HTTP/1.1 there is nothing to wait for");
     };
     let mut connection = pin!(connection);

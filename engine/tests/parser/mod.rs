@@ -4,10 +4,12 @@
 #![allow(dead_code, reason = "each test binary and fuzz target uses its part")]
 
 pub mod agreement;
+pub mod differences;
 pub mod hyper_client;
 
 use crumple_engine::http::answer::{Answer, Expectation, Progress};
 use crumple_engine::http::head::{Head, HeadMemo, LONGEST_HEAD_BYTES, Malformed};
+use crumple_engine::http::lines::PartialHead;
 use crumple_engine::outcome::Outcome;
 use sha2::{Digest, Sha256};
 
@@ -97,6 +99,7 @@ pub fn assert_heads_hold(bytes: &[u8]) {
         assert_eq!(memo.parse(&bytes[from..]), anew, "from {from}");
         assert_eq!(memo.parse(&bytes[from..]), anew, "from {from}, again");
         assert_eq!(memo.parse(bytes), Head::parse(bytes), "after what begins at {from}");
+        assert_lines_hold(&bytes[from..]);
     }
     let Ok(Some(head)) = Head::parse(bytes) else {
         return;
@@ -106,4 +109,22 @@ pub fn assert_heads_hold(bytes: &[u8]) {
     for cut in (0..head.bytes).step_by(head.bytes / 256 + 1) {
         assert_eq!(Head::parse(&bytes[..cut]), Ok(None), "cut at {cut}");
     }
+}
+
+/// The lines of a head end, or break the rules, at the same byte whether they are looked at one by one or parsed.
+fn assert_lines_hold(bytes: &[u8]) {
+    let mut lines = PartialHead::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        let taken = lines.take(&[*byte]);
+        if taken == Ok(None) {
+            continue;
+        }
+        assert_eq!(Head::parse(&bytes[..at]), Ok(None), "{taken:?} at {at}, and not before");
+        // Where the parser refuses it, that is for the lines, or for what they mean together.
+        if let Ok(head) = Head::parse(&bytes[..=at]) {
+            assert_eq!((taken, head.map(|head| head.bytes)), (Ok(Some(1)), Some(at + 1)));
+        }
+        return;
+    }
+    assert_eq!(Head::parse(bytes), Ok(None), "neither ends");
 }

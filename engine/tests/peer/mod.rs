@@ -2,7 +2,11 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod asked;
+pub mod harness;
 pub mod record;
+pub mod tls;
+pub mod witness;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,22 +15,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use asked::Asked;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Reads one request without a body; false when the engine has closed.
-pub fn read_request(socket: &mut TcpStream) -> bool {
-    let mut request = Vec::new();
-    let mut piece = [0; 1024];
-    while !request.ends_with(b"\r\n\r\n") {
-        match socket.read(&mut piece) {
-            Ok(0) | Err(_) => return false,
-            Ok(bytes) => request.extend_from_slice(&piece[..bytes]),
-        }
-    }
-    true
+/// Reads one request; false when the engine has closed.
+pub fn read_request(socket: &mut impl Read) -> bool {
+    Asked::read(socket).is_some()
 }
 
 /// Listens on a free port and plays `script` on every connection, each on a thread of its own.

@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// How many requests ended as `outcome`.
@@ -39,10 +40,16 @@ pub fn busy_connections(record: &Value) -> f64 {
         / record["measured_ns"].as_f64().unwrap()
 }
 
+/// A column of the record's series.
+pub fn series<T: DeserializeOwned>(record: &Value, column: &str) -> Vec<T> {
+    serde_json::from_value(record["series"][column].clone()).unwrap()
+}
+
 /// Asserts that the parts of a record agree with one another.
 pub fn assert_consistent(record: &Value) {
     assert_identity(record);
     assert_identity(&record["warm_up"]);
+    assert_rows_in_order(record);
     let number = |value: &Value| value.as_u64().unwrap();
     let why: u64 = record["not_sent"].as_object().unwrap().values().map(number).sum();
     assert_eq!(why, count(record, "not-sent"), "every request not sent has its reason");
@@ -62,6 +69,18 @@ pub fn assert_consistent(record: &Value) {
     assert_eq!(number(&histograms["unfinished_age"]["count"]), count(record, "unfinished"));
     let timeouts = count(record, "timeout") + count(record, "connect-timeout");
     assert_eq!(number(&histograms["timed_out"]["count"]), timeouts);
+}
+
+/// Each row begins after the one before, and the measured phase behind the warm-up.
+fn assert_rows_in_order(record: &Value) {
+    let at_ns: Vec<u64> = series(record, "at_ns");
+    let phases: Vec<String> = series(record, "phase");
+    let (warm_up, measured) = at_ns.split_at(phases.iter().take_while(|phase| *phase == "warm-up").count());
+    assert!(phases[warm_up.len()..].iter().all(|phase| phase == "measured"), "{phases:?}");
+    let logged: Vec<u64> = serde_json::from_value(record["log"]["at_ns"].clone()).unwrap();
+    for at_ns in [warm_up, measured, &logged] {
+        assert!(at_ns.is_sorted_by(|one, next| one < next), "{at_ns:?}");
+    }
 }
 
 fn assert_identity(of: &Value) {

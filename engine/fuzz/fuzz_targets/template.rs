@@ -1,0 +1,14 @@
+//! Whatever text a request is written as, what is said of it beforehand holds of all that it becomes.
+
+#![no_main]
+
+#[path = "../../tests/template/mod.rs"]
+mod template;
+
+use std::sync::LazyLock;
+
+static LINES: LazyLock<template::Lines> = LazyLock::new(|| template::Lines::new("fuzz"));
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    template::assert_templates_hold(&String::from_utf8_lossy(bytes), &LINES);
+});

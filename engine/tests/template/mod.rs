@@ -1,0 +1,136 @@
+//! What must hold of templates whatever text they are read from. The tests call it over texts put together from what a
+//! template decides by, the fuzz target over whatever it thinks of.
+
+#![allow(dead_code, reason = "each test binary and fuzz target uses its part")]
+
+use std::fs;
+use std::path::PathBuf;
+
+use crumple_engine::faults::Faults;
+use crumple_engine::http::lines::is_value;
+use crumple_engine::http::template::Template;
+use crumple_engine::http::values::{Files, Values};
+use crumple_engine::shape;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The lines of the file that templates may name.
+pub const LINES: [&str; 3] = ["/ham", "two eggs", "{seq}"];
+
+/// A file of lines that is gone when this is dropped.
+pub struct Lines(PathBuf);
+
+impl Lines {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("crumple-template-{}-{name}", std::process::id()));
+        fs::write(&path, LINES.join("\n")).unwrap();
+        Self(path)
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+
+    /// `text`, in which no other file is named: there are some that never end.
+    pub fn confine(&self, text: &str) -> String {
+        let mut confined = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("{line:") {
+            let (before, value) = rest.split_at(at);
+            let end = value.find('}').unwrap_or(value.len());
+            confined.push_str(before);
+            confined.push_str(&format!("{{line:{}", self.path()));
+            rest = &value[end..];
+        }
+        confined + rest
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Where the values of a trial's requests come from.
+pub struct Source {
+    last_seq: u64,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Source {
+    pub fn new() -> Self {
+        Self { last_seq: 0, random: shape::random(1, 0) }
+    }
+
+    /// Those of the request before which so many came.
+    pub fn values(&mut self, turn: u64) -> Values<'_> {
+        Values::new(turn, &mut self.last_seq, &mut self.random)
+    }
+}
+
+/// What a text was read as, or its faults.
+pub fn parse(text: &str, files: &mut Files) -> Result<Template, String> {
+    let mut faults = Faults::default();
+    let template = Template::parse(text, "path", files, &mut faults);
+    match (template, faults.none()) {
+        (Some(template), Ok(())) => Ok(template),
+        (None, Err(failure)) => Err(failure.error),
+        (template, _) => panic!("{text:?} is read and has faults, or neither: {}", template.is_some()),
+    }
+}
+
+/// The text as it is in the first requests, one after the other.
+pub fn render(template: &Template, files: &Files) -> Vec<Vec<u8>> {
+    let mut source = Source::new();
+    let rendered = |turn| {
+        let mut out = b"before".to_vec();
+        template.render(files, &mut source.values(turn), &mut out);
+        assert!(out.starts_with(b"before"), "what was there stays");
+        out.split_off("before".len())
+    };
+    (0..2 * LINES.len() as u64).map(rendered).collect()
+}
+
+/// Asserts that what is said of a template beforehand holds of every text that it becomes.
+pub fn assert_templates_hold(text: &str, lines: &Lines) {
+    let text = lines.confine(text);
+    let mut files = Files::default();
+    let Ok(template) = parse(&text, &mut files) else {
+        return;
+    };
+    let rendered = render(&template, &files);
+    assert_eq!(render(&template, &files), rendered, "the same values, the same text");
+    if let Some(fixed) = template.fixed() {
+        assert!(rendered.iter().all(|rendered| rendered == fixed), "{text:?}");
+    }
+    if !text.contains('{') {
+        assert_eq!(template.fixed(), Some(text.as_bytes()));
+    }
+    // What a request is checked for before the clock starts must be so while it runs.
+    let lawful: [fn(&[u8]) -> bool; 3] = [
+        |text| text.iter().all(u8::is_ascii_graphic),
+        |text| text.iter().all(|&byte| is_value(byte)),
+        |text| !text.contains(&b'e'),
+    ];
+    for is_lawful in lawful {
+        if template.find_unlike(&files, is_lawful).is_none() {
+            assert!(rendered.iter().all(|rendered| is_lawful(rendered)), "{text:?}");
+        }
+    }
+    for byte in [b'/', b'1', b'{'] {
+        if template.begins_with(byte, &files) {
+            assert!(rendered.iter().all(|rendered| rendered.first() == Some(&byte)), "{text:?}");
+        }
+    }
+    assert_joined_as_apart(&text, &mut files, &rendered);
+}
+
+/// A template put together from two reads as both, one after the other.
+fn assert_joined_as_apart(text: &str, files: &mut Files, rendered: &[Vec<u8>]) {
+    let mut joined = Template::text(b"<");
+    joined.push(parse(text, files).unwrap());
+    joined.push_text(b">");
+    for (joined, alone) in render(&joined, files).iter().zip(rendered) {
+        assert_eq!(joined, &[b"<", alone.as_slice(), b">"].concat(), "{text:?}");
+    }
+}

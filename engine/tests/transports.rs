@@ -1,0 +1,354 @@
+//! Whole trials over every transport: TLS, unix sockets, IPv6, several source addresses; and what is to be the same
+//! over all of them.
+
+mod peer;
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{IpAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use peer::asked::Asked;
+use peer::harness::{self, CannotRun};
+use peer::record::{assert_all, count, series};
+use peer::tls::{Authority, Handshakes, NAME, Seen, TlsSocket, close, play_tls};
+use peer::{HELLO, for_seconds, listen, open, play, read_request, request, run, spec};
+use rustls::version::{TLS12, TLS13};
+use rustls::{HandshakeKind, ProtocolVersion, SupportedProtocolVersion};
+use serde_json::{Value, json};
+use tempfile::{NamedTempFile, TempDir};
+
+type Outcome = Result<(), CannotRun>;
+
+fn main() -> ExitCode {
+    harness::run(named![
+        tls_of_either_version_carries_requests,
+        a_certificate_for_another_name_is_refused_with_the_reason,
+        a_certificate_of_an_unknown_authority_is_refused_with_the_reason,
+        a_certificate_that_is_not_verified_is_taken,
+        a_user_who_comes_back_resumes_the_session,
+        what_tls_says_behind_the_handshake_is_the_reason,
+        a_stream_that_ends_unannounced_is_no_whole_answer,
+        a_unix_socket_carries_requests,
+        ipv6_carries_requests,
+        sources_take_turns,
+        a_body_longer_than_the_socket_takes_goes_out_whole,
+        an_open_shape_with_a_warm_up_adds_up,
+        mixed_requests_keep_their_proportions_and_their_answers,
+    ])
+}
+
+/// Answers every request on `socket` with `hello`.
+fn say_hello(socket: &mut (impl Read + Write)) {
+    while read_request(socket) && socket.write_all(HELLO).is_ok() {}
+}
+
+/// A server of `authority` over TLS that says hello.
+fn hello_over_tls(authority: &Authority, version: &'static SupportedProtocolVersion) -> (String, Handshakes) {
+    play_tls(authority.server(version, false), |socket: &mut TlsSocket| {
+        say_hello(socket);
+        close(socket);
+    })
+}
+
+/// Listens at a path of its own, which goes with the folder, and plays `script` on every connection.
+fn play_unix<S>(script: S) -> (TempDir, String)
+where
+    S: Fn(std::os::unix::net::UnixStream) + Send + Clone + 'static,
+{
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let script = script.clone();
+            thread::spawn(move || script(socket.unwrap()));
+        }
+    });
+    let address = format!("unix:{}", path.display());
+    (folder, address)
+}
+
+/// A trial over TLS with the given target; one thread, so that all connections are sure to be used.
+fn tls_spec(address: &str, requests: u64, tls: Value) -> Value {
+    let mut spec = spec(address, requests);
+    spec["target"]["tls"] = tls;
+    spec["threads"] = json!(1);
+    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
+    spec
+}
+
+fn seen(kind: HandshakeKind, version: ProtocolVersion) -> Result<Seen, String> {
+    Ok(Seen { kind, version, name: Some(NAME.into()), protocol: Some(b"http/1.1".to_vec()) })
+}
+
+const VERSIONS: [(&SupportedProtocolVersion, ProtocolVersion); 2] =
+    [(&TLS12, ProtocolVersion::TLSv1_2), (&TLS13, ProtocolVersion::TLSv1_3)];
+
+fn tls_of_either_version_carries_requests() -> Outcome {
+    let authority = Authority::new("of the tests");
+    for (version, spoken) in VERSIONS {
+        let (address, handshakes) = hello_over_tls(&authority, version);
+        let record = run(&tls_spec(&address, 40, authority.trusted()));
+        assert_all(&record, "ok", 40);
+        assert_eq!(record["tls_fault"], Value::Null);
+        assert_eq!(record["connections_opened"], 2);
+        assert_eq!(record["histograms"]["connect_time"]["count"], 2);
+        assert_eq!(record["received_bytes"], 40 * HELLO.len() as u64, "as it was under TLS");
+        assert_eq!(*handshakes.lock().unwrap(), vec![seen(HandshakeKind::Full, spoken); 2]);
+    }
+    Ok(())
+}
+
+/// Asserts that every request ends as `malformed`, for a reason that names `why`; what the server saw instead.
+fn assert_refused(address: &str, handshakes: &Handshakes, tls: Value, why: &str) -> Vec<String> {
+    let record = run(&tls_spec(address, 4, tls));
+    assert_all(&record, "malformed", 4);
+    assert_eq!(record["connections_opened"], 0);
+    let fault = record["tls_fault"].as_str().unwrap();
+    assert!(fault.contains(why), "{fault}");
+    let handshakes = handshakes.lock().unwrap();
+    handshakes.iter().map(|handshake| handshake.clone().unwrap_err()).collect()
+}
+
+fn a_certificate_for_another_name_is_refused_with_the_reason() -> Outcome {
+    let authority = Authority::new("of the tests");
+    for (version, _) in VERSIONS {
+        let (address, handshakes) = hello_over_tls(&authority, version);
+        let mut tls = authority.trusted();
+        tls["server_name"] = json!("other.test");
+        let theirs = assert_refused(&address, &handshakes, tls, "other.test");
+        assert!(theirs.iter().all(|why| why.contains("BadCertificate")), "{theirs:?}");
+    }
+    Ok(())
+}
+
+fn a_certificate_of_an_unknown_authority_is_refused_with_the_reason() -> Outcome {
+    let (trusted, stranger) = (Authority::new("trusted"), Authority::new("stranger"));
+    for (version, _) in VERSIONS {
+        let (address, handshakes) = hello_over_tls(&stranger, version);
+        let theirs = assert_refused(&address, &handshakes, trusted.trusted(), "UnknownIssuer");
+        assert!(theirs.iter().all(|why| why.contains("UnknownCA")), "{theirs:?}");
+    }
+    Ok(())
+}
+
+fn a_certificate_that_is_not_verified_is_taken() -> Outcome {
+    let (address, _) = hello_over_tls(&Authority::new("stranger"), &TLS13);
+    let tls = json!({"server_name": "other.test", "verify": false, "ca_file": null});
+    assert_all(&run(&tls_spec(&address, 20, tls)), "ok", 20);
+    Ok(())
+}
+
+fn a_user_who_comes_back_resumes_the_session() -> Outcome {
+    let authority = Authority::new("of the tests");
+    for (version, spoken) in VERSIONS {
+        let (address, handshakes) = hello_over_tls(&authority, version);
+        let mut spec = tls_spec(&address, 20, authority.trusted());
+        spec["connection"] = json!("per-request");
+        let record = run(&spec);
+        assert_all(&record, "ok", 20);
+        assert_eq!(record["connections_opened"], 20);
+        let handshakes = handshakes.lock().unwrap();
+        let of = |kind| handshakes.iter().filter(|&handshake| *handshake == seen(kind, spoken)).count();
+        // Each of the two users is new once.
+        assert_eq!((of(HandshakeKind::Full), of(HandshakeKind::Resumed)), (2, 18), "{handshakes:?}");
+    }
+    Ok(())
+}
+
+fn what_tls_says_behind_the_handshake_is_the_reason() -> Outcome {
+    // With TLS 1.3 a client has shaken hands before the server has seen that it brings no certificate.
+    let authority = Authority::new("of the tests");
+    let (address, _) = play_tls(authority.server(&TLS13, true), say_hello);
+    let record = run(&tls_spec(&address, 4, authority.trusted()));
+    assert_all(&record, "malformed", 4);
+    let fault = record["tls_fault"].as_str().expect("a reason");
+    assert!(fault.contains("CertificateRequired"), "{fault}");
+    Ok(())
+}
+
+fn a_stream_that_ends_unannounced_is_no_whole_answer() -> Outcome {
+    let authority = Authority::new("of the tests");
+    for (announced, outcome) in [(true, "ok"), (false, "closed-early")] {
+        let (address, _) = play_tls(authority.server(&TLS13, false), move |socket: &mut TlsSocket| {
+            read_request(socket);
+            socket.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
+            if announced {
+                close(socket);
+            }
+        });
+        assert_all(&run(&tls_spec(&address, 6, authority.trusted())), outcome, 6);
+    }
+    Ok(())
+}
+
+fn a_unix_socket_carries_requests() -> Outcome {
+    for (connection, opened) in [("keep-alive", 2), ("per-request", 40)] {
+        let (_folder, address) = play_unix(|mut socket| say_hello(&mut socket));
+        let mut spec = spec(&address, 40);
+        spec["connection"] = json!(connection);
+        spec["threads"] = json!(1);
+        let record = run(&spec);
+        assert_all(&record, "ok", 40);
+        assert_eq!(record["connections_opened"], opened);
+        assert_eq!(record["received_bytes"], 40 * HELLO.len() as u64);
+        assert_eq!(record["arrivals"]["clock"], "engine", "the kernel stamps nothing there");
+    }
+    Ok(())
+}
+
+fn ipv6_carries_requests() -> Outcome {
+    let listener = TcpListener::bind("[::1]:0")
+        .map_err(|error| CannotRun(format!("this machine has no IPv6 on its loopback: {error}")))?;
+    let address = listener.local_addr().unwrap();
+    let clients = Arc::new(Mutex::new(Vec::new()));
+    let log = clients.clone();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            log.lock().unwrap().push(socket.peer_addr().unwrap().ip());
+            thread::spawn(move || say_hello(&mut socket));
+        }
+    });
+    let mut spec = spec(&address.to_string(), 40);
+    spec["threads"] = json!(1);
+    spec["target"]["sources"] = json!(["::1"]);
+    let record = run(&spec);
+    assert_all(&record, "ok", 40);
+    assert_eq!(record["arrivals"]["clock"], "kernel");
+    assert_eq!(*clients.lock().unwrap(), vec![IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]); 2]);
+    Ok(())
+}
+
+fn sources_take_turns() -> Outcome {
+    let (listener, address) = listen();
+    let clients = Arc::new(Mutex::new(BTreeMap::<IpAddr, usize>::new()));
+    let log = clients.clone();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
+            *log.lock().unwrap().entry(socket.peer_addr().unwrap().ip()).or_default() += 1;
+            thread::spawn(move || say_hello(&mut socket));
+        }
+    });
+    let mut spec = spec(&address, 30);
+    spec["threads"] = json!(1);
+    spec["connection"] = json!("per-request");
+    spec["target"]["sources"] = json!(["127.0.0.2", "127.0.0.3", "127.0.0.4"]);
+    assert_all(&run(&spec), "ok", 30);
+    let expected = [2, 3, 4].map(|last| (IpAddr::from([127, 0, 0, last]), 10));
+    assert_eq!(*clients.lock().unwrap(), BTreeMap::from(expected));
+    Ok(())
+}
+
+const LONG_BODY_BYTES: usize = 8 << 20;
+
+/// Answers requests whose body is `expected` with hello, others with an error; begins to read them late, so that more
+/// comes than the sockets hold. Counts the bytes of all of them.
+fn take_long_bodies(socket: &mut (impl Read + Write), expected: &[u8], taken_bytes: &AtomicU64) {
+    loop {
+        thread::sleep(Duration::from_millis(50));
+        let Some(asked) = Asked::read(socket) else {
+            return;
+        };
+        taken_bytes.fetch_add(asked.bytes() as u64, Relaxed);
+        let answer =
+            if asked.body == expected { HELLO } else { b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n" };
+        if socket.write_all(answer).is_err() {
+            return;
+        }
+    }
+}
+
+fn a_body_longer_than_the_socket_takes_goes_out_whole() -> Outcome {
+    let body: Arc<[u8]> =
+        (0..LONG_BODY_BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let mut file = NamedTempFile::new().unwrap();
+    file.write_all(&body).unwrap();
+    let taken_bytes = Arc::new(AtomicU64::new(0));
+    let authority = Authority::new("of the tests");
+    let (expected, taken) = (body.clone(), taken_bytes.clone());
+    let plain = play(move |mut socket| take_long_bodies(&mut socket, &expected, &taken));
+    let (expected, taken) = (body.clone(), taken_bytes.clone());
+    let (_folder, unix) = play_unix(move |mut socket| take_long_bodies(&mut socket, &expected, &taken));
+    let (expected, taken) = (body, taken_bytes.clone());
+    let (over_tls, _) = play_tls(authority.server(&TLS13, false), move |socket: &mut TlsSocket| {
+        take_long_bodies(socket, &expected, &taken);
+    });
+    for (address, tls) in [(plain, Value::Null), (unix, Value::Null), (over_tls, authority.trusted())] {
+        let mut spec = tls_spec(&address, 4, tls);
+        spec["requests"] = json!([request("POST", 200, 5)]);
+        spec["requests"][0]["body_file"] = json!(file.path());
+        spec["timeouts"]["request_s"] = json!(30.0);
+        spec["stop"]["within_s"] = json!(50.0);
+        taken_bytes.store(0, Relaxed);
+        let record = run(&spec);
+        assert_all(&record, "ok", 4);
+        assert_eq!(record["sent_bytes"], taken_bytes.load(Relaxed), "{address}");
+        assert_eq!(record["connections_opened"], 2, "{address}");
+    }
+    Ok(())
+}
+
+fn an_open_shape_with_a_warm_up_adds_up() -> Outcome {
+    let authority = Authority::new("of the tests");
+    let (over_tls, _) = hello_over_tls(&authority, &TLS13);
+    let plain = play(|mut socket| say_hello(&mut socket));
+    for (address, tls) in [(plain, Value::Null), (over_tls, authority.trusted())] {
+        let mut spec = tls_spec(&address, 0, tls);
+        spec["threads"] = json!(2);
+        spec["shape"] = open(8, 1000.0);
+        spec["warm_up"] = json!({"connections": null, "pauses": true, "stop": for_seconds(0.35)});
+        spec["stop"] = for_seconds(0.65);
+        let record = run(&spec);
+        assert_eq!((&record["warm_up"]["scheduled"], &record["scheduled"]), (&json!(350), &json!(650)));
+        let left = count(&record, "not-sent") + count(&record, "unfinished");
+        assert_eq!(count(&record, "ok") + left, 650, "{:#}", record["outcomes"]);
+        let phases: Vec<String> = series(&record, "phase");
+        let sum = |column: &str, phase: &str| -> u64 {
+            let column: Vec<u64> = series(&record, column);
+            column.iter().zip(&phases).filter(|(_, of)| *of == phase).map(|(value, _)| value).sum()
+        };
+        // No row has those of the warm-up that went out behind it, nor those that never did.
+        assert!(sum("scheduled", "warm-up") <= 350);
+        let not_sent = count(&record, "not-sent");
+        assert!((650 - not_sent..=650).contains(&sum("scheduled", "measured")), "{not_sent} not sent");
+        assert_eq!(sum("duration_ns", "measured"), 650_000_000);
+    }
+    Ok(())
+}
+
+fn mixed_requests_keep_their_proportions_and_their_answers() -> Outcome {
+    const CREATED: &[u8] = b"HTTP/1.1 201 Created\r\nContent-Length: 3\r\n\r\nyes";
+    let asked = Arc::new(Mutex::new(BTreeMap::<String, u64>::new()));
+    let log = asked.clone();
+    let address = play(move |mut socket| {
+        while let Some(asked) = Asked::read(&mut socket) {
+            *log.lock().unwrap().entry(asked.method().into()).or_default() += 1;
+            let answer = if asked.method() == "POST" { CREATED } else { HELLO };
+            if socket.write_all(answer).is_err() {
+                return;
+            }
+        }
+    });
+    // Twice through the deck, which holds 1,024 requests.
+    let mut spec = spec(&address, 2048);
+    spec["threads"] = json!(1);
+    spec["requests"] = json!([request("GET", 200, 5), request("POST", 201, 3)]);
+    spec["requests"][0]["weight"] = json!(3);
+    spec["requests"][1]["body"] = json!("please");
+    let record = run(&spec);
+    assert_all(&record, "ok", 2048);
+    assert_eq!(*asked.lock().unwrap(), BTreeMap::from([("GET".into(), 1536), ("POST".into(), 512)]));
+    // Whose answers were held against the other's expectation would not be ok.
+    spec["requests"][1]["expect"]["status"] = json!(200);
+    let record = run(&spec);
+    assert_eq!((count(&record, "ok"), count(&record, "wrong-status")), (1536, 512));
+    Ok(())
+}
