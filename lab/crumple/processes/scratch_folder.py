@@ -13,6 +13,8 @@ from typing import Self
 
 # Of crumple's folders and no others: what nobody holds is removed by this name.
 PREFIX = "crumple-scratch-"
+# Says to the guard, which removes no other folder that holds anything, that this one was made for it.
+MADE_FOR_THIS = ".crumple-scratch"
 
 
 class ScratchFolder:
@@ -24,13 +26,19 @@ class ScratchFolder:
 
     @classmethod
     def made(cls) -> Self:
-        """A new one, empty. Raises OSError."""
+        """A new one. Raises OSError."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=PREFIX))
             lock = locked(path)
             # Another crumple that clears away may have been there in between.
             if lock is not None:
-                return cls(path, lock)
+                held = cls(path, lock)
+                try:
+                    (path / MADE_FOR_THIS).touch()
+                except OSError:
+                    held.remove()
+                    raise
+                return held
 
     def remove(self) -> None:
         """Remove it with all that is in it, and hold it no longer."""
