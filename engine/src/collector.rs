@@ -83,6 +83,11 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// Requests of the measured phase that threads have taken up.
+    pub fn scheduled(&self) -> u64 {
+        self.counts.scheduled
+    }
+
     /// Counts the requests of a closed shape that either phase was to send by number and never did.
     pub fn count_never_issued(&mut self, course: &Course) {
         self.count_left(Left {

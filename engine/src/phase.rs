@@ -77,6 +77,11 @@ impl Course {
         }
     }
 
+    /// The phase that the trial begins with, even where its first instant is still to come.
+    pub fn first_phase(&self) -> Phase {
+        if self.warm_up_for_ns == 0 { Phase::Measured } else { Phase::WarmUp }
+    }
+
     /// The phase that what is due at `due_ns` belongs to.
     #[inline]
     pub fn phase_of(&self, due_ns: u64) -> Phase {

@@ -111,9 +111,9 @@ impl Timers {
                 let index = (next >> (level as u32 * LEVEL_BITS)) as usize % SLOTS;
                 let begins = next.trailing_zeros() >= level as u32 * LEVEL_BITS;
                 if begins && self.levels[level].holds(index) {
-                    for timer in self.levels[level].take(index) {
-                        self.place(timer);
-                    }
+                    let mut timers = self.levels[level].take(index);
+                    timers.drain(..).for_each(|timer| self.place(timer));
+                    self.levels[level].slots[index] = timers; // Keeps its memory for the next time round.
                 }
             }
         }

@@ -8,6 +8,8 @@ use crate::phase::Phase;
 /// A connection that was idle for so long may have been closed by the server without our knowing.
 const IDLE_NS: u64 = 1_000_000;
 
+/// Two cache lines: a request touches a user at random among all of them.
+#[repr(align(64))]
 pub struct User<S> {
     pub connection: Connection<S>,
     /// When the request in flight was due; without one, since when there is none.
@@ -89,6 +91,8 @@ impl<S> User<S> {
         Came { first_ns, last_ns, stamped: last.is_some() }
     }
 }
+
+const _: () = assert!(size_of::<User<crate::stream::Stream>>() == 128);
 
 impl<S> Default for User<S> {
     fn default() -> Self {

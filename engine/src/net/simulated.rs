@@ -105,11 +105,6 @@ impl Simulated {
         }
     }
 
-    /// Bytes it holds itself for each user.
-    pub fn bytes_per_user() -> usize {
-        size_of::<State>()
-    }
-
     fn state(&mut self, token: u64) -> &mut State {
         &mut self.states[token as u32 as usize]
     }

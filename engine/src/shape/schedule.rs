@@ -3,7 +3,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{exponential, random};
+use super::{exponential, random, uniform};
 use crate::spec::Arrivals;
 
 /// A stretch of time over which the rate runs evenly from one value to another.
@@ -23,54 +23,146 @@ impl Stretch {
         (self.from_per_ns + self.to_per_ns) / 2.0 * self.length_ns
     }
 
+    /// Requests due in its first `ns`.
+    fn requests_within(&self, ns: f64) -> f64 {
+        (self.from_per_ns + self.slope() * ns / 2.0) * ns
+    }
+
+    fn slope(&self) -> f64 {
+        if self.length_ns.is_infinite() {
+            return 0.0;
+        }
+        (self.to_per_ns - self.from_per_ns) / self.length_ns
+    }
+
     /// When so many requests are due, from its beginning: the inverse of the rate's integral, in the
     /// form that does not cancel.
     fn after_ns(&self, requests: f64) -> f64 {
         if requests <= 0.0 {
             return 0.0;
         }
-        let slope = if self.length_ns.is_infinite() {
-            0.0
-        } else {
-            (self.to_per_ns - self.from_per_ns) / self.length_ns
-        };
         let rate = self.from_per_ns;
-        2.0 * requests / (rate + (rate * rate + 2.0 * slope * requests).max(0.0).sqrt())
+        2.0 * requests / (rate + (rate * rate + 2.0 * self.slope() * requests).max(0.0).sqrt())
+    }
+}
+
+/// A stretch in its place.
+struct Part {
+    stretch: Stretch,
+    begins_ns: f64,
+    /// Requests due before it.
+    before: f64,
+}
+
+impl Part {
+    fn chain(stretches: impl Iterator<Item = Stretch>) -> Vec<Self> {
+        let (mut begins_ns, mut before) = (0.0, 0.0);
+        stretches
+            .map(|stretch| {
+                let part = Self { stretch, begins_ns, before };
+                begins_ns += stretch.length_ns;
+                before += stretch.requests();
+                part
+            })
+            .collect()
+    }
+
+    fn due_ns(&self, count: f64) -> u64 {
+        (self.begins_ns + self.stretch.after_ns(count - self.before)) as u64
     }
 }
 
 /// Due times one after the other, in nanoseconds from the first instant; they never fall and never end.
 pub struct Schedule {
-    stretches: Vec<Stretch>,
+    /// The last one has no end.
+    parts: Vec<Part>,
     at: usize,
-    /// When the present stretch began, and how many requests were due before it.
-    began_ns: f64,
-    began_count: f64,
-    /// The next request's place on the integral of the rate.
+    /// A place on the integral of the rate: of even arrivals the next one's, of Poisson arrivals the last one's.
     count: f64,
+    last_ns: u64,
     arrivals: Arrivals,
     random: Xoshiro256PlusPlus,
 }
+
+/// Poisson arrivals up to so many are counted one by one. The number of more is drawn from the normal
+/// distribution, which theirs then is to within a hundredth of its standard deviation.
+const COUNTED_ONE_BY_ONE: f64 = 100_000.0;
 
 impl Schedule {
     /// That of `stretches`, after `lead_ns` at the first of their rates; the last one's final rate goes on for ever.
     pub fn new(stretches: &[Stretch], arrivals: Arrivals, lead_ns: u64, seed: u64) -> Self {
         let constant = |per_ns, length_ns| Stretch { from_per_ns: per_ns, to_per_ns: per_ns, length_ns };
-        let first_per_ns = stretches[0].from_per_ns;
-        let last_per_ns = stretches[stretches.len() - 1].to_per_ns;
-        let mut chain: Vec<Stretch> = Vec::with_capacity(stretches.len() + 2);
-        chain.extend((lead_ns > 0).then(|| constant(first_per_ns, lead_ns as f64)));
-        chain.extend(stretches);
-        chain.push(constant(last_per_ns, f64::INFINITY));
+        let lead = (lead_ns > 0).then(|| constant(stretches[0].from_per_ns, lead_ns as f64));
+        let last = constant(stretches[stretches.len() - 1].to_per_ns, f64::INFINITY);
+        let chain = lead.into_iter().chain(stretches.iter().copied()).chain([last]);
         Self {
-            stretches: chain,
+            parts: Part::chain(chain),
             at: 0,
-            began_ns: 0.0,
-            began_count: 0.0,
             count: 0.0,
+            last_ns: 0,
             arrivals,
             random: random(seed, 0x5c4e_d01e),
         }
+    }
+
+    /// Goes on to `end_ns`, and says how many requests are due before it. Millions a second for a day take
+    /// no longer than a few.
+    pub fn skip_to(&mut self, end_ns: u64) -> u64 {
+        let end = self.requests_by(end_ns as f64);
+        let skipped = match self.arrivals {
+            Arrivals::Even => {
+                let skipped = self.even_before(end_ns, (end - self.count).max(0.0));
+                self.count += skipped as f64;
+                skipped
+            }
+            Arrivals::Poisson if end <= self.count => 0,
+            Arrivals::Poisson => {
+                let skipped = self.poisson_before(end_ns, end - self.count);
+                // Arrivals have no memory: those after the end are drawn anew.
+                self.count = end;
+                skipped
+            }
+        };
+        self.at = self.parts.partition_point(|part| part.before < self.count).saturating_sub(1);
+        self.last_ns = self.last_ns.min(end_ns);
+        skipped
+    }
+
+    /// How many of the next even arrivals, about `owed`, are due before `end_ns`.
+    fn even_before(&self, end_ns: u64, owed: f64) -> u64 {
+        let (mut before, mut not_before) = (0, owed as u64 + 2);
+        while before < not_before {
+            let middle = u64::midpoint(before, not_before);
+            if self.due_ns(self.count + middle as f64) < end_ns {
+                before = middle + 1;
+            } else {
+                not_before = middle;
+            }
+        }
+        before
+    }
+
+    /// How many Poisson arrivals, `owed` on average, are due before `end_ns`.
+    fn poisson_before(&mut self, end_ns: u64, owed: f64) -> u64 {
+        if owed <= COUNTED_ONE_BY_ONE {
+            return self.take_while(|&due_ns| due_ns < end_ns).count() as u64;
+        }
+        // Box and Muller's transform.
+        let distance = (2.0 * exponential(&mut self.random)).sqrt();
+        let normal = distance * (std::f64::consts::TAU * uniform(&mut self.random)).cos();
+        (owed + owed.sqrt() * normal).round() as u64
+    }
+
+    /// Requests due from the first instant to `ns`.
+    fn requests_by(&self, ns: f64) -> f64 {
+        let part = &self.parts[self.parts.partition_point(|part| part.begins_ns <= ns) - 1];
+        part.before + part.stretch.requests_within(ns - part.begins_ns)
+    }
+
+    /// When the request at `count` is due.
+    fn due_ns(&self, count: f64) -> u64 {
+        let after = self.parts[self.at..].partition_point(|part| part.before < count);
+        self.parts[self.at + after.saturating_sub(1)].due_ns(count)
     }
 }
 
@@ -81,146 +173,18 @@ impl Iterator for Schedule {
         if self.arrivals == Arrivals::Poisson {
             self.count += exponential(&mut self.random);
         }
-        while self.count - self.began_count > self.stretches[self.at].requests() {
-            self.began_count += self.stretches[self.at].requests();
-            self.began_ns += self.stretches[self.at].length_ns;
+        while self.parts.get(self.at + 1).is_some_and(|next| next.before < self.count) {
             self.at += 1;
         }
-        let due_ns = self.began_ns + self.stretches[self.at].after_ns(self.count - self.began_count);
+        // Where a rate falls to nearly nothing, the square root of what is left of it is not exact.
+        self.last_ns = self.last_ns.max(self.parts[self.at].due_ns(self.count));
         if self.arrivals == Arrivals::Even {
             self.count += 1.0;
         }
-        Some(due_ns as u64)
+        Some(self.last_ns)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::shape::open::Open;
-
-    fn constant(per_s: f64, arrivals: Arrivals) -> Open {
-        open(&[(per_s, per_s, 1.0)], arrivals)
-    }
-
-    fn open(stretches: &[(f64, f64, f64)], arrivals: Arrivals) -> Open {
-        let stretches = stretches
-            .iter()
-            .map(|&(from, to, seconds)| Stretch {
-                from_per_ns: from / 1e9,
-                to_per_ns: to / 1e9,
-                length_ns: seconds * 1e9,
-            })
-            .collect();
-        Open { connections: 1, arrivals, stretches }
-    }
-
-    fn due_before(shape: &Open, seconds: f64, seed: u64) -> Vec<u64> {
-        shape.schedule(0, seed).take_while(|&due_ns| (due_ns as f64) < seconds * 1e9).collect()
-    }
-
-    fn gaps(due_ns: &[u64]) -> Vec<f64> {
-        due_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
-    }
-
-    /// Standard deviation of the gaps over their mean.
-    fn variation(gaps: &[f64]) -> f64 {
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        variance.sqrt() / mean
-    }
-
-    #[test]
-    fn even_gaps_are_equal_however_long_it_goes() {
-        for per_s in [0.5, 3.0, 1_000.0, 20_000.0, 333_333.0] {
-            let due_ns: Vec<u64> = constant(per_s, Arrivals::Even).schedule(0, 1).take(100_000).collect();
-            assert_eq!(due_ns[0], 0);
-            let gap_ns = 1e9 / per_s;
-            assert!(gaps(&due_ns).iter().all(|gap| (gap - gap_ns).abs() <= 1.5), "{per_s} per second");
-            let last = due_ns[99_999] as f64;
-            assert!((last - 99_999.0 * gap_ns).abs() < gap_ns.max(1e3) * 1e-6 + 2.0, "no drift: {last}");
-        }
-    }
-
-    #[test]
-    fn poisson_gaps_are_exponential() {
-        for seed in 0..5 {
-            let due_ns: Vec<u64> =
-                constant(20_000.0, Arrivals::Poisson).schedule(0, seed).take(100_001).collect();
-            let mut gaps = gaps(&due_ns);
-            assert!((variation(&gaps) - 1.0).abs() < 0.02, "{}", variation(&gaps));
-            // Kolmogorov-Smirnov against 1 - exp(-x); 1.95 / sqrt(n) is passed once in a thousand.
-            gaps.sort_by(f64::total_cmp);
-            let count = gaps.len() as f64;
-            let distance = gaps
-                .iter()
-                .enumerate()
-                .map(|(place, gap)| ((1.0 - (-gap / 50_000.0).exp()) - (place as f64 + 0.5) / count).abs())
-                .fold(0.0, f64::max);
-            assert!(distance < 1.95 / count.sqrt(), "{distance}");
-        }
-    }
-
-    #[test]
-    fn poisson_counts_have_the_variance_of_their_mean() {
-        let due_ns = due_before(&constant(10_000.0, Arrivals::Poisson), 20.0, 9);
-        let mut counts = vec![0.0; 2_000];
-        for due in &due_ns {
-            counts[(due / 10_000_000) as usize] += 1.0;
-        }
-        let mean = counts.iter().sum::<f64>() / 2_000.0;
-        let variance = counts.iter().map(|count: &f64| (count - mean).powi(2)).sum::<f64>() / 2_000.0;
-        assert!((mean - 100.0).abs() < 1.2, "{mean}");
-        // Standard error of a variance over 2,000 counts is 3.2 %.
-        assert!((variance / mean - 1.0).abs() < 0.16, "{variance}");
-    }
-
-    #[test]
-    fn the_seed_decides() {
-        let shape = constant(1_000.0, Arrivals::Poisson);
-        assert_eq!(due_before(&shape, 1.0, 4), due_before(&shape, 1.0, 4));
-        assert_ne!(due_before(&shape, 1.0, 4), due_before(&shape, 1.0, 5));
-    }
-
-    #[test]
-    fn steps_have_their_counts() {
-        let shape = open(&[(100.0, 100.0, 1.0), (1_000.0, 1_000.0, 2.0), (50.0, 50.0, 1.0)], Arrivals::Even);
-        let due_ns = due_before(&shape, 10.0, 1);
-        let between = |from: f64, to: f64| {
-            due_ns.iter().filter(|&&due| (from * 1e9..to * 1e9).contains(&(due as f64))).count()
-        };
-        assert_eq!(between(0.0, 1.0), 100);
-        assert_eq!(between(1.0, 3.0), 2_000);
-        assert_eq!(between(3.0, 4.0), 50);
-        // The last rate goes on.
-        assert_eq!(between(4.0, 10.0), 300);
-    }
-
-    #[test]
-    fn a_ramp_rises_by_the_integral_of_its_rate() {
-        let shape = open(&[(0.0, 1_000.0, 10.0)], Arrivals::Even);
-        let due_ns = due_before(&shape, 10.0, 1);
-        assert!((4_999..=5_001).contains(&due_ns.len()), "{}", due_ns.len());
-        for tenth in 1..=10 {
-            let seconds = f64::from(tenth);
-            let due = due_ns.iter().filter(|&&due| (due as f64) < seconds * 1e9).count() as f64;
-            assert!((due - 50.0 * seconds * seconds).abs() <= 1.0, "{due} in {seconds} s");
-        }
-    }
-
-    #[test]
-    fn a_falling_rate_ends_where_it_should() {
-        let shape = open(&[(1_000.0, 100.0, 10.0)], Arrivals::Even);
-        let due_ns = due_before(&shape, 10.0, 1);
-        assert!((5_499..=5_501).contains(&due_ns.len()), "{}", due_ns.len());
-        assert!(due_ns.windows(2).all(|pair| pair[0] <= pair[1]));
-    }
-
-    #[test]
-    fn a_lead_goes_before_all_the_rest() {
-        let shape = open(&[(10.0, 10.0, 1.0), (1_000.0, 1_000.0, 1.0)], Arrivals::Even);
-        let due_ns: Vec<u64> = shape.schedule(5_000_000_000, 1).take(60 + 1_000).collect();
-        assert_eq!(due_ns.iter().filter(|&&due| due < 6_000_000_000).count(), 60);
-        assert_eq!(due_ns.iter().filter(|&&due| due >= 6_000_000_000).count(), 1_000);
-    }
-}
+#[path = "schedule_tests.rs"]
+mod tests;

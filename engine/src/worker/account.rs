@@ -115,7 +115,7 @@ impl<'a> Account<'a> {
             if !self.takes_over {
                 tally.stragglers.count(outcome);
                 tally.times.record(Time::CarriedOver, last_ns.saturating_sub(measured_from_ns));
-                tally.counts.held_ns += now_ns - last_ns;
+                tally.counts.held_ns += now_ns - last_ns.max(measured_from_ns);
                 return (outcome, last_ns);
             }
             tally.take_over(kind, measured_from_ns.saturating_sub(user.since_ns));

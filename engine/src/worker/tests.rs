@@ -56,13 +56,15 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
     let plan = spec.plan().map_err(|failure| failure.error).unwrap();
     let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     course.begin(BEGAN_NS);
+    // An open load is given a moment before its first instant.
+    let now_ns = if plan.shape.is_open() { BEGAN_NS - 20 * MS } else { BEGAN_NS };
     let mut collector = Collector::new(&plan);
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
     let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
     let place =
         Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
-    let net = Simulated::new(script, plan.shape.connections(), BEGAN_NS);
+    let net = Simulated::new(script, plan.shape.connections(), now_ns);
     match &plan.shape {
         Shape::Closed(shape) => {
             let load = ClosedLoad::new(shape, &course, plan.warm_up.as_ref(), (0, 1), plan.seed);
@@ -81,7 +83,9 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
             let load = OpenLoad::new(&table, &course, users, plan.request_timeout_ns, by_number);
             Loop::new(&plan, place, net, load).run();
             inbox.iter().for_each(|tally| collector.add(&tally));
-            collector.count_left(filler.count_left(&table, course.ends_at_ns()));
+            let scheduled = collector.scheduled();
+            let (measured_from_ns, ends_at_ns) = (course.measured_from_ns(), course.ends_at_ns());
+            collector.count_left(filler.count_left(&table, measured_from_ns, ends_at_ns, scheduled));
         }
     }
     let record = collector.record(spec, &course, 0, no_probes(&course));
@@ -395,6 +399,13 @@ fn a_warm_up_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_trial_without_a_warm_up_has_no_row_of_one() {
+    let record = run(open(5, 100.0, 300, |_| {}), answering(MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.series.phase, [Phase::Measured; 3]);
+    assert_eq!(record.warm_up_ns, 0);
+}
+
+#[test]
 fn requests_that_were_due_in_the_warm_up_are_counted_with_it() {
     let spec = open(20, 1_000.0, 500, |spec| {
         spec["warm_up"] = json!({"connections": null, "pauses": true,
@@ -463,6 +474,16 @@ fn a_number_of_requests_is_sent_exactly() {
         assert_eq!((record.warm_up.outcomes.ok, record.outcomes.ok), (55, 300));
         assert_eq!((record.warm_up.scheduled, record.scheduled), (55, 300));
     }
+}
+
+#[test]
+fn a_closed_number_that_time_cuts_off_is_counted_in_full() {
+    let spec = closed(300, 1_000, |spec| {
+        spec["connection"] = json!("per-request");
+        spec["stop"] = json!({"kind": "requests", "requests": 100_000, "within_s": 0.0205});
+    });
+    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.scheduled, 100_000, "{:?}", record.outcomes);
 }
 
 #[test]

@@ -13,7 +13,7 @@ from typing import Self
 
 # Of crumple's folders and no others: what nobody holds is removed by this name.
 PREFIX = "crumple-scratch-"
-# Says to the guard, which removes no other folder that holds anything, that this one was made for it.
+# In a folder that is filled before the command starts: the guard removes no other that holds anything.
 MADE_FOR_THIS = ".crumple-scratch"
 
 
@@ -26,19 +26,19 @@ class ScratchFolder:
 
     @classmethod
     def made(cls) -> Self:
-        """A new one. Raises OSError."""
+        """A new one, which holds nothing but the word for the guard that it may go. Raises OSError."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=PREFIX))
             lock = locked(path)
             # Another crumple that clears away may have been there in between.
             if lock is not None:
-                held = cls(path, lock)
+                made = cls(path, lock)
                 try:
                     (path / MADE_FOR_THIS).touch()
                 except OSError:
-                    held.remove()
+                    made.remove()
                     raise
-                return held
+                return made
 
     def remove(self) -> None:
         """Remove it with all that is in it, and hold it no longer."""
