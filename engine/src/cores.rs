@@ -1,7 +1,29 @@
-//! Which cores a thread runs on.
+//! Which cores a thread runs on, and who goes first there.
 
 use rustix::io;
-use rustix::thread::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::failure::Failure;
+
+/// Checks that a thread of ours may run on each of `cores`: of several the kernel would leave out those that
+/// it does not give us, and say nothing.
+///
+/// # Errors
+/// A `Failure` (exit code 2) that names the first that is not to be had.
+pub fn check(cores: &[usize]) -> Result<(), Failure> {
+    let ours = sched_getaffinity(None)
+        .map_err(|errno| Failure::new(format!("cannot learn the cores that we may use: {errno}")))?;
+    let refused = cores.iter().find_map(|&core| Some((core, pin_current_thread(&[core]).err()?)));
+    let _ = sched_setaffinity(None, &ours);
+    refused.map_or(Ok(()), |(core, errno)| Err(not_to_be_had(core, errno, &ours)))
+}
+
+fn not_to_be_had(core: usize, errno: io::Errno, ours: &CpuSet) -> Failure {
+    let ours: Vec<String> =
+        (0..CpuSet::MAX_CPU).filter(|&core| ours.is_set(core)).map(|core| core.to_string()).collect();
+    Failure::usage(format!("cannot run on core {core}: {errno}"))
+        .remedy(format!("name cores that we may use here, such as {}", ours.join(",")))
+}
 
 /// Binds the calling thread to `cores`; an empty list leaves it where it is.
 ///
@@ -21,11 +43,19 @@ pub fn pin_current_thread(cores: &[usize]) -> io::Result<()> {
 }
 
 /// Makes the calling thread run only where no other wants to (sched(7), SCHED_IDLE): a thread that wakes
-/// takes the core from it at once. What cannot be had is done without.
+/// takes the core from it at once, and a busy one leaves it nothing. What cannot be had is done without.
 pub fn step_aside() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: `parameters` outlives the call; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
+}
+
+/// Lowers the calling thread's share of a core to about a tenth of what another gets there (sched(7), "The
+/// nice value"): a thread that wakes goes first, and a busy one still leaves it that tenth. For what others
+/// wait for if it comes to a stop.
+pub fn give_way() {
+    const NICE: i32 = 10;
+    let _ = rustix::process::nice(NICE); // Of this thread alone, as Linux has it.
 }
 
 /// Moves the calling thread away from `cores`, to all others there are; where there are none it stays.
@@ -36,4 +66,40 @@ pub fn keep_off(cores: &[usize]) {
         .filter(|core| !cores.contains(core))
         .collect();
     let _ = pin_current_thread(&others);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cores of the calling thread.
+    fn present() -> CpuSet {
+        sched_getaffinity(None).unwrap()
+    }
+
+    #[test]
+    fn a_core_that_is_not_there_is_named_among_those_that_are() {
+        let ours = present();
+        let there = (0..CpuSet::MAX_CPU).find(|&core| ours.is_set(core)).unwrap();
+        for missing in [1_023, 5_000] {
+            let failure = check(&[there, missing]).unwrap_err();
+            assert!(failure.error.contains(&format!("core {missing}:")), "{}", failure.error);
+            assert!(failure.remedy.contains(&there.to_string()), "{}", failure.remedy);
+            assert_eq!(failure.exit_code, 2);
+        }
+        assert!(check(&[there]).is_ok() && check(&[]).is_ok());
+        assert_eq!(present(), ours, "who checks stays where it was");
+    }
+
+    #[test]
+    fn who_gives_way_is_nicer_alone() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let before = niceness();
+        let other = std::thread::spawn(move || {
+            give_way();
+            niceness()
+        });
+        assert_eq!(other.join().unwrap(), (before + 10).min(19));
+        assert_eq!(niceness(), before);
+    }
 }

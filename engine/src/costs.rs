@@ -7,11 +7,13 @@ use std::thread;
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, WaitOptions, waitpid};
 use serde::Serialize;
 
 use crate::clock::now_ns;
 use crate::cores::pin_current_thread;
 use crate::failure::Failure;
+use crate::output;
 
 /// Each cost is measured in so many rounds; the figures are over rounds.
 const ROUNDS: usize = 41;
@@ -48,8 +50,7 @@ pub fn run(costs: &Costs) -> Result<(), Failure> {
         Failure::new(format!("the costs cannot be measured here: {error}"))
             .remedy("see ulimit -a for what is scarce")
     })?;
-    println!("{}", serde_json::to_string(&measured).expect("costs are numbers and names"));
-    Ok(())
+    output::print(&serde_json::to_string(&measured).expect("costs are numbers and names"))
 }
 
 fn pinned(core: Option<usize>) -> io::Result<()> {
@@ -71,15 +72,15 @@ fn all() -> io::Result<Vec<Cost>> {
             // SAFETY: the child calls nothing but _exit.
             match unsafe { libc::fork() } {
                 0 => unsafe { libc::_exit(0) },
-                child => wait_for(child),
+                child if child > 0 => wait_for(child),
+                _ => {}
             }
         }),
     ])
 }
 
 fn system_call() {
-    // SAFETY: takes nothing and touches nothing. Not from the C library, which may remember the answer.
-    unsafe { libc::syscall(libc::SYS_getppid) };
+    let _ = rustix::process::getppid();
 }
 
 fn non_blocking_read() -> io::Result<Cost> {
@@ -159,8 +160,7 @@ fn echo(read: BorrowedFd, write: BorrowedFd) {
 }
 
 fn wait_for(child: libc::pid_t) {
-    // SAFETY: no status is asked for.
-    unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+    let _ = waitpid(Pid::from_raw(child), WaitOptions::empty());
 }
 
 fn cost(name: &'static str, meaning: &'static str, mut once: impl FnMut()) -> Cost {
@@ -191,12 +191,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_is_dearer_than_a_call_and_a_process_than_a_thread() {
+    fn every_cost_is_between_its_low_and_its_high_and_is_named() {
         let costs = all().unwrap();
-        let of = |name| costs.iter().find(|cost| cost.name == name).unwrap();
+        let names: Vec<&str> = costs.iter().map(|cost| cost.name).collect();
+        assert_eq!(
+            names,
+            ["system_call", "non_blocking_read", "thread_switch", "process_switch", "thread", "process"]
+        );
         assert!(costs.iter().all(|cost| cost.low_ns <= cost.ns && cost.ns <= cost.high_ns));
-        assert!(of("system_call").ns > 0.0);
-        assert!(of("thread").ns > of("system_call").ns);
-        assert!(of("process").ns > of("thread").ns);
+        assert!(costs.iter().all(|cost| cost.rounds == ROUNDS && cost.repeats > 0));
+    }
+
+    #[test]
+    fn what_is_timed_is_what_is_done() {
+        let mut done = 0;
+        let cost = cost("", "", || done += 1);
+        assert_eq!(done, 100 + ROUNDS as u64 * cost.repeats);
+    }
+
+    #[test]
+    fn a_cost_without_what_it_stands_on_is_never_below_nothing() {
+        let cost = |ns| Cost {
+            name: "",
+            meaning: "",
+            ns,
+            low_ns: ns - 1.0,
+            high_ns: ns + 1.0,
+            rounds: 1,
+            repeats: 1,
+        };
+        let without = less(halved(cost(10.0)), 5.0);
+        assert_eq!((without.low_ns, without.ns, without.high_ns), (0.0, 0.0, 0.5));
     }
 }

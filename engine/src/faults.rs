@@ -1,5 +1,8 @@
 //! What is wrong in a document, gathered so that all of it is said at once.
 
+use std::fmt::Debug;
+use std::ops::RangeInclusive;
+
 use crate::failure::Failure;
 
 /// Everything found wrong so far.
@@ -15,6 +18,23 @@ impl Faults {
         if !holds {
             self.add(key, what);
         }
+    }
+
+    /// `value`, or the least there may be where it is out of `bounds`, which is a fault of `key`.
+    pub fn within<T: Copy + Debug + PartialOrd>(
+        &mut self,
+        value: T,
+        bounds: RangeInclusive<T>,
+        key: &str,
+    ) -> T {
+        if bounds.contains(&value) {
+            return value;
+        }
+        self.add(
+            key,
+            format!("is {value:?}, and must lie between {:?} and {:?}", bounds.start(), bounds.end()),
+        );
+        *bounds.start()
     }
 
     /// # Errors

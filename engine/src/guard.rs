@@ -7,19 +7,29 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::process_tree::{self, Pid};
-use crate::{cores, failure::Failure};
+use rustix::io::Errno;
+use rustix::process::{Signal, WaitOptions, pidfd_send_signal, wait};
+
+use crate::failure::Failure;
+use crate::process_tree::Pid;
+use crate::{cores, ending};
+
+/// Who fills a folder before the command starts says with this file in it that it is to be removed.
+const MADE_FOR_THIS: &str = ".crumple-scratch";
+const LONGEST_GRACE_S: f64 = 3600.0;
 
 #[derive(clap::Args)]
 pub struct Guard {
-    /// Folder to make for the command and to remove, with all in it, at the end
+    /// Folder to make for the command and to remove, with all in it, at the end; one that is there has to be
+    /// empty, or to hold a file .crumple-scratch
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Cores the command may use, for instance 0,1
@@ -32,8 +42,8 @@ pub struct Guard {
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
     /// Seconds between asking to end (SIGTERM) and ending (SIGKILL)
-    #[arg(long, default_value_t = 3.0)]
-    grace: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = grace)]
+    grace: Duration,
     /// The command and its arguments
     #[arg(last = true, required = true)]
     command: Vec<String>,
@@ -52,10 +62,8 @@ enum Event {
 pub fn run(guard: Guard) -> Result<(), Failure> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| Failure::new(format!("cannot become a subreaper: {error}")))?;
-    if let Some(scratch) = &guard.scratch {
-        fs::create_dir_all(scratch)
-            .map_err(|error| Failure::file("cannot make the scratch folder", scratch, &error))?;
-    }
+    cores::check(&guard.cores)?;
+    guard.scratch.as_deref().map_or(Ok(()), take_scratch)?;
     let outcome = watch(&guard);
     if let Some(scratch) = &guard.scratch {
         let _ = fs::remove_dir_all(scratch);
@@ -63,11 +71,38 @@ pub fn run(guard: Guard) -> Result<(), Failure> {
     outcome
 }
 
+fn grace(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok().filter(|seconds| (0.0..=LONGEST_GRACE_S).contains(seconds));
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| format!("must be a number of seconds from 0 to {LONGEST_GRACE_S}"))
+}
+
+/// Makes `folder`, or takes one that holds nothing anybody could miss.
+fn take_scratch(folder: &Path) -> Result<(), Failure> {
+    let cannot = |what: &str, error| Failure::file(what, folder, &error);
+    let is_empty = fs::read_dir(folder).map(|mut entries| entries.next().is_none());
+    match is_empty {
+        Ok(is_empty) if is_empty || folder.join(MADE_FOR_THIS).exists() => Ok(()),
+        Ok(_) => Err(Failure::usage(format!(
+            "the scratch folder {} holds files, and all in it would be removed",
+            folder.display()
+        ))
+        .remedy("name a new or an empty folder")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(folder).map_err(|error| cannot("cannot make the scratch folder", error))
+        }
+        Err(error) => Err(cannot("cannot look into the scratch folder", error)),
+    }
+}
+
 fn watch(guard: &Guard) -> Result<(), Failure> {
     let (events, inbox) = mpsc::channel();
     // Signals first: one that arrives while the command starts must not be lost.
     dismiss_on_signals(events.clone())?;
     let pid = start(guard)?;
+    // Before it can be waited for: its number is still its own.
+    let command = ending::hold(pid).ok();
     say(&format!("{{\"pid\":{pid}}}"));
     dismiss_at_end_of_input(events.clone());
     thread::spawn(move || reap(pid, &events));
@@ -78,7 +113,7 @@ fn watch(guard: &Guard) -> Result<(), Failure> {
         Ok(Event::AllGone) => return Ok(()),
         Ok(Event::Dismissed) | Err(_) => {}
     }
-    ended = end_descendants(&inbox, Duration::from_secs_f64(guard.grace)).or(ended);
+    ended = end_descendants(&inbox, guard.grace, command.as_ref()).or(ended);
     let number = |code: Option<i32>| code.map_or("null".into(), |code| code.to_string());
     say(&format!(
         "{{\"exit\":{},\"signal\":{}}}",
@@ -123,40 +158,48 @@ fn start(guard: &Guard) -> Result<Pid, Failure> {
 /// Waits for every child we have or inherit, until there is none.
 fn reap(command: Pid, events: &Sender<Event>) {
     loop {
-        let mut status = 0;
-        let pid = unsafe { libc::waitpid(-1, &mut status, 0) };
-        if pid == command {
-            let _ = events.send(Event::CommandEnded(ExitStatus::from_raw(status)));
-        } else if pid < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) {
-            let _ = events.send(Event::AllGone);
-            return;
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == command => {
+                let _ = events.send(Event::CommandEnded(ExitStatus::from_raw(status.as_raw())));
+            }
+            Err(Errno::CHILD) => {
+                let _ = events.send(Event::AllGone);
+                return;
+            }
+            _ => {}
         }
     }
 }
 
-fn end_descendants(inbox: &Receiver<Event>, grace: Duration) -> Option<ExitStatus> {
+fn end_descendants(
+    inbox: &Receiver<Event>,
+    grace: Duration,
+    command: Option<&OwnedFd>,
+) -> Option<ExitStatus> {
     let kill_from = Instant::now() + grace;
     let mut ended = None;
-    signal_descendants(libc::SIGTERM);
+    signal_all(command, Signal::TERM);
     loop {
         match inbox.recv_timeout(Duration::from_millis(20)) {
             Ok(Event::CommandEnded(status)) => {
                 ended = Some(status);
                 // Children that the command leaves behind have not been asked as yet.
-                signal_descendants(libc::SIGTERM);
+                signal_all(None, Signal::TERM);
             }
             Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return ended,
             Ok(Event::Dismissed) | Err(RecvTimeoutError::Timeout) => {}
         }
         if Instant::now() >= kill_from {
-            signal_descendants(libc::SIGKILL);
+            signal_all(command, Signal::KILL);
         }
     }
 }
 
-fn signal_descendants(signal: i32) {
-    for pid in process_tree::descendants(std::process::id() as Pid) {
-        unsafe { libc::kill(pid, signal) };
+/// Signals every descendant. The command by what we hold of it where `/proc` shows none: without it we would
+/// wait for ever.
+fn signal_all(command: Option<&OwnedFd>, signal: Signal) {
+    if ending::signal_descendants_of(std::process::id() as Pid, signal) == 0 {
+        let _ = command.map(|command| pidfd_send_signal(command, signal));
     }
 }
 
@@ -185,4 +228,33 @@ fn say(line: &str) {
     // The asker may be gone already; the ending goes on all the same.
     let mut output = io::stdout().lock();
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grace_that_is_no_time_is_refused() {
+        assert_eq!(grace("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(grace("0"), Ok(Duration::ZERO));
+        for text in ["-1", "NaN", "inf", "1e300", "3601", "", "3s"] {
+            assert!(grace(text).unwrap_err().contains("from 0 to 3600"), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_a_folder_that_nobody_could_miss_is_taken() {
+        let place = tempfile::tempdir().unwrap();
+        let new = place.path().join("a").join("new");
+        take_scratch(&new).unwrap();
+        take_scratch(&new).unwrap();
+        fs::write(new.join("thesis"), "ten years").unwrap();
+        let failure = take_scratch(&new).unwrap_err();
+        assert!(failure.error.contains("holds files") && failure.remedy.contains("empty"), "{failure}");
+        assert_eq!(failure.exit_code, 2);
+        fs::write(new.join(MADE_FOR_THIS), "").unwrap();
+        take_scratch(&new).unwrap();
+        assert!(take_scratch(&new.join("thesis")).unwrap_err().error.contains("cannot look into"));
+    }
 }

@@ -1,5 +1,5 @@
-//! One thread's book of an interval: it opens one, counts into it, and hands it over when the interval
-//! or the phase is over.
+//! One thread's tally of the present interval, and the two channels by which tallies go to the collector and come
+//! back.
 
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -13,12 +13,18 @@ pub struct Ledger<'a> {
     pub tally: Box<Tally>,
     outbox: Sender<Box<Tally>>,
     spent: Receiver<Box<Tally>>,
+    kinds: usize,
 }
 
 impl<'a> Ledger<'a> {
-    pub fn new(course: &'a Course, outbox: Sender<Box<Tally>>, spent: Receiver<Box<Tally>>) -> Self {
-        let phase = course.phase(course.began_ns).unwrap_or(Phase::Measured);
-        Self { course, tally: Box::new(Tally::new(phase)), outbox, spent }
+    /// `kinds`: of requests.
+    pub fn new(
+        course: &'a Course,
+        kinds: usize,
+        outbox: Sender<Box<Tally>>,
+        spent: Receiver<Box<Tally>>,
+    ) -> Self {
+        Self { course, tally: Box::new(Tally::new(Phase::WarmUp, kinds)), outbox, spent, kinds }
     }
 
     #[inline]
@@ -50,7 +56,7 @@ impl<'a> Ledger<'a> {
         let phase = self.tally.phase;
         let mut full = match self.spent.try_recv() {
             Ok(spent) => std::mem::replace(&mut self.tally, spent),
-            Err(_) => std::mem::replace(&mut self.tally, Box::new(Tally::new(phase))),
+            Err(_) => std::mem::replace(&mut self.tally, Box::new(Tally::new(phase, self.kinds))),
         };
         full.ends_at_ns = now_ns;
         full.connections_open = connections_open;

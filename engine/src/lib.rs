@@ -1,26 +1,31 @@
 //! The engine of crumple: all that runs while the clock runs. It knows no server, no language and
 //! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
 
+mod bounds;
 pub mod clock;
 pub mod collector;
 pub mod connection;
 pub mod cores;
 pub mod costs;
+mod ending;
 pub mod failure;
 pub mod faults;
 pub mod guard;
 pub mod histogram;
 pub mod http;
+pub mod in_flight;
 pub mod ledger;
 pub mod limits;
+pub mod net;
 pub mod null_server;
 pub mod outcome;
+pub mod output;
 pub mod pacer;
 pub mod phase;
 pub mod plan;
+mod preflight;
 pub mod probe;
 pub mod process_tree;
-pub mod queue;
 pub mod record;
 pub mod run;
 pub mod schema;
@@ -30,6 +35,7 @@ pub mod spec;
 pub mod spool;
 pub mod stream;
 pub mod tally;
+pub mod timers;
 pub mod timetable;
 pub mod tls;
 pub mod user;

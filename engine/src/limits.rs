@@ -4,22 +4,28 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::failure::Failure;
 
-/// Beside the connections: standard streams, epoll instances, `/proc`.
+/// Beside connections and threads: standard streams, spools, the files of `/proc`, name services.
 const OTHERS: u64 = 64;
+/// Of each thread: its epoll instance, a timer, and the file that tells how long it waited for a core.
+const PER_THREAD: u64 = 3;
 
-/// Raises the soft limit as far as `connections` need.
+/// The descriptors of a trial.
+pub fn needed(connections: usize, threads: usize) -> u64 {
+    connections as u64 + PER_THREAD * threads as u64 + OTHERS
+}
+
+/// Raises the soft limit to `needed`.
 ///
 /// # Errors
 /// Where the hard limit is lower than that.
-pub fn raise_descriptors(connections: usize) -> Result<(), Failure> {
-    let needed = connections as u64 + OTHERS;
+pub fn raise_descriptors(needed: u64) -> Result<(), Failure> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
     }
     if let Some(maximum) = limit.maximum.filter(|&maximum| maximum < needed) {
         return Err(Failure::new(format!(
-            "{connections} connections need {needed} descriptors, and this session may open {maximum}"
+            "so many connections and threads need {needed} descriptors, and this session may open {maximum}"
         ))
         .remedy(format!(
             "raise the hard limit (ulimit -Hn {needed}, as root) or ask for fewer connections"
@@ -28,4 +34,10 @@ pub fn raise_descriptors(connections: usize) -> Result<(), Failure> {
     let raised = Rlimit { current: Some(needed), maximum: limit.maximum };
     setrlimit(Resource::Nofile, raised)
         .map_err(|errno| Failure::new(format!("cannot raise the limit of descriptors to {needed}: {errno}")))
+}
+
+/// Raises the soft limit as far as it goes.
+pub fn raise_descriptors_to_the_most() {
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

@@ -1,7 +1,7 @@
 //! The engine's command line.
 
 use clap::{Parser, Subcommand};
-use crumple_engine::{costs, guard, null_server, run, schema};
+use crumple_engine::{costs, guard, null_server, output, run, schema};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{failure}");
+            output::complain(&failure.to_string());
             ExitCode::from(failure.exit_code)
         }
     }

@@ -1,6 +1,8 @@
 //! How a thread waits for an instant: it sleeps until shortly before, and looks at the clock for the
 //! rest. How long that rest is, it learns from how late the machine wakes it. Pure; it does not sleep.
 
+use std::num::NonZeroU64;
+
 use rustix::time::Timespec;
 
 use crate::spec::Pacing;
@@ -59,8 +61,7 @@ pub fn timespec(ns: u64) -> Timespec {
 /// Lets the kernel wake this thread to the nanosecond, where it would otherwise gather wake-ups within
 /// 50 µs to save energy (prctl(2), PR_SET_TIMERSLACK).
 pub fn ask_for_exact_timers() {
-    // SAFETY: takes numbers only and changes nothing but the calling thread's timers.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64) };
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)); // Only an older kernel has none.
 }
 
 #[cfg(test)]

@@ -19,35 +19,50 @@ const NOT_YET: u64 = u64::MAX;
 
 /// The course of one trial, on the monotonic clock.
 pub struct Course {
-    pub began_ns: u64,
-    warm_up: Count,
-    measured: Count,
+    began_ns: AtomicU64,
+    warm_up_for_ns: u64,
     measured_for_ns: u64,
     measured_from_ns: AtomicU64,
     ends_at_ns: AtomicU64,
+    warm_up: Count,
+    measured: Count,
 }
 
-/// Requests handed out and ended, where their number is what ends the phase.
+/// Requests handed out and ended, where their number is what ends the phase. All threads write to these: they have
+/// cache lines of their own, apart from what is only read.
+#[repr(align(128))]
 struct Count {
     limit: Option<u64>,
-    issued: AtomicU64,
-    ended: AtomicU64,
+    issued: Apart,
+    ended: Apart,
 }
 
+#[repr(align(128))]
+struct Apart(AtomicU64);
+
 impl Course {
-    /// A trial that begins at `began_ns`. Either phase ends after its number of requests, where it
+    /// A trial that is to begin. Either phase ends after its number of requests, where it
     /// has one, and at its time limit at the latest.
-    pub fn new(began_ns: u64, warm_up: Option<Stop>, measured: Stop) -> Self {
-        let course = Self {
-            began_ns,
-            warm_up: Count::new(warm_up.and_then(|stop| stop.requests)),
-            measured: Count::new(measured.requests),
+    pub fn new(warm_up: Option<Stop>, measured: Stop) -> Self {
+        Self {
+            began_ns: AtomicU64::new(NOT_YET),
+            warm_up_for_ns: warm_up.map_or(0, |stop| stop.within_ns),
             measured_for_ns: measured.within_ns,
             measured_from_ns: AtomicU64::new(NOT_YET),
             ends_at_ns: AtomicU64::new(NOT_YET),
-        };
-        course.begin_measuring(began_ns + warm_up.map_or(0, |stop| stop.within_ns));
-        course
+            warm_up: Count::new(warm_up.and_then(|stop| stop.requests)),
+            measured: Count::new(measured.requests),
+        }
+    }
+
+    /// The trial begins at `began_ns`: now that all threads are ready, or soon.
+    pub fn begin(&self, began_ns: u64) {
+        self.began_ns.store(began_ns, Relaxed);
+        self.begin_measuring(began_ns + self.warm_up_for_ns);
+    }
+
+    pub fn began_ns(&self) -> u64 {
+        self.began_ns.load(Relaxed)
     }
 
     /// The phase at `now_ns`; `None` when the trial is over.
@@ -85,7 +100,7 @@ impl Course {
 
     pub fn began_at_ns(&self, phase: Phase) -> u64 {
         match phase {
-            Phase::WarmUp => self.began_ns,
+            Phase::WarmUp => self.began_ns(),
             Phase::Measured => self.measured_from_ns(),
         }
     }
@@ -113,7 +128,7 @@ impl Course {
     /// Requests that `phase` was to send and did not.
     pub fn never_issued(&self, phase: Phase) -> u64 {
         let count = self.count(phase);
-        count.limit.map_or(0, |limit| limit.saturating_sub(count.issued.load(Relaxed)))
+        count.limit.map_or(0, |limit| limit.saturating_sub(count.issued.0.load(Relaxed)))
     }
 
     fn begin_measuring(&self, from_ns: u64) {
@@ -131,20 +146,20 @@ impl Course {
 
 impl Count {
     fn new(limit: Option<u64>) -> Self {
-        Self { limit, issued: AtomicU64::new(0), ended: AtomicU64::new(0) }
+        Self { limit, issued: Apart(AtomicU64::new(0)), ended: Apart(AtomicU64::new(0)) }
     }
 
     #[inline]
     fn issue(&self) -> bool {
         // The load first: threads without work must not count the number up without end.
         self.limit.is_none_or(|limit| {
-            self.issued.load(Relaxed) < limit && self.issued.fetch_add(1, Relaxed) < limit
+            self.issued.0.load(Relaxed) < limit && self.issued.0.fetch_add(1, Relaxed) < limit
         })
     }
 
     #[inline]
     fn end_one(&self) -> bool {
-        self.limit.is_some_and(|limit| self.ended.fetch_add(1, Relaxed) + 1 == limit)
+        self.limit.is_some_and(|limit| self.ended.0.fetch_add(1, Relaxed) + 1 == limit)
     }
 }
 
@@ -152,13 +167,19 @@ impl Count {
 mod tests {
     use super::*;
 
+    fn begun(began_ns: u64, warm_up: Option<Stop>, measured: Stop) -> Course {
+        let course = Course::new(warm_up, measured);
+        course.begin(began_ns);
+        course
+    }
+
     fn by_number(requests: u64) -> Stop {
         Stop { requests: Some(requests), within_ns: 1000 }
     }
 
     #[test]
     fn without_a_warm_up_measuring_begins_at_once() {
-        let course = Course::new(50, None, Stop { requests: None, within_ns: 10 });
+        let course = begun(50, None, Stop { requests: None, within_ns: 10 });
         assert_eq!(course.phase(50), Some(Phase::Measured));
         assert_eq!(course.phase(59), Some(Phase::Measured));
         assert_eq!(course.phase(60), None);
@@ -167,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_warm_up_by_number_ends_with_its_last_request() {
-        let course = Course::new(0, Some(by_number(2)), by_number(1));
+        let course = begun(0, Some(by_number(2)), by_number(1));
         assert_eq!(course.issue(1), Some(Phase::WarmUp));
         assert_eq!(course.issue(1), Some(Phase::WarmUp));
         assert_eq!(course.issue(1), None);
@@ -185,7 +206,7 @@ mod tests {
 
     #[test]
     fn time_ends_what_the_number_did_not() {
-        let course = Course::new(0, Some(by_number(5)), by_number(5));
+        let course = begun(0, Some(by_number(5)), by_number(5));
         assert_eq!(course.phase(1000), Some(Phase::Measured));
         course.issue(1001);
         assert_eq!(course.phase(2000), None);
@@ -195,10 +216,10 @@ mod tests {
 
     #[test]
     fn it_can_be_stopped_at_any_time() {
-        let course = Course::new(0, None, by_number(5));
+        let course = begun(0, None, by_number(5));
         course.stop(400);
         assert_eq!((course.phase(399), course.phase(400)), (Some(Phase::Measured), None));
-        let course = Course::new(0, Some(by_number(5)), by_number(5));
+        let course = begun(0, Some(by_number(5)), by_number(5));
         course.stop(400);
         assert_eq!((course.phase(399), course.phase(400)), (Some(Phase::WarmUp), None));
         assert_eq!(course.ends_at_ns() - course.measured_from_ns(), 0);
@@ -206,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_late_end_of_the_warm_up_changes_nothing() {
-        let course = Course::new(0, Some(by_number(1)), by_number(5));
+        let course = begun(0, Some(by_number(1)), by_number(5));
         course.issue(1);
         course.end_one(Phase::WarmUp, 1500);
         assert_eq!(course.measured_from_ns(), 1000);

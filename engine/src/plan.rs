@@ -1,8 +1,9 @@
 //! What one trial is to do, as it is meant: the `TrialSpec` checked, in nanoseconds, with all requests
-//! laid out. Nonsense ends here; whoever holds a `Plan` need not ask again.
+//! laid out. Nonsense ends here, numbers out of bounds included; whoever holds a `Plan` need not ask again.
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::bounds;
 use crate::failure::Failure;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
@@ -10,13 +11,14 @@ use crate::http::deck;
 use crate::http::request::Message;
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
-use crate::shape::open::{Open, Stretch};
+use crate::shape::open::Open;
 use crate::shape::pause::Pause;
 use crate::shape::ramp::Ramp;
+use crate::shape::schedule::Stretch;
 use crate::socket::Address;
 use crate::spec::{
-    self, CONTRACT_VERSION, ConnectionUse, ExpectSpec, Pacing, RateSpec, ShapeSpec, StopSpec, Target,
-    TrialSpec, WarmUpSpec,
+    self, CONTRACT_VERSION, ConnectionUse, Examples, ExpectSpec, Pacing, RateSpec, RequestSpec, ShapeSpec,
+    StopSpec, Target, TrialSpec, WarmUpSpec,
 };
 use crate::tls::Tls;
 
@@ -25,6 +27,8 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     pub tls: Option<Tls>,
     pub requests: Vec<Request>,
+    /// Whether examples of what was expected are kept, too.
+    pub keeps_all_examples: bool,
     pub shape: Shape,
     pub connection: ConnectionUse,
     /// Whether the kernel is to stamp what arrives.
@@ -38,12 +42,17 @@ pub struct Plan {
     pub cores: Vec<usize>,
     pub probe_interval_ns: u64,
     pub server_pid: Option<i32>,
+    pub progress_every_ns: u64,
+    pub slower_than_ns: Vec<u64>,
     pub seed: u64,
 }
 
 /// One of the requests, and the answer it is to have.
 pub struct Request {
+    pub name: String,
     pub message: Message,
+    /// Whether it may be sent again where it is not known if the server acted on it (RFC 9110, 9.2.2).
+    pub is_idempotent: bool,
     pub weight: u32,
     pub expect: Expectation,
 }
@@ -72,8 +81,7 @@ impl TrialSpec {
         if self.version != CONTRACT_VERSION {
             faults.add("version", format!("is {}, this engine speaks {CONTRACT_VERSION}", self.version));
         }
-        faults.unless(self.threads > 0, "threads", "must be at least 1");
-        faults.unless(self.probe.interval_ms > 0, "probe.interval_ms", "must be at least 1");
+        let threads = faults.within(self.threads, bounds::THREADS, "threads");
         let address = self.target.meant_address(&mut faults);
         let shape = self.shape.meant(&mut faults);
         let stop = self.stop.meant("stop", &mut faults);
@@ -81,18 +89,21 @@ impl TrialSpec {
         let plan = Plan {
             sources: self.target.meant_sources(&address, &mut faults),
             requests: self.meant_requests(&mut faults),
+            keeps_all_examples: self.examples == Examples::All,
             tls: None,
             connection: self.connection,
-            stamped: self.kernel_timestamps && address.is_stamped(),
+            stamped: self.kernel_timestamps && address.is_tcp(),
             pacing: self.pacing,
             warm_up,
             stop,
             connect_timeout_ns: seconds(self.timeouts.connect_s, "timeouts.connect_s", &mut faults),
             request_timeout_ns: seconds(self.timeouts.request_s, "timeouts.request_s", &mut faults),
-            threads: self.threads.min(shape.connections()).max(1),
-            cores: self.cores.clone(),
-            probe_interval_ns: self.probe.interval_ms * 1_000_000,
-            server_pid: self.probe.server_pid,
+            threads: threads.min(shape.connections()),
+            cores: self.meant_cores(&mut faults),
+            probe_interval_ns: interval_ns(self.probe.interval_ms, "probe.interval_ms", &mut faults),
+            progress_every_ns: interval_ns(self.progress.every_ms, "progress.every_ms", &mut faults),
+            slower_than_ns: self.progress.meant_slower_than(&mut faults),
+            server_pid: self.probe.server_pid.map(|pid| faults.within(pid, bounds::PID, "probe.server_pid")),
             seed: self.seed,
             address,
             shape,
@@ -102,8 +113,17 @@ impl TrialSpec {
         Ok(Plan { tls, ..plan })
     }
 
+    fn meant_cores(&self, faults: &mut Faults) -> Vec<usize> {
+        faults.within(self.cores.len(), bounds::CORES, "the number of cores");
+        let cores = self.cores.iter().enumerate();
+        cores.map(|(index, &core)| faults.within(core, bounds::CORE, &format!("cores[{index}]"))).collect()
+    }
+
     fn meant_requests(&self, faults: &mut Faults) -> Vec<Request> {
-        faults.unless(!self.requests.is_empty(), "requests", "must name at least one");
+        let kinds = self.requests.len();
+        if faults.within(kinds, bounds::REQUEST_KINDS, "the number of requests") != kinds {
+            return Vec::new();
+        }
         let weights: Vec<u32> = self.requests.iter().map(|request| request.weight).collect();
         if let Some(fault) = deck::fault(&weights) {
             faults.add("requests", fault);
@@ -113,12 +133,33 @@ impl TrialSpec {
             .map(|(index, request)| {
                 let key = format!("requests[{index}]");
                 Request {
+                    name: request.meant_name(),
+                    is_idempotent: is_idempotent(&request.method),
                     message: Message::new(request, &self.target.host, &key, faults),
                     weight: request.weight,
                     expect: request.expect.meant(&request.method, &key, faults),
                 }
             })
             .collect()
+    }
+}
+
+impl RequestSpec {
+    fn meant_name(&self) -> String {
+        if self.name.is_empty() { format!("{} {}", self.method, self.path) } else { self.name.clone() }
+    }
+}
+
+fn is_idempotent(method: &str) -> bool {
+    ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
+}
+
+impl spec::ProgressSpec {
+    fn meant_slower_than(&self, faults: &mut Faults) -> Vec<u64> {
+        let key = "progress.slower_than_ns";
+        faults.within(self.slower_than_ns.len(), bounds::SLOWER_THAN, &format!("the number of {key}"));
+        let each = self.slower_than_ns.iter().enumerate();
+        each.map(|(index, &ns)| faults.within(ns, bounds::INTERVAL_NS, &format!("{key}[{index}]"))).collect()
     }
 }
 
@@ -137,6 +178,7 @@ impl Target {
     }
 
     fn meant_sources(&self, address: &Address, faults: &mut Faults) -> Vec<IpAddr> {
+        faults.within(self.sources.len(), bounds::SOURCES, "the number of target.sources");
         let sources: Vec<IpAddr> = self.sources.iter().filter_map(|source| source.parse().ok()).collect();
         let fits = |source: &IpAddr| matches!(address, Address::Tcp(to) if to.is_ipv4() == source.is_ipv4());
         faults.unless(
@@ -152,22 +194,23 @@ impl ShapeSpec {
     fn meant(&self, faults: &mut Faults) -> Shape {
         match *self {
             Self::Closed { connections, pause_ms, pause } => {
-                faults.unless(connections > 0, "shape.connections", "must be at least 1");
+                let connections = faults.within(connections, bounds::CONNECTIONS, "shape.connections");
                 Shape::Closed(Closed { connections, pause: pause.meant(pause_ms, faults), ramp: None })
             }
             Self::Ramp { from_connections: from, to_connections: to, over_s, pause_ms, pause } => {
-                faults.unless(to > 0, "shape.to_connections", "must be at least 1");
-                faults.unless(from <= to, "shape.from_connections", "must not exceed to_connections");
+                let to = faults.within(to, bounds::CONNECTIONS, "shape.to_connections");
+                let from = faults.within(from, 0..=to, "shape.from_connections");
                 let over_ns = seconds(over_s, "shape.over_s", faults);
-                let ramp = Some(Ramp { from, to: to.max(from), over_ns });
+                let ramp = Some(Ramp { from, to, over_ns });
                 Shape::Closed(Closed { connections: to, pause: pause.meant(pause_ms, faults), ramp })
             }
             Self::Open { connections, arrivals, ref rates } => {
-                faults.unless(connections > 0, "shape.connections", "must be at least 1");
+                let connections = faults.within(connections, bounds::CONNECTIONS, "shape.connections");
+                faults.within(rates.len(), bounds::STRETCHES, "the number of shape.rates");
                 faults.unless(
                     rates.last().is_some_and(|last| last.to_per_s > 0.0),
                     "shape.rates",
-                    "must hold at least one, and the last must end above 0",
+                    "must end above 0",
                 );
                 let stretches = rates.iter().enumerate().map(|(index, rate)| rate.meant(index, faults));
                 Shape::Open(Open { connections, arrivals, stretches: stretches.collect() })
@@ -179,9 +222,12 @@ impl ShapeSpec {
 impl RateSpec {
     fn meant(&self, index: usize, faults: &mut Faults) -> Stretch {
         let key = format!("shape.rates[{index}]");
-        let (from, to) = (self.from_per_s, self.to_per_s);
-        let lawful = from >= 0.0 && to >= 0.0 && from.is_finite() && to.is_finite() && from + to > 0.0;
-        faults.unless(lawful, &key, "must run from and to 0 or more per second, and not be 0 all the way");
+        let mut rate = |per_s: f64, end: &str| match per_s {
+            0.0 => 0.0,
+            _ => faults.within(per_s, bounds::PER_S, &format!("{key}.{end}")),
+        };
+        let (from, to) = (rate(self.from_per_s, "from_per_s"), rate(self.to_per_s, "to_per_s"));
+        faults.unless(from + to > 0.0, &key, "must not be 0 all the way");
         let length_ns = seconds(self.duration_s, &format!("{key}.duration_s"), faults) as f64;
         Stretch { from_per_ns: from / 1e9, to_per_ns: to / 1e9, length_ns }
     }
@@ -189,8 +235,7 @@ impl RateSpec {
 
 impl spec::Pause {
     fn meant(self, pause_ms: f64, faults: &mut Faults) -> Pause {
-        faults.unless(pause_ms >= 0.0 && pause_ms.is_finite(), "shape.pause_ms", "must be 0 or more");
-        let ns = pause_ms.max(0.0) * 1e6;
+        let ns = faults.within(pause_ms, bounds::PAUSE_MS, "shape.pause_ms") * 1e6;
         match self {
             Self::Exponential if ns > 0.0 => Pause::Exponential { mean_ns: ns },
             _ => Pause::Fixed { ns: ns as u64 },
@@ -206,12 +251,8 @@ impl WarmUpSpec {
             }
             Shape::Open(open) => (open.connections, open.connections),
         };
-        let connections = self.connections.unwrap_or(first.max(1));
-        faults.unless(
-            (1..=all).contains(&connections),
-            "warm_up.connections",
-            "must lie between 1 and the connections of the shape",
-        );
+        let connections =
+            faults.within(self.connections.unwrap_or(first.max(1)), 1..=all, "warm_up.connections");
         let stop = self.stop.meant("warm_up.stop", faults);
         if let Shape::Open(open) = shape {
             faults.unless(
@@ -233,7 +274,7 @@ impl StopSpec {
     fn meant(self, key: &str, faults: &mut Faults) -> Stop {
         match self {
             Self::Requests { requests, within_s } => {
-                faults.unless(requests > 0, &format!("{key}.requests"), "must be at least 1");
+                let requests = faults.within(requests, bounds::REQUESTS, &format!("{key}.requests"));
                 let within_ns = seconds(within_s, &format!("{key}.within_s"), faults);
                 Stop { requests: Some(requests), within_ns }
             }
@@ -252,9 +293,14 @@ impl ExpectSpec {
             faults.unless(digest.is_some(), &format!("{key}.expect.body_sha256"), "must be 64 hex digits");
             digest
         });
+        let status =
+            self.status.map(|status| faults.within(status, bounds::STATUS, &format!("{key}.expect.status")));
+        let body_bytes = self
+            .body_bytes
+            .map(|bytes| faults.within(bytes, bounds::BODY_BYTES, &format!("{key}.expect.body_bytes")));
         Expectation {
-            status: self.status,
-            body_bytes: self.body_bytes,
+            status,
+            body_bytes,
             hash_one_in: if sha256.is_some() { self.hash_one_in } else { 0 },
             sha256: sha256.unwrap_or_default(),
             without_body: method == "HEAD",
@@ -274,89 +320,13 @@ fn decode_sha256(hex: &str) -> Option<[u8; 32]> {
 }
 
 fn seconds(value: f64, key: &str, faults: &mut Faults) -> u64 {
-    faults.unless(value > 0.0 && value <= 86_400.0, key, "must be above 0 and at most a day (86400)");
-    (value * 1e9) as u64
+    (faults.within(value, bounds::SECONDS, key) * 1e9) as u64
+}
+
+fn interval_ns(ms: u64, key: &str, faults: &mut Faults) -> u64 {
+    faults.within(ms, bounds::INTERVAL_MS, key) * 1_000_000
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::spec::Arrivals;
-
-    fn spec() -> TrialSpec {
-        serde_json::from_str(include_str!("../../contract/golden/spec.json")).unwrap()
-    }
-
-    fn fault_of(spec: &TrialSpec) -> Failure {
-        spec.plan().err().expect("the spec makes no sense")
-    }
-
-    #[test]
-    fn the_golden_spec_makes_sense() {
-        let plan = spec().plan().unwrap();
-        assert_eq!(plan.shape.connections(), 32);
-        assert_eq!(plan.warm_up.unwrap().connections, 1);
-        assert_eq!(plan.stop.requests, Some(100_000));
-    }
-
-    #[test]
-    fn every_fault_is_named_at_once() {
-        let mut spec = spec();
-        spec.target.address = "localhost".into();
-        spec.target.sources = vec!["::1".into()];
-        spec.shape = ShapeSpec::Closed { connections: 0, pause_ms: -1.0, pause: spec::Pause::Fixed };
-        spec.stop = StopSpec::Duration { duration_s: 0.0 };
-        spec.timeouts.connect_s = f64::NAN;
-        spec.requests[0].expect.body_sha256 = Some("abc".into());
-        spec.requests[0].weight = 0;
-        let failure = fault_of(&spec);
-        for key in [
-            "target.address",
-            "target.sources",
-            "shape.connections",
-            "shape.pause_ms",
-            "stop.duration_s",
-            "timeouts.connect_s",
-            "requests[0].expect.body_sha256",
-            "requests must each have a weight",
-            "warm_up.connections",
-        ] {
-            assert!(failure.error.contains(key), "{key} is missing in: {}", failure.error);
-        }
-        assert_eq!(failure.exit_code, 2);
-    }
-
-    #[test]
-    fn an_open_shape_needs_a_rate_and_warms_up_by_time() {
-        let mut spec = spec();
-        let rate = |from_per_s, to_per_s| RateSpec { from_per_s, to_per_s, duration_s: 1.0 };
-        let open = |rates| ShapeSpec::Open { connections: 4, arrivals: Arrivals::Even, rates };
-        for rates in [vec![], vec![rate(0.0, 0.0)], vec![rate(5.0, 0.0)], vec![rate(-1.0, 5.0)]] {
-            spec.shape = open(rates);
-            assert!(fault_of(&spec).error.contains("shape.rates"));
-        }
-        spec.shape = open(vec![rate(100.0, 100.0)]);
-        assert!(fault_of(&spec).error.contains("warm_up"));
-        spec.warm_up = None;
-        assert!(spec.plan().is_ok());
-    }
-
-    #[test]
-    fn a_ramp_does_not_go_backwards() {
-        let mut spec = spec();
-        spec.shape = ShapeSpec::Ramp {
-            from_connections: 9,
-            to_connections: 3,
-            over_s: 1.0,
-            pause_ms: 0.0,
-            pause: spec::Pause::Fixed,
-        };
-        assert!(fault_of(&spec).error.contains("shape.from_connections"));
-    }
-
-    #[test]
-    fn an_unknown_key_does_not_parse() {
-        let text = include_str!("../../contract/golden/spec.json").replacen("\"seed\"", "\"sede\"", 1);
-        assert!(serde_json::from_str::<TrialSpec>(&text).is_err());
-    }
-}
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,28 +1,47 @@
 //! Which processes descend from a process, read from `/proc`. Shared by the probe, which counts
 //! them, and the guard, which ends them. It measures nothing and ends nothing itself.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::sync::OnceLock;
 
 /// A process id as the kernel prints it.
 pub type Pid = i32;
 
-/// `root` and all its live descendants, parents before their children.
-///
-/// Uses `/proc/<pid>/task/<tid>/children` (kernel option `PROC_CHILDREN`, on in every major
-/// distribution), so the cost grows with the tree and not with the machine.
-pub fn with_descendants(root: Pid) -> Vec<Pid> {
-    let mut found = vec![root];
-    let mut next = 0;
+/// Each of `roots` and all their live descendants, once each, parents before their children.
+pub fn with_descendants_of(roots: &[Pid]) -> Vec<Pid> {
+    if kernel_lists_children() {
+        follow(roots, append_children)
+    } else {
+        let parents = parents();
+        follow(roots, |pid, found| {
+            found.extend(parents.iter().filter(|&&(_, parent)| parent == pid).map(|&(child, _)| child));
+        })
+    }
+}
+
+/// The live descendants of `root`, without `root`.
+pub fn descendants(root: Pid) -> Vec<Pid> {
+    with_descendants_of(&[root]).split_off(1)
+}
+
+fn follow(roots: &[Pid], append_children: impl Fn(Pid, &mut Vec<Pid>)) -> Vec<Pid> {
+    let mut seen: BTreeSet<Pid> = BTreeSet::new();
+    let mut found: Vec<Pid> = roots.iter().copied().filter(|&root| seen.insert(root)).collect();
+    let (mut next, mut children) = (0, Vec::new());
     while next < found.len() {
-        append_children(found[next], &mut found);
+        append_children(found[next], &mut children);
+        found.extend(children.drain(..).filter(|&child| seen.insert(child)));
         next += 1;
     }
     found
 }
 
-/// The live descendants of `root`, without `root`.
-pub fn descendants(root: Pid) -> Vec<Pid> {
-    with_descendants(root).split_off(1)
+/// Whether there is `/proc/<pid>/task/<tid>/children` (the kernel's option `PROC_CHILDREN`, on in every major
+/// distribution): then the cost grows with the tree and not with the machine.
+fn kernel_lists_children() -> bool {
+    static LISTS: OnceLock<bool> = OnceLock::new();
+    *LISTS.get_or_init(|| fs::exists("/proc/thread-self/children").unwrap_or(false))
 }
 
 fn append_children(pid: Pid, found: &mut Vec<Pid>) {
@@ -38,25 +57,69 @@ fn append_children(pid: Pid, found: &mut Vec<Pid>) {
     }
 }
 
+/// Every process of the machine, and its parent.
+fn parents() -> Vec<(Pid, Pid)> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<Pid>().ok());
+    pids.filter_map(|pid| Some((pid, parent(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
+        .collect()
+}
+
+/// Field 4 of `stat` (proc(5)), the second after the name, which may hold anything.
+fn parent(stat: &str) -> Option<Pid> {
+    stat[stat.rfind(')')? + 1..].split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Signal, kill_process};
     use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    fn both_ways(root: Pid) -> [Vec<Pid>; 2] {
+        let parents = parents();
+        let by_parents = |pid: Pid, found: &mut Vec<Pid>| {
+            found.extend(parents.iter().filter(|&&(_, parent)| parent == pid).map(|&(child, _)| child));
+        };
+        [follow(&[root], append_children), follow(&[root], by_parents)]
+    }
 
     #[test]
-    fn a_grandchild_is_found_and_then_gone() {
+    fn a_grandchild_is_found_and_then_gone_whatever_the_kernel_lists() {
         let mut child =
             Command::new("sh").args(["-c", "sleep 30 & wait"]).stdout(Stdio::null()).spawn().unwrap();
         let pid = child.id() as Pid;
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(5);
-        while descendants(pid).len() != 1 {
-            assert!(std::time::Instant::now() < deadline, "the sleep never showed");
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while both_ways(pid).iter().any(|found| found.len() != 2) {
+            assert!(Instant::now() < deadline, "the sleep never showed: {:?}", both_ways(pid));
             std::thread::yield_now();
         }
-        for pid in with_descendants(pid) {
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+        let [listed, by_parents] = both_ways(pid);
+        assert_eq!(listed, by_parents);
+        assert_eq!(descendants(pid), listed[1..]);
+        for pid in listed {
+            kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
         }
         child.wait().unwrap();
-        assert_eq!(with_descendants(pid), vec![pid]);
+        assert_eq!(both_ways(pid), [vec![pid], vec![pid]]);
+    }
+
+    #[test]
+    fn a_process_that_is_named_twice_is_found_once() {
+        let children = |pid: Pid, found: &mut Vec<Pid>| {
+            found.extend(match pid {
+                1 => [2, 3].as_slice(),
+                2 => &[4],
+                _ => &[],
+            });
+        };
+        assert_eq!(follow(&[1, 2, 1], children), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_name_with_parentheses_is_read_over() {
+        assert_eq!(parent("7 (a) S 9 (b)) R 3 7 7 0"), Some(3));
+        assert_eq!(parent("7 (a"), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub struct TrialRecord {
     pub users: u64,
     /// Those of them that got no whole answer, right or wrong, in the measured phase.
     pub users_unanswered: u64,
+    /// How long users of a closed shape had nothing in flight because the engine had not got to them, all together:
+    /// before their first request, and before their next connection was begun. No response time holds it.
+    pub users_waited_ns: u64,
     /// One for each request of the spec, in its order.
     pub requests: Vec<RequestRecord>,
     pub arrivals: ArrivalRecord,
@@ -72,6 +75,28 @@ pub struct NotSent {
     pub memory: u64,
     /// A rule of this machine forbade it: a firewall, or the permissions of a socket's file.
     pub forbidden: u64,
+}
+
+/// Why a request was not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSentReason {
+    TooLate,
+    Ports,
+    Descriptors,
+    Memory,
+    Forbidden,
+}
+
+impl NotSent {
+    pub fn count(&mut self, reason: NotSentReason) {
+        *match reason {
+            NotSentReason::TooLate => &mut self.too_late,
+            NotSentReason::Ports => &mut self.ports,
+            NotSentReason::Descriptors => &mut self.descriptors,
+            NotSentReason::Memory => &mut self.memory,
+            NotSentReason::Forbidden => &mut self.forbidden,
+        } += 1;
+    }
 }
 
 impl std::ops::AddAssign for NotSent {
@@ -338,6 +363,14 @@ pub fn encoded(histogram: &Histogram<u64>) -> String {
         .serialize(histogram, &mut bytes)
         .expect("a histogram of u64 always fits its own encoding");
     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
+}
+
+/// What `encoded` wrote.
+pub fn decoded(text: &str) -> Histogram<u64> {
+    let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text);
+    let bytes = bytes.expect("it is base64 as it was written");
+    let read: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut bytes.as_slice());
+    read.expect("it is read as it was written")
 }
 
 impl SampleColumns {

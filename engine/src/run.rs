@@ -1,30 +1,31 @@
-//! `crumple-engine run`: one trial from its spec to its record. This thread watches and collects;
-//! the load is the workers'.
+//! `crumple-engine run`: one trial from its spec to its record. This thread watches and collects; the load
+//! is the workers', and what they wait for has threads of its own.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
-use std::thread::{self, Scope};
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::clock::{now_ns, unix_ns};
+use crate::clock::{now_ns, unix_ahead_ns};
 use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
+use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
-use crate::record::{ArrivalClock, ArrivalRecord, TrialRecord};
+use crate::record::TrialRecord;
 use crate::shape::Shape;
 use crate::socket::Stamping;
-use crate::spec::{CONTRACT_VERSION, Pacing, TrialSpec};
+use crate::spec::{Pacing, TrialSpec};
 use crate::tally::Tally;
 use crate::timetable::{Filler, Timetable};
 use crate::watch::Watches;
 use crate::worker::{Place, Worker};
-use crate::{cores, limits};
+use crate::{cores, preflight};
 
 #[derive(clap::Args)]
 pub struct Run {
@@ -34,12 +35,11 @@ pub struct Run {
 }
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
-const PROGRESS_EVERY_NS: u64 = 1_000_000_000;
 
 /// Reads the spec, runs the trial, prints the record. SIGINT ends the trial early, with its record.
 ///
 /// # Errors
-/// A spec that makes no sense (exit code 2), too few descriptors, a core that does not exist.
+/// A spec that makes no sense or names what is not there (exit code 2), too few descriptors.
 pub fn run(run: &Run) -> Result<(), Failure> {
     // Whoever ordered the trial has to be there to read it.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
@@ -48,9 +48,9 @@ pub fn run(run: &Run) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
     let spec = read(run)?;
     let mut plan = spec.plan()?;
+    preflight::check(&plan)?;
     let stamping = plan.stamped.then(Stamping::begin).flatten();
     plan.stamped = stamping.is_some();
-    limits::raise_descriptors(plan.shape.connections())?;
     let record = measure(spec, &plan, &enough)?;
     let mut output = io::BufWriter::new(io::stdout().lock());
     serde_json::to_writer(&mut output, &record)
@@ -83,59 +83,118 @@ struct Workers {
 
 fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
     let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
-    let began_unix_ns = unix_ns();
-    // Threads take a moment to start, and what is due meanwhile would be late.
-    let lead_ns = if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 };
-    let course = Course::new(now_ns() + lead_ns, plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
-    let (timetable, mut filler) = schedule(plan, course.began_ns).unzip();
+    let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
+    let timetable = match &plan.shape {
+        Shape::Open(shape) => Some(Timetable::new(shape)),
+        Shape::Closed(_) => None,
+    };
     let mut collector = Collector::new(plan);
     let begin = OnceLock::new();
     // Threads that are started from here on run there, too.
-    cores::pin_current_thread(&plan.cores).map_err(|errno| {
-        Failure::usage(format!("cannot run on cores {:?}: {errno}", plan.cores))
-            .remedy("name cores that this machine lets us use")
-    })?;
-    let watches = thread::scope(|scope| {
+    cores::pin_current_thread(&plan.cores)
+        .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
+    let (began_unix_ns, watches, filler) = thread::scope(|scope| {
         if let Some(renderer) = renderer {
-            scope.spawn(|| renderer.run());
+            spawn(scope, "renderer", || {
+                stand_back(plan);
+                renderer.run();
+            })?;
         }
+        let (over, is_over) = mpsc::channel();
         let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
+        // The first instant is one at which all threads are ready; of an open shape somewhat later, since what is
+        // due while they wake up would be late.
+        let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
+        course.begin(beginning.at_ns);
+        let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
         // None begins before the others: it would have their requests.
-        let _ = begin.set(workers.is_ok());
-        let workers = workers?;
-        match plan.pacing {
-            // A thread that never sleeps leaves us nothing of its core.
-            Pacing::Spin => cores::keep_off(&plan.cores),
-            // What is due must not wait for us. A closed load can, and may leave us nothing else.
-            Pacing::Sleep if plan.shape.is_open() => cores::step_aside(),
-            Pacing::Sleep => {}
-        }
+        let _ = begin.set(workers.is_ok() && filling.is_ok());
+        let (workers, filling) = (workers?, filling?);
+        step_aside(plan);
+        let progress = Progress::begin();
         let mut watches = Watches::new(&workers.threads, plan.server_pid);
-        let mut fill = || {
-            if let (Some(table), Some(filler)) = (&timetable, &mut filler) {
-                filler.fill(table);
-            }
-        };
-        collect(plan, &course, workers, enough, &mut fill, &mut collector, &mut watches);
-        Ok(watches)
+        collect(plan, &course, workers, enough, &progress, &mut collector, &mut watches);
+        drop(over);
+        Ok((beginning.unix_ns, watches, filling.and_then(|filling| filling.join().ok())))
     })?;
     match (timetable, filler) {
-        (Some(table), Some(filler)) => collector.count_left(filler.count_left(&table, course.ends_at_ns())),
+        (Some(table), Some(filler)) => {
+            let scheduled = collector.scheduled();
+            let (measured_from_ns, ends_at_ns) = (course.measured_from_ns(), course.ends_at_ns());
+            collector.count_left(filler.count_left(&table, measured_from_ns, ends_at_ns, scheduled));
+        }
         _ => collector.count_never_issued(&course),
     }
-    Ok(record(spec, plan, &course, began_unix_ns, collector, watches))
+    Ok(collector.record(spec, &course, began_unix_ns, watches.record(&course)))
 }
 
-/// The schedule of an open shape: laid out by this thread, taken up by the workers.
-fn schedule(plan: &Plan, began_ns: u64) -> Option<(Timetable, Filler)> {
-    let Shape::Open(shape) = &plan.shape else {
-        return None;
+/// The first instant of a trial, by both clocks.
+struct Beginning {
+    at_ns: u64,
+    unix_ns: u64,
+}
+
+impl Beginning {
+    /// So long from now.
+    fn after(lead_ns: u64) -> Self {
+        let at_ns = now_ns() + lead_ns;
+        Self { at_ns, unix_ns: at_ns.wrapping_add(unix_ahead_ns()) }
+    }
+}
+
+/// Where this thread runs while it watches and collects: what is due must not wait for it.
+fn step_aside(plan: &Plan) {
+    match plan.pacing {
+        // A thread that never sleeps leaves us nothing of its core.
+        Pacing::Spin => cores::keep_off(&plan.cores),
+        Pacing::Sleep if plan.shape.is_open() => cores::step_aside(),
+        // A closed load can wait, and may leave us nothing else.
+        Pacing::Sleep => {}
+    }
+}
+
+/// Where a thread runs that the workers wait for if it does not keep up: after them, and never not at all. At
+/// idle priority a busy server on the same core would starve it, and they with it.
+fn stand_back(plan: &Plan) {
+    match plan.pacing {
+        Pacing::Spin => cores::keep_off(&plan.cores),
+        Pacing::Sleep => cores::give_way(),
+    }
+}
+
+/// Lays out the first of an open shape's schedule, and starts the thread that lays out the rest, a few
+/// microseconds at a time: nothing else that is done beside the load may hold it up.
+fn fill<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    plan: &'env Plan,
+    table: Option<&'env Timetable>,
+    began_ns: u64,
+    is_over: Receiver<()>,
+) -> Result<Option<ScopedJoinHandle<'scope, Filler>>, Failure> {
+    let (Shape::Open(shape), Some(table)) = (&plan.shape, table) else {
+        return Ok(None);
     };
     let warm_up_ns = plan.warm_up.map_or(0, |warm_up| warm_up.stop.within_ns);
     let mut filler = Filler::new(shape, began_ns, warm_up_ns, plan.stop.requests, plan.seed);
-    let table = Timetable::new(shape);
-    filler.fill(&table);
-    Some((table, filler))
+    filler.fill(table);
+    let filling = spawn(scope, "filler", move || {
+        if plan.pacing == Pacing::Spin {
+            cores::keep_off(&plan.cores);
+        }
+        filler.run(table, is_over)
+    });
+    filling.map(Some)
+}
+
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
+    thread::Builder::new()
+        .name(name.into())
+        .spawn_scoped(scope, work)
+        .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))
 }
 
 /// Starts the threads, which wait for `begin`.
@@ -148,48 +207,49 @@ fn start<'scope, 'env>(
     begin: &'env OnceLock<bool>,
 ) -> Result<Workers, Failure> {
     let (outbox, inbox) = mpsc::channel();
-    let (telling, told) = mpsc::channel();
+    let (telling, told) = mpsc::channel::<Result<Pid, Failure>>();
     let mut returns = Vec::new();
     for (index, feed) in feeds.into_iter().enumerate() {
         let (returned, spent) = mpsc::channel();
         returns.push(returned);
         let place = Place { course, timetable, thread: index, feed, outbox: outbox.clone(), spent };
         let worker = Worker::new(plan, place)?;
-        let core: Vec<usize> = plan.cores.get(index % plan.cores.len().max(1)).copied().into_iter().collect();
+        let core = plan.cores.get(index % plan.cores.len().max(1)).copied();
         let telling = telling.clone();
-        thread::Builder::new()
-            .name(format!("worker-{index}"))
-            .spawn_scoped(scope, move || {
-                let pinned = cores::pin_current_thread(&core).is_ok();
-                if pinned {
-                    let _ = telling.send(rustix::thread::gettid().as_raw_nonzero().get());
-                }
-                drop(telling);
-                if *begin.wait() && pinned {
-                    let spent = worker.run();
-                    // The thread has to be there still when it is read for the last time.
-                    while spent.recv().is_ok() {}
-                }
-            })
-            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+        spawn(scope, &format!("worker-{index}"), move || {
+            let _ = telling.send(settle(core));
+            drop(telling);
+            if *begin.wait() {
+                let spent = worker.run();
+                // The thread has to be there still when it is read for the last time.
+                while spent.recv().is_ok() {}
+            }
+        })?;
     }
     drop(telling);
-    Ok(Workers { inbox, returns, threads: told.iter().collect() })
+    Ok(Workers { inbox, returns, threads: told.iter().collect::<Result<_, _>>()? })
 }
 
-/// Until every worker has handed in its last tally: adds up, samples, lays out what is due, tells how it
-/// goes.
+/// Binds the calling thread to its core, and says which thread it is.
+fn settle(core: Option<usize>) -> Result<Pid, Failure> {
+    cores::pin_current_thread(core.as_slice()).map_err(|errno| {
+        Failure::new(format!("a thread cannot run on core {}: {errno}", core.unwrap_or_default()))
+    })?;
+    Ok(rustix::thread::gettid().as_raw_nonzero().get())
+}
+
+/// Until every worker has handed in its last tally: adds up, samples, tells how it goes.
 fn collect(
     plan: &Plan,
     course: &Course,
     workers: Workers,
     enough: &AtomicBool,
-    fill: &mut dyn FnMut(),
+    progress: &Progress,
     collector: &mut Collector,
     watches: &mut Watches,
 ) {
-    let mut next_sample_ns = course.began_ns;
-    let mut next_progress_ns = course.began_ns + PROGRESS_EVERY_NS;
+    let mut next_sample_ns = course.began_ns();
+    let mut next_progress_ns = course.began_ns() + plan.progress_every_ns;
     let mut working = plan.threads;
     let mut turn = 0;
     while working > 0 {
@@ -197,7 +257,6 @@ fn collect(
         if enough.load(Relaxed) {
             course.stop(now_ns);
         }
-        fill();
         if now_ns >= next_sample_ns || watches.at_a_boundary(course, now_ns) {
             watches.sample(course, next_sample_ns, now_ns);
             if now_ns >= next_sample_ns {
@@ -206,8 +265,9 @@ fn collect(
             }
         }
         if now_ns >= next_progress_ns {
-            eprintln!("{}", collector.progress(course, now_ns));
-            next_progress_ns += PROGRESS_EVERY_NS;
+            progress.say(collector.progress(course, now_ns));
+            next_progress_ns +=
+                plan.progress_every_ns * (1 + (now_ns - next_progress_ns) / plan.progress_every_ns);
         }
         let mut wake_ns = next_sample_ns.min(next_progress_ns);
         for boundary_ns in [course.measured_from_ns(), course.ends_at_ns()] {
@@ -229,45 +289,26 @@ fn collect(
     watches.close(course);
 }
 
-fn record(
-    spec: TrialSpec,
-    plan: &Plan,
-    course: &Course,
-    began_unix_ns: u64,
-    mut collector: Collector,
-    watches: Watches,
-) -> TrialRecord {
-    let (series, log) = collector.series(course);
-    let counts = collector.counts;
-    TrialRecord {
-        version: CONTRACT_VERSION,
-        engine_version: env!("CARGO_PKG_VERSION").into(),
-        spec,
-        began_unix_ns,
-        warm_up_ns: course.measured_from_ns() - course.began_ns,
-        measured_ns: course.ends_at_ns() - course.measured_from_ns(),
-        scheduled: counts.scheduled,
-        outcomes: collector.outcomes,
-        not_sent: counts.not_sent,
-        retried: counts.retried,
-        tls_fault: collector.tls_fault.take(),
-        bodies_hashed: counts.bodies_hashed,
-        received_bytes: counts.received_bytes,
-        sent_bytes: counts.sent_bytes,
-        connections_opened: counts.connections_opened,
-        connections_closed_by_server: 0,
-        users: 0,
-        users_unanswered: 0,
-        requests: Vec::new(),
-        arrivals: ArrivalRecord {
-            clock: if plan.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
-            unstamped: counts.unstamped,
-            held_ns: counts.held_ns,
-        },
-        histograms: collector.histograms(),
-        series,
-        log,
-        warm_up: collector.warm_up,
-        probes: watches.record(course),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::stamped_ns;
+
+    #[test]
+    fn a_thread_says_that_it_cannot_have_its_core() {
+        let failure = thread::spawn(|| settle(Some(1_023))).join().unwrap().unwrap_err();
+        assert!(failure.error.contains("1023"), "{}", failure.error);
+        assert!(settle(None).is_ok());
+    }
+
+    #[test]
+    fn both_clocks_name_the_same_first_instant() {
+        for lead_ns in [0, OPEN_LEAD_NS] {
+            let beginning = Beginning::after(lead_ns);
+            // By the distance between the clocks, which is read to the microsecond.
+            let about = beginning.at_ns - 1_000_000..=beginning.at_ns + 1_000_000;
+            assert!(stamped_ns(beginning.unix_ns, unix_ahead_ns(), about).is_some());
+            assert!(beginning.at_ns - lead_ns <= now_ns());
+        }
     }
 }

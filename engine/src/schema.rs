@@ -4,6 +4,7 @@ use schemars::schema_for;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
+use crate::output;
 use crate::record::TrialRecord;
 use crate::spec::TrialSpec;
 
@@ -12,8 +13,7 @@ fn schemas() -> Value {
 }
 
 pub fn print() -> Result<(), Failure> {
-    println!("{:#}", schemas());
-    Ok(())
+    output::print(&format!("{:#}", schemas()))
 }
 
 #[cfg(test)]

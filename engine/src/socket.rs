@@ -7,6 +7,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::clock::unix_ns;
+use crate::net::Received;
 
 /// Where a server listens.
 #[derive(Clone, Debug)]
@@ -15,18 +16,9 @@ pub enum Address {
     Unix(SocketAddrUnix),
 }
 
-/// What one read brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// 0 = the peer has closed.
-    pub bytes: usize,
-    /// When the kernel received the last of them, by the wall clock; 0 = it did not say.
-    pub stamp_unix_ns: u64,
-}
-
 impl Address {
-    /// Whether the kernel stamps what arrives from there.
-    pub fn is_stamped(&self) -> bool {
+    /// Whether it is reached over TCP: then the kernel can stamp what arrives, and throw away what nobody reads.
+    pub fn is_tcp(&self) -> bool {
         matches!(self, Self::Tcp(_))
     }
 
@@ -91,7 +83,7 @@ impl Stamping {
             net::sendto(&socket, b"?", net::SendFlags::empty(), &own).ok()?;
             let sent_ns = unix_ns();
             let received = receive(socket.as_fd(), &mut [0; 8], true);
-            if received.is_ok_and(|received| (1..=sent_ns).contains(&received.stamp_unix_ns)) {
+            if received.is_ok_and(|received| (1..=sent_ns).contains(&received.stamp)) {
                 return Some(Self { _socket: socket });
             }
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -109,6 +101,13 @@ fn bind_without_port(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     net::bind(socket, &SocketAddr::new(source, 0))
 }
 
+/// Lets the kernel report a TCP socket as readable only where so many bytes wait, or the peer has closed. It reports
+/// sooner where its buffer holds no more, so that nothing waits for ever (`tcp_epollin_ready`).
+pub fn wake_at(socket: &OwnedFd, bytes: usize) {
+    // Not refused for a socket; were it, the reports would come as before.
+    let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes as i32);
+}
+
 fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> Result<(), Errno> {
     let length = size_of::<i32>() as libc::socklen_t;
     // SAFETY: `value` lives through the call, and `length` is its own.
@@ -117,17 +116,31 @@ fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> Result<(
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// Reads once; with the kernel's timestamp where it was asked for.
+/// Reads once; with the kernel's timestamp, by the wall clock, where it was asked for.
 ///
 /// # Errors
 /// What the kernel says; `AGAIN` when there is nothing to read.
 #[inline]
 pub fn receive(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
     if stamped {
-        return receive_stamped(socket, buffer);
+        return receive_stamped(socket, buffer, 0);
     }
     let (_, bytes) = net::recv(socket, buffer, RecvFlags::empty())?;
-    Ok(Received { bytes, stamp_unix_ns: 0 })
+    Ok(Received { bytes, stamp: 0 })
+}
+
+/// Reads once from a TCP socket and lets the kernel throw away what it reads, as many bytes as `buffer` has room
+/// for at most (tcp(7), MSG_TRUNC): nothing is copied.
+///
+/// # Errors
+/// As of `receive`.
+#[inline]
+pub fn discard(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+    if stamped {
+        return receive_stamped(socket, buffer, libc::MSG_TRUNC);
+    }
+    let (_, bytes) = net::recv(socket, buffer, RecvFlags::TRUNC)?;
+    Ok(Received { bytes, stamp: 0 })
 }
 
 /// A control message as it comes.
@@ -138,7 +151,7 @@ struct Control {
 }
 
 #[inline]
-fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8]) -> Result<Received, Errno> {
+fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8], flags: i32) -> Result<Received, Errno> {
     let mut control = std::mem::MaybeUninit::<Control>::uninit();
     let mut whole = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: zero is a valid value for each field; the musl and glibc structs differ only in padding.
@@ -148,19 +161,19 @@ fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8]) -> Result<Received, Er
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of::<Control>() as _;
     // SAFETY: every pointer in `message` is to memory that outlives the call and is as long as it says.
-    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
+    let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     if bytes < 0 {
         return Err(last_errno());
     }
-    let mut stamp_unix_ns = 0;
+    let mut stamp = 0;
     if message.msg_controllen as usize >= size_of::<Control>() {
         // SAFETY: the kernel has written all of it.
         let control = unsafe { control.assume_init() };
         if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPNS {
-            stamp_unix_ns = control.time.tv_sec as u64 * 1_000_000_000 + control.time.tv_nsec as u64;
+            stamp = control.time.tv_sec as u64 * 1_000_000_000 + control.time.tv_nsec as u64;
         }
     }
-    Ok(Received { bytes: bytes as usize, stamp_unix_ns })
+    Ok(Received { bytes: bytes as usize, stamp })
 }
 
 fn last_errno() -> Errno {
@@ -212,7 +225,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let received = read(&socket, true);
         assert_eq!(received.bytes, 5);
-        let stamp_ns = received.stamp_unix_ns;
+        let stamp_ns = received.stamp;
         assert!((before_ns..=after_ns).contains(&stamp_ns), "{stamp_ns} in {before_ns} to {after_ns}");
     }
 
@@ -223,7 +236,7 @@ mod tests {
             let (socket, mut peer) = pair(true);
             peer.write_all(b"hello").unwrap();
             std::thread::sleep(std::time::Duration::from_millis(1));
-            assert_ne!(read(&socket, true).stamp_unix_ns, 0);
+            assert_ne!(read(&socket, true).stamp, 0);
         }
     }
 
@@ -231,7 +244,7 @@ mod tests {
     fn without_stamps_there_is_none() {
         let (socket, mut peer) = pair(false);
         peer.write_all(b"hello").unwrap();
-        assert_eq!(read(&socket, false), Received { bytes: 5, stamp_unix_ns: 0 });
+        assert_eq!(read(&socket, false), Received { bytes: 5, stamp: 0 });
         drop(peer);
         assert_eq!(read(&socket, false).bytes, 0);
     }

@@ -5,24 +5,17 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 
-use crate::socket::{self, Received};
+use crate::net::Received;
+use crate::socket;
 use crate::tls::Session;
 
 #[derive(Debug)]
 pub enum Stream {
-    None,
     Plain(OwnedFd),
     Tls(OwnedFd, Box<Session>),
 }
 
 impl Stream {
-    pub fn socket(&self) -> Option<&OwnedFd> {
-        match self {
-            Self::None => None,
-            Self::Plain(socket) | Self::Tls(socket, _) => Some(socket),
-        }
-    }
-
     /// How many of `bytes` were taken.
     ///
     /// # Errors
@@ -32,7 +25,6 @@ impl Stream {
         match self {
             Self::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
             Self::Tls(socket, session) => session.send(socket.as_fd(), bytes),
-            Self::None => Err(Errno::NOTCONN),
         }
     }
 
@@ -44,7 +36,7 @@ impl Stream {
     pub fn flush(&mut self) -> Result<bool, Errno> {
         match self {
             Self::Tls(socket, session) => session.flush(socket.as_fd()),
-            Self::Plain(_) | Self::None => Ok(true),
+            Self::Plain(_) => Ok(true),
         }
     }
 
@@ -57,7 +49,31 @@ impl Stream {
         match self {
             Self::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
             Self::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
-            Self::None => Err(Errno::AGAIN),
+        }
+    }
+
+    /// Whether its bytes are the socket's own, so that some can be left unread.
+    #[inline]
+    pub fn discards(&self) -> bool {
+        matches!(self, Self::Plain(_))
+    }
+
+    /// Reads once what nobody looks at; over TCP the kernel need not copy it.
+    ///
+    /// # Errors
+    /// As of `receive`.
+    #[inline]
+    pub fn discard(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
+        match self {
+            Self::Plain(socket) => socket::discard(socket.as_fd(), buffer, stamped),
+            Self::Tls(..) => self.receive(buffer, stamped),
+        }
+    }
+
+    /// Lets the kernel report it as readable only where so many bytes wait (socket(7), SO_RCVLOWAT).
+    pub fn wake_at(&self, bytes: usize) {
+        if let Self::Plain(socket) = self {
+            socket::wake_at(socket, bytes);
         }
     }
 
@@ -71,10 +87,17 @@ impl Stream {
         matches!(self, Self::Tls(_, session) if session.is_cut())
     }
 
-    pub fn close(&mut self) {
-        if let Self::Tls(socket, session) = self {
+    /// Why TLS failed.
+    pub fn why(&self) -> Option<String> {
+        match self {
+            Self::Tls(_, session) => session.why(),
+            Self::Plain(_) => None,
+        }
+    }
+
+    pub fn close(self) {
+        if let Self::Tls(socket, mut session) = self {
             session.close(socket.as_fd());
         }
-        *self = Self::None;
     }
 }

@@ -1,15 +1,14 @@
 //! What one thread counted in one interval. The hot loop writes into it; once per interval it goes,
-//! whole, to the collector, and a spent one comes back to be filled again.
+//! whole, to the collector, and one that was read comes back to be filled again.
 
 use crate::histogram::Histogram;
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
-use crate::record::NotSent;
+use crate::record::{Example, NotSent};
 
-/// What is timed. The record says what each means.
+/// What is timed, response times apart: those are of a request's kind. The record says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    Response,
     Service,
     FirstByte,
     Lateness,
@@ -62,14 +61,18 @@ pub struct Counts {
     pub scheduled: u64,
     pub not_sent: NotSent,
     pub retried: u64,
-    pub bodies_hashed: u64,
     pub received_bytes: u64,
     pub sent_bytes: u64,
     pub connections_opened: u64,
+    pub connections_closed_by_server: u64,
     /// Answers whose arrival the kernel was to stamp and did not.
     pub unstamped: u64,
     /// How long answers lay there before they were taken up.
     pub held_ns: u64,
+    /// How long users had nothing in flight because the engine had not got to them.
+    pub users_waited_ns: u64,
+    pub users: u64,
+    pub users_unanswered: u64,
 }
 
 impl std::ops::AddAssign for Counts {
@@ -77,12 +80,53 @@ impl std::ops::AddAssign for Counts {
         self.scheduled += other.scheduled;
         self.not_sent += other.not_sent;
         self.retried += other.retried;
-        self.bodies_hashed += other.bodies_hashed;
         self.received_bytes += other.received_bytes;
         self.sent_bytes += other.sent_bytes;
         self.connections_opened += other.connections_opened;
+        self.connections_closed_by_server += other.connections_closed_by_server;
         self.unstamped += other.unstamped;
         self.held_ns += other.held_ns;
+        self.users_waited_ns += other.users_waited_ns;
+        self.users += other.users;
+        self.users_unanswered += other.users_unanswered;
+    }
+}
+
+/// Whole answers by status. Few statuses come, and mostly the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Statuses(Vec<(u16, u64)>);
+
+impl Statuses {
+    #[inline]
+    pub fn count(&mut self, status: u16) {
+        match self.0.iter_mut().find(|(of, _)| *of == status) {
+            Some((_, count)) => *count += 1,
+            None => self.0.push((status, 1)),
+        }
+    }
+
+    pub fn each(&self) -> &[(u16, u64)] {
+        &self.0
+    }
+}
+
+/// What became of one kind of requests.
+#[derive(Default)]
+pub struct KindTally {
+    pub scheduled: u64,
+    pub outcomes: Outcomes,
+    pub statuses: Statuses,
+    pub response_time: Histogram,
+    pub bodies_hashed: u64,
+}
+
+impl KindTally {
+    fn clear(&mut self) {
+        self.scheduled = 0;
+        self.outcomes = Outcomes::default();
+        self.statuses.0.clear();
+        self.response_time.clear();
+        self.bodies_hashed = 0;
     }
 }
 
@@ -91,8 +135,10 @@ pub struct Tally {
     /// Which interval of the phase, counted from its beginning.
     pub index: u64,
     pub ends_at_ns: u64,
-    /// Requests of this phase, by how they ended.
-    pub outcomes: Outcomes,
+    /// Requests of this phase that were sent, or tried to be, by kind.
+    pub kinds: Box<[KindTally]>,
+    /// Requests of this phase that found no connection in time, and so are of no kind.
+    pub too_late: u64,
     /// Requests of the warm-up that ended, or came to be sent, after it.
     pub stragglers: Outcomes,
     pub stragglers_scheduled: u64,
@@ -102,6 +148,8 @@ pub struct Tally {
     pub times: Times,
     /// Why TLS failed, the first time it did.
     pub tls_fault: Option<String>,
+    /// The first exchanges of their kind, outcome and status.
+    pub examples: Vec<(u16, Example)>,
     /// Connections open when the interval ended.
     pub connections_open: u64,
     /// The thread's last.
@@ -109,63 +157,88 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn new(phase: Phase) -> Self {
+    pub fn new(phase: Phase, kinds: usize) -> Self {
         Self {
             phase,
             index: 0,
             ends_at_ns: 0,
-            outcomes: Outcomes::default(),
+            kinds: (0..kinds).map(|_| KindTally::default()).collect(),
+            too_late: 0,
             stragglers: Outcomes::default(),
             stragglers_scheduled: 0,
             taken_over: 0,
             counts: Counts::default(),
             times: Times::new(),
             tls_fault: None,
+            examples: Vec::new(),
             connections_open: 0,
             is_last: false,
         }
     }
 
-    /// Makes a spent tally ready for interval `index` of `phase`.
+    /// Makes a tally that was read ready for interval `index` of `phase`.
     pub fn clear(&mut self, phase: Phase, index: u64) {
         self.times.clear();
+        self.kinds.iter_mut().for_each(KindTally::clear);
         self.phase = phase;
         self.index = index;
-        self.outcomes = Outcomes::default();
+        self.too_late = 0;
         self.stragglers = Outcomes::default();
         self.stragglers_scheduled = 0;
         self.taken_over = 0;
         self.counts = Counts::default();
         self.tls_fault = None;
+        self.examples.clear();
         self.connections_open = 0;
     }
 
-    /// A request of `phase` has come due.
+    /// Requests of this phase, by how they ended.
+    pub fn outcomes(&self) -> Outcomes {
+        let mut sum = Outcomes { not_sent: self.too_late, ..Outcomes::default() };
+        self.kinds.iter().for_each(|kind| sum += kind.outcomes);
+        sum
+    }
+
+    /// A request of `phase` and of this kind is about to be sent.
     #[inline]
-    pub fn schedule(&mut self, phase: Phase) {
+    pub fn schedule(&mut self, phase: Phase, kind: u16) {
         if phase == self.phase {
             self.counts.scheduled += 1;
+            self.kinds[usize::from(kind)].scheduled += 1;
         } else {
             self.stragglers_scheduled += 1;
         }
     }
 
-    /// A request that was due `before_ns` before this phase is counted as its own.
+    /// A request of `phase` found no connection in time.
+    pub fn give_up(&mut self, phase: Phase) {
+        if phase == self.phase {
+            self.counts.scheduled += 1;
+            self.counts.not_sent.too_late += 1;
+            self.too_late += 1;
+        } else {
+            self.stragglers_scheduled += 1;
+            self.stragglers.count(Outcome::NotSent);
+        }
+    }
+
+    /// A request of this kind that was due `before_ns` before this phase is counted as its own.
     #[inline]
-    pub fn take_over(&mut self, before_ns: u64) {
+    pub fn take_over(&mut self, kind: u16, before_ns: u64) {
         self.taken_over += 1;
         self.counts.scheduled += 1;
+        self.kinds[usize::from(kind)].scheduled += 1;
         self.times.record(Time::TakenOver, before_ns);
     }
 
-    /// A request of this tally's phase has ended, `took_ns` after it was due.
-    #[inline]
-    pub fn count(&mut self, outcome: Outcome, took_ns: u64) {
-        self.outcomes.count(outcome);
+    /// A request of this tally's phase has ended otherwise than `ok`, `took_ns` after it was due.
+    #[cold]
+    pub fn fail(&mut self, kind: u16, outcome: Outcome, took_ns: u64) {
+        self.kinds[usize::from(kind)].outcomes.count(outcome);
         match outcome {
-            Outcome::Ok => self.times.record(Time::Response, took_ns),
             Outcome::Timeout | Outcome::ConnectTimeout => self.times.record(Time::TimedOut, took_ns),
             Outcome::NotSent => {}
+            Outcome::Unfinished => self.times.record(Time::UnfinishedAge, took_ns),
             _ => self.times.record(Time::Failed, took_ns),
         }
     }

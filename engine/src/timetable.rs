@@ -1,17 +1,28 @@
 //! The one schedule of an open trial, ahead of time, from which all threads take the next request that
-//! is due. A ring of due times between one filler and many takers; nobody locks and nobody waits.
+//! is due. A ring of due times between one filler, on a thread of its own, and many takers; nobody locks
+//! and no taker waits.
 
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
-use crate::shape::open::{Open, Schedule};
+use crate::shape::open::Open;
+use crate::shape::schedule::Schedule;
 
 /// How far ahead due times are laid out: far beyond the longest the filler is ever away.
 const AHEAD_NS: f64 = 1e9;
 const LEAST_PLACES: usize = 1024;
 const MOST_PLACES: usize = 1 << 22;
+/// So many are laid out before takers see them, and before the first instant of a trial.
+const PLACES_AT_ONCE: usize = 4096;
+/// The filler sleeps until about so many have been taken: it is not to keep a taker from its core for longer
+/// than laying out these takes, a few microseconds.
+const REQUESTS_PER_TURN: f64 = 256.0;
+const SHORTEST_TURN_NS: f64 = 1e6;
+const LONGEST_TURN_NS: f64 = 50e6;
 
 /// Due times on the monotonic clock, in the order in which they are due.
 pub struct Timetable {
@@ -65,9 +76,12 @@ impl Timetable {
 pub struct Filler {
     schedule: Schedule,
     began_ns: u64,
-    measured_from_ns: u64,
-    /// Requests of the measured phase still to be laid out, where their number is limited.
-    left: Option<u64>,
+    warm_up_ends_ns: u64,
+    /// Requests of the measured phase at most.
+    limit: Option<u64>,
+    /// How many of them were laid out.
+    measured: u64,
+    turn: Duration,
 }
 
 /// Requests that came due and were taken by no thread.
@@ -80,58 +94,82 @@ pub struct Left {
 impl Filler {
     /// A trial that begins at `began_ns`, warms up for `warm_up_ns`, and measures `limit` requests at most.
     pub fn new(shape: &Open, began_ns: u64, warm_up_ns: u64, limit: Option<u64>, seed: u64) -> Self {
+        let turn_ns = REQUESTS_PER_TURN / shape.peak_per_ns();
         Self {
             schedule: shape.schedule(warm_up_ns, seed),
             began_ns,
-            measured_from_ns: began_ns + warm_up_ns,
-            left: limit,
+            warm_up_ends_ns: began_ns + warm_up_ns,
+            limit,
+            measured: 0,
+            turn: Duration::from_nanos(turn_ns.clamp(SHORTEST_TURN_NS, LONGEST_TURN_NS) as u64),
         }
     }
 
-    /// Fills every free place.
-    pub fn fill(&mut self, table: &Timetable) {
-        let mut filled = table.filled.load(Relaxed);
-        let end = table.taken.load(Acquire) + table.places.len() as u64;
-        while filled < end && !table.has_ended() {
-            match self.next_due_ns() {
-                Some(due_ns) => {
-                    table.place(filled).store(due_ns, Relaxed);
-                    filled += 1;
-                }
-                None => table.ended.store(true, Release),
+    /// Keeps `table` full until the schedule ends, or `over` is closed.
+    pub fn run(mut self, table: &Timetable, over: Receiver<()>) -> Self {
+        while !table.has_ended() {
+            // A full ring has been taken from by the time the next turn comes.
+            let turn = if self.fill(table) { self.turn } else { Duration::ZERO };
+            if over.recv_timeout(turn) != Err(RecvTimeoutError::Timeout) {
+                break;
             }
         }
-        table.filled.store(filled, Release);
+        self
     }
 
-    /// What was due before `ends_at_ns`, or to be sent by number, and is still there once every thread has
-    /// stopped.
-    pub fn count_left(mut self, table: &Timetable, ends_at_ns: u64) -> Left {
+    /// Fills some of the free places; whether there is nothing more to do.
+    pub fn fill(&mut self, table: &Timetable) -> bool {
+        let filled = table.filled.load(Relaxed);
+        let free = table.taken.load(Acquire) + table.places.len() as u64 - filled;
+        let end = filled + free.min(PLACES_AT_ONCE as u64);
+        for next in filled..end {
+            let Some(due_ns) = self.next_due_ns() else {
+                table.filled.store(next, Release);
+                table.ended.store(true, Release);
+                return true;
+            };
+            table.place(next).store(due_ns, Relaxed);
+        }
+        table.filled.store(end, Release);
+        free <= PLACES_AT_ONCE as u64
+    }
+
+    /// What no thread has taken, once all have stopped, of what was due before `ends_at_ns`; or to be sent by
+    /// number, where `scheduled` were. Measuring began at `measured_from_ns`.
+    pub fn count_left(
+        mut self,
+        table: &Timetable,
+        measured_from_ns: u64,
+        ends_at_ns: u64,
+        scheduled: u64,
+    ) -> Left {
         let mut left = Left::default();
-        let laid_out = std::iter::from_fn(|| table.take());
-        let (measured_from_ns, by_number) = (self.measured_from_ns, self.left.is_some());
-        for due_ns in laid_out.chain(std::iter::from_fn(move || self.next_due_ns())) {
-            if due_ns >= ends_at_ns && !by_number {
-                break;
-            } else if due_ns < measured_from_ns {
+        for due_ns in std::iter::from_fn(|| table.take()).filter(|&due_ns| due_ns < ends_at_ns) {
+            if due_ns < measured_from_ns {
                 left.warm_up += 1;
             } else {
                 left.measured += 1;
             }
         }
+        left.warm_up += self.skip_to(measured_from_ns.min(ends_at_ns));
+        left.measured += self.skip_to(ends_at_ns);
+        if let Some(limit) = self.limit {
+            // A thread may hold one more that is due after the end.
+            left.measured = limit.saturating_sub(scheduled);
+        }
         left
     }
 
+    fn skip_to(&mut self, end_ns: u64) -> u64 {
+        self.schedule.skip_to(end_ns.saturating_sub(self.began_ns))
+    }
+
     fn next_due_ns(&mut self) -> Option<u64> {
-        if self.left == Some(0) {
+        if self.limit.is_some_and(|limit| self.measured == limit) {
             return None;
         }
-        let due_ns = self.began_ns + self.schedule.next()?;
-        if let Some(left) = &mut self.left
-            && due_ns >= self.measured_from_ns
-        {
-            *left -= 1;
-        }
+        let due_ns = self.began_ns.saturating_add(self.schedule.next()?);
+        self.measured += u64::from(due_ns >= self.warm_up_ends_ns);
         Some(due_ns)
     }
 }
@@ -139,8 +177,9 @@ impl Filler {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::open::Stretch;
+    use crate::shape::schedule::Stretch;
     use crate::spec::Arrivals;
+    use std::sync::mpsc;
 
     fn shape(per_s: f64) -> Open {
         let per_ns = per_s / 1e9;
@@ -152,7 +191,8 @@ mod tests {
     fn due_times_come_in_order_and_only_once() {
         let shape = shape(1_000_000.0);
         let table = Timetable::new(&shape);
-        let mut filler = Filler::new(&shape, 5_000, 0, None, 1);
+        let filler = Filler::new(&shape, 5_000, 0, None, 1);
+        let (over, is_over) = mpsc::channel();
         let taken: Vec<Vec<u64>> = std::thread::scope(|scope| {
             let takers: Vec<_> = (0..3)
                 .map(|_| {
@@ -165,10 +205,11 @@ mod tests {
                     })
                 })
                 .collect();
-            while !takers.iter().all(|taker| taker.is_finished()) {
-                filler.fill(&table);
-            }
-            takers.into_iter().map(|taker| taker.join().unwrap()).collect()
+            let filling = scope.spawn(|| filler.run(&table, is_over));
+            let taken = takers.into_iter().map(|taker| taker.join().unwrap()).collect();
+            drop(over);
+            filling.join().unwrap();
+            taken
         });
         assert!(taken.iter().all(|mine| mine.is_sorted()));
         let mut all = taken.concat();
@@ -188,7 +229,7 @@ mod tests {
             table.take().unwrap();
         }
         // 100 of the warm-up and 5,000 of five seconds, most of which were not even laid out.
-        let left = filler.count_left(&table, 5_100_000_000);
+        let left = filler.count_left(&table, 100_000_000, 5_100_000_000, 0);
         assert_eq!(left, Left { warm_up: 70, measured: 5_000 });
     }
 
@@ -200,7 +241,7 @@ mod tests {
         filler.fill(&table);
         assert!(table.has_ended());
         assert_eq!(std::iter::from_fn(|| table.take()).count(), 10 + 25);
-        assert_eq!(filler.count_left(&table, u64::MAX), Left::default());
+        assert_eq!(filler.count_left(&table, 10_000_000, u64::MAX, 25), Left::default());
     }
 
     #[test]
@@ -210,6 +251,49 @@ mod tests {
         let mut filler = Filler::new(&shape, 0, 0, Some(100_000), 1);
         filler.fill(&table);
         table.take().unwrap();
-        assert_eq!(filler.count_left(&table, 5), Left { warm_up: 0, measured: 99_999 });
+        let left = |scheduled| {
+            let filler = Filler::new(&shape, 0, 0, Some(100_000), 1);
+            filler.count_left(&table, 0, 5, scheduled)
+        };
+        assert_eq!(left(1), Left { warm_up: 0, measured: 99_999 });
+        // The one that was taken is due after the end, and was not sent.
+        assert_eq!(left(0), Left { warm_up: 0, measured: 100_000 });
+    }
+
+    #[test]
+    fn what_is_left_of_a_day_of_millions_a_second_is_known_at_once() {
+        let shape = shape(10_000_000.0);
+        let table = Timetable::new(&shape);
+        let filler = Filler::new(&shape, 0, 0, None, 1);
+        let left = filler.count_left(&table, 0, 86_400_000_000_000, 0);
+        assert!(left.measured.abs_diff(864_000_000_000) <= 1, "{left:?}");
+    }
+
+    #[test]
+    fn a_trial_that_is_ended_in_its_warm_up_owes_nothing_of_what_was_to_come() {
+        let shape = shape(1_000.0);
+        let table = Timetable::new(&shape);
+        let mut filler = Filler::new(&shape, 0, 10_000_000_000, None, 1);
+        filler.fill(&table);
+        let ended_ns = 500_000_000;
+        assert_eq!(filler.count_left(&table, ended_ns, ended_ns, 0), Left { warm_up: 500, measured: 0 });
+    }
+
+    #[test]
+    fn the_ring_is_filled_beside_whoever_takes() {
+        let shape = shape(5_000_000.0);
+        let table = Timetable::new(&shape);
+        let mut filler = Filler::new(&shape, 0, 0, None, 1);
+        assert!(!filler.fill(&table), "the trial does not wait until all is laid out");
+        let (over, is_over) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| filler.run(&table, is_over));
+            // Twice round the ring.
+            for number in 0..2 * table.places.len() as u64 {
+                let due_ns = std::iter::from_fn(|| Some(table.take())).flatten().next();
+                assert_eq!(due_ns, Some(number * 200));
+            }
+            drop(over);
+        });
     }
 }

@@ -1,27 +1,30 @@
-//! One connection's place in the load: the request it has in hand, and since when.
+//! One connection's place in the load: the request in flight, and since when.
 
-use crate::clock::stamped_ns;
 use crate::connection::Connection;
+use crate::net::Network;
 use crate::outcome::Outcome;
 use crate::phase::Phase;
 
-/// A connection that was at rest for so long may have been closed by the server without our knowing.
+/// A connection that was idle for so long may have been closed by the server without our knowing.
 const IDLE_NS: u64 = 1_000_000;
 
-pub struct User {
-    pub connection: Connection,
-    /// The phase of the request in hand; `None` when there is none.
-    pub in_hand: Option<Phase>,
-    /// Asked for a request and got none; waits for the next phase.
-    pub parked: bool,
-    pub due_ns: u64,
-    /// When the request was sent, or its connection begun.
+/// Two cache lines: a request touches a user at random among all of them.
+#[repr(align(64))]
+pub struct User<S> {
+    pub connection: Connection<S>,
+    /// When the request in flight was due; without one, since when there is none.
+    pub since_ns: u64,
+    /// When the request was sent; while its connection is being made, since when that is.
     pub sent_ns: u64,
-    pub connect_began_ns: u64,
-    /// When the last request ended.
-    pub freed_ns: u64,
-    /// The request in hand met a connection that had been idle.
-    was_idle: bool,
+    /// The phase of the request in flight; `None` when there is none.
+    pub in_flight: Option<Phase>,
+    /// The phase in which the last request began, and the one in which the last whole answer came.
+    pub asked_in: Option<Phase>,
+    pub answered_in: Option<Phase>,
+    /// The request in flight may be sent again, should its connection turn out to be closed: it had been idle.
+    may_repeat: bool,
+    /// It goes out for the second time.
+    pub is_repeated: bool,
 }
 
 /// When an answer came.
@@ -29,57 +32,69 @@ pub struct User {
 pub struct Came {
     pub first_ns: u64,
     pub last_ns: u64,
-    /// Whether the last is by the kernel's stamp.
+    /// Whether the last is by the network's stamp.
     pub stamped: bool,
 }
 
-impl User {
+impl<S> User<S> {
     pub fn new() -> Self {
         Self {
             connection: Connection::new(),
-            in_hand: None,
-            parked: false,
-            due_ns: 0,
+            since_ns: 0,
             sent_ns: 0,
-            connect_began_ns: 0,
-            freed_ns: 0,
-            was_idle: false,
+            in_flight: None,
+            asked_in: None,
+            answered_in: None,
+            may_repeat: false,
+            is_repeated: false,
         }
     }
 
-    /// Takes a request in hand that was due at `due_ns`; it is about to be sent.
-    #[inline]
-    pub fn take(&mut self, phase: Phase, due_ns: u64, now_ns: u64) {
-        self.in_hand = Some(phase);
-        self.due_ns = due_ns;
-        self.sent_ns = now_ns;
-        self.was_idle = self.connection.has_socket() && now_ns.saturating_sub(self.freed_ns) >= IDLE_NS;
+    /// Whether the request in flight has no connection that stands: one is being made, or will be.
+    pub fn is_connecting(&self) -> bool {
+        self.in_flight.is_some() && (self.connection.is_connecting() || !self.connection.has_socket())
     }
 
-    /// Whether the request in hand met a connection that the server had given up while it was idle, and
-    /// is to go out once more. It will not do so twice.
-    pub fn met_a_closed_door(&mut self, outcome: Outcome) -> bool {
+    /// A request of `phase` that was due at `due_ns` is in flight from now on; true where it may have to be sent
+    /// again (RFC 9112, 9.3.1).
+    #[inline]
+    pub fn begin(&mut self, phase: Phase, due_ns: u64, now_ns: u64, is_idempotent: bool) -> bool {
+        let was_idle = self.connection.has_socket() && now_ns.saturating_sub(self.since_ns) >= IDLE_NS;
+        self.may_repeat = was_idle && is_idempotent;
+        self.is_repeated = false;
+        self.in_flight = Some(phase);
+        self.asked_in = Some(phase);
+        self.since_ns = due_ns;
+        self.sent_ns = now_ns;
+        self.may_repeat
+    }
+
+    /// Whether the request in flight met a connection that the server had closed while it was idle, and is to be
+    /// sent once more. It will not be a third time.
+    pub fn is_to_be_repeated(&mut self, outcome: Outcome) -> bool {
         let closed = matches!(outcome, Outcome::Reset | Outcome::ClosedEarly);
-        closed && self.connection.is_unanswered() && std::mem::take(&mut self.was_idle)
+        self.is_repeated = closed && self.connection.is_unanswered() && std::mem::take(&mut self.may_repeat);
+        self.is_repeated
     }
 
     /// When the answer in hand came, as seen at `now_ns`.
     #[inline]
-    pub fn came(&self, unix_ahead_ns: u64, now_ns: u64) -> Came {
-        let (first, last_stamp_unix_ns) = self.connection.arrivals();
-        let at = |stamp_unix_ns| stamped_ns(stamp_unix_ns, unix_ahead_ns, self.sent_ns..=now_ns);
-        let last = at(last_stamp_unix_ns);
+    pub fn came<N: Network<Socket = S>>(&self, net: &mut N, now_ns: u64) -> Came {
+        let (first, last_stamp) = self.connection.arrivals();
+        let possible_ns = self.sent_ns..=now_ns;
+        let last = net.stamped_ns(last_stamp, possible_ns.clone());
         let last_ns = last.unwrap_or(now_ns);
-        let seen_ns = if first.seen_ns == 0 { last_ns } else { first.seen_ns };
-        Came {
-            first_ns: at(first.stamp_unix_ns).unwrap_or(seen_ns).min(last_ns),
-            last_ns,
-            stamped: last.is_some(),
+        if first.seen_ns == 0 {
+            return Came { first_ns: last_ns, last_ns, stamped: last.is_some() };
         }
+        let first_ns = net.stamped_ns(first.stamp, possible_ns).unwrap_or(first.seen_ns).min(last_ns);
+        Came { first_ns, last_ns, stamped: last.is_some() }
     }
 }
 
-impl Default for User {
+const _: () = assert!(size_of::<User<crate::stream::Stream>>() == 128);
+
+impl<S> Default for User<S> {
     fn default() -> Self {
         Self::new()
     }

@@ -1,9 +1,11 @@
-//! The probes of one trial on the trial's clock: when to sample, and what the samples come to.
+//! The probes of one trial on the trial's clock: when to sample, at which pace, and what the samples come to.
 
+use crate::clock::now_ns;
 use crate::phase::Course;
-use crate::probe::processes::{Processes, Sample};
+use crate::probe::processes::{DEAR, Processes, Sample};
 use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
+use crate::probe::{Pace, own_cpu_ns};
 use crate::process_tree::Pid;
 use crate::record::{Probes, ProcessRecord, SampleColumns, Unread, Window};
 use crate::spool::Spool;
@@ -14,6 +16,7 @@ pub struct Watches {
     server: Option<Watch>,
     threads: Threads,
     sockets: Sockets,
+    pace: Pace,
     is_open: bool,
     is_closed: bool,
 }
@@ -26,6 +29,7 @@ impl Watches {
             server: server.map(Watch::new),
             threads: Threads::new(threads),
             sockets: Sockets::new(),
+            pace: Pace::default(),
             is_open: false,
             is_closed: false,
         }
@@ -37,21 +41,25 @@ impl Watches {
             || (!self.is_closed && now_ns >= course.ends_at_ns())
     }
 
-    /// Takes the samples that were due at `due_ns`; full ones at both ends of the measured phase, and
-    /// none after it.
+    /// Takes the samples that were due at `due_ns`, as many as the pace allows; full ones at both ends of the
+    /// measured phase, and none after it.
     pub fn sample(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
         if !self.is_open && now_ns >= course.measured_from_ns() {
-            self.is_open = true;
-            self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
-            self.threads.open();
-            self.sockets.boundary(now_ns, course.began_ns);
+            self.open(course, now_ns);
         } else if now_ns >= course.ends_at_ns() {
             self.close(course);
-        } else {
-            self.watches().for_each(|watch| watch.sample(due_ns));
-            self.threads.sample(now_ns, course.began_ns);
-            self.sockets.sample(now_ns, course.began_ns);
+        } else if self.pace.allows_row(now_ns) {
+            self.sample_at_pace(course, due_ns, now_ns);
         }
+    }
+
+    fn open(&mut self, course: &Course, now_ns: u64) {
+        self.is_open = true;
+        let began_cpu_ns = own_cpu_ns();
+        self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
+        self.threads.open();
+        self.sockets.boundary(now_ns, course.began_ns());
+        self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
     }
 
     /// Takes the samples that close the measured phase, unless they were taken.
@@ -59,7 +67,43 @@ impl Watches {
         if !std::mem::replace(&mut self.is_closed, true) {
             self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
             self.threads.close();
-            self.sockets.boundary(course.ends_at_ns(), course.began_ns);
+            self.sockets.boundary(course.ends_at_ns(), course.began_ns());
+        }
+    }
+
+    fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
+        let began_cpu_ns = own_cpu_ns();
+        let mut samples: Vec<Sample> = self.watches().map(|watch| watch.probe.row(due_ns)).collect();
+        self.threads.sample(now_ns, course.began_ns());
+        self.sockets.sample(now_ns, course.began_ns());
+        let row_cost_ns = own_cpu_ns() - began_cpu_ns;
+        self.read_more(&mut samples);
+        // Afterwards: rows that are dear themselves would leave no turn to the others.
+        self.pace.spent_on_row(now_ns, row_cost_ns);
+        self.watches().zip(&samples).for_each(|(watch, sample)| watch.keep(sample));
+    }
+
+    /// Reads into `samples`, one for each tree, what the pace allows of the rest; what was not read for longest
+    /// comes first.
+    fn read_more(&mut self, samples: &mut [Sample]) {
+        let each = self.watches().enumerate();
+        let mut turns: Vec<(u64, usize, usize)> = each
+            .flat_map(|(tree, watch)| {
+                watch.read_ns.into_iter().zip(0..).map(move |(at, dear)| (at, tree, dear))
+            })
+            .collect();
+        turns.sort_unstable();
+        for (_, tree, dear) in turns {
+            let read_ns = now_ns();
+            if !self.pace.allows_more(read_ns) {
+                return;
+            }
+            let began_cpu_ns = own_cpu_ns();
+            if let Some(watch) = self.watches().nth(tree) {
+                watch.probe.read(DEAR[dear], &mut samples[tree]);
+                watch.read_ns[dear] = read_ns;
+            }
+            self.pace.spent(read_ns, own_cpu_ns() - began_cpu_ns);
         }
     }
 
@@ -77,9 +121,11 @@ impl Watches {
     }
 }
 
-/// Samples one process tree every interval, and at both ends of the measured phase.
+/// Samples one process tree, and reads all of it at both ends of the measured phase.
 struct Watch {
     probe: Processes,
+    /// When each of what is dear was read last.
+    read_ns: [u64; DEAR.len()],
     samples: Spool<Sample>,
     taken: usize,
     /// The samples that open and close the measured phase, by position.
@@ -89,25 +135,30 @@ struct Watch {
 
 impl Watch {
     fn new(root: Pid) -> Self {
-        Self { probe: Processes::new(root), samples: Spool::open(), taken: 0, opened: None, closed: None }
-    }
-
-    fn sample(&mut self, due_ns: u64) {
-        self.take(due_ns, false);
+        Self {
+            probe: Processes::new(root),
+            read_ns: [0; DEAR.len()],
+            samples: Spool::open(),
+            taken: 0,
+            opened: None,
+            closed: None,
+        }
     }
 
     fn open(&mut self, due_ns: u64) {
         self.opened = Some(self.taken);
-        self.take(due_ns, true);
+        let sample = self.probe.boundary(due_ns, true);
+        self.keep(&sample);
     }
 
     fn close(&mut self, due_ns: u64) {
         self.closed = Some(self.taken);
-        self.take(due_ns, true);
+        let sample = self.probe.boundary(due_ns, false);
+        self.keep(&sample);
     }
 
-    fn take(&mut self, due_ns: u64, in_full: bool) {
-        self.samples.push(&self.probe.sample(due_ns, in_full));
+    fn keep(&mut self, sample: &Sample) {
+        self.samples.push(sample);
         self.taken += 1;
     }
 
@@ -115,14 +166,14 @@ impl Watch {
         let taken = self.samples.rows();
         let mut samples = SampleColumns::default();
         for sample in &taken {
-            samples.push(sample, course.began_ns);
+            samples.push(sample, course.began_ns());
         }
         let window = match (self.opened, self.closed) {
             (Some(opened), Some(closed)) => Window::over(&taken[opened..=closed]),
             _ => None,
         };
-        let unread =
-            self.probe.unread().map(|(field, why)| Unread { field: field.into(), why: why.into() }).collect();
+        let unread = self.probe.unread().into_iter();
+        let unread = unread.map(|(field, why)| Unread { field: field.into(), why }).collect();
         ProcessRecord { samples, window, unread }
     }
 }

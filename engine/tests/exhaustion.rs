@@ -9,27 +9,59 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use libtest_mimic::{Arguments, Trial};
 use peer::record::count;
 use peer::{HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start};
 use rustix::process::{Pid, Resource, Rlimit, prlimit, setrlimit};
 use rustix::thread::UnshareFlags;
 use serde_json::{Value, json};
 
-/// Plays `act` in a network of its own, whose sockets have 100 ports to connect from; skips it, and says
-/// so, where that takes privileges we have not got.
+fn main() {
+    let arguments = Arguments::from_args();
+    let lack = what_is_lacking();
+    if let Some(why) = &lack {
+        eprintln!("ignored: trials in a network of our own: {why}");
+    }
+    let test = |name: &str, act: fn()| {
+        Trial::test(name, move || {
+            act();
+            Ok(())
+        })
+    };
+    let in_own_network = |name, act| test(name, act).with_ignored_flag(lack.is_some());
+    let trials = vec![
+        in_own_network("ports_run_out", ports_run_out),
+        in_own_network("ports_run_out_in_an_open_shape", ports_run_out_in_an_open_shape),
+        in_own_network("each_source_address_has_ports_of_its_own", each_source_address_has_ports_of_its_own),
+        test("descriptors_run_out", descriptors_run_out),
+        test(
+            "more_connections_than_descriptors_are_refused_before_anything_is_sent",
+            more_connections_than_descriptors_are_refused_before_anything_is_sent,
+        ),
+    ];
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Why no network of our own is to be had here; `None` where it is.
+fn what_is_lacking() -> Option<String> {
+    thread::spawn(|| own_network().err()).join().unwrap()
+}
+
+/// Takes the calling thread, and all that it starts from now on, into a network of its own, whose loopback
+/// device is up. The thread takes it with it when it ends.
+fn own_network() -> Result<(), String> {
+    // SAFETY: a network namespace holds nothing that Rust relies on.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
+        .map_err(|errno| format!("{errno}; it takes root"))?;
+    let up = Command::new("ip").args(["link", "set", "lo", "up"]).output();
+    let up = up.map_err(|error| format!("cannot start ip(8): {error}"))?;
+    up.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&up.stderr).into_owned())
+}
+
+/// Plays `act` in a network of its own, whose sockets have 100 ports to connect from.
 fn with_few_ports(act: impl FnOnce() + Send + 'static) {
-    // A thread of its own takes what it unshares with it when it ends; threads and processes that it
-    // starts are in there too.
     let played = thread::spawn(|| {
-        // SAFETY: a network namespace holds nothing that Rust relies on.
-        if let Err(errno) = unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) } {
-            let why =
-                format!("skipped: a network of our own is not to be had here ({errno}); it takes root\n");
-            std::io::stderr().write_all(why.as_bytes()).unwrap(); // Not with eprintln, which is kept from view.
-            return;
-        }
-        let up = Command::new("ip").args(["link", "set", "lo", "up"]).status();
-        assert!(up.is_ok_and(|status| status.success()), "ip(8) sets the loopback device up");
+        own_network().unwrap();
         act();
     });
     played.join().unwrap();
@@ -50,7 +82,6 @@ fn keep_alive(connections: usize) -> Value {
     spec
 }
 
-#[test]
 fn ports_run_out() {
     with_few_ports(|| {
         let record = run(&keep_alive(150));
@@ -62,7 +93,6 @@ fn ports_run_out() {
     });
 }
 
-#[test]
 fn ports_run_out_in_an_open_shape() {
     with_few_ports(|| {
         let mut spec = keep_alive(1);
@@ -78,7 +108,6 @@ fn ports_run_out_in_an_open_shape() {
     });
 }
 
-#[test]
 fn each_source_address_has_ports_of_its_own() {
     with_few_ports(|| {
         let mut spec = keep_alive(200);
@@ -90,7 +119,6 @@ fn each_source_address_has_ports_of_its_own() {
     });
 }
 
-#[test]
 fn descriptors_run_out() {
     let mut spec = spec(&answering(HELLO), 0);
     spec["connection"] = json!("per-request");
@@ -108,7 +136,6 @@ fn descriptors_run_out() {
     assert_eq!(count(&record, "refused") + count(&record, "reset"), 0);
 }
 
-#[test]
 fn more_connections_than_descriptors_are_refused_before_anything_is_sent() {
     let mut spec = spec("127.0.0.1:1", 1);
     spec["shape"]["connections"] = json!(500);

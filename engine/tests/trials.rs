@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use peer::record::{assert_all, busy_connections, count};
 use peer::witness::{Exchange, Stalls, witnessed};
-use peer::{HELLO, after, answering, refusal, run, spec};
+use peer::{HELLO, NullServer, after, answering, refusal, run, spec};
 use serde_json::{Value, json};
 
 #[test]
@@ -223,13 +223,19 @@ fn a_short_ramp_is_logged_in_shorter_pieces() {
 
 #[test]
 fn the_probe_sees_the_server() {
-    let mut spec = spec(&after(Duration::from_millis(5)), 0);
+    let server = NullServer::start(&["--threads", "3"]);
+    let mut spec = spec(&server.address, 0);
+    spec["requests"][0]["expect"]["body_bytes"] = json!(512);
+    spec["requests"][0]["expect"]["body_sha256"] = Value::Null;
+    spec["shape"]["pause_ms"] = json!(5.0);
     spec["stop"] = json!({"kind": "duration", "duration_s": 0.55});
+    spec["probe"]["server_pid"] = json!(server.pid());
     let record = run(&spec);
     let server = &record["probes"]["server"];
-    assert!(server["samples"]["at_ns"].as_array().unwrap().len() >= 6);
-    assert!(server["window"]["threads_max"].as_u64().unwrap() > 1);
-    assert!(server["window"]["voluntary_switches"].as_u64().unwrap() > 50);
+    assert!(server["samples"]["at_ns"].as_array().unwrap().len() >= 3, "{server:#}");
+    assert_eq!(server["window"]["processes_max"], 1);
+    assert_eq!(server["window"]["threads_max"], 4);
+    assert!(server["window"]["voluntary_switches"].as_u64().unwrap() > 50, "{server:#}");
     assert_eq!(record["probes"]["engine"]["window"]["processes_max"], 1);
 }
 

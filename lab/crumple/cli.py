@@ -6,16 +6,32 @@ What a command does is in `commands`, imported when it is called, so that help i
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from crumple import surroundings
+from crumple.drawing.shown import shown_text
 from crumple.errors import CrumpleError
 from crumple.find import flags as find_flags
+from crumple.interrupt import interruptible
 from crumple.load import flags as load_flags
+from crumple.load import habits
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # Else Typer ends with 130 by itself, and nobody says so.
+            raise typer.Abort from None
+
 
 app = typer.Typer(
     name="crumple",
+    cls=_Commands,
     help="Finds the load at which a server crumples, and says why.",
     epilog="Begin with: [bold]crumple try[/bold]",
     rich_markup_mode="rich",
@@ -238,17 +254,20 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 def main() -> None:
     """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
+    surroundings.mend_streams()
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
-        # Here, where what becomes of it can still be said.
-        sys.stdout.flush()
+        with interruptible():
+            surroundings.check_memory()
+            habits.check(sys.argv[1:])
+            code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
+            # Here, where what becomes of it can still be said.
+            sys.stdout.flush()
         sys.exit(code)
     except CrumpleError as error:
-        print(error, file=sys.stderr)
+        _complain(str(error))
         sys.exit(error.exit_code)
-    except typer.Abort:
-        sys.exit(130)
-    except KeyboardInterrupt:
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("interrupted")
         sys.exit(130)
     except BrokenPipeError:
         # Whoever read our output has seen enough.
@@ -258,7 +277,7 @@ def main() -> None:
     except OSError as error:
         # Not one that was foreseen where it can be mended: a full disk behind stdout, for instance.
         where = f"{error.filename}: " if error.filename else ""
-        print(f"cannot go on: {where}{error.strerror or error}; mend that, then try again", file=sys.stderr)
+        _complain(f"cannot go on: {where}{error.strerror or error}; mend that, then try again")
         _leave_unsaid()
         sys.exit(1)
     except Exception as error:
@@ -266,8 +285,14 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
-        print(f"{error.format_message().rstrip('.')}; see: {command} --help", file=sys.stderr)
+        remedy = habits.instead(command, getattr(error, "option_name", ""))
+        said = getattr(error, "message", "") if remedy else error.format_message().rstrip(".")
+        _complain(f"{said}; {remedy or f'see: {command} --help'}")
         sys.exit(2)
+
+
+def _complain(line: str) -> None:
+    print(shown_text(line), file=sys.stderr)
 
 
 def _leave_unsaid() -> None:

@@ -434,7 +434,8 @@ class TrialRecord(Frozen):
     """All the engine saw of one trial.
 
     `users`: connections that had a request in flight while measuring; `users_unanswered`: those of them that
-    got no whole answer, right or wrong.
+    got no whole answer, right or wrong. `users_waited_ns`: how long users of a closed shape had nothing in flight
+    because the engine had not got to them, all together.
     """
 
     version: Literal[4]
@@ -456,6 +457,7 @@ class TrialRecord(Frozen):
     connections_closed_by_server: Count
     users: Count
     users_unanswered: Count
+    users_waited_ns: Count
     requests: tuple[RequestRecord, ...]
     arrivals: ArrivalRecord
     histograms: Histograms

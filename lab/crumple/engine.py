@@ -107,7 +107,8 @@ def run(
                 stdin=subprocess.PIPE,
                 stdout=answer,
                 stderr=subprocess.PIPE,
-                text=True,
+                encoding="utf-8",  # whatever the locale says
+                errors="replace",
                 process_group=0,
             )
         except OSError as error:

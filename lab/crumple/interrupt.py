@@ -1,7 +1,11 @@
-"""Ctrl-C, SIGTERM and a closed terminal, turned into one `Interrupted` that lets everything be put away."""
+"""Ctrl-C, SIGTERM and a closed terminal, turned into one `Interrupted` that lets everything be put away.
+
+After that one the command is about to end, and hears no other.
+"""
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -9,25 +13,36 @@ from types import FrameType
 from crumple.errors import Interrupted
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A key held down, or hit twice, is one wish.
+ONE_WISH_S = 1.0
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside, the first of these signals raises Interrupted and the rest are ignored. Main thread only."""
+    """Inside, the first of these signals raises Interrupted, and the rest are ignored, also afterwards.
+
+    Main thread only.
+    """
     with _handled(_stop):
         yield
 
 
 @contextmanager
 def ending_early(end: Callable[[], None]) -> Iterator[None]:
-    """Inside, the first of these signals calls `end`, the second raises Interrupted and the rest are ignored.
+    """Inside, the first of these signals calls `end`, and one that comes ONE_WISH_S later raises Interrupted.
 
-    Main thread only.
+    After the first all are ignored in the end. Main thread only.
     """
 
     def end_then_stop(_number: int, _frame: FrameType | None) -> None:
-        for each in SIGNALS:
-            signal.signal(each, _stop)
+        began_s = time.monotonic()
+
+        def stop_later(number: int, frame: FrameType | None) -> None:
+            if time.monotonic() - began_s >= ONE_WISH_S:
+                _stop(number, frame)
+
+        for each in _heard():
+            signal.signal(each, stop_later)
         end()
 
     with _handled(end_then_stop):
@@ -58,9 +73,8 @@ def held_back() -> Iterator[Callable[[], None]]:
         waiting.append(number)
 
     here = threading.current_thread() is threading.main_thread()
-    # One that is ignored stays so: a process started inside inherits that, but no handler.
-    heard = [each for each in SIGNALS if here and signal.getsignal(each) is not signal.SIG_IGN]
-    before = [(each, signal.signal(each, wait)) for each in heard]
+    # A process started inside inherits that one is ignored, but no handler.
+    before = [(each, signal.signal(each, wait)) for each in (_heard() if here else ())]
 
     def let_through() -> None:
         for each, previous in before:
@@ -77,16 +91,28 @@ def held_back() -> Iterator[Callable[[], None]]:
 
 def _stop(number: int, _frame: FrameType | None) -> None:
     # Once is enough: a second one must not cut off the clearing away.
+    _ignore()
+    raise Interrupted(signal.Signals(number).name)
+
+
+def _ignore() -> None:
     for each in SIGNALS:
         signal.signal(each, signal.SIG_IGN)
-    raise Interrupted(signal.Signals(number).name)
+
+
+def _heard() -> list[signal.Signals]:
+    """One that is ignored stays so: by `nohup`, or after the first."""
+    return [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
 
 
 @contextmanager
 def _handled(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    before = {each: signal.signal(each, handler) for each in SIGNALS}
+    before = {each: signal.signal(each, handler) for each in _heard()}
     try:
         yield
     finally:
-        for each, previous in before.items():
-            signal.signal(each, previous)
+        if all(signal.getsignal(each) is handler for each in before):
+            for each, previous in before.items():
+                signal.signal(each, previous)
+        else:
+            _ignore()

@@ -1,11 +1,37 @@
-"""What several files of tests ask for by name: a project of its own, and stand-ins on its stage."""
+"""What several files of tests ask for by name: a project of its own, and stand-ins on its stage.
 
+And what each of them has without asking: a cache that is not the user's, turns to measure that are not the
+machine's, and signals as a shell leaves them.
+"""
+
+import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import documents
 import pytest
 import stand_ins
+from crumple.machine import turns
 from stand_ins import Stage
+from users_cache import users_cache as users_cache
+
+
+@pytest.fixture(scope="session", autouse=True)
+def turns_of_its_own() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(turns, "NAME", f"crumple-{os.getpid()}")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """An interrupted command leaves them ignored, and so does a shell for what runs in the background."""
+    before = {each: signal.signal(each, signal.SIG_DFL) for each in (signal.SIGTERM, signal.SIGHUP)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    for each, previous in before.items():
+        signal.signal(each, previous)
 
 
 @pytest.fixture

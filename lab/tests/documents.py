@@ -156,6 +156,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         connections_closed_by_server=0,
         users=32,
         users_unanswered=0,
+        users_waited_ns=0,
         requests=(request_record(),),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0),
         histograms=contract.Histograms(
@@ -191,6 +192,17 @@ def request_record(**changes: Any) -> contract.RequestRecord:
         examples=(),
     )
     return plain.model_copy(update=changes)
+
+
+def example(
+    outcome: str, status: int | None, *, request: str = "", head: str = "", body: str = "", at_ns: int = 10**9
+) -> contract.Example:
+    """One exchange. `head`: of an answer with a status its headers, without the status line."""
+    lines = [f"HTTP/1.1 {status} Said So", *([head] if head else []), "", ""] if status else [head]
+    asked = request or "GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n"
+    return contract.Example(
+        outcome=outcome, status=status, at_ns=at_ns, request=asked, head="\r\n".join(lines), body=body
+    )
 
 
 def not_sent(**counts: int) -> contract.NotSent:
@@ -277,7 +289,8 @@ def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
     }  # fmt: skip
     path = folder / "crumple-engine"
     path.write_text(
-        f"#!{sys.executable}\n"
+        # Whatever a test does to Python's own variables is for the lab.
+        f"#!{sys.executable} -E\n"
         "import json, os, sys, time\n"
         f"if sys.argv[1:] == ['--version']:\n    print('crumple-engine {version}'); sys.exit()\n"
         "if sys.argv[1] == 'null-server':\n"

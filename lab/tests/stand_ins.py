@@ -9,7 +9,7 @@ from typing import Any
 
 import documents
 import pytest
-from crumple.contract import TrialSpec
+from crumple.contract import TrialRecord, TrialSpec
 from crumple.errors import ServerFailed, WrongAnswer
 from crumple.machine import ceiling, machine, turns
 from crumple.machine.ceiling import Ceiling
@@ -22,7 +22,7 @@ DESCRIBED = ("go-nethttp", "node-http", "node-express")
 class Stage:
     """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened.
 
-    `calibrated`: the loads for which the engine's ceiling was asked; it is `ceiling`.
+    `calibrated`: the loads after which the engine's ceiling was asked; it is `ceiling`.
     `files_left`: how many files the server leaves behind.
     """
 
@@ -89,12 +89,12 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
             return servers.Missing("go is not installed", "run: crumple setup")
         return servers.Ready({"go": "1.26"})
 
-    def known_ceiling(load: Any, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
+    def ceiling_after(load: Any, record: TrialRecord, cache_dir: Path, telling: Any) -> Ceiling | None:
         assert acts.open == 0, "a server that runs would be disturbed"
-        acts.calibrated.append(spec)
+        acts.calibrated.append(record.spec)
         return acts.ceiling
 
-    monkeypatch.setattr(ceiling, "ceiling", known_ceiling)
+    monkeypatch.setattr(ceiling, "measured_after", ceiling_after)
     monkeypatch.setattr(servers, "build", build)
     monkeypatch.setattr(servers, "is_built", lambda described: described.name in acts.built)
     monkeypatch.setattr(servers, "start", start)

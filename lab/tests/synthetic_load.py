@@ -8,12 +8,14 @@ import documents
 import numpy as np
 from crumple import contract
 from crumple.load_report.figures import Load
+from crumple.record import validity
 from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram
 from scipy.special import ndtri
 
 URL = "http://127.0.0.1:8080/hello"
 VALID = Validity(word="valid", problems=(), warnings=())
+ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
 WARM_UP_S = 2
 INTERVAL_NS = 100_000_000
 MIB = 2**20
@@ -51,6 +53,90 @@ def closed(**changes: Any) -> Load:
     return load(record(asked, [10_000] * 10, median_ns=3_100_000.0), **changes)
 
 
+def failing(**changes: Any) -> Load:
+    """32 connections; one answer in twenty is a 500, and a few connections are reset."""
+    asked = spec(contract.ClosedShape(connections=32))
+    ended = documents.outcomes(ok=95_000, wrong_status=5_000, reset=9, unfinished=32)
+    fault = documents.example(
+        "wrong-status", 500, body='{"error":"pool \x1b[31mexhausted"}', head="Content-Type: application/json"
+    )
+    examples = (fault, documents.example("reset", None))
+    plain = record(asked, [9_500] * 10, median_ns=3_100_000.0, outcomes=ended, examples=examples)
+    return load(plain, **changes)
+
+
+def several(**changes: Any) -> Load:
+    """Three requests by weight, of which one is refused its content type now and then, and one redirected."""
+    asked = spec(contract.ClosedShape(connections=32)).model_copy(
+        update={
+            "requests": (
+                documents.request(name="list", weight=6),
+                documents.request(method="POST", path="/orders", weight=3, expect=ANY),
+                documents.request(path="/account?of=one-with-a-long-name&and=more", weight=1),
+            )
+        }
+    )
+    ended = documents.outcomes(ok=87_000, wrong_status=12_500, reset=500, unfinished=32)
+    plain = record(asked, [8_700] * 10, median_ns=3_100_000.0, outcomes=ended)
+    return load(plain.model_copy(update={"requests": _of_several(plain.spec.requests)}), **changes)
+
+
+def _of_several(asked: Sequence[contract.Request]) -> tuple[contract.RequestRecord, ...]:
+    refused = documents.example(
+        "wrong-status", 415, request="POST /orders HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\n\r\n"
+    )
+    moved = documents.example("wrong-status", 302, head="Location: /login")
+    return (
+        documents.request_record(
+            name="list",
+            scheduled=60_020,
+            outcomes=documents.outcomes(ok=60_000, unfinished=20),
+            statuses={200: 60_000},
+            response_time=documents.histogram(times(60_000, 2.9e6, 0.3)),
+        ),
+        documents.request_record(
+            name="POST /orders",
+            scheduled=30_010,
+            outcomes=documents.outcomes(ok=27_000, wrong_status=2_500, reset=500, unfinished=10),
+            statuses={201: 27_000, 415: 2_500},
+            response_time=documents.histogram(times(27_000, 4.1e6, 0.3)),
+            examples=(refused, documents.example("reset", None)),
+        ),
+        documents.request_record(
+            name=f"GET {asked[2].path}",
+            scheduled=10_002,
+            outcomes=documents.outcomes(wrong_status=10_000, unfinished=2),
+            statuses={302: 10_000},
+            response_time=documents.histogram({}),
+            examples=(moved,),
+        ),
+    )
+
+
+def starved(**changes: Any) -> Load:
+    """64 connections on a server of eight workers that keep theirs: 56 get no answer in three seconds."""
+    asked = spec(contract.ClosedShape(connections=64))
+    ages = documents.histogram({3_500_000_000: 30, 3_900_000_000: 26, 20_000_000: 8})
+    ended = documents.outcomes(ok=480, unfinished=64)
+    plain = record(
+        asked, [160] * 3, median_ns=50_000_000.0, outcomes=ended, users=64, users_unanswered=56, spread=0.01
+    )
+    times_of = plain.histograms.model_copy(update={"unfinished_age": ages})
+    stamped = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0)
+    plain = plain.model_copy(update={"histograms": times_of, "arrivals": stamped})
+    return load(plain, validity.assess(plain), **changes)
+
+
+def closing(**changes: Any) -> Load:
+    """A server of HTTP/1.0 with a backlog of five: it closes each connection, and some SYNs go out again."""
+    asked = spec(contract.ClosedShape(connections=50))
+    plain = record(asked, [400] * 10, median_ns=50_000_000.0)
+    connects = documents.histogram({90_000: 3_900, 1_020_000_000: 80, 3_050_000_000: 20})
+    times_of = plain.histograms.model_copy(update={"connect_time": connects})
+    changed = {"connections_opened": 4_000, "connections_closed_by_server": 4_000, "histograms": times_of}
+    return load(plain.model_copy(update=changed), **changes)
+
+
 def frozen(**changes: Any) -> Load:
     """Ten connections whose server answers nothing in the fifth and sixth second."""
     asked = spec(contract.ClosedShape(connections=10))
@@ -86,14 +172,19 @@ def record(
     median_ns: float,
     timeouts: int = 0,
     not_sent: int = 0,
+    spread: float = 0.35,
+    examples: Sequence[contract.Example] = (),
     **changes: Any,
 ) -> contract.TrialRecord:
     """So many answers in each second, the slower the more there are."""
     is_open = asked.shape.kind == "open"
-    seconds = [times(count, median_ns * (1 + count / 20_000), 0.35) for count in answered]
+    seconds = [times(count, median_ns * (1 + count / 20_000), spread) for count in answered]
     ok = sum(answered)
     opened = (64 if is_open else 32) if ok else 0
     ended = documents.outcomes(ok=ok, timeout=timeouts, not_sent=not_sent, unfinished=12)
+    ended = changes.pop("outcomes", ended)
+    response_times = documents.histogram(sum(seconds, Counter()))
+    statuses = {200: ok, 500: ended.wrong_status}
     plain = documents.record(
         spec=asked,
         warm_up_ns=WARM_UP_S * 10**9,
@@ -108,12 +199,21 @@ def record(
         connections_closed_by_server=0,
         users=opened,
         users_unanswered=0,
-        requests=(),
+        users_waited_ns=0,
+        requests=(
+            documents.request_record(
+                scheduled=ended.total - ended.not_sent,
+                outcomes=ended.model_copy(update={"not_sent": 0}),
+                statuses={status: count for status, count in statuses.items() if count},
+                response_time=response_times,
+                examples=tuple(examples),
+            ),
+        ),
         arrivals=contract.ArrivalRecord(
             clock="kernel" if is_open else "engine", unstamped=0, held_ns=ok * 3_100 if is_open else 0
         ),
         histograms=contract.Histograms(
-            response_time=documents.histogram(sum(seconds, Counter())),
+            response_time=response_times,
             service_time=documents.histogram(times(ok, median_ns * 0.97, 0.33)) if is_open else None,
             time_to_first_byte=documents.histogram(times(ok, median_ns * 0.9, 0.33)),
             lateness=documents.histogram(times(ok, 9_000, 0.5)) if is_open else None,
@@ -160,7 +260,7 @@ def _series(
     pairs = zip(ok, swing, strict=True)
     slow_ns = [round(median_ns * (1 + n / 2_000) * each) if n else None for n, each in pairs]
     failed = [0] * rows
-    failed[70] = timeouts
+    failed[min(70, rows - 1)] = timeouts
     return contract.Series(
         interval_ms=100,
         at_ns=[row * INTERVAL_NS for row in range(rows)],

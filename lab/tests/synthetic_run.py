@@ -157,6 +157,7 @@ def _record(
         connections_closed_by_server=0,
         users=32,
         users_unanswered=0,
+        users_waited_ns=0,
         requests=(),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=ok * 4_000),
         histograms=contract.Histograms(

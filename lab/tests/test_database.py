@@ -18,7 +18,7 @@ from crumple.database import files as database_files
 from crumple.database import process as database_process
 from crumple.database.process import Process
 from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
-from crumple.processes import guard
+from crumple.processes.scratch_folder import ScratchFolder
 from crumple.workload import books, wp_options
 
 TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
@@ -194,15 +194,15 @@ def test_a_full_disk_is_one_sentence(found, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device", "ibdata1")
 
-    scratches: list[Path] = []
-    new_scratch = guard.new_scratch
+    scratches: list[ScratchFolder] = []
+    made = ScratchFolder.made
 
-    def noted() -> Path:
-        scratches.append(new_scratch())
+    def noted() -> ScratchFolder:
+        scratches.append(made())
         return scratches[-1]
 
     data = database_files.filled(found)
-    monkeypatch.setattr(guard, "new_scratch", noted)
+    monkeypatch.setattr(ScratchFolder, "made", noted)
     monkeypatch.setattr(database_process.shutil, "copytree", full)
     with pytest.raises(DatabaseFailed) as caught, database_process.running(found, cores=(), data=data):
         pass
@@ -210,7 +210,7 @@ def test_a_full_disk_is_one_sentence(found, monkeypatch):
         "no room for the database: ibdata1: No space left on device; "
         "free some space, or name another place in TMPDIR"
     )
-    assert scratches and not any(scratch.exists() for scratch in scratches)
+    assert scratches and not any(scratch.path.exists() for scratch in scratches)
 
 
 def test_none_installed_names_the_package(monkeypatch):

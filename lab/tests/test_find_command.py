@@ -59,7 +59,7 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
     ("arguments", "line"),
     [
         (("tinny",), 'no server is called "tinny"; did you mean tiny?'),
-        (("localhost:80",), "the URL localhost:80 has no scheme; write http://localhost:80"),
+        (("https:localhost:80",), "the URL https:localhost:80 lacks //; write https://localhost:80"),
         (("tiny", "--by", "users"), "--by users: what is raised is rate or connections; write --by rate"),
         (("tiny", "--objective", "p99<250"), '"p99<250": p99 needs a unit; write p99<250ms; units are '),
         (

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 from crumple.errors import Interrupted
-from crumple.interrupt import SIGNALS, held_back, interruptible
+from crumple.interrupt import SIGNALS, ending_early, held_back, interruptible
 
 IGNORED = "import signal; print([signal.getsignal(each) is signal.SIG_IGN for each in (1, 2, 15)])"
 
@@ -57,6 +57,27 @@ def test_what_is_started_while_clearing_away_does_not_hear_a_second_signal():
         with held_back():
             said = subprocess.run([sys.executable, "-c", IGNORED], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[True, True, True]"
+
+
+def test_after_the_first_none_is_heard_until_the_command_is_over():
+    with interruptible():
+        with pytest.raises(Interrupted), interruptible():
+            signal.raise_signal(signal.SIGINT)
+        # Where it says what became of it, for instance.
+        for number in SIGNALS:
+            signal.raise_signal(number)
+        with interruptible():
+            signal.raise_signal(signal.SIGINT)
+    assert {signal.getsignal(each) for each in SIGNALS} == {signal.SIG_IGN}
+
+
+def test_what_is_ignored_from_the_start_stays_so():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with interruptible():
+        signal.raise_signal(signal.SIGHUP)
+    with ending_early(lambda: pytest.fail("nohup is there for that")):
+        signal.raise_signal(signal.SIGHUP)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_off_the_main_thread_nothing_is_held_back():

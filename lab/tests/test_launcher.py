@@ -106,17 +106,19 @@ class System:
         self.log.touch()
 
     def run(
-        self, *arguments: str, launcher: Path | None = None, **env: str
+        self, *arguments: str, launcher: Path | None = None, limited: str = "", **env: str
     ) -> subprocess.CompletedProcess[str]:
+        """`limited`: what is said to `ulimit` before."""
         variables = {
             "PATH": str(self.bin),
             "HOME": str(self.home),
             "LANG": "de_DE.UTF-8",
             "LOG": str(self.log),
         }
+        limit = ["/bin/sh", "-c", f'ulimit {limited}; exec "$@"', "sh"] if limited else []
         variables |= {"STUBS": str(self.stubs), "BIN": str(self.bin)}
         return subprocess.run(
-            [launcher or self.checkout / "crumple", *arguments],
+            [*limit, launcher or self.checkout / "crumple", *arguments],
             env=variables | env,
             cwd=self.home,
             capture_output=True,
@@ -215,6 +217,19 @@ def test_of_two_at_once_one_sets_up_and_the_other_waits(tmp_path):
         first, second = (both.submit(system.run, "x") for _ in range(2))
     assert (first.result().stdout, second.result().stdout) == ("<x>", "<x>")
     assert len([call for call in system.calls("uv") if "sync" in call]) == 1
+
+
+@pytest.mark.parametrize(("limit", "said"), [("-n 12", "12"), ("-n 63", "63")])
+def test_too_few_files_are_one_line(tmp_path, limit, said):
+    system = System(tmp_path, COMPLETE)
+    done = system.run(limited=limit)
+    assert done.returncode == 1
+    assert done.stderr == f"crumple: only {said} files may be open here; raise the limit: ulimit -n 64\n"
+    assert not system.calls("uv")
+
+
+def test_a_limit_that_may_be_raised_is_raised(tmp_path):
+    assert System(tmp_path, COMPLETE).run("--help", limited="-S -n 12").stdout == "<--help>"
 
 
 def test_what_is_missing_comes_from_apt_with_a_reason_for_each(tmp_path):

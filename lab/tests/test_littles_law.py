@@ -49,6 +49,25 @@ def test_what_lay_unread_counts() -> None:
     assert littles_law.problem(documents.record(histograms=whole, arrivals=held)) is None
 
 
+def test_users_whom_the_engine_had_not_got_to_count() -> None:
+    whole = _with_mean(3_000_000)
+    assert littles_law.problem(documents.record(histograms=whole, users_waited_ns=4_000_000_000)) is None
+
+
+def test_an_engine_that_waited_for_a_core_is_not_called_faulty_at_once() -> None:
+    short = documents.record(histograms=_with_mean(3_000_000))
+    calm, busy = littles_law.problem(short, 0.04), littles_law.problem(short, 0.34)
+    assert calm is not None and calm.endswith("off); keep the record and report it as a fault of the engine")
+    assert busy is not None and "waited for a core 34% of the time, so measure again" in busy
+
+
+def test_connections_that_never_had_a_request_are_in_no_time() -> None:
+    shape = contract.ClosedShape(connections=40)
+    for users, held in ((32, True), (36, False), (40, False)):
+        found = littles_law.problem(_record(shape, 3_200_000, users=users))
+        assert (found is None) is held, users
+
+
 @pytest.mark.parametrize("pause", ["fixed", "exponential"])
 def test_pauses_count_by_number_and_mean(pause: contract.PauseKind) -> None:
     shape = contract.ClosedShape(connections=32, pause_ms=2.2, pause=pause)
@@ -81,9 +100,10 @@ def test_few_random_pauses_may_be_off_their_mean_and_fixed_ones_may_not() -> Non
     assert found["fixed"] is not None
 
 
-def test_a_connection_that_was_refused_rests_before_it_tries_again() -> None:
-    # 100 rests of 10 ms are 1 s of 64; answers take the rest.
-    outcomes = documents.outcomes(ok=20_000, refused=100, unfinished=32)
+@pytest.mark.parametrize("outcome", ["refused", "connect_timeout", "reset", "closed_early", "malformed"])
+def test_whose_connection_broke_waits_before_it_tries_again(outcome: str) -> None:
+    # 100 waits of 10 ms are 1 s of 64; answers take the rest.
+    outcomes = documents.outcomes(ok=20_000, unfinished=32, **{outcome: 100})
     shape = contract.ClosedShape(connections=32)
     full = _record(shape, 3_150_000, outcomes=outcomes, scheduled=20_132)
     assert littles_law.problem(full) is None

@@ -107,19 +107,36 @@ def test_the_first_interruption_ends_it_and_keeps_the_record(tmp_path: Path, num
     assert conducted.ended_early and conducted.record.measured_ns == 5
 
 
-def test_the_second_interruption_gives_it_up(tmp_path: Path) -> None:
+def _twice(after_s: float) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(after_s)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_an_interruption_some_time_after_the_first_gives_it_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crumple.interrupt.ONE_WISH_S", 0.2)
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="signal.SIG_IGN", ready=str(ready)))
-
-    def twice() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.3)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    _when(ready, twice)
-    before = signal.getsignal(signal.SIGINT)
+    _when(ready, lambda: _twice(0.3))
     with pytest.raises(Interrupted):
         load.conduct(running, documents.spec(), _ignored)
+
+
+def test_two_interruptions_at_once_are_one_and_nothing_is_lost(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
+    _when(ready, lambda: _twice(0.0))
+    conducted = load.conduct(running, documents.spec(), _ignored)
+    assert conducted.ended_early and conducted.record.measured_ns == 5
+    # And none that follows keeps it from being shown.
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_without_an_interruption_signals_are_as_before(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    load.conduct(_engine(tmp_path), documents.spec(), _ignored)
     assert signal.getsignal(signal.SIGINT) is before
 
 

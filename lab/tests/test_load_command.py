@@ -1,12 +1,16 @@
 """`crumple load` as a user meets it: its help, what it prints and writes, its exit codes."""
 
 import dataclasses
+import inspect
 import json
 import os
+import re
 import select
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,10 +21,13 @@ import synthetic_load
 from command_line import Call, caller
 from crumple import contract, engine
 from crumple.commands import load as command
+from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
+from crumple.load import flags as load_flags
+from crumple.load import habits, load
 from crumple.load.flags import LoadFlags
-from crumple.load_report.figures import Load
+from crumple.load_report.figures import Condition, Load
 from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -48,8 +55,14 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         loaded = f"record = json.load(open({str(stored)!r})); record['spec'] = spec\n{body}"
         path = documents.fake_engine(tmp_path, loaded)
         monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
+        monkeypatch.setattr(load, "check_listening", lambda target: None)
 
     return stand_in
+
+
+def test_what_only_reports_need_is_not_waited_for() -> None:
+    without = "import sys; sys.modules.update(scipy=None, altair=None)"
+    subprocess.run([sys.executable, "-c", f"{without}; import crumple.commands.load"], check=True)
 
 
 def test_help_has_panels_and_an_example(call: Call) -> None:
@@ -102,7 +115,7 @@ def test_flags_as_in_hey_and_oha(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("localhost:8080",), "the URL localhost:8080 has no scheme; write http://localhost:8080"),
+        (("https:localhost:8080",), "the URL https:localhost:8080 lacks //; write https://localhost:8080"),
         (
             ("http://no-such-host.invalid/",),
             "cannot resolve the host no-such-host.invalid: ",
@@ -125,6 +138,13 @@ def test_flags_as_in_hey_and_oha(
         ),
         ((URL, "-n", "x"), "Invalid value for '--requests' / '-n': "),
         ((URL, "--sped"), "No such option: --sped"),
+        ((URL, "-X", "PUT"), "No such option: -X; for a method write -m METHOD"),
+        ((URL, "-R100"), "No such option: -R; write --rate PER_S"),
+        ((URL, "--latency"), "No such option: --latency; the quantiles are always shown"),
+        ((URL, "-k"), "No such option: -k; connections are kept alive unless --disable-keepalive"),
+        ((URL, "-host", "a"), "No such option: -host; write -H 'Host: …'"),
+        ((URL, "-duration=5s"), "No such option: -duration; write -z DURATION"),
+        (("-t2", "-c100", "-d30s", URL), "-d 30s: that is the body to send, and it reads as a duration"),
         ((), "Missing argument 'URL'; see: crumple load --help"),
     ],
 )
@@ -138,8 +158,58 @@ def test_a_mistake_is_one_line_and_two_and_nothing_is_sent(
     assert err.startswith(line)
 
 
+def test_a_value_may_look_like_a_flag_of_another_tool(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[LoadFlags] = []
+    monkeypatch.setattr(command, "put_on", lambda url, flags: seen.append(flags) or 0)
+    assert call(URL, "-d", "-k", "-H", "-X: 1")[0] == 0
+    assert (seen[0].body, seen[0].header) == ("-k", ["-X: 1"])
+
+
+def test_flags_of_other_tools_are_none_of_crumples_own() -> None:
+    own = set(re.findall(r'"(--?[a-z-]+)"', inspect.getsource(load_flags)))
+    assert own > {"-n", "--rate"} and not own & set(habits.INSTEAD)
+
+
+def test_a_port_that_refuses_is_said_at_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    # An engine that cannot be started: whoever tried to would say so.
+    monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        said = (1, "", f"nobody listens at {address}; start the server, or mend the URL\n")
+        assert call(f"http://{address}/") == said
+        assert call(address, "--debug") == said
+
+
+def test_a_socket_file_that_refuses_is_said_at_once(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
+    file = tmp_path / "s"
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(file))
+        code, _, err = call("http://a/", "--unix-socket", str(file))
+        assert (code, err) == (1, f"nobody listens at unix:{file}; start the server, or mend the URL\n")
+        bound.listen()
+        assert "no engine in /no/such/engine" in call("http://a/", "--unix-socket", str(file))[2]
+
+
+def test_nothing_heavy_is_imported_before_the_first_request() -> None:
+    """What draws and judges takes longer to import than all else together."""
+    asks = (
+        "import sys; from crumple import cli; from crumple.commands import load\n"
+        "from crumple.load import plan; from crumple.load.flags import LoadFlags\n"
+        "from crumple.live.load import LoadView\n"
+        "meant = plan.plan('http://127.0.0.1:8080/', LoadFlags())\n"
+        "with LoadView(meant.spec, meant.resolved.url): pass\n"
+        "print(*sorted({'numpy', 'scipy', 'altair', 'hdrh', 'jinja2', 'pymysql'} & {*sys.modules}))"
+    )
+    ended = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True, check=True)
+    assert ended.stdout == "\n"
+
+
 def test_all_mistakes_are_said_at_once(call: Call) -> None:
-    code, _, err = call("localhost", "--rate", "0", "-D", "none", "--threads", "0", "--fail-if", "x")
+    code, _, err = call("https:localhost", "--rate", "0", "-D", "none", "--threads", "0", "--fail-if", "x")
     assert code == 2 and len(err.splitlines()) == 5
 
 
@@ -167,10 +237,15 @@ def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., N
 def test_conditions_of_failure(
     call: Call, answering: Callable[..., None], condition: str, code: int, said: str
 ) -> None:
-    answering(synthetic_load.closed().record)
+    # The engine is told to hold 50.
+    answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     ended, out, err = call(URL, "--fail-if", condition)
     assert ended == code, err
     assert said in out
+
+
+def _condition(holds: bool | None) -> Condition:
+    return Condition("a", holds, needed=1_000, had=500, of_answers=True)
 
 
 def _judged(record: TrialRecord, **changes: Any) -> Load:
@@ -181,14 +256,16 @@ def test_exit_codes() -> None:
     fine = synthetic_load.closed().record
     silent = synthetic_load.silent().record
     invalid = Validity("engine-limited", ("it measured itself",), ())
-    assert command.code_of(_judged(fine)) == 0
-    assert command.code_of(_judged(fine, fail_if=(("a", False),))) == 0
-    assert command.code_of(_judged(fine, fail_if=(("a", False), ("b", True)))) == 1
-    assert command.code_of(_judged(fine, fail_if=(("a", None),))) == 3
-    assert command.code_of(_judged(fine, fail_if=(("a", None), ("b", True)))) == 1
-    assert command.code_of(_judged(fine, validity=invalid)) == 3
-    assert command.code_of(_judged(fine, validity=invalid, fail_if=(("a", True),))) == 3
-    assert command.code_of(_judged(silent, validity=invalid)) == 1
+    holds, does_not, unknown = (_condition(each) for each in (True, False, None))
+    code_of = load_result.code_of
+    assert code_of(_judged(fine)) == 0
+    assert code_of(_judged(fine, fail_if=(does_not,))) == 0
+    assert code_of(_judged(fine, fail_if=(does_not, holds))) == 1
+    assert code_of(_judged(fine, fail_if=(unknown,))) == 3
+    assert code_of(_judged(fine, fail_if=(unknown, holds))) == 1
+    assert code_of(_judged(fine, validity=invalid)) == 3
+    assert code_of(_judged(fine, validity=invalid, fail_if=(holds,))) == 3
+    assert code_of(_judged(silent, validity=invalid)) == 1
 
 
 def test_a_server_that_refuses_all_is_said_in_one_line(call: Call, answering: Callable[..., None]) -> None:
@@ -204,7 +281,7 @@ def test_a_server_that_refuses_all_is_said_in_one_line(call: Call, answering: Ca
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; the status is not the one expected"),
+        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; see both sides with --debug"),
         ({"timeout": 1}, "1 of 1 timeout; the answers took longer than -t"),
         ({"reset": 2}, "2 of 2 reset; look at what the server says"),
         ({}, "nothing was sent; make the load longer"),
@@ -222,8 +299,38 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     facts = json.loads(out)
     assert code == 0 and facts["url"] == URL
     assert facts["outcomes"]["ok"] == record.outcomes.ok
-    assert facts["fail_if"] == [{"condition": "p99>250ms", "holds": False}]
+    condition = {"condition": "p99>250ms", "holds": False, "needed": 1_000, "had": record.outcomes.ok}
+    assert facts["fail_if"] == [condition]
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("file/cache", "Not a directory"),
+        pytest.param(
+            "folder",
+            "Permission denied",
+            marks=pytest.mark.skipif(os.geteuid() == 0, reason="to root every folder is open"),
+        ),
+    ],
+)
+def test_a_cache_that_takes_nothing_is_a_warning(
+    call: Call,
+    answering: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+    why: str,
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir(mode=0o500)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+    answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
+    code, out, err = call(URL)
+    assert code == 0 and "valid" in out
+    assert f"cannot write {tmp_path / place}/crumple/ceilings: {why}; what the engine reaches here is" in err
+    assert err.count("cannot write") == 1
 
 
 def test_what_repeats_a_load_names_its_seed() -> None:
@@ -242,12 +349,15 @@ def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path:
     while (interval := reader.get_next_interval_histogram()) is not None:
         total += interval.get_total_count()
     assert total == record.outcomes.ok
+    assert (tmp_path / "a.requests.csv").read_text().startswith("request,scheduled,ok,")
     assert "<html" in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.parametrize("hits", [1, 2, 16])
 def test_an_interrupted_load_shows_what_was_measured(
-    answering: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    answering: Callable[..., None], tmp_path: Path, hits: int
 ) -> None:
+    """Also where the key is hit twice, or held down until everything is over."""
     waits = (
         "import signal\n"
         "class Ended(Exception): pass\n"
@@ -257,17 +367,22 @@ def test_an_interrupted_load_shows_what_was_measured(
         "try:\n    time.sleep(30)\nexcept Ended:\n    pass\n"
     )
     answering(synthetic_load.closed().record, waits)
-    arguments = [sys.executable, "-c", "from crumple.cli import main; main()", "load", URL]
-    process = subprocess.Popen(
-        arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    )
-    ready = tmp_path / "ready"
-    while not ready.exists() and process.poll() is None:
-        select.select([], [], [], 0.02)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+        url = f"http://127.0.0.1:{listens.getsockname()[1]}/"
+        arguments = [sys.executable, "-c", "from crumple.cli import main; main()", "load", url]
+        process = subprocess.Popen(
+            arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        )
+        ready = tmp_path / "ready"
+        while not ready.exists() and process.poll() is None:
+            select.select([], [], [], 0.02)
+        for _ in range(hits):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.03)
+        out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert out.startswith(f"GET {URL}\n") and "interrupted; this is what was measured before" in err
+    assert "Traceback" not in err
+    assert out.startswith(f"GET {url}\n") and "interrupted; this is what was measured before" in err
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.load_report import export as load_export
+from crumple.load_report.figures import Condition
 from crumple.record import histogram
 from golden_file import alike, as_golden
 from hdrh.histogram import HdrHistogram
@@ -28,6 +29,46 @@ def test_the_series_has_a_row_per_interval_with_units_in_its_names() -> None:
     assert sum(int(row["ok"]) for row in read if row["phase"] == "measured") == load.record.outcomes.ok
     # Nothing was answered then: an absent time is no zero.
     assert [row["response_time_p99_ns"] for row in read[60:80]] == [""] * 20
+
+
+def test_requests_have_a_row_each_and_statuses_a_column() -> None:
+    load = synthetic_load.several()
+    rows = list(csv.DictReader(load_export.requests_csv(load).splitlines()))
+    assert [row["request"] for row in rows] == [kind.record.name for kind in load.kinds]
+    orders = rows[1]
+    assert (orders["ok"], orders["wrong-status"], orders["reset"]) == ("27000", "2500", "500")
+    assert (orders["status_200"], orders["status_201"], orders["status_415"]) == ("0", "27000", "2500")
+    assert float(orders["response_time_p50_ns"]) == pytest.approx(4.1e6, rel=0.02)
+    # Nothing was answered as expected: an absent time is no zero.
+    assert rows[2]["response_time_p99_ns"] == ""
+
+
+def test_the_log_says_which_statuses_came() -> None:
+    said = load_export.hdr_log(synthetic_load.failing())
+    assert "#[Answers by status: 95,000 × 200, 5,000 × 500]" in said.splitlines()
+    assert "#[Answers by status: none]" in load_export.hdr_log(synthetic_load.silent()).splitlines()
+
+
+def test_the_document_counts_answers_and_keeps_the_first_of_each_kind_whole() -> None:
+    read = json.loads(json.dumps(load_export.document(synthetic_load.failing())))
+    assert read["statuses"] == {"200": 95_000, "500": 5_000}
+    assert read["failed_share"] == pytest.approx(5_009 / 100_041)
+    fault, reset = read["unexpected"]
+    assert (fault["outcome"], fault["status"], fault["count"]) == ("wrong-status", 500, 5_000)
+    assert fault["first"]["body"] == '{"error":"pool \x1b[31mexhausted"}'
+    assert (reset["outcome"], reset["status"], reset["count"]) == ("reset", None, 9)
+
+
+def test_the_document_has_each_request_and_who_got_no_answer() -> None:
+    several = load_export.document(synthetic_load.several())["requests"]
+    assert [(each["name"], round(each["share"], 2)) for each in several[:2]] == [
+        ("list", 0.6), ("POST /orders", 0.3)
+    ]  # fmt: skip
+    assert several[1]["statuses"] == {"201": 27_000, "415": 2_500}
+    starved = load_export.document(synthetic_load.starved())
+    assert (starved["users"], starved["users_unanswered"]) == (64, 56)
+    closing = load_export.document(synthetic_load.closing())
+    assert (closing["connections_closed_by_server"], closing["slow_connects"]) == (4_000, 100)
 
 
 def read_log(path: Path) -> tuple[HistogramLogReader, list[HdrHistogram]]:
@@ -84,8 +125,9 @@ def test_the_document_is_as_the_golden_file(name: str) -> None:
 
 
 def test_the_document_carries_the_whole_record() -> None:
-    load = synthetic_load.silent(fail_if=(("p99>1s", None),))
+    unknown = Condition("p99>1s", None, needed=1_000, had=0, of_answers=True)
+    load = synthetic_load.silent(fail_if=(unknown,))
     read = json.loads(json.dumps(load_export.document(load), allow_nan=False))
     assert contract.TrialRecord.model_validate(read["record"]) == load.record
-    assert read["fail_if"] == [{"condition": "p99>1s", "holds": None}]
+    assert read["fail_if"] == [{"condition": "p99>1s", "holds": None, "needed": 1_000, "had": 0}]
     assert read["validity"]["word"] == "not-valid"

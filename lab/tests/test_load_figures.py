@@ -19,7 +19,10 @@ def test_a_load_in_figures() -> None:
 
 
 def test_a_closed_shape_has_no_service_time_of_its_own() -> None:
-    assert {"service_time", "lateness", "engine_lateness"}.isdisjoint(synthetic_load.closed().spreads)
+    spreads = synthetic_load.closed().spreads
+    assert {"service_time", "lateness"}.isdisjoint(spreads)
+    # No request of it was due at a time known ahead.
+    assert spreads["engine_lateness"].count == 0
 
 
 def test_quantiles_are_only_those_that_the_samples_carry() -> None:

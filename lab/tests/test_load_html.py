@@ -22,6 +22,10 @@ MAKERS: dict[str, Callable[[], Load]] = {
     "closed": synthetic_load.closed,
     "frozen": synthetic_load.frozen,
     "silent": synthetic_load.silent,
+    "failing": synthetic_load.failing,
+    "several": synthetic_load.several,
+    "starved": synthetic_load.starved,
+    "closing": synthetic_load.closing,
 }
 
 
@@ -55,6 +59,41 @@ def test_the_page_says_what_the_summary_says(name: str) -> None:
     for sentence in (*load.validity.problems, *load.validity.warnings):
         assert sentence[1:] in said
     assert f"<pre>{load.command}</pre>" in said
+
+
+def test_what_failed_stands_first_and_opens_to_both_sides_of_it() -> None:
+    said = page("failing")
+    validity = said.split('<section id="validity">')[1].split("</section>")[0]
+    assert '<span class="losses lost">5.0\u202f% failed</span>' in validity
+    (fault,) = re.findall(r'<details class="exchange">.*?500 Internal.*?</details>', validity, re.S)
+    assert "5,000 × 500 Internal Server Error; first: `{&#34;error&#34;" in fault
+    assert "GET /hello HTTP/1.1" in fault and "HTTP/1.1 500 Said So" in fault
+    assert "pool \\x1b[31mexhausted" in fault and "\x1b" not in said
+
+
+def test_what_a_server_answered_is_text_on_the_page() -> None:
+    record = made("failing").record
+    bad = documents.example(
+        "wrong-status", 500, body="<script>alert(1)</script>", head="A: <img src=x>\u202e"
+    )
+    kind = record.requests[0].model_copy(update={"examples": (bad,)})
+    said = html(synthetic_load.load(record.model_copy(update={"requests": (kind,)})))
+    assert "<script" not in said and "<img" not in said and "\u202e" not in said
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in said and "&lt;img src=x&gt;\\u202e" in said
+
+
+def test_each_of_several_requests_has_a_row() -> None:
+    kinds = page("several").split('<section id="kinds">')[1].split("</section>")[0]
+    assert 'list<span class="of">GET /hello</span>' in kinds
+    assert "3,000 (415 × 2,500, reset × 500)" in kinds
+    assert '<section id="kinds">' not in page("failing")
+
+
+def test_users_without_an_answer_and_a_server_that_closes_are_named() -> None:
+    assert "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8" in page("starved")
+    assert '<span class="losses lost">56 of 64 connections unanswered</span>' in page("starved")
+    assert "100 connects took 1 s or more" in page("closing")
+    assert "Closed: 50 connections at a time, which the server closed after each answer." in page("closing")
 
 
 def test_every_chart_is_drawn_where_there_is_something_to_draw() -> None:

@@ -194,10 +194,51 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
             {"csv": Path("x"), "hdr": Path("./x")},
             "--csv and --hdr name the same file; give each its own",
         ),
+        (
+            {"csv": Path("x.csv"), "html": Path("x.requests.csv")},
+            "--csv and --html name the same file; give each its own",
+        ),
+        ({"html": Path("-")}, "--html -: stdout is for the summary, or for --json; name a file"),
+        ({"csv": Path("-")}, "--csv -: stdout is for the summary, or for --json; name a file"),
+        (
+            {"hdr": Path("x"), "debug": True},
+            "--hdr writes what a load came to, and --debug puts none on; leave out one of them",
+        ),
+        (
+            {"body": "30s"},
+            "-d 30s: that is the body to send, and it reads as a duration; a duration is -z 30s (and wrk's "
+            "-t is --threads); for such a body say -m POST",
+        ),
+        (
+            {"body": "10", "method": "get"},
+            "-d 10: that is the body to send, and it reads as a duration; a duration is -z 10 (and wrk's "
+            "-t is --threads); for such a body say -m POST",
+        ),
     ],
 )
 def test_what_cannot_be_meant(flags: dict[str, Any], line: str) -> None:
     assert _mistakes(**flags) == [line]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"body": "30s", "method": "POST"},
+        {"body": "30", "content_type": "text/plain"},
+        {"body": "5m", "header": ["Content-Type: text/plain"]},
+        {"body": "30 s of rain"},
+        {"body": ""},
+    ],
+)
+def test_a_body_that_is_said_to_be_one_may_read_as_a_duration(said: dict[str, Any]) -> None:
+    assert _spec(**said).requests[0].body == said["body"]
+
+
+def test_the_table_of_requests_lies_beside_the_series(tmp_path: Path) -> None:
+    assert load_plan.requests_csv(LoadFlags(csv=tmp_path / "a.csv")) == tmp_path / "a.requests.csv"
+    assert load_plan.requests_csv(LoadFlags(csv=tmp_path / "a")) == tmp_path / "a.requests.csv"
+    assert load_plan.requests_csv(LoadFlags(csv=Path("/dev/null"))) is None
+    assert load_plan.requests_csv(LoadFlags()) is None
 
 
 def test_a_condition_of_failure_with_a_typo() -> None:
@@ -222,7 +263,7 @@ def test_what_is_in_the_request_file_is_not_typed_too(tmp_path: Path) -> None:
 
 def test_everything_wrong_is_said_at_once() -> None:
     said = _mistakes(
-        "localhost",
+        "https:/localhost",
         rate="0",
         header=["x"],
         body_file="/no/such",

@@ -69,12 +69,17 @@ def _open(*rates: Rate, connections: int = 1_000, arrivals: Any = "poisson") -> 
         ),
         (
             {"steps": "1000,2000,3000:30s"},
-            _open(_flat(1_000, 10), _flat(2_000, 10), _flat(3_000, 30)),
-            AfterDuration(duration_s=50),
+            _open(_flat(1_000, 30), _flat(2_000, 30), _flat(3_000, 30)),
+            AfterDuration(duration_s=90),
         ),
         (
-            {"steps": "1000,2000,3000:10s", "duration": "60s"},
-            _open(_flat(1_000, 25), _flat(2_000, 25), _flat(3_000, 10)),
+            {"steps": "1000:5s,2000,3000:10s,4000"},
+            _open(_flat(1_000, 5), _flat(2_000, 10), _flat(3_000, 10), _flat(4_000, 10)),
+            AfterDuration(duration_s=35),
+        ),
+        (
+            {"steps": "1000:10s,2000,3000", "duration": "60s"},
+            _open(_flat(1_000, 10), _flat(2_000, 25), _flat(3_000, 25)),
             AfterDuration(duration_s=60),
         ),
         (
@@ -241,10 +246,10 @@ def test_all_mistakes_are_said_at_once() -> None:
 )
 def test_steps_last_exactly_as_long_as_asked(steps: list[tuple[int, int | None]], total_s: int) -> None:
     text = ",".join(f"{rate}" if long_s is None else f"{rate}:{long_s}s" for rate, long_s in steps)
-    closed_off = all(long_s is not None for _, long_s in steps)
-    if closed_off:
+    if steps[-1][1] is not None:
         rates = load_shape.steps(text)
-        assert [rate.duration_s for rate in rates] == [long_s for _, long_s in steps]
+        for rate, (_, long_s), after in zip(rates, steps, (*rates[1:], None), strict=True):
+            assert rate.duration_s == (long_s if long_s is not None else after and after.duration_s)
     else:
         rates = load_shape.steps(text, total_s)
         assert sum(rate.duration_s for rate in rates) == pytest.approx(total_s)

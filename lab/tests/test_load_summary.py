@@ -7,7 +7,7 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.load_report import sentences as say
-from crumple.load_report.figures import Load
+from crumple.load_report.figures import Condition, Load
 from crumple.load_report.summary import text
 from crumple.record.validity import Validity
 from golden_file import as_golden
@@ -17,6 +17,10 @@ LOADS: dict[str, Callable[[], Load]] = {
     "stepped": synthetic_load.stepped,
     "closed": synthetic_load.closed,
     "silent": synthetic_load.silent,
+    "failing": synthetic_load.failing,
+    "several": synthetic_load.several,
+    "starved": synthetic_load.starved,
+    "closing": synthetic_load.closing,
 }
 
 
@@ -55,11 +59,17 @@ def test_quantiles_without_samples_are_dashes_with_a_reason() -> None:
 
 
 def test_conditions_of_failure_say_how_they_came_out() -> None:
-    conditions = (("p99>250ms", True), ("failed>1%", False), ("p99.9>1s", None))
-    said = text(synthetic_load.closed(fail_if=conditions), width=100, styled=False)
+    conditions = (
+        Condition("p99>250ms", True, needed=1_000, had=100_000, of_answers=True),
+        Condition("failed>1%", False, needed=100, had=100_000, of_answers=False),
+        Condition("p99.9>1s", None, needed=10_000, had=500, of_answers=True),
+        Condition("failed>0.1%", None, needed=1_000, had=500, of_answers=False),
+    )
+    said = text(synthetic_load.closed(fail_if=conditions), width=120, styled=False)
     assert "✗ fail if p99>250ms: holds" in said
     assert "✓ fail if failed>1%: does not hold" in said
-    assert "? fail if p99.9>1s: is not known" in said
+    assert "? fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came" in said
+    assert "? fail if failed>0.1%: is not known: it takes 1,000 requests to tell, and 500 came" in said
 
 
 def test_markup_in_an_address_stays_text() -> None:
@@ -71,7 +81,7 @@ def test_markup_in_an_address_stays_text() -> None:
 @pytest.mark.parametrize(
     ("shape", "changes", "said"),
     [
-        (contract.ClosedShape(connections=1), {}, "closed: 1 connection kept alive"),
+        (contract.ClosedShape(connections=1), {}, "closed: 1 connection"),
         (
             contract.ClosedShape(connections=32, pause_ms=100),
             {"connection": "per-request"},
@@ -82,14 +92,14 @@ def test_markup_in_an_address_stays_text() -> None:
                 from_connections=0, to_connections=500, over_s=300, pause_ms=1500, pause="exponential"
             ),
             {},
-            "ramp: 0 to 500 connections kept alive over 5 min, pausing 1.50 s on average, exponential",
+            "ramp: 0 to 500 connections over 5 min, pausing 1.50 s on average, exponential",
         ),
         (
             contract.OpenShape(
                 connections=64, rates=(contract.Rate(from_per_s=0.5, to_per_s=0.5, duration_s=1),)
             ),
             {},
-            "open: 0.5 /s, Poisson, on up to 64 connections kept alive",
+            "open: 0.5 /s, Poisson, on up to 64 connections",
         ),
         (
             contract.OpenShape(
@@ -98,7 +108,7 @@ def test_markup_in_an_address_stays_text() -> None:
                 rates=(contract.Rate(from_per_s=100, to_per_s=12_345, duration_s=90),),
             ),
             {},
-            "open: 100 to 12,345 /s over 1 min 30 s, even, on up to 64 connections kept alive",
+            "open: 100 to 12,345 /s over 1 min 30 s, even, on up to 64 connections",
         ),
     ],
 )
@@ -107,21 +117,82 @@ def test_shapes_in_words(shape: contract.Shape, changes: dict[str, str], said: s
     assert say.shape(spec).replace("\u202f", " ") == said
 
 
-def test_several_requests_are_listed_with_their_shares() -> None:
-    requests = (
-        documents.request(weight=3),
-        documents.request(method="POST", path="/todos", weight=1),
-    )
-    spec = documents.spec(requests=requests)
-    assert say.asked(spec, "http://a/") == "2 requests by weight to http://a/"
-    listed = [line.replace("\u202f", " ") for line in say.requests(spec)]
-    assert listed == ["75 % GET /hello", "25 % POST /todos"]
+def test_several_requests_are_named_together() -> None:
+    requests = (documents.request(weight=3), documents.request(method="POST", path="/todos", weight=1))
+    assert say.asked(documents.spec(requests=requests), "http://a/") == "2 requests by weight to http://a/"
+
+
+def test_each_of_several_requests_has_a_row() -> None:
+    said = text(synthetic_load.several(), width=140, styled=False)
+    (row,) = (line for line in said.splitlines() if line.startswith("POST /orders "))
+    assert "30 %  27,000" in row and row.endswith("3,000 (415 × 2,500, reset × 500)")
+    assert "request  share" not in text(synthetic_load.failing(), width=140, styled=False)
+
+
+def test_the_verdict_says_what_failed() -> None:
+    lines = text(synthetic_load.failing(), width=100, styled=False).splitlines()
+    verdict = lines.index("✓ valid, 5.0 % failed")
+    assert lines[verdict + 1 : verdict + 3] == [
+        '  5,000 × 500 Internal Server Error; first: `{"error":"pool \\x1b[31mexhausted"}`',
+        "  9 × reset",
+    ]
+    assert "\x1b" not in "".join(lines)
+
+
+def test_the_last_requests_of_a_healthy_load_are_told_from_users_without_an_answer() -> None:
+    healthy = text(synthetic_load.closed(), width=120, styled=False)
+    assert "12 unfinished (in flight, oldest 3.40 ms)" in healthy and "got no answer" not in healthy
+    starved = text(synthetic_load.starved(), width=120, styled=False)
+    assert "✓ valid, 56 of 64 connections unanswered" in starved
+    assert "! 56 of 64 connections got no answer in 3 s; the quantiles are of the other 8" in starved
+
+
+def test_a_server_that_closes_every_connection_is_named() -> None:
+    said = " ".join(text(synthetic_load.closing(), width=100, styled=False).split())
+    assert "50 connections at a time, which the server closed after each answer" in said
+    assert "kept alive" not in said
+    assert "the server closed every connection after one answer (HTTP/1.0 or Connection: close)" in said
+    assert "100 connects took 1 s or more: the server's backlog was full and the kernel sent the SYN" in said
+
+
+def test_a_server_that_closes_some_connections_does_not_close_every_one() -> None:
+    record = synthetic_load.closing().record
+    some = record.model_copy(update={"connections_closed_by_server": 40, "connections_opened": 90})
+    load = synthetic_load.load(some)
+    assert say.connections(load).endswith("; the server closed 40")
+    assert say.shape(some.spec, load) == "closed: 50 connections kept alive"
+    per_request = some.model_copy(update={"spec": some.spec.model_copy(update={"connection": "per-request"})})
+    assert "the server closed" not in say.connections(synthetic_load.load(per_request))
+
+
+@pytest.mark.parametrize(
+    ("address", "tls", "said"),
+    [
+        ("127.0.0.1:80", False, "the server's backlog was full and the kernel sent the SYN again; the tail"),
+        (
+            "10.0.0.1:80",
+            False,
+            "full, or the network lost a packet, and the kernel sent the SYN again; the tail",
+        ),
+        ("127.0.0.1:80", True, "sent the SYN again, or the TLS handshake was slow; the tail"),
+    ],
+)
+def test_what_a_slow_connect_means(address: str, tls: bool, said: str) -> None:
+    record = synthetic_load.closing().record
+    target = contract.Target(address=address, host="a", tls=contract.Tls(server_name="a") if tls else None)
+    spec = record.spec.model_copy(update={"target": target})
+    assert said in say.slow_connects(synthetic_load.load(record.model_copy(update={"spec": spec})))
+
+
+def test_quick_connects_need_no_word() -> None:
+    assert say.slow_connects(synthetic_load.constant()) == ""
 
 
 def test_why_requests_were_not_sent_is_said() -> None:
     record = synthetic_load.stepped().record
     both = record.model_copy(update={"not_sent": documents.not_sent(too_late=3_900, ports=100)})
-    said = say.losses(synthetic_load.load(both))
+    assert say.losses(synthetic_load.load(both)).endswith("not sent")
+    said = say.requests(both)
     assert said.endswith("not sent: 3,900 no connection was free in time, 100 no port was left")
 
 

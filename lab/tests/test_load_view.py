@@ -108,3 +108,17 @@ def test_a_long_load_is_shown_from_some_minutes_back() -> None:
     hours = (progress(at_s, left_s=7_200 - at_s) for at_s in (1.0, WINDOW_S, 3_600.0))
     assert "50:00" in watched(on, *hours)
     assert "1:00:00 " in said(on)
+
+
+def test_answers_are_counted_by_status() -> None:
+    statuses = {200: 39_000, 503: 312}
+    found = watched(console(terminal=True, width=100), progress(2.0, failed=312, statuses=statuses))
+    assert "39,000 × 200" in found and "312 × 503" in found
+    on = console(terminal=False)
+    assert "  312 × 503  " in watched(on, progress(5.0, failed=312, statuses=statuses))
+    assert "× 200" not in said(on)
+
+
+def test_a_status_that_is_expected_is_no_failure() -> None:
+    found = watched(console(terminal=False), progress(5.0, statuses={200: 40_000}))
+    assert "×" not in found

@@ -7,11 +7,12 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 
 import pytest
 from crumple.errors import UsageError
 from crumple.machine import facts as machine_facts
-from crumple.machine import machine
+from crumple.machine import machine, others
 from crumple.machine.checks import CHECKS, Observed
 
 FIT = Observed(
@@ -100,8 +101,14 @@ def test_work_of_others_is_seen_and_our_own_is_not(monkeypatch):
     )
     monkeypatch.setattr(machine_facts, "cpu_ticks", lambda: next(ticks))
     ours = iter([100, 120])
-    monkeypatch.setattr(machine, "_our_ticks", lambda: next(ours))
-    assert machine._shares(0.0) == (0.4, 0.1)
+    monkeypatch.setattr(others, "_our_ticks", lambda: next(ours))
+    assert others.Meanwhile().shares() == others.Shares(others=0.4, steal=0.1)
+
+
+def test_what_our_own_children_did_is_ours_though_they_have_ended():
+    before = others._our_ticks()
+    subprocess.run([sys.executable, "-c", "while __import__('time').process_time() < 0.3: pass"], check=True)
+    assert others._our_ticks() - before >= 0.2 * os.sysconf("SC_CLK_TCK")
 
 
 def test_fitness_tells_the_moment():

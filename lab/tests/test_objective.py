@@ -150,3 +150,8 @@ def test_the_same_grammar_says_when_to_fail() -> None:
     assert term.holds(answered({10 * MS: 989, 300 * MS: 11})) is True
     assert term.holds(answered({10 * MS: 1_000})) is False
     assert term.holds(answered({10 * MS: 10})) is None
+
+
+def test_what_is_asked_of_response_times_by_quantile() -> None:
+    terms = objective.parse("p99<250ms, p50<10ms, p99<200ms, max<1s, failed<0.1%, throughput>9").terms
+    assert objective.asked(terms) == {0.99: 200e6, 0.5: 10e6, 1.0: 1e9}

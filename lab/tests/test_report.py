@@ -7,6 +7,7 @@ import json
 import re
 from functools import cache
 
+import documents
 import pytest
 import synthetic_run
 from crumple.report import sentences
@@ -196,3 +197,28 @@ def test_markup_in_a_study_stays_text() -> None:
     said = html(view(run.model_copy(update={"study": study}), []))
     assert "<script" not in said
     assert "A &lt;b&gt;title&lt;/b&gt;" in said
+
+
+def starved() -> RunView:
+    """One start of a server left six of its eight users without an answer."""
+    trials = []
+    for trial in synthetic_run.trials():
+        record = trial.record
+        if trial.trial.id == "shared/b01/node-http" and record is not None:
+            ages = documents.histogram({2_000_000_000: 6, 1_000: 2})
+            times = record.histograms.model_copy(update={"unfinished_age": ages})
+            changed = {"users": 8, "users_unanswered": 6, "histograms": times}
+            trial = trial.model_copy(update={"record": record.model_copy(update=changed)})
+        trials.append(trial)
+    return view(synthetic_run.run_file(), trials)
+
+
+def test_users_without_an_answer_are_said_beside_the_quantiles_that_lack_them() -> None:
+    said = "6 of 8 connections got no answer in b01; quantiles are of the others"
+    run = starved()
+    assert f"node-http: {said}" in " ".join(text(run, width=110, styled=False).split())
+    assert f"node-http: {said}." in html(run)
+    assert f"**`node-http`: {said}.**" in markdown(run)
+    (trial,) = (each for each in json.loads(data(run))["trials"] if each["id"] == "shared/b01/node-http")
+    assert (trial["users"], trial["users_unanswered"]) == (8, 6)
+    assert "got no answer" not in text(seen(), width=110, styled=False)

@@ -48,6 +48,11 @@ def _plain(**changes: Any) -> Request:
             {"expect_status": 404},
             _plain(expect=Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
         ),
+        ({"expect_status": "2xx"}, _plain()),
+        (
+            {"expect_status": "404"},
+            _plain(expect=Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
+        ),
         (
             {"expect_body": "Hello"},
             _plain(expect=Expect(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64)),
@@ -105,6 +110,8 @@ def test_braces_are_braces_where_nothing_is_to_vary() -> None:
             "cannot read the expected body /no/such: No such file or directory; check the path",
         ),
         ({"expect_status": 99}, "no answer has the status 99; expect one from 200 to 599"),
+        ({"expect_status": "3xx"}, "the status 3xx cannot be expected; write one, such as 404, or 2xx"),
+        ({"expect_status": "-1"}, "the status -1 cannot be expected; write one, such as 404, or 2xx"),
         ({"expect_status": 100}, "no answer has the status 100; expect one from 200 to 599"),
         (
             {"method": "HEAD", "expect_body": "x"},
@@ -216,6 +223,7 @@ def test_all_other_braces_are_braces(parts: list[str]) -> None:
 
 TOML = """
 [[requests]]
+name = "search"
 path = "/todos/{random:1-9}?q=a b"
 weight = 3
 headers = { Accept = "application/json" }
@@ -246,6 +254,7 @@ def test_several_requests_from_a_file(folder: Path) -> None:
     accept = ("Accept", "text/plain")
     assert request.several(file, shared) == (
         Request(
+            name="search",
             method="GET",
             path="/todos/{random:1-9}?q=a%20b",
             headers=(("X", "1"), ("Accept", "application/json"), AGENT),
@@ -295,6 +304,11 @@ def test_the_same_as_json(tmp_path: Path, wrapped: bool) -> None:
             ["requests.0.path: is missing", "pth: unknown key; did you mean path?"],
         ),
         ("a.toml", '[[requests]]\npath = "x"', ["requests.0.path"]),
+        (
+            "a.toml",
+            '[[requests]]\nname = "a"\npath = "/"\n' * 2,
+            ['requests: two requests have the name "a"; give each its own'],
+        ),
         ("a.toml", '[[requests]]\npath = "/"\nweight = 0', ["requests.0.weight", "write 1 or more"]),
         (
             "a.toml",

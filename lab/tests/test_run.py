@@ -9,9 +9,11 @@ from typing import Any
 
 import documents
 import pytest
+from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
+from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
-from crumple.live.run import Later, LiveView, clock
+from crumple.live.run import Later, LiveView
 from crumple.machine import costs, machine, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run, run_file
@@ -30,6 +32,7 @@ class Notes:
     def __init__(self, interrupt_after: int | None = None) -> None:
         self.order: list[str] = []
         self.skips: list[tuple[str, str]] = []
+        self.unbuilt: list[tuple[str, str]] = []
         self.builds: list[str] = []
         self._interrupt_after = interrupt_after
 
@@ -44,6 +47,9 @@ class Notes:
 
     def skipped(self, server: str, reason: str) -> None:
         self.skips.append((server, reason))
+
+    def not_built(self, server: str, reason: str) -> None:
+        self.unbuilt.append((server, reason))
 
     def began(self, trial: TrialIdentity) -> None:
         if len(self.order) == self._interrupt_after:
@@ -73,11 +79,11 @@ def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> 
     assert file.versions["go-nethttp"] == {"go": "1.26"}
 
 
-def test_the_engines_ceiling_is_asked_once_for_each_experiment(acts: Stage, root: Path) -> None:
+def test_the_engines_ceiling_is_asked_after_each_trial(acts: Stage, root: Path) -> None:
     acts.ceiling = Ceiling(throughput_per_s=10_500)
     begun = _begin(root)
     run.execute(begun, root, Notes())
-    assert sorted(spec.shape.connections for spec in acts.calibrated) == [8, 32]
+    assert [spec.label for spec in acts.calibrated] == [trial.id for trial in begun.file.plan.trials]
     assert all("95.2% (limit 70%) of the 10,500 /s" in trial.warnings[0] for trial in begun.store.trials())
 
 
@@ -133,6 +139,9 @@ def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Sta
         ("build", "the compiler refused", ("main.go:1: no",))
     }
     assert acts.built.count("node-express") == 1
+    # Failed, as the exit code says, and not skipped.
+    assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
+    assert code_of(begun.store.trials()) == NOT_VALID
 
 
 def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -> None:
@@ -352,9 +361,9 @@ def test_time_left_is_said_with_that_of_the_runs_that_follow(acts: Stage, root: 
     console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))
     with LiveView(begun.file, begun.to_do, console, pace=pace, later=[later]) as view:
         run.execute(begun, root, view)
-    whole = clock(pace.left_s(later.study, "quick", later.trials))
+    whole = numerals.clock(pace.left_s(later.study, "quick", later.trials))
     assert f"(0:00 left, {whole} with all that follow)" in console.export_text()
 
 
 def test_a_clock() -> None:
-    assert [clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]
+    assert [numerals.clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple.errors import ServerFailed
-from crumple.processes import guard
 from crumple.server import scratch, servers
 from crumple.workload import hash_file
 
@@ -48,20 +47,20 @@ def test_a_server_is_told_of_both(tmp_path, monkeypatch):
 def test_workers_of_another_user_reach_what_they_are_told_of_and_list_nothing():
     folder = scratch.made()
     try:
-        assert mode(folder) == 0o711
-        assert mode(folder / scratch.HASH_FILE) == 0o644
-        assert mode(folder / scratch.FILES_FOLDER) == 0o1777
+        assert mode(folder.path) == 0o711
+        assert mode(folder.path / scratch.HASH_FILE) == 0o644
+        assert mode(folder.path / scratch.FILES_FOLDER) == 0o1777
     finally:
-        guard.shutil.rmtree(folder)
+        folder.remove()
 
 
 def test_without_root_it_is_the_users_alone(monkeypatch):
     monkeypatch.setattr(scratch.os, "geteuid", lambda: 1000)
     folder = scratch.made()
     try:
-        assert mode(folder) == 0o700
+        assert mode(folder.path) == 0o700
     finally:
-        guard.shutil.rmtree(folder)
+        folder.remove()
 
 
 def test_files_in_use_are_waited_for(tmp_path):
@@ -87,7 +86,7 @@ def test_a_folder_that_cannot_be_filled_does_not_stay(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device", "hash.bin")
 
     monkeypatch.setattr(scratch, "_fill", full)
-    monkeypatch.setattr(guard.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ServerFailed, match=r"cannot make a scratch folder: .*: No space left"):
         scratch.made()
     assert not list(tmp_path.iterdir())
@@ -97,7 +96,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch):
     def full(prefix: str) -> str:
         raise OSError(28, "No space left on device", "/tmp/crumple-x")
 
-    monkeypatch.setattr(guard.tempfile, "mkdtemp", full)
+    monkeypatch.setattr("tempfile.mkdtemp", full)
     with pytest.raises(ServerFailed) as caught:
         scratch.made()
     assert str(caught.value) == (

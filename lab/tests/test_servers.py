@@ -9,17 +9,13 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tiny_servers
 from crumple.errors import FileInvalid, ServerFailed, UsageError
-from crumple.processes import guard, listening
-from crumple.server import build, servers
-
-BUILD_ONCE = """
-[build]
-command = [["sh", "-c", "echo built >> {log}; sleep {sleep_s}; echo made > made"]]
-"""
+from crumple.processes import guard, listening, tree
+from crumple.server import servers
 
 
 @pytest.fixture(autouse=True)
@@ -104,88 +100,6 @@ def test_what_is_missing_has_a_reason_and_a_remedy(tmp_path, toml, reason, remed
     with pytest.raises(ServerFailed, match=reason) as failed:
         servers.build(tiny)
     assert failed.value.step == "build"
-
-
-# Build
-
-
-def test_the_same_content_is_built_once_and_other_content_anew(tmp_path):
-    log = tmp_path / "log"
-    tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=0))
-    first, again = servers.build(tiny), servers.build(tiny)
-    assert (first.folder, again.build_s) == (again.folder, 0.0)
-    assert (first.folder / "made").is_file()
-    assert not (tiny.folder / "made").exists()
-    (tiny.folder / "server.py").write_text("# another")
-    assert servers.build(tiny).folder != first.folder
-    assert log.read_text().count("built") == 2
-
-
-def test_what_is_built_of_read_only_files_may_be_written_to(tmp_path):
-    toml = '[build]\ncommand = [["sh", "-c", "echo >> server.py; echo made > part/made"]]\n'
-    tiny = tiny_servers.described(tmp_path, toml=toml)
-    (tiny.folder / "part").mkdir()
-    (tiny.folder / "part" / "file").touch()
-    for path in (*tiny.folder.rglob("*"), tiny.folder):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    built = servers.build(tiny).folder
-    # Root writes whatever the modes say, so they are looked at.
-    assert all(path.stat().st_mode & 0o200 for path in (built, *built.rglob("*")))
-    assert (built / "part" / "made").is_file() and not (tiny.folder / "part" / "made").exists()
-
-
-def test_another_version_of_a_tool_is_another_build(tmp_path):
-    tiny = tiny_servers.described(tmp_path)
-    assert build.content_hash(tiny, {"python": "3.11"}) != build.content_hash(tiny, {"python": "3.12"})
-
-
-def test_what_does_not_build_keeps_its_output_and_leaves_nothing(tmp_path):
-    toml = '[build]\ncommand = [["sh", "-c", "echo the reason; exit 3"]]\n'
-    tiny = tiny_servers.described(tmp_path, toml=toml)
-    with pytest.raises(ServerFailed, match="ended with code 3") as failed:
-        servers.build(tiny)
-    assert (failed.value.step, failed.value.output_tail) == ("build", ("the reason",))
-    assert not [path for path in build.cache().iterdir() if path.is_dir()]
-
-
-def test_a_build_tool_that_is_not_there_is_named(tmp_path):
-    tiny = tiny_servers.described(tmp_path, toml='[build]\ncommand = [["no-such-tool"]]\n')
-    with pytest.raises(ServerFailed, match="no-such-tool"):
-        servers.build(tiny)
-
-
-def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    tiny = tiny_servers.described(tmp_path)
-    (tmp_path / "full").write_text("a file, where a folder is wanted")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "full"))
-    with pytest.raises(ServerFailed, match=r"cannot write .*full.*: Not a directory; free some") as failed:
-        servers.build(tiny)
-    assert failed.value.step == "build"
-
-
-def test_two_labs_that_build_at_once_build_once(tmp_path):
-    log = tmp_path / "log"
-    tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=0.3))
-    both = [multiprocessing.get_context("fork").Process(target=servers.build, args=(tiny,)) for _ in range(2)]
-    for lab in both:
-        lab.start()
-    for lab in both:
-        lab.join(20)
-    assert [lab.exitcode for lab in both] == [0, 0]
-    assert log.read_text() == "built\n"
-
-
-def test_a_build_killed_in_the_middle_is_not_taken_for_finished(tmp_path):
-    log = tmp_path / "log"
-    tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=1))
-    lab = multiprocessing.get_context("fork").Process(target=servers.build, args=(tiny,))
-    lab.start()
-    assert eventually(log.exists)
-    lab.kill()
-    lab.join()
-    built = servers.build(tiny)
-    assert (built.folder / "made").is_file()
-    assert log.read_text() == "built\nbuilt\n"
 
 
 # Start
@@ -290,6 +204,23 @@ def test_a_command_that_is_not_there_is_named(tmp_path):
         pass
 
 
+def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
+    folder = tiny_servers.write(tmp_path, "tiny")
+    file = folder / "server.toml"
+    file.write_text(
+        file.read_text().replace(f'command = ["{sys.executable}", "server.py"', 'command = ["./server.py"')
+    )
+    tiny = servers.find(tmp_path)["tiny"]
+    with pytest.raises(ServerFailed, match="check that the command exists and may be run"), started(tiny):
+        pass
+    # What mounting needs is not every user's; the file cannot be run as it is.
+    monkeypatch.setattr(guard.os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
+    mount = next(folder for folder in tmp_path.parents if folder.is_mount())
+    said = f"cannot start ./server.py: Permission denied .*; {mount} is mounted noexec; mount it with exec"
+    with pytest.raises(ServerFailed, match=said), started(tiny):
+        pass
+
+
 @pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
 def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here):
     # The one who took it even answers in HTTP, and must not be taken for the server.
@@ -313,6 +244,32 @@ def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here
         other.kill()
         other.wait()
         other.stdout.close()
+
+
+def test_one_that_dies_as_it_answers_is_not_taken_for_another_program(tmp_path, monkeypatch):
+    def dead_before_it_is_looked_at(pid):
+        for process in descendants(pid):
+            os.kill(process, signal.SIGKILL)
+        return iter(())
+
+    descendants = tree.descendants
+    monkeypatch.setattr(tree, "descendants", dead_before_it_is_looked_at)
+    said = r"it was killed by signal 9 \(SIGKILL\) as it began to answer"
+    with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path)):
+        pass
+
+
+def test_one_whose_processes_change_is_looked_for_twice(tmp_path, monkeypatch):
+    descendants, looks = tree.descendants, []
+
+    def not_at_first(pid):
+        looks.append(pid)
+        return descendants(pid) if len(looks) > 1 else iter(())
+
+    monkeypatch.setattr(tree, "descendants", not_at_first)
+    with started(tiny_servers.described(tmp_path)) as running:
+        assert running.alive()
+    assert len(looks) == 2
 
 
 def test_a_port_whose_owner_does_not_listen_counts_as_taken():

@@ -58,6 +58,22 @@ def test_where_a_url_leads(url: str, address: str, host: str, path: str) -> None
     assert (resolved.path, resolved.url) == (path, url.strip())
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant", "address"),
+    [
+        ("localhost:8080/x", "http://localhost:8080/x", "127.0.0.1:8080"),
+        ("127.0.0.1:7103", "http://127.0.0.1:7103", "127.0.0.1:7103"),
+        (":8080/x", "http://localhost:8080/x", "127.0.0.1:8080"),
+        ("/x", "http://localhost/x", "127.0.0.1:80"),
+        ("localhost?next=http://b/", "http://localhost?next=http://b/", "127.0.0.1:80"),
+        ("[::1]:80", "http://[::1]:80", "[::1]:80"),
+    ],
+)
+def test_what_lacks_a_scheme_is_http(typed: str, meant: str, address: str) -> None:
+    resolved = _resolve(typed)
+    assert (resolved.url, resolved.target.address, resolved.target.tls) == (meant, address, None)
+
+
 def test_https_verifies_the_name_unless_told_otherwise(tmp_path: Path) -> None:
     assert _resolve("https://localhost/").target == Target(
         address="127.0.0.1:443", host="localhost", tls=Tls(server_name="localhost", verify=True)
@@ -72,9 +88,9 @@ def test_https_verifies_the_name_unless_told_otherwise(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "line"),
     [
-        ("localhost:8080/x", "the URL localhost:8080/x has no scheme; write http://localhost:8080/x"),
-        (":8080/x", "the URL :8080/x has no scheme; write http://localhost:8080/x"),
-        ("https:/localhost", "the URL https:/localhost has no scheme; write https://localhost"),
+        ("https:/localhost", "the URL https:/localhost lacks //; write https://localhost"),
+        ("http:", "the URL http: lacks //; write http://localhost"),
+        ("localhost:x/y", "http://localhost:x/y: no such port; write one from 1 to 65535"),
         ("", "the URL is empty; write http://localhost"),
         ("ftp://localhost/", "ftp://localhost/: ftp is not HTTP; write http:// or https://"),
         ("http://", "http:// names no host; write http://localhost, for instance"),

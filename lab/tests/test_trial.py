@@ -75,7 +75,7 @@ def test_how_near_it_came_to_the_ceiling_is_stored_with_it(
     acts: Stage, tmp_path: Path, run: RunStore
 ) -> None:
     engine = Engine(documents.fake_engine(tmp_path, GOLDEN_SHAPE), "0.1.0")
-    job = replace(_job(tmp_path), ceiling=Ceiling(throughput_per_s=12_500))
+    job = replace(_job(tmp_path), ceiling=lambda _: Ceiling(throughput_per_s=12_500))
     stored = trial.conduct(job, engine, run, lambda _: None)
     assert stored.valid and run.trials() == [stored]
     (warning,) = stored.warnings

@@ -1,19 +1,23 @@
 """Several labs on one machine: one at a time, whoever waits comes next, and a dead one holds nobody up."""
 
+import os
+import select
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
-from crumple.errors import NotWritable
+from crumple.errors import Interrupted
+from crumple.interrupt import interruptible
 from crumple.machine import turns
 
 # Waits for its turn, says so, takes it, and keeps it until its standard input closes.
 OTHER = """
 import sys
-from pathlib import Path
 from crumple.machine import turns
-turns.folder = lambda: Path(sys.argv[1])
+turns.NAME = sys.argv[1]
 with turns.turn(lambda: print("waits", flush=True)):
     print("has it", flush=True)
     sys.stdin.read()
@@ -21,14 +25,20 @@ with turns.turn(lambda: print("waits", flush=True)):
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(turns, "folder", lambda: tmp_path / "turns")
-    return tmp_path / "turns"
+def name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    monkeypatch.setattr(turns, "NAME", f"crumple-{os.getpid()}-{tmp_path.name}")
+    return turns.NAME
 
 
-def _other(place: Path) -> subprocess.Popen[str]:
+def _other(name: str, home: str = "") -> subprocess.Popen[str]:
+    """Another crumple, of a user with another home."""
+    environment = {**os.environ, "HOME": home, "XDG_CACHE_HOME": home} if home else None
     return subprocess.Popen(
-        [sys.executable, "-c", OTHER, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", OTHER, name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
 
 
@@ -45,10 +55,10 @@ def test_alone_nobody_waits_and_a_turn_can_be_taken_again() -> None:
     assert said == []
 
 
-def test_the_second_waits_and_comes_before_the_first_takes_another_turn(place: Path) -> None:
+def test_the_second_waits_and_comes_before_the_first_takes_another_turn(name: str) -> None:
     said: list[str] = []
     with turns.turn(lambda: said.append("waits")):
-        other = _other(place)
+        other = _other(name)
         assert _says(other) == "waits"
     # Whoever asks again without delay is behind the one who waited.
     assert _says(other) == "has it"
@@ -58,8 +68,8 @@ def test_the_second_waits_and_comes_before_the_first_takes_another_turn(place: P
         assert other.wait(10) == 0
 
 
-def test_the_turn_of_one_that_was_killed_is_free(place: Path) -> None:
-    other = _other(place)
+def test_the_turn_of_one_that_was_killed_is_free(name: str) -> None:
+    other = _other(name)
     assert _says(other) == "has it"
     told: list[str] = []
     with turns.beside(lambda: told.append("disturbed")):
@@ -70,9 +80,9 @@ def test_the_turn_of_one_that_was_killed_is_free(place: Path) -> None:
         assert told == ["disturbed"]
 
 
-def test_a_look_beside_keeps_runs_waiting_while_it_lasts(place: Path) -> None:
+def test_a_look_beside_keeps_runs_waiting_while_it_lasts(name: str) -> None:
     with turns.beside(lambda: pytest.fail("nobody else measures")):
-        other = _other(place)
+        other = _other(name)
         assert _says(other) == "waits"
     assert _says(other) == "has it"
     assert other.stdin
@@ -80,7 +90,37 @@ def test_a_look_beside_keeps_runs_waiting_while_it_lasts(place: Path) -> None:
     assert other.wait(10) == 0
 
 
-def test_a_place_that_takes_no_locks_is_named(place: Path) -> None:
-    place.write_text("a file, where a folder is wanted")
-    with pytest.raises(NotWritable, match=r"cannot write .*/turns: .*; name another place in XDG_CACHE_HOME"):
-        turns.turn(lambda: None).__enter__()
+def test_who_has_another_home_waits_as_well(name: str) -> None:
+    with turns.turn(lambda: pytest.fail("nobody else measures")):
+        other = _other(name, home="/nonexistent")
+        assert _says(other) == "waits"
+    assert _says(other) == "has it"
+    other.kill()
+    other.communicate()
+
+
+def test_several_that_wait_all_come_to_their_turn(name: str) -> None:
+    with turns.turn(lambda: pytest.fail("nobody else measures")):
+        others = [_other(name) for _ in range(4)]
+        assert [_says(other) for other in others] == ["waits"] * 4
+    waiting = list(others)
+    while waiting:
+        ready = select.select([other.stdout for other in waiting], [], [], 10)[0]
+        assert len(ready) == 1, "one at a time"
+        (first,) = (other for other in waiting if other.stdout is ready[0])
+        assert _says(first) == "has it"
+        first.communicate()
+        waiting.remove(first)
+
+
+def test_waiting_can_be_interrupted(name: str) -> None:
+    other = _other(name)
+    assert _says(other) == "has it"
+    alarm = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    with pytest.raises(Interrupted), interruptible(), turns.turn(alarm.start):
+        pytest.fail("another has it")
+    # And who gave up holds no place in the line.
+    other.kill()
+    other.communicate()
+    with turns.turn(lambda: pytest.fail("nobody else measures")):
+        pass

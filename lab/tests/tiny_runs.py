@@ -12,7 +12,6 @@ import tiny_servers
 from crumple import engine
 from crumple.contract import Progress
 from crumple.errors import CrumpleError
-from crumple.machine import turns
 from crumple.run import run
 from crumple.run.run import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -28,6 +27,7 @@ class Quiet:
     def waiting(self) -> None: ...
     def calibrating(self) -> None: ...
     def skipped(self, server: str, reason: str) -> None: ...
+    def not_built(self, server: str, reason: str) -> None: ...
     def began(self, trial: TrialIdentity) -> None: ...
     def progress(self, trial: TrialIdentity, progress: Progress) -> None: ...
     def ended(self, stored: StoredTrial) -> None: ...
@@ -39,7 +39,6 @@ def project(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:
         pytest.skip(f"needs the engine: {error}")
-    monkeypatch.setattr(turns, "folder", lambda: folder / "turns")
     root = stand_ins.project(folder / "project")
     tiny_servers.write(root, "tiny")
     return root

@@ -35,8 +35,9 @@ pub enum Progress {
     Whole { excess: usize },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
+    #[default]
     Head,
     Sized {
         left: u64,
@@ -72,31 +73,31 @@ enum ChunkLine {
     CarriageReturn,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Answer {
     stage: Stage,
-    status: u16,
     keep_alive: bool,
     /// An interim answer (1xx) has come.
     interim: bool,
+    status: u16,
     body_bytes: u64,
-    /// A head that comes in pieces, between the first of them and the last.
-    partial_head: Option<Box<PartialHead>>,
-    digest: Option<Box<Sha256>>,
+    more: Option<Box<More>>,
 }
 
-impl Default for Answer {
-    fn default() -> Self {
-        Self {
-            stage: Stage::Head,
-            status: 0,
-            keep_alive: false,
-            interim: false,
-            body_bytes: 0,
-            partial_head: None,
-            digest: None,
-        }
-    }
+/// What only some answers need.
+#[derive(Debug, Default)]
+struct More {
+    /// A head that comes in pieces.
+    partial_head: PartialHead,
+    digest: Option<Sha256>,
+    kept: Option<Kept>,
+}
+
+/// The beginning of an answer that is kept as an example.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    pub head: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 impl Answer {
@@ -105,22 +106,83 @@ impl Answer {
     pub fn begin(&mut self, hash: bool) {
         self.stage = Stage::Head;
         self.interim = false;
+        self.status = 0;
         self.body_bytes = 0;
-        self.partial_head = None;
-        match (&mut self.digest, hash) {
-            (Some(digest), true) => digest.reset(),
-            (digest @ None, true) => *digest = Some(Box::default()),
-            (digest, false) => *digest = None,
+        if hash || self.more.is_some() {
+            self.begin_more(hash);
         }
     }
 
+    #[cold]
+    fn begin_more(&mut self, hash: bool) {
+        self.more = hash.then(|| Box::new(More { digest: Some(Sha256::default()), ..More::default() }));
+    }
+
     pub fn is_hashed(&self) -> bool {
-        self.digest.is_some()
+        self.more.as_ref().is_some_and(|more| more.digest.is_some())
+    }
+
+    /// Its status; `None` where no whole head has come.
+    pub fn status(&self) -> Option<u16> {
+        (self.stage != Stage::Head && self.status != 0).then_some(self.status)
+    }
+
+    /// How many bytes of content follow that nobody looks at, at least.
+    #[inline]
+    pub fn ignored_bytes(&self) -> u64 {
+        let left = match self.stage {
+            Stage::Sized { left } | Stage::Chunk { left } => left,
+            Stage::UntilClose => u64::MAX,
+            _ => 0,
+        };
+        if self.more.is_none() { left } else { 0 }
+    }
+
+    /// Takes `bytes` of content that were not looked at, `ignored_bytes` at most.
+    pub fn skip(&mut self, bytes: u64) -> Progress {
+        self.body_bytes += bytes;
+        match &mut self.stage {
+            Stage::Sized { left } if *left == bytes => self.stage = Stage::Whole,
+            Stage::Chunk { left } if *left == bytes => {
+                self.stage = Stage::ChunkEnd { carriage_return: false }
+            }
+            Stage::Sized { left } | Stage::Chunk { left } => *left -= bytes,
+            _ => {}
+        }
+        if self.stage == Stage::Whole { Progress::Whole { excess: 0 } } else { Progress::More }
+    }
+
+    /// What was kept of it: of an answer whose head was not whole, what came.
+    pub fn take_kept(&mut self) -> Kept {
+        let Some(more) = &mut self.more else {
+            return Kept::default();
+        };
+        let mut kept = more.kept.take().unwrap_or_default();
+        if kept.head.is_empty() {
+            kept.head.extend_from_slice(more.partial_head.bytes());
+            kept.head.truncate(KEPT_HEAD_BYTES);
+        }
+        kept
+    }
+
+    /// Keeps what came in place of an answer.
+    pub fn keep_as_it_came(&mut self, bytes: &[u8]) {
+        let more = self.more.get_or_insert_default();
+        let mut head = [more.partial_head.bytes(), bytes].concat();
+        head.truncate(KEPT_HEAD_BYTES);
+        more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
+    }
+
+    /// Whether it is kept.
+    pub fn is_kept(&self) -> bool {
+        self.more.as_ref().is_some_and(|more| more.kept.is_some())
     }
 
     /// Whether none of it has come yet.
     pub fn is_untouched(&self) -> bool {
-        self.stage == Stage::Head && self.partial_head.is_none() && !self.interim
+        self.stage == Stage::Head
+            && !self.interim
+            && self.more.as_ref().is_none_or(|more| more.partial_head.bytes().is_empty())
     }
 
     /// Whether the connection may serve another request.
@@ -145,6 +207,9 @@ impl Answer {
             };
             bytes = &bytes[consumed..];
             self.enter_body(&head, expect)?;
+            if self.stage != Stage::Head && memo.keep.wants(head.status, expect.accepts(head.status)) {
+                self.keep(memo.last());
+            }
         }
         while !bytes.is_empty() && self.stage != Stage::Whole {
             bytes = &bytes[self.take_body(bytes)?..];
@@ -172,7 +237,8 @@ impl Answer {
         if expect.body_bytes.is_some_and(|bytes| bytes != self.body_bytes) {
             return Outcome::WrongBody;
         }
-        let hashed = self.digest.as_mut().map(|digest| digest.finalize_reset());
+        let digest = self.more.as_mut().and_then(|more| more.digest.as_mut());
+        let hashed = digest.map(Digest::finalize_reset);
         if hashed.is_some_and(|hashed| hashed.as_slice() != expect.sha256) {
             return Outcome::WrongBody;
         }
@@ -182,7 +248,7 @@ impl Answer {
     /// The head and how many of `bytes` belong to it; `None` when it goes on.
     #[inline]
     fn take_head(&mut self, bytes: &[u8], memo: &mut HeadMemo) -> Result<Option<(Head, usize)>, Malformed> {
-        if self.partial_head.is_none()
+        if self.more.as_ref().is_none_or(|more| more.partial_head.bytes().is_empty())
             && let Some(head) = memo.parse(bytes)?
         {
             return Ok(Some((head, head.bytes)));
@@ -196,15 +262,15 @@ impl Answer {
         bytes: &[u8],
         memo: &mut HeadMemo,
     ) -> Result<Option<(Head, usize)>, Malformed> {
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let partial = self.partial_head.get_or_insert_default();
+        let partial = &mut self.more.get_or_insert_default().partial_head;
         let Some(taken) = partial.take(bytes)? else {
             return Ok(None);
         };
         let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both see the same end.
-        self.partial_head = None;
+        *partial = PartialHead::default();
+        if !self.is_hashed() {
+            self.more = None; // Nothing else was kept as yet.
+        }
         Ok(Some((head, taken)))
     }
 
@@ -265,10 +331,16 @@ impl Answer {
     fn take_content(&mut self, bytes: &[u8], most: u64) -> usize {
         let taken = usize::try_from(most).map_or(bytes.len(), |most| most.min(bytes.len()));
         self.body_bytes += taken as u64;
-        if let Some(digest) = &mut self.digest {
-            digest.update(&bytes[..taken]);
+        if let Some(more) = &mut self.more {
+            more.take_content(&bytes[..taken]);
         }
         taken
+    }
+
+    #[cold]
+    fn keep(&mut self, head: &[u8]) {
+        let head = head[..head.len().min(KEPT_HEAD_BYTES)].to_vec();
+        self.more.get_or_insert_default().kept = Some(Kept { head, body: Vec::new() });
     }
 
     /// The stage that one byte of chunked framing (RFC 9112, 7.1) leads to.
@@ -285,6 +357,21 @@ impl Answer {
     }
 }
 
+impl More {
+    fn take_content(&mut self, bytes: &[u8]) {
+        if let Some(digest) = &mut self.digest {
+            digest.update(bytes);
+        }
+        if let Some(kept) = &mut self.kept {
+            let room = KEPT_BODY_BYTES - kept.body.len();
+            kept.body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+}
+
+/// Of an answer that is kept.
+pub const KEPT_HEAD_BYTES: usize = 4096;
+const KEPT_BODY_BYTES: usize = 1024;
 const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
 const FIRST_TRAILER: Stage = Stage::Trailer { lines: FieldLines::BEGIN, bytes: 0 };
 const LONGEST_EXTENSION_BYTES: u16 = 4096;

@@ -24,7 +24,7 @@ fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     faults.none().map_err(|failure| failure.error).unwrap();
     let expect =
         Expectation { status: None, body_bytes: None, sha256: [0; 32], hash_one_in: 0, without_body: false };
-    Request { message, weight, expect }
+    Request { name: String::new(), message, is_idempotent: true, weight, expect }
 }
 
 /// What each of `threads` feeds gives, `count` times: the kind, and the path where it varies.
@@ -132,4 +132,45 @@ fn the_renderer_ends_with_its_last_feed() {
         drop(feeds);
         renderer.join().unwrap();
     });
+}
+
+/// Whether a thread of ours sleeps.
+fn sleeps(tid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
+    stat[stat.rfind(')').unwrap()..].starts_with(") S ")
+}
+
+fn next_has_waited(feed: &mut Feed) -> bool {
+    feed.next();
+    feed.has_waited()
+}
+
+#[test]
+fn a_request_that_had_to_be_waited_for_says_so_and_no_other() {
+    let requests = [request("/{seq}", None, 1)];
+    let (mut feeds, renderer) = feeds(&requests, 1, 1);
+    let (mut feed, renderer) = (feeds.remove(0), renderer.unwrap());
+    let store = BATCHES_PER_FEED * BATCH_REQUESTS;
+    assert!((0..store).all(|_| !next_has_waited(&mut feed)), "what was in store is there at once");
+    let own_tid = rustix::thread::gettid().as_raw_nonzero().get();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while !sleeps(own_tid) {
+                thread::yield_now();
+            }
+            renderer.run();
+        });
+        assert!(next_has_waited(&mut feed));
+        assert!((1..BATCH_REQUESTS).all(|_| !next_has_waited(&mut feed)));
+        drop(feed);
+    });
+}
+
+#[test]
+fn fixed_requests_are_never_waited_for() {
+    let mut feeds = feeds(&[request("/a", None, 1)], 1, 1).0;
+    for _ in 0..5_000 {
+        feeds[0].next();
+        assert!(!feeds[0].has_waited());
+    }
 }

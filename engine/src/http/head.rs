@@ -8,6 +8,8 @@ pub use super::lines::{LONGEST_HEAD_BYTES, Malformed};
 /// Longest body, and longest chunk, that is waited for: what a file's offset can count (`off_t`). What is said to be
 /// longer never comes to an end.
 pub const LONGEST_BODY_BYTES: u64 = i64::MAX as u64;
+/// From here on not copying a body saves more than one more read costs.
+const LONG_BODY_BYTES: u64 = 32 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
@@ -120,9 +122,41 @@ fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
 pub struct HeadMemo {
     bytes: Vec<u8>,
     head: Option<Head>,
+    /// Which answers are kept.
+    pub keep: Keep,
+}
+
+/// Which answers are kept as examples: of every status that is not expected, or of every status, the first.
+#[derive(Default)]
+pub struct Keep {
+    /// Expected ones, too.
+    pub all: bool,
+    /// Statuses of which there is one already.
+    pub had: Vec<u16>,
+    /// So many answers more are kept whatever their status: one of these may have a wrong body again.
+    pub more: u32,
+}
+
+impl Keep {
+    #[inline]
+    pub fn wants(&self, status: u16, is_expected: bool) -> bool {
+        (!is_expected || self.all || self.more > 0) && (self.more > 0 || !self.had.contains(&status))
+    }
 }
 
 impl HeadMemo {
+    /// The head that was parsed last.
+    pub fn last(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether the answers seen last are so long that their head is best read apart from their body.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.head
+            .is_some_and(|head| matches!(head.framing, Framing::Sized(bytes) if bytes >= LONG_BODY_BYTES))
+    }
+
     /// As `Head::parse`, from memory where these bytes begin with the last head.
     #[inline]
     pub fn parse(&mut self, bytes: &[u8]) -> Result<Option<Head>, Malformed> {

@@ -1,6 +1,20 @@
 //! What the operating system sees while the load runs. Probes read; they never steer.
 
+mod cpu_clock;
+mod members;
+mod pace;
 pub mod processes;
 mod reread;
 pub mod sockets;
+mod stat;
+mod switches;
 pub mod threads;
+
+pub use cpu_clock::own_ns as own_cpu_ns;
+pub use pace::Pace;
+
+/// The number that follows `name` at the beginning of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    line[name.len()..].split_ascii_whitespace().next()?.parse().ok()
+}

@@ -5,6 +5,7 @@ use std::fs::File;
 
 use serde::{Deserialize, Serialize};
 
+use super::cpu_clock::thread_ns;
 use super::reread::reread;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
@@ -13,6 +14,8 @@ use crate::spool::Spool;
 /// Samples threads of this process, and reads them at both ends of the measured phase.
 pub struct Threads {
     threads: Vec<Thread>,
+    /// Since the first instant, and what was read then of each thread. One file for all: descriptors may be few.
+    samples: Spool<(u64, Vec<Reading>)>,
 }
 
 struct Thread {
@@ -21,8 +24,6 @@ struct Thread {
     schedstat: Option<File>,
     opened: Option<Reading>,
     window: Option<ThreadWindow>,
-    /// Since the first instant, and what was read then.
-    samples: Spool<(u64, Reading)>,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -38,16 +39,14 @@ impl Threads {
             schedstat: File::open(format!("/proc/self/task/{tid}/schedstat")).ok(),
             opened: None,
             window: None,
-            samples: Spool::open(),
         };
-        Self { threads: tids.iter().map(thread).collect() }
+        Self { threads: tids.iter().map(thread).collect(), samples: Spool::open() }
     }
 
     /// Takes a sample, as of `at_ns`; the trial began at `began_ns`.
     pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
-        for thread in &mut self.threads {
-            thread.samples.push(&(at_ns.saturating_sub(began_ns), thread.read()));
-        }
+        let read = self.threads.iter().map(Thread::read).collect();
+        self.samples.push(&(at_ns.saturating_sub(began_ns), read));
     }
 
     /// The measured phase begins.
@@ -66,24 +65,23 @@ impl Threads {
     }
 
     pub fn records(self) -> Vec<ThreadRecord> {
-        self.threads.into_iter().map(Thread::record).collect()
+        let window = |thread: &Thread| ThreadRecord { window: thread.window, ..ThreadRecord::default() };
+        let mut records: Vec<ThreadRecord> = self.threads.iter().map(window).collect();
+        for (at_ns, read) in self.samples.rows() {
+            for (record, reading) in records.iter_mut().zip(read) {
+                record.at_ns.push(at_ns);
+                record.cpu_ns.push(reading.cpu_ns);
+                record.run_queue_ns.push(reading.run_queue_ns);
+            }
+        }
+        records
     }
 }
 
 impl Thread {
-    fn record(self) -> ThreadRecord {
-        let mut record = ThreadRecord { window: self.window, ..ThreadRecord::default() };
-        for (at_ns, reading) in self.samples.rows() {
-            record.at_ns.push(at_ns);
-            record.cpu_ns.push(reading.cpu_ns);
-            record.run_queue_ns.push(reading.run_queue_ns);
-        }
-        record
-    }
-
     fn read(&self) -> Reading {
         // schedstat counts CPU too, but of a running thread only up to its last tick.
-        Reading { cpu_ns: thread_cpu_ns(self.tid), run_queue_ns: self.run_queue_ns() }
+        Reading { cpu_ns: thread_ns(self.tid), run_queue_ns: self.run_queue_ns() }
     }
 
     fn run_queue_ns(&self) -> Option<u64> {
@@ -111,17 +109,6 @@ fn run_queue_ns(text: &str) -> Option<u64> {
     (turns > 0).then_some(run_queue_ns)
 }
 
-/// CPU time of one thread of this process to this instant (pthread_getcpuclockid(3)); `None` once it ended.
-fn thread_cpu_ns(tid: Pid) -> Option<u64> {
-    const CPUCLOCK_SCHED: i32 = 2;
-    const CPUCLOCK_PERTHREAD: i32 = 4;
-    let clock = (!tid << 3) | CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED;
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call; an unknown clock is an error, not undefined.
-    let done = unsafe { libc::clock_gettime(clock, &raw mut time) } == 0;
-    done.then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,8 +120,8 @@ mod tests {
     }
 
     fn work_for(cpu_ns: u64) {
-        let until_ns = thread_cpu_ns(own_tid()).unwrap() + cpu_ns;
-        while thread_cpu_ns(own_tid()).unwrap() < until_ns {
+        let until_ns = thread_ns(own_tid()).unwrap() + cpu_ns;
+        while thread_ns(own_tid()).unwrap() < until_ns {
             std::hint::spin_loop();
         }
     }

@@ -1,7 +1,14 @@
-//! The closed shape: so many connections, and on each the next request when the last is answered.
+//! The closed shape: so many users, each with a connection and at most one request in flight; the next is due when
+//! the answer has come and a pause is over. With a ramp they do not all begin at once.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::pause::Pause;
 use super::ramp::Ramp;
+use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, random, share};
+use crate::phase::{Course, Phase};
+use crate::plan::WarmUp;
+use crate::timers::Timers;
 
 /// `connections` users who wait for each answer, and then pause, before they ask again.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,38 +22,208 @@ pub struct Closed {
 impl Closed {
     /// How long after the beginning of the phase user `user` (from 0, over all threads) sends its
     /// first request, in nanoseconds.
-    pub fn sets_out_after_ns(&self, user: usize) -> u64 {
+    fn sets_out_after_ns(&self, user: usize) -> u64 {
         self.ramp.map_or(0, |ramp| ramp.sets_out_after_ns(user))
     }
 }
 
-/// The share of `connections` that thread `thread` of `threads` holds: those whose number leaves
-/// `thread` when divided by `threads`.
-pub fn share(connections: usize, thread: usize, threads: usize) -> usize {
-    connections / threads + usize::from(thread < connections % threads)
+/// One thread's users of a closed shape.
+pub struct ClosedLoad<'a> {
+    shape: &'a Closed,
+    course: &'a Course,
+    thread: usize,
+    threads: usize,
+    users: u32,
+    warm_up_users: u32,
+    warm_up_pauses: bool,
+    phase: Phase,
+    /// Users below this number have begun in this phase, or in the one before it.
+    begun: u32,
+    /// Users below this number begin in this phase.
+    begin_below: u32,
+    /// Of those who were there in the warm-up, the next to leave as the ramp begins, and where they end.
+    leaving: (u32, u32),
+    /// Who begins besides, and from when on: there was no request left for them before, or one of theirs was still
+    /// in flight when their turn came.
+    late: Vec<(u32, u64)>,
+    /// Who asked for a request when the phase had none left.
+    parked: Vec<u32>,
+    timers: Timers,
+    random: Xoshiro256PlusPlus,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl<'a> ClosedLoad<'a> {
+    /// The users of thread `thread` of `threads`.
+    pub fn new(
+        shape: &'a Closed,
+        course: &'a Course,
+        warm_up: Option<&WarmUp>,
+        (thread, threads): (usize, usize),
+        seed: u64,
+    ) -> Self {
+        let share = |users| share(users, thread, threads) as u32;
+        Self {
+            shape,
+            course,
+            thread,
+            threads,
+            users: share(shape.connections),
+            warm_up_users: share(warm_up.map_or(0, |warm_up| warm_up.connections)),
+            warm_up_pauses: warm_up.is_none_or(|warm_up| warm_up.pauses),
+            phase: Phase::WarmUp,
+            begun: 0,
+            begin_below: 0,
+            leaving: (0, 0),
+            late: Vec::new(),
+            parked: Vec::new(),
+            timers: Timers::new(0),
+            random: random(seed, thread as u64 + 1),
+        }
+    }
 
-    #[test]
-    fn shares_add_up_and_differ_by_at_most_one() {
-        for connections in 0..70 {
-            for threads in 1..9 {
-                let shares: Vec<_> = (0..threads).map(|thread| share(connections, thread, threads)).collect();
-                assert_eq!(shares.iter().sum::<usize>(), connections);
-                assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
-                for (thread, &held) in shares.iter().enumerate() {
-                    assert_eq!(held, (0..connections).filter(|user| user % threads == thread).count());
+    fn pauses(&self) -> bool {
+        self.phase == Phase::Measured || self.warm_up_pauses
+    }
+
+    fn issue(&mut self, user: u32, due: Due, now_ns: u64) -> Option<Act> {
+        let Some(phase) = self.course.issue(now_ns) else {
+            self.parked.push(user);
+            return None;
+        };
+        Some(Act::Send { user, phase, due })
+    }
+
+    /// When a user who has not begun yet does, by the ramp.
+    fn sets_out_ns(&self, user: u32) -> u64 {
+        let after_ns = match self.phase {
+            Phase::WarmUp => 0,
+            Phase::Measured => self.shape.sets_out_after_ns(self.thread + user as usize * self.threads),
+        };
+        self.course.began_at_ns(self.phase) + after_ns
+    }
+
+    /// The first request of a user whose turn has come, and who is free since `freed_ns`. Who is there from the
+    /// beginning is met within a pause: all at once would be a load of its own.
+    fn begin_user(&mut self, user: u32, freed_ns: u64, now_ns: u64) -> Option<Act> {
+        let began_ns = self.course.began_at_ns(self.phase).max(freed_ns);
+        let out_ns = self.sets_out_ns(user);
+        if out_ns > began_ns {
+            return self.issue(user, Due::At { due_ns: out_ns, ready_ns: out_ns }, now_ns);
+        }
+        if self.pauses() {
+            let due_ns = began_ns + self.shape.pause.draw_left_ns(&mut self.random);
+            if due_ns > now_ns {
+                self.timers.add(due_ns, user);
+                return None;
+            }
+        }
+        self.issue(user, Due::Now { since_ns: began_ns }, now_ns)
+    }
+
+    /// The next user who leaves as the ramp begins. Who is busy leaves after its answer.
+    fn next_leaver(&mut self, users: &impl Users) -> Option<u32> {
+        while self.leaving.0 < self.leaving.1 {
+            let user = self.leaving.0;
+            self.leaving.0 += 1;
+            if !users.is_in_flight(user) {
+                return Some(user);
+            }
+        }
+        None
+    }
+
+    /// The next user whose turn it is to begin, and since when it is free.
+    fn next_beginner(&mut self, now_ns: u64, users: &impl Users) -> Option<(u32, u64)> {
+        if let Some(late) = self.late.pop() {
+            return Some(late);
+        }
+        while self.begun < self.begin_below && self.sets_out_ns(self.begun) <= now_ns {
+            let user = self.begun;
+            self.begun += 1;
+            if !users.is_in_flight(user) {
+                return Some((user, 0));
+            }
+        }
+        None
+    }
+}
+
+impl Load for ClosedLoad<'_> {
+    const IS_OPEN: bool = false;
+
+    fn begin(&mut self, phase: Phase, _now_ns: u64) {
+        self.phase = phase;
+        match phase {
+            Phase::WarmUp => self.begin_below = self.warm_up_users,
+            Phase::Measured => {
+                self.begin_below = self.users;
+                if self.shape.ramp.is_some() {
+                    // Close every idle connection; each user connects again when it sets out.
+                    self.leaving = (0, self.begun);
+                    self.begun = 0;
+                    self.timers.drain();
+                    self.parked.clear();
+                    self.late.clear();
+                } else {
+                    self.late.extend(self.parked.drain(..).map(|user| (user, 0)));
                 }
             }
         }
     }
 
-    #[test]
-    fn without_a_ramp_all_set_out_at_once() {
-        let shape = Closed { connections: 9, pause: Pause::Fixed { ns: 0 }, ramp: None };
-        assert!((0..9).all(|user| shape.sets_out_after_ns(user) == 0));
+    fn next(&mut self, now_ns: u64, users: &impl Users) -> Option<Act> {
+        while let Some((due_ns, user)) = self.timers.pop(now_ns) {
+            let act = self.issue(user, Due::At { due_ns, ready_ns: due_ns }, now_ns);
+            if act.is_some() {
+                return act;
+            }
+        }
+        if let Some(user) = self.next_leaver(users) {
+            return Some(Act::Leave { user });
+        }
+        while let Some((user, freed_ns)) = self.next_beginner(now_ns, users) {
+            let act = self.begin_user(user, freed_ns, now_ns);
+            if act.is_some() {
+                return act;
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn ended(&mut self, ended: &Ended) -> Option<Act> {
+        if ended.phase != ended.present && self.shape.ramp.is_some() {
+            if ended.user < self.begun {
+                self.late.push((ended.user, ended.now_ns));
+            }
+            return Some(Act::Leave { user: ended.user });
+        }
+        let pause_ns = if self.pauses() { self.shape.pause.draw_ns(&mut self.random) } else { 0 };
+        let wait_ns = pause_ns.max(ended.backoff_ns);
+        if wait_ns > 0 {
+            self.timers.add(ended.now_ns + wait_ns, ended.user);
+            return None;
+        }
+        self.issue(ended.user, Due::Now { since_ns: ended.now_ns }, ended.now_ns)
+    }
+
+    #[inline]
+    fn wake(&mut self, now_ns: u64) -> Wake {
+        let mut wake = Wake { due_ns: self.timers.next_ns(), look_ns: None };
+        if !self.late.is_empty() || self.leaving.0 < self.leaving.1 {
+            wake.look_ns = Some(now_ns);
+        } else if self.begun < self.begin_below {
+            let out_ns = self.sets_out_ns(self.begun);
+            wake.due_ns = Some(wake.due_ns.map_or(out_ns, |due_ns| due_ns.min(out_ns)));
+        }
+        if self.phase == Phase::WarmUp && self.parked.len() >= self.warm_up_users as usize {
+            // Another thread's answer will end the warm-up, and nothing wakes us then.
+            wake.look_ns = Some(wake.look_ns.unwrap_or(now_ns + IDLE_POLL_NS));
+        }
+        wake
+    }
+
+    fn left(&self, _ended_ns: u64) -> Option<Phase> {
+        None
     }
 }

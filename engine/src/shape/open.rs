@@ -1,10 +1,12 @@
-//! The open shape: a schedule that waits for no answer. Its rate is a chain of stretches on each of
-//! which it is constant or changes evenly; arrivals are even or Poisson.
+//! The open shape: requests are due by a schedule that waits for no answer. A request takes a connection that is
+//! free; where none is, one more is opened, up to a limit; beyond that it waits.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-use super::{exponential, random};
+use super::schedule::{Schedule, Stretch};
+use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake};
+use crate::phase::{Course, Phase};
 use crate::spec::Arrivals;
+use crate::timers::Timers;
+use crate::timetable::Timetable;
 
 /// Requests due by a schedule, over at most `connections` connections.
 #[derive(Clone, Debug)]
@@ -15,14 +17,6 @@ pub struct Open {
     pub stretches: Vec<Stretch>,
 }
 
-/// A stretch of time over which the rate runs evenly from one value to another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    pub from_per_ns: f64,
-    pub to_per_ns: f64,
-    pub length_ns: f64,
-}
-
 impl Open {
     /// The highest rate there is, per nanosecond.
     pub fn peak_per_ns(&self) -> f64 {
@@ -31,210 +25,142 @@ impl Open {
 
     /// The schedule with a lead of `lead_ns` at its first rate, for a warm-up.
     pub fn schedule(&self, lead_ns: u64, seed: u64) -> Schedule {
-        let first_per_ns = self.stretches[0].from_per_ns;
-        let lead = Stretch { from_per_ns: first_per_ns, to_per_ns: first_per_ns, length_ns: lead_ns as f64 };
-        let last_per_ns = self.stretches[self.stretches.len() - 1].to_per_ns;
-        let rest = Stretch { from_per_ns: last_per_ns, to_per_ns: last_per_ns, length_ns: f64::INFINITY };
-        let mut stretches: Vec<Stretch> = Vec::with_capacity(self.stretches.len() + 2);
-        stretches.extend((lead_ns > 0).then_some(lead));
-        stretches.extend(&self.stretches);
-        stretches.push(rest);
-        Schedule {
-            stretches,
-            at: 0,
-            began_ns: 0.0,
-            began_count: 0.0,
-            count: 0.0,
-            arrivals: self.arrivals,
-            random: random(seed, 0x5c4e_d01e),
+        Schedule::new(&self.stretches, self.arrivals, lead_ns, seed)
+    }
+}
+
+/// A connection that could serve a request, and since when.
+type Since = (u32, u64);
+
+/// One thread's part in an open trial: the due time it has taken from the timetable, and the connections that
+/// could serve it.
+pub struct OpenLoad<'a> {
+    table: &'a Timetable,
+    course: &'a Course,
+    patience_ns: u64,
+    /// Whether a number of requests ends the trial, so that none of them may go uncounted.
+    by_number: bool,
+    /// Taken from the timetable, and not sent yet.
+    due_ns: Option<u64>,
+    /// Open; the last to become free serves first, as in the connection pools of HTTP clients. The first one here
+    /// has been free for longest.
+    free: Vec<Since>,
+    /// Not open, and may be; the first one here for longest.
+    unopened: Vec<Since>,
+    /// Not open, and not to be for a while.
+    backoff: Timers,
+}
+
+impl<'a> OpenLoad<'a> {
+    /// `connections` of them, none open as yet. A request that was due `patience_ns` ago is given up.
+    pub fn new(
+        table: &'a Timetable,
+        course: &'a Course,
+        connections: usize,
+        patience_ns: u64,
+        by_number: bool,
+    ) -> Self {
+        Self {
+            table,
+            course,
+            patience_ns,
+            by_number,
+            due_ns: None,
+            free: Vec::with_capacity(connections),
+            unopened: (0..connections as u32).rev().map(|connection| (connection, 0)).collect(),
+            backoff: Timers::new(0),
+        }
+    }
+
+    /// When the next request is due that this thread could send; `None` where none is laid out, or no connection
+    /// is there for it: then it is left to the other threads.
+    #[inline]
+    fn next_due_ns(&mut self) -> Option<u64> {
+        if !self.has_room() {
+            return None;
+        }
+        if self.due_ns.is_none() {
+            self.due_ns = self.table.take();
+        }
+        self.due_ns
+    }
+
+    fn has_room(&self) -> bool {
+        !self.free.is_empty() || !self.unopened.is_empty()
+    }
+
+    /// Since when there has been a connection.
+    fn room_since_ns(&self) -> u64 {
+        let since = |of: &Vec<Since>| of.first().map_or(u64::MAX, |&(_, since_ns)| since_ns);
+        since(&self.free).min(since(&self.unopened))
+    }
+
+    fn take_connection(&mut self, users: &impl Users) -> Option<u32> {
+        while let Some((connection, since_ns)) = self.free.pop() {
+            if users.has_socket(connection) {
+                return Some(connection);
+            }
+            self.may_open(connection, since_ns); // The server closed it meanwhile.
+        }
+        self.unopened.pop().map(|(connection, _)| connection)
+    }
+
+    fn may_open(&mut self, connection: u32, since_ns: u64) {
+        self.unopened.push((connection, since_ns));
+        let last = self.unopened.len() - 1;
+        if since_ns < self.unopened[0].1 {
+            self.unopened.swap(0, last);
         }
     }
 }
 
-impl Stretch {
-    /// Requests due from its beginning to its end.
-    fn requests(&self) -> f64 {
-        if self.length_ns.is_infinite() {
-            return f64::INFINITY;
+impl Load for OpenLoad<'_> {
+    const IS_OPEN: bool = true;
+
+    fn begin(&mut self, _phase: Phase, _now_ns: u64) {}
+
+    #[inline]
+    fn next(&mut self, now_ns: u64, users: &impl Users) -> Option<Act> {
+        while let Some((over_ns, connection)) = self.backoff.pop(now_ns) {
+            self.may_open(connection, over_ns);
         }
-        (self.from_per_ns + self.to_per_ns) / 2.0 * self.length_ns
+        let due_ns = self.next_due_ns().filter(|&due_ns| due_ns <= now_ns)?;
+        let phase = self.course.phase_of(due_ns);
+        if now_ns - due_ns >= self.patience_ns {
+            self.due_ns = None;
+            return Some(Act::GiveUp { phase });
+        }
+        let ready_ns = due_ns.max(self.room_since_ns());
+        let user = self.take_connection(users)?;
+        self.due_ns = None;
+        Some(Act::Send { user, phase, due: Due::At { due_ns, ready_ns } })
     }
 
-    /// When so many requests are due, from its beginning: the inverse of the rate's integral, in the
-    /// form that does not cancel.
-    fn after_ns(&self, requests: f64) -> f64 {
-        if requests <= 0.0 {
-            return 0.0;
-        }
-        let slope = if self.length_ns.is_infinite() {
-            0.0
+    #[inline]
+    fn ended(&mut self, ended: &Ended) -> Option<Act> {
+        if ended.backoff_ns > 0 {
+            self.backoff.add(ended.now_ns + ended.backoff_ns, ended.user);
+        } else if ended.has_socket {
+            self.free.push((ended.user, ended.freed_ns));
         } else {
-            (self.to_per_ns - self.from_per_ns) / self.length_ns
-        };
-        let rate = self.from_per_ns;
-        2.0 * requests / (rate + (rate * rate + 2.0 * slope * requests).max(0.0).sqrt())
-    }
-}
-
-/// Due times one after the other, in nanoseconds from the first instant; they never fall and never end.
-pub struct Schedule {
-    stretches: Vec<Stretch>,
-    at: usize,
-    /// When the present stretch began, and how many requests were due before it.
-    began_ns: f64,
-    began_count: f64,
-    /// The next request's place on the integral of the rate.
-    count: f64,
-    arrivals: Arrivals,
-    random: Xoshiro256PlusPlus,
-}
-
-impl Iterator for Schedule {
-    type Item = u64;
-
-    fn next(&mut self) -> Option<u64> {
-        if self.arrivals == Arrivals::Poisson {
-            self.count += exponential(&mut self.random);
+            self.may_open(ended.user, ended.freed_ns);
         }
-        while self.count - self.began_count > self.stretches[self.at].requests() {
-            self.began_count += self.stretches[self.at].requests();
-            self.began_ns += self.stretches[self.at].length_ns;
-            self.at += 1;
-        }
-        let due_ns = self.began_ns + self.stretches[self.at].after_ns(self.count - self.began_count);
-        if self.arrivals == Arrivals::Even {
-            self.count += 1.0;
-        }
-        Some(due_ns as u64)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn constant(per_s: f64, arrivals: Arrivals) -> Open {
-        open(&[(per_s, per_s, 1.0)], arrivals)
+        None
     }
 
-    fn open(stretches: &[(f64, f64, f64)], arrivals: Arrivals) -> Open {
-        let stretches = stretches
-            .iter()
-            .map(|&(from, to, seconds)| Stretch {
-                from_per_ns: from / 1e9,
-                to_per_ns: to / 1e9,
-                length_ns: seconds * 1e9,
-            })
-            .collect();
-        Open { connections: 1, arrivals, stretches }
+    #[inline]
+    fn wake(&mut self, now_ns: u64) -> Wake {
+        let next_ns = self.next_due_ns();
+        let waits_for_filler = next_ns.is_none() && self.has_room() && !self.table.has_ended();
+        let look_ns = waits_for_filler.then_some(now_ns + IDLE_POLL_NS);
+        // A backoff that ends gives the next request a connection.
+        let over_ns = self.backoff.next_ns();
+        let due_ns = next_ns.map_or(over_ns, |next_ns| Some(over_ns.map_or(next_ns, |ns| ns.min(next_ns))));
+        Wake { due_ns, look_ns }
     }
 
-    fn due_before(shape: &Open, seconds: f64, seed: u64) -> Vec<u64> {
-        shape.schedule(0, seed).take_while(|&due_ns| (due_ns as f64) < seconds * 1e9).collect()
-    }
-
-    fn gaps(due_ns: &[u64]) -> Vec<f64> {
-        due_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
-    }
-
-    /// Standard deviation of the gaps over their mean.
-    fn variation(gaps: &[f64]) -> f64 {
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-        variance.sqrt() / mean
-    }
-
-    #[test]
-    fn even_gaps_are_equal_however_long_it_goes() {
-        for per_s in [0.5, 3.0, 1_000.0, 20_000.0, 333_333.0] {
-            let due_ns: Vec<u64> = constant(per_s, Arrivals::Even).schedule(0, 1).take(100_000).collect();
-            assert_eq!(due_ns[0], 0);
-            let gap_ns = 1e9 / per_s;
-            assert!(gaps(&due_ns).iter().all(|gap| (gap - gap_ns).abs() <= 1.5), "{per_s} per second");
-            let last = due_ns[99_999] as f64;
-            assert!((last - 99_999.0 * gap_ns).abs() < gap_ns.max(1e3) * 1e-6 + 2.0, "no drift: {last}");
-        }
-    }
-
-    #[test]
-    fn poisson_gaps_are_exponential() {
-        for seed in 0..5 {
-            let due_ns: Vec<u64> =
-                constant(20_000.0, Arrivals::Poisson).schedule(0, seed).take(100_001).collect();
-            let mut gaps = gaps(&due_ns);
-            assert!((variation(&gaps) - 1.0).abs() < 0.02, "{}", variation(&gaps));
-            // Kolmogorov-Smirnov against 1 - exp(-x); 1.95 / sqrt(n) is passed once in a thousand.
-            gaps.sort_by(f64::total_cmp);
-            let count = gaps.len() as f64;
-            let distance = gaps
-                .iter()
-                .enumerate()
-                .map(|(place, gap)| ((1.0 - (-gap / 50_000.0).exp()) - (place as f64 + 0.5) / count).abs())
-                .fold(0.0, f64::max);
-            assert!(distance < 1.95 / count.sqrt(), "{distance}");
-        }
-    }
-
-    #[test]
-    fn poisson_counts_have_the_variance_of_their_mean() {
-        let due_ns = due_before(&constant(10_000.0, Arrivals::Poisson), 20.0, 9);
-        let mut counts = vec![0.0; 2_000];
-        for due in &due_ns {
-            counts[(due / 10_000_000) as usize] += 1.0;
-        }
-        let mean = counts.iter().sum::<f64>() / 2_000.0;
-        let variance = counts.iter().map(|count: &f64| (count - mean).powi(2)).sum::<f64>() / 2_000.0;
-        assert!((mean - 100.0).abs() < 1.2, "{mean}");
-        // Standard error of a variance over 2,000 counts is 3.2 %.
-        assert!((variance / mean - 1.0).abs() < 0.16, "{variance}");
-    }
-
-    #[test]
-    fn the_seed_decides() {
-        let shape = constant(1_000.0, Arrivals::Poisson);
-        assert_eq!(due_before(&shape, 1.0, 4), due_before(&shape, 1.0, 4));
-        assert_ne!(due_before(&shape, 1.0, 4), due_before(&shape, 1.0, 5));
-    }
-
-    #[test]
-    fn steps_have_their_counts() {
-        let shape = open(&[(100.0, 100.0, 1.0), (1_000.0, 1_000.0, 2.0), (50.0, 50.0, 1.0)], Arrivals::Even);
-        let due_ns = due_before(&shape, 10.0, 1);
-        let between = |from: f64, to: f64| {
-            due_ns.iter().filter(|&&due| (from * 1e9..to * 1e9).contains(&(due as f64))).count()
-        };
-        assert_eq!(between(0.0, 1.0), 100);
-        assert_eq!(between(1.0, 3.0), 2_000);
-        assert_eq!(between(3.0, 4.0), 50);
-        // The last rate goes on.
-        assert_eq!(between(4.0, 10.0), 300);
-    }
-
-    #[test]
-    fn a_ramp_rises_by_the_integral_of_its_rate() {
-        let shape = open(&[(0.0, 1_000.0, 10.0)], Arrivals::Even);
-        let due_ns = due_before(&shape, 10.0, 1);
-        assert!((4_999..=5_001).contains(&due_ns.len()), "{}", due_ns.len());
-        for tenth in 1..=10 {
-            let seconds = f64::from(tenth);
-            let due = due_ns.iter().filter(|&&due| (due as f64) < seconds * 1e9).count() as f64;
-            assert!((due - 50.0 * seconds * seconds).abs() <= 1.0, "{due} in {seconds} s");
-        }
-    }
-
-    #[test]
-    fn a_falling_rate_ends_where_it_should() {
-        let shape = open(&[(1_000.0, 100.0, 10.0)], Arrivals::Even);
-        let due_ns = due_before(&shape, 10.0, 1);
-        assert!((5_499..=5_501).contains(&due_ns.len()), "{}", due_ns.len());
-        assert!(due_ns.windows(2).all(|pair| pair[0] <= pair[1]));
-    }
-
-    #[test]
-    fn a_lead_goes_before_all_the_rest() {
-        let shape = open(&[(10.0, 10.0, 1.0), (1_000.0, 1_000.0, 1.0)], Arrivals::Even);
-        let due_ns: Vec<u64> = shape.schedule(5_000_000_000, 1).take(60 + 1_000).collect();
-        assert_eq!(due_ns.iter().filter(|&&due| due < 6_000_000_000).count(), 60);
-        assert_eq!(due_ns.iter().filter(|&&due| due >= 6_000_000_000).count(), 1_000);
+    fn left(&self, ended_ns: u64) -> Option<Phase> {
+        let due_ns = self.due_ns.filter(|&due_ns| self.by_number || due_ns < ended_ns)?;
+        Some(self.course.phase_of(due_ns))
     }
 }

@@ -15,11 +15,6 @@ impl Ramp {
         let rise = (self.to - self.from).max(1);
         (u128::from(self.over_ns) * place.min(rise) as u128 / rise as u128) as u64
     }
-
-    /// Users who have set out `after_ns` into the ramp.
-    pub fn users_at(&self, after_ns: u64) -> usize {
-        (self.from..self.to).take_while(|&user| self.sets_out_after_ns(user) <= after_ns).count() + self.from
-    }
 }
 
 #[cfg(test)]
@@ -28,16 +23,21 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
+    /// Users who have set out `after_ns` into the ramp.
+    fn users_at(ramp: Ramp, after_ns: u64) -> usize {
+        (ramp.from..ramp.to).take_while(|&user| ramp.sets_out_after_ns(user) <= after_ns).count() + ramp.from
+    }
+
     #[test]
     fn users_rise_along_the_line() {
         let ramp = Ramp { from: 0, to: 500, over_ns: 300 * SECOND_NS };
         for second in 0..=300 {
             let line = 500.0 * second as f64 / 300.0;
-            let users = ramp.users_at(second * SECOND_NS) as f64;
+            let users = users_at(ramp, second * SECOND_NS) as f64;
             assert!((users - line).abs() < 1.0, "{users} users after {second} s");
         }
-        assert_eq!(ramp.users_at(300 * SECOND_NS), 500);
-        assert_eq!(ramp.users_at(301 * SECOND_NS), 500);
+        assert_eq!(users_at(ramp, 300 * SECOND_NS), 500);
+        assert_eq!(users_at(ramp, 301 * SECOND_NS), 500);
     }
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn a_ramp_that_does_not_rise_has_all_at_once() {
         let ramp = Ramp { from: 5, to: 5, over_ns: SECOND_NS };
-        assert_eq!(ramp.users_at(0), 5);
+        assert_eq!(users_at(ramp, 0), 5);
         assert!((0..5).all(|user| ramp.sets_out_after_ns(user) == 0));
     }
 }

@@ -10,7 +10,8 @@ use rustix::net::{self, SendFlags};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
-use crate::socket::{self, Received};
+use crate::net::Received;
+use crate::socket;
 
 /// Longest piece of plaintext that one record holds (RFC 8446, 5.1).
 const LONGEST_PIECE_BYTES: usize = 16 * 1024;
@@ -149,7 +150,7 @@ impl Session {
             let bytes = self.unread.len().min(buffer.len());
             buffer[..bytes].copy_from_slice(&self.unread[..bytes]);
             self.unread.drain(..bytes);
-            return Ok(Received { bytes, stamp_unix_ns: 0 });
+            return Ok(Received { bytes, stamp: 0 });
         }
         // A record is shorter once it is decrypted, so whatever the rear holds fits in the front.
         let (plain, cipher) = buffer.split_at_mut(buffer.len().div_ceil(2));

@@ -8,7 +8,7 @@ pub mod record;
 pub mod tls;
 pub mod witness;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -140,13 +140,19 @@ pub fn run(spec: &Value) -> Value {
 
 /// The engine with the spec in hand.
 pub fn start(spec: &Value) -> Child {
-    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"))
-        .arg("run")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    start_by(engine(), spec)
+}
+
+/// The engine's command line, whose streams we read.
+pub fn engine() -> Command {
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"));
+    engine.stdout(Stdio::piped()).stderr(Stdio::piped());
+    engine
+}
+
+/// The engine as `command` has it, its streams included, with the spec in hand.
+pub fn start_by(mut command: Command, spec: &Value) -> Child {
+    let mut engine = command.arg("run").stdin(Stdio::piped()).spawn().unwrap();
     engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
     engine
 }
@@ -180,4 +186,31 @@ pub fn output_of(engine: Child) -> Output {
     let output = engine.wait_with_output().unwrap();
     drop(ended);
     output
+}
+
+/// The engine's own server as a process of its own; it ends when dropped.
+pub struct NullServer {
+    process: Child,
+    pub address: String,
+}
+
+impl NullServer {
+    pub fn start(arguments: &[&str]) -> Self {
+        let mut process = engine().arg("null-server").args(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let said: Value = serde_json::from_str(&line).unwrap();
+        Self { process, address: format!("127.0.0.1:{}", said["port"]) }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+impl Drop for NullServer {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
 }

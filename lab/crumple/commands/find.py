@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from crumple import contract, engine, project
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.engine import Engine
@@ -54,7 +54,7 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     if flags.json:
         output.as_json(find_export.document(finding))
     else:
-        print(find_summary.text(finding), end="")
+        output.drawn(find_summary.text(finding))
     return CODES[finding.found.ending]
 
 
@@ -95,6 +95,8 @@ class _Search:
     def carry_out(self, site_with: Callable[[Ceiling | None], Site], quiet: bool) -> Finding | None:
         """None: interrupted. The budget begins here."""
         question, loader = self.plan.question, engine.load(self.root)
+        cleared.away()
+        output.say_not_kept(ceiling.cache())
         began_s, began_unix_s = time.monotonic(), time.time()
         raise_open_files()
         try:
@@ -138,6 +140,6 @@ class _Search:
 
 def _write(finding: Finding, file: Path) -> None:
     try:
-        file.write_text(find_html.html(finding), encoding="utf-8")
+        output.write(file, find_html.html(finding))
     except OSError as error:
         raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None

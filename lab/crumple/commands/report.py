@@ -14,6 +14,7 @@ from typing import Literal
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
+from crumple.drawing.shown import shown_json
 from crumple.errors import UsageError
 from crumple.interrupt import deaf_children, interruptible
 from crumple.report.view import RunView, view
@@ -38,7 +39,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
     runs = [store.find(folder, name) for name in names or [None]]
     several = len(runs) > 1
     if kind != "html" and out is None:
-        print(_several(_views(runs), kind) if several else _renderer(kind)(_view(runs[0])), end="")
+        _print(kind, _several(_views(runs), kind) if several else _renderer(kind)(_view(runs[0])))
         return 0
     if not several:
         path = write(runs[0], kind, out)
@@ -68,7 +69,7 @@ def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
 def _put(path: Path, text: str) -> Path:
     with _written(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        output.write(path, text)
     return path
 
 
@@ -84,17 +85,24 @@ def _written(path: Path) -> Iterator[None]:
 
 def summarise(run: RunStore, as_json: bool) -> None:
     """The verdicts and what led to them, on stdout."""
-    print(_renderer("json" if as_json else "text")(_view(run)), end="")
+    kind: Format = "json" if as_json else "text"
+    _print(kind, _renderer(kind)(_view(run)))
 
 
 def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:
     """Every verdict of several runs on stdout, and one page in `folder` that leads to their reports."""
     views = _views(runs)
-    print(_several(views, "json" if as_json else "text"), end="")
+    kind: Format = "json" if as_json else "text"
+    _print(kind, _several(views, kind))
     page = _pages(runs, views, _overview(runs, folder))
     output.say(f"all reports: {page}")
     if open_it and has_display():
         webbrowser.open(page.resolve().as_uri())
+
+
+def _print(kind: Format, rendered: str) -> None:
+    by_kind = {"json": output.document, "text": output.drawn}
+    by_kind.get(kind, output.plain)(rendered)
 
 
 def _several(views: Sequence[RunView], kind: Format) -> str:
@@ -103,7 +111,8 @@ def _several(views: Sequence[RunView], kind: Format) -> str:
     from crumple.report.data import data
 
     if kind == "json":
-        return json.dumps([json.loads(data(view)) for view in views], indent=1, ensure_ascii=False) + "\n"
+        every = [json.loads(data(view)) for view in views]
+        return shown_json(json.dumps(every, indent=1, ensure_ascii=False) + "\n")
     return overview.markdown(views) if kind == "md" else overview.text(views)
 
 

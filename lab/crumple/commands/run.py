@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.commands import output, report
+from crumple.commands import cleared, output, report
 from crumple.commands.project_files import Project
 from crumple.database import database
+from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.live.run import Later, LiveView, clock
+from crumple.live.run import Later, LiveView
 from crumple.machine import turns
 from crumple.run import brought, plan, run, store
 from crumple.run.brought import Brought
@@ -125,6 +126,7 @@ def carry_out(
 
     Raises StorageFull, NotWritable.
     """
+    cleared.away()
     again = f"crumple run --resume {begun.file.id}"
     output.say(f"{begun.file.id}: {len(begun.to_do)} trials, seed {begun.file.seed}")
     output.say(f"stored in {begun.store.folder}")
@@ -220,7 +222,7 @@ def _say_all(names: Sequence[str], later: Sequence[Later], pace: Pace) -> None:
     known_s = sum(seconds for seconds in each_s if seconds is not None)
     more = " and what its servers' speed decides" if None in each_s else ""
     trials = sum(len(each.trials) for each in later)
-    output.say(f"{len(names)} studies, {trials} trials: about {clock(known_s)}{more}")
+    output.say(f"{len(names)} studies, {trials} trials: about {numerals.clock(known_s)}{more}")
 
 
 def _scale(name: str) -> ScaleName:

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.commands.chosen import chosen
 from crumple.commands.project_files import Project
 from crumple.interrupt import interruptible
@@ -13,6 +13,7 @@ def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
     """1 if a server named (or any, if none is) is not ready afterwards."""
     here = Project.here()
     described = [one.description for one in chosen(here, names)]
+    cleared.away()
     with interruptible():
         prepared = setup.prepare(described, here.workloads, yes=yes, say=output.say, ask=output.ask)
     if as_json:

@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass
 from rich.text import Text
 
 from crumple import engine
-from crumple.commands import output
+from crumple.commands import cleared, output
 from crumple.commands.chosen import Chosen, chosen
 from crumple.commands.project_files import Project
 from crumple.database import database
 from crumple.database.database import Database, OnDemand
+from crumple.drawing import numerals
+from crumple.drawing.shown import shown_text
 from crumple.engine import Engine
-from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing
+from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
 from crumple.machine import machine
 from crumple.server import build, servers
@@ -24,6 +26,7 @@ from crumple.verify.io_model import Pids
 from crumple.workload.workload import Workload
 
 START = "start"
+INTERRUPTED = 130
 WORDS: dict[State, tuple[str, str]] = {
     "right": ("ok", "green"),
     "wrong": ("no", "bold red"),
@@ -51,19 +54,25 @@ def check(names: list[str], as_json: bool) -> int:
     """1 if anything is wrong or a server does not start; one that is not ready is skipped, with reason."""
     here = Project.here()
     wanted = chosen(here, names)
+    cleared.away()
     began = time.monotonic()
-    with interruptible(), database.on_demand() as databases:
-        each = _Verifying(here.workloads, engine.load(here.root), databases)
-        verified = []
-        for number, one in enumerate(wanted):
-            output.say(f"{one.label} …{_time_left(began, number, len(wanted))}")
-            verified.append(each.of(one))
+    verified: list[Verified] = []
+    try:
+        with interruptible(), database.on_demand() as databases:
+            each = _Verifying(here.workloads, engine.load(here.root), databases)
+            for number, one in enumerate(wanted):
+                output.say(f"{one.label} …{_time_left(began, number, len(wanted))}")
+                verified.append(each.of(one))
+    except Interrupted:
+        output.say(f"interrupted; {len(verified)} of {numerals.count(len(wanted), 'server')} verified")
     if as_json:
         output.as_json(
             [{"server": one.label, **asdict(finding)} for one in verified for finding in one.findings]
         )
     else:
         _show(verified, here.workloads, time.monotonic() - began)
+    if len(verified) < len(wanted):
+        return INTERRUPTED
     return 1 if any(one.wrong for one in verified) else 0
 
 
@@ -151,9 +160,9 @@ def _show(verified: Sequence[Verified], workloads: dict[str, Workload], took_s: 
         for finding in one.findings:
             if finding.reason:
                 said = Text.assemble("\n", (f"{one.label}, {finding.check}: ", WORDS[finding.state][1]))
-                output.facts.print(said + Text(finding.reason), soft_wrap=True)
+                output.facts.print(said + Text(shown_text(finding.reason)), soft_wrap=True)
         for line in one.output_tail:
-            output.facts.print(Text(f"  {line}"), soft_wrap=True)
+            output.facts.print(Text(f"  {shown_text(line)}"), soft_wrap=True)
     output.facts.print(Text(f"\n{_summary(verified, workloads, took_s)}"), soft_wrap=True)
 
 

@@ -19,6 +19,7 @@ import platformdirs
 from crumple.database import tables
 from crumple.errors import DatabaseFailed, DatabaseMissing
 from crumple.processes import guard
+from crumple.processes.scratch_folder import ScratchFolder
 from crumple.server import runtimes
 
 APT = "mariadb-server-core"
@@ -108,7 +109,8 @@ def _fill(found: Programs, folder: Path) -> None:
 
     In a scratch folder first: whom the database runs as may not reach the user's cache.
     """
-    scratch = guard.new_scratch()
+    held = ScratchFolder.made()
+    scratch = held.path
     (scratch / "data").mkdir()
     system = found.system_tables.read_text()
     ours = tables.statements()
@@ -119,7 +121,7 @@ def _fill(found: Programs, folder: Path) -> None:
     as_user = [f"--user={found.user}"] if found.user else []
     command = ["sh", "-c", MAKE, "sh", found.server, str(folder), *arguments, *as_user, REDO_LOG]
     env = runtimes.environment()
-    guarded = guard.launch("start", command, cwd=scratch, env=env, cores=(), scratch=scratch)
+    guarded = guard.launch("start", command, cwd=scratch, env=env, cores=(), scratch=held)
     try:
         ended = guarded.ended(MAKE_S)
         if ended is None or ended.exit != 0:

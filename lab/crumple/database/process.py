@@ -23,6 +23,7 @@ from crumple.errors import DatabaseFailed, ServerFailed
 from crumple.machine import machine
 from crumple.processes import guard, listening
 from crumple.processes.guard import Guarded
+from crumple.processes.scratch_folder import ScratchFolder
 from crumple.server import runtimes
 
 SERVERS_USER = "crumple"
@@ -107,11 +108,12 @@ def _started(
     passwords: tuple[str, str],
 ) -> Guarded:
     try:
-        scratch = guard.new_scratch()
+        held = ScratchFolder.made()
+        scratch = held.path
         try:
             _furnish(scratch, found, data, passwords)
         except BaseException:
-            shutil.rmtree(scratch, ignore_errors=True)
+            held.remove()
             raise
     except OSError as error:
         message = f"no room for the database: {error.filename or 'its scratch folder'}: {error.strerror}"
@@ -130,7 +132,7 @@ def _started(
     ]
     try:
         env = runtimes.environment()
-        return guard.launch("start", command, cwd=scratch, env=env, cores=cores, scratch=scratch)
+        return guard.launch("start", command, cwd=scratch, env=env, cores=cores, scratch=held)
     except ServerFailed as error:
         raise DatabaseFailed(f"the database: {error.message}", error.output_tail, error.remedy) from None
 

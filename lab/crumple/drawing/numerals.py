@@ -84,6 +84,14 @@ def seconds(value: float) -> str:
     return f"{minutes}{NARROW}min {rest}{NARROW}s" if rest else f"{minutes}{NARROW}min"
 
 
+def clock(seconds: float | None) -> str:
+    """ "2:05", or "?" where it is not known."""
+    if seconds is None:
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     """ "1 trial", "12 trials", "no trials"."""
     return f"{'no' if number == 0 else format(number, ',')} {one if number == 1 else many or one + 's'}"

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import altair as alt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from crumple.drawing import theme
+from crumple.drawing import prose, theme
+from crumple.drawing.shown import shown_text
 
 # Widths of charts: of the page, of half of it, and on a small screen.
 WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
+
+# A page has all it needs in it: nothing is fetched, and nothing runs, whatever a study or a server put there.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 _HERE = Path(__file__).parent
 
@@ -61,17 +64,25 @@ def templates() -> Environment:
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(family_of=theme.family_of)
-    environment.filters.update(prose=_prose, slug=_slug, capitalize_first=_capitalised, breakable=_breakable)
+    environment.globals.update(family_of=theme.family_of, policy=POLICY)
+    environment.filters.update(
+        prose=lambda text: Markup(prose.as_html(text)),
+        slug=_slug,
+        capitalize_first=_capitalised,
+        breakable=_breakable,
+    )
     return environment
 
 
-def _prose(markdown: str) -> Markup:
-    # Raw HTML in a study stays text: a report may come from someone else's study.
-    return Markup(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+def _harmless(value: object) -> object:
+    """Whatever stands between {{ and }}, before it is escaped: no control character is part of a page."""
+    if isinstance(value, Markup):
+        return Markup(shown_text(value))
+    return shown_text(value) if isinstance(value, str) else value
 
 
 def _breakable(label: str) -> Markup:

@@ -13,12 +13,12 @@ from rich.text import Text
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.drawing.terminal import Terminal
 from crumple.find.find import By
 from crumple.find.level import Level
 from crumple.find.search import Step
 from crumple.find_report import sentences as say
 from crumple.find_report.plot import STYLES
-from crumple.live.run import clock
 
 
 class FindView:
@@ -27,7 +27,7 @@ class FindView:
     def __init__(
         self, by: By, budget_s: float, *, quiet: bool = False, console: Console | None = None
     ) -> None:
-        self._console = console or Console(stderr=True, quiet=quiet)
+        self._console = console or Terminal(stderr=True, quiet=quiet)
         self._by_rate = by == "rate"
         self._left_s = budget_s
         self._now = Text()
@@ -77,5 +77,5 @@ class FindView:
         self._show(doing)
 
     def _show(self, said: str) -> None:
-        line = f"{said}  ({clock(max(0.0, self._left_s))} left)".replace(NARROW, " ")
+        line = f"{said}  ({numerals.clock(max(0.0, self._left_s))} left)".replace(NARROW, " ")
         self._now = Text(line, style="dim", no_wrap=True, overflow="ellipsis")

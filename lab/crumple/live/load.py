@@ -18,8 +18,9 @@ from rich.text import Text
 
 from crumple import contract
 from crumple.drawing import numerals, terminal_plot
+from crumple.drawing.terminal import Terminal
 from crumple.drawing.terminal_plot import Axis, Cell
-from crumple.live.run import clock
+from crumple.load_report import answers
 from crumple.load_report import sentences as say
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
@@ -44,7 +45,7 @@ class LoadView:
         self._spec = spec
         self._url = url
         self._quiet = quiet
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._past: deque[contract.Progress] = deque(maxlen=round(WINDOW_S))
         # How many requests had ended when measuring began.
         self._warm_up_ended = 0
@@ -94,12 +95,13 @@ class LoadView:
 
     def _line(self, progress: contract.Progress) -> str:
         parts = [
-            f"{clock(progress.at_s):>5}  {progress.phase:<8}",
+            f"{numerals.clock(progress.at_s):>5}  {progress.phase:<8}",
             f"{numerals.rate(progress.throughput_per_s):>10}",
             f"p50 {numerals.duration(progress.p50_ns)}",
             f"p99 {numerals.duration(progress.p99_ns)}",
             *_counted(progress),
-            f"{clock(self._left_s(progress))} left",
+            *self._unexpected(progress),
+            f"{numerals.clock(self._left_s(progress))} left",
         ]
         return "  ".join(parts).replace(numerals.NARROW, " ")
 
@@ -129,7 +131,27 @@ class LoadView:
             *self._response_times(across, columns),
             self._ruler(across, columns),
             Text("   ".join(_counted(now)), no_wrap=True, overflow="ellipsis"),
+            *self._statuses(now),
         )
+
+    def _statuses(self, now: contract.Progress) -> list[Text]:
+        """Answers by status, those in red that no request expects."""
+        if not now.statuses:
+            return []
+        line = Text(no_wrap=True, overflow="ellipsis")
+        for status, count in sorted(now.statuses.items()):
+            line.append("   " if line else "")
+            line.append(f"{count:,} × {status}", style="" if self._is_expected(status) else "red")
+        return [line]
+
+    def _unexpected(self, now: contract.Progress) -> list[str]:
+        wrong = {status: count for status, count in now.statuses.items() if not self._is_expected(status)}
+        return (
+            [", ".join(f"{count:,} × {status}" for status, count in sorted(wrong.items()))] if wrong else []
+        )
+
+    def _is_expected(self, status: int) -> bool:
+        return any(answers.is_expected(status, request.expect) for request in self._spec.requests)
 
     def _span(self, now: contract.Progress) -> Axis:
         """From the first instant to where the load will end, or the last minutes of a long one."""
@@ -142,7 +164,7 @@ class LoadView:
     def _bar(self, now: contract.Progress, columns: int) -> Table:
         left_s = self._left_s(now)
         row = Table.grid(padding=(0, 1, 0, 0))
-        words = f"{clock(now.at_s)}, {clock(left_s)} left"
+        words = f"{numerals.clock(now.at_s)}, {numerals.clock(left_s)} left"
         whole_s = None if left_s is None else now.at_s + left_s
         bar = ProgressBar(
             total=whole_s,
@@ -181,7 +203,7 @@ class LoadView:
         seen_s = max((past.at_s for past in self._past if past.phase == "warm-up"), default=0.0)
         warm_up_s = stop.duration_s if stop and stop.kind == "duration" else seen_s
         dotted = round(across.place(warm_up_s) * wide)
-        begins, ends = clock(across.low), clock(across.high)
+        begins, ends = numerals.clock(across.low), numerals.clock(across.high)
         line = "┄" * dotted + "─" * (wide - dotted)
         middle = line[len(begins) + 1 : wide - len(ends) - 1]
         return Text(f"{'':>{_LABEL_COLUMNS - 1}}└{begins} {middle} {ends}", style="dim", no_wrap=True)

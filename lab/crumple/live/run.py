@@ -18,6 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple import contract
+from crumple.drawing import numerals
+from crumple.drawing.terminal import Terminal
 from crumple.machine import turns
 from crumple.run.pace import Pace
 from crumple.run.run_file import RunFile
@@ -34,14 +36,6 @@ class Later:
     study: Study
     scale: ScaleName
     trials: tuple[TrialIdentity, ...]
-
-
-def clock(seconds: float | None) -> str:
-    """ "2:05", or "?" where it is not known."""
-    if seconds is None:
-        return "?"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
 
 
 def result(stored: StoredTrial) -> tuple[str, str]:
@@ -80,7 +74,7 @@ class LiveView:
         pace: Pace | None = None,
         later: Sequence[Later] = (),
     ) -> None:
-        self._console = console or Console(stderr=True)
+        self._console = console or Terminal(stderr=True)
         self._run = run
         self._to_do = list(to_do)
         self._pace = pace or Pace()
@@ -102,20 +96,20 @@ class LiveView:
         )
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
+        if self._console.is_interactive:
             self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._console.is_terminal:
+        if self._console.is_interactive:
             self._live.stop()
 
     def preparing(self, server: str) -> None:
         """Building."""
         self._now = f"building {server} (once; kept for the next runs)"
-        if not self._console.is_terminal:
+        if not self._console.is_interactive:
             self._console.print(self._now, highlight=False)
 
     def waiting(self) -> None:
@@ -134,6 +128,10 @@ class LiveView:
     def skipped(self, server: str, reason: str) -> None:
         """Said once, above the bar."""
         self._console.print(Text(f"{server} is skipped: {reason}", style="yellow"))
+
+    def not_built(self, server: str, reason: str) -> None:
+        """The same."""
+        self._console.print(Text(f"{server} is not built, so its trials fail: {reason}", style="red"))
 
     def began(self, trial: TrialIdentity) -> None:
         """Its start takes until the engine's first line."""
@@ -155,7 +153,7 @@ class LiveView:
         line, colour = result(stored)
         self._last.append((stored.trial.id, line, colour))
         tried = stored.failure is None or stored.failure.step not in ("setup", "build")
-        if not self._console.is_terminal and tried:
+        if not self._console.is_interactive and tried:
             self._console.print(
                 Text(f"{self._done:>3}/{self._total} {stored.trial.id:<38} {line}  ({self._left()})"),
                 soft_wrap=True,
@@ -172,12 +170,13 @@ class LiveView:
             now_s = self._pace.of(self._run.study, self._run.scale, self._to_do[0]) or 0.0
             left_s -= min(now_s, time.monotonic() - self._began_s)
         later_s = [self._pace.left_s(each.study, each.scale, each.trials) for each in self._later]
-        said = f"{clock(left_s)} left"
+        said = f"{numerals.clock(left_s)} left"
         if not later_s:
             return said
         known_s = [each for each in later_s if each is not None]
         whole = left_s is not None and len(known_s) == len(later_s)
-        return f"{said}, {clock((left_s or 0.0) + sum(known_s)) if whole else '?'} with all that follow"
+        all_s = (left_s or 0.0) + sum(known_s) if whole else None
+        return f"{said}, {numerals.clock(all_s)} with all that follow"
 
     def _drawn(self) -> Group:
         self._bar.update(self._task, left=self._left())

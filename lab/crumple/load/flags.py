@@ -18,7 +18,9 @@ Command = TypeVar("Command", bound=Callable[..., None])
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT = "Target", "Engine", "Output"
 
-Url = Annotated[str, typer.Argument(metavar="URL", help="http:// or https://, host, port, path and query.")]
+Url = Annotated[
+    str, typer.Argument(metavar="URL", help="Host, port, path and query; http:// where nothing else is said.")
+]
 
 
 def flag(panel: str, *names: str, metavar: str | None, help_: str) -> Any:
@@ -93,8 +95,8 @@ class RequestFlags:
             REQUEST,
             "--request-file",
             metavar="FILE",
-            help_="Several requests, as TOML or JSON: a list 'requests' of path, method, headers, body or "
-            "body_file, weight, expect_status, expect_body.",
+            help_="Several requests, as TOML or JSON: a list 'requests' of path, name, method, headers, body "
+            "or body_file, weight, expect_status, expect_body.",
         ),
     ] = None
     no_vary: Annotated[
@@ -108,8 +110,13 @@ class RequestFlags:
         ),
     ] = False
     expect_status: Annotated[
-        int | None,
-        flag(ANSWER, "--expect-status", metavar="STATUS", help_="This one; any from 200 to 299 otherwise."),
+        str | None,
+        flag(
+            ANSWER,
+            "--expect-status",
+            metavar="STATUS",
+            help_="This one; 2xx, any from 200 to 299, otherwise.",
+        ),
     ] = None
     expect_body: Annotated[
         str | None,
@@ -237,8 +244,8 @@ class ShapeFlags:
             LOAD,
             "--steps",
             metavar="RATES",
-            help_="Rates one after the other: 1000,2000,3000:30s. A step without a duration takes an equal "
-            "share of what is left of -z; 10s without -z.",
+            help_="Rates one after the other: 1000,2000,3000:30s, 30 seconds each. A duration is of all "
+            "steps before it that have none; steps behind the last share what is left of -z, or take 10s.",
         ),
     ] = None
     ramp: Annotated[
@@ -288,12 +295,28 @@ class OutputFlags:
             help_="Exit with 1 if it holds: 'p99>250ms', 'failed>0.1%', 'throughput<1000'. May be repeated.",
         ),
     ] = None
+    debug: Annotated[
+        bool,
+        flag(
+            OUTPUT,
+            "--debug",
+            metavar=None,
+            help_="Put no load on: send each request once, and show both sides of it.",
+        ),
+    ] = False
     quiet: Annotated[bool, flag(OUTPUT, "--quiet", metavar=None, help_="Nothing while it runs.")] = False
     json: Annotated[
         bool, flag(OUTPUT, "--json", metavar=None, help_="The same facts as data: JSON on stdout.")
     ] = False
     csv: Annotated[
-        Path | None, flag(OUTPUT, "--csv", metavar="FILE", help_="Write the series: a row per interval.")
+        Path | None,
+        flag(
+            OUTPUT,
+            "--csv",
+            metavar="FILE",
+            help_="Write the series: a row per interval. Beside it, in FILE.requests.csv, a row per request: "
+            "how they ended, by outcome and status.",
+        ),
     ] = None
     hdr: Annotated[
         Path | None,

@@ -3,10 +3,12 @@
 What was typed is `plan`'s to read, and the result `report`'s to show.
 """
 
+import contextlib
 import math
 import os
 import random
 import signal
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Literal
 
 from crumple import contract, engine
 from crumple.engine import EndEarly, Engine, OnProgress
-from crumple.errors import EngineFailed, Interrupted, UsageError
+from crumple.errors import CrumpleError, EngineFailed, Interrupted, UsageError
 from crumple.interrupt import ending_early
 from crumple.machine import machine
 from crumple.processes import listening
@@ -25,6 +27,8 @@ PROBE_INTERVAL_MS = 100
 # What one thread of the engine carries without coming near its limits.
 CONNECTIONS_PER_THREAD = 256
 RATE_PER_THREAD_PER_S = 50_000
+# A refusal is there at once; who takes longer is not refused.
+KNOCK_S = 0.25
 SEED_BITS = 48  # so that every reader of JSON holds it exactly
 
 
@@ -108,7 +112,7 @@ def threads_for(shape: contract.Shape, usable_cores: int) -> int:
 
 
 def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:
-    """Put the load on. The first ctrl-C ends it at once and keeps what was measured; the second gives it up.
+    """Put the load on. The first ctrl-C ends it and keeps what was measured; one a second later gives it up.
 
     Raises EngineFailed, Interrupted.
     """
@@ -123,6 +127,33 @@ def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) ->
             raise Interrupted(signal.SIGINT.name) from failed
         raise
     return Conducted(record, end_early.asked)
+
+
+def check_listening(target: contract.Target) -> None:
+    """Return unless a first connect is refused. Raises CrumpleError.
+
+    What else may go wrong with a connection is the load's to find.
+    """
+    with contextlib.suppress(OSError):
+        try:
+            _knock(target.address)
+        except ConnectionRefusedError:
+            raise CrumpleError(nobody_listens(target.address)) from None
+
+
+def nobody_listens(address: str) -> str:
+    """What to do where connections are refused."""
+    return f"nobody listens at {address}; start the server, or mend the URL"
+
+
+def _knock(address: str) -> None:
+    if address.startswith("unix:"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(KNOCK_S)
+            connection.connect(address.removeprefix("unix:"))
+        return
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
 
 
 def watched_pid(text: str) -> int:

@@ -6,7 +6,7 @@ Pure. What follows where it does not hold is the commands' to decide.
 import math
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -138,6 +138,17 @@ class Objective:
     def broken(self, record: TrialRecord) -> tuple[Term, ...]:
         """The terms known not to hold."""
         return tuple(term for term in self.terms if term.holds(record) is False)
+
+
+def asked(terms: Sequence[Term]) -> dict[float, float]:
+    """Their limits by quantile of the response times (max: 1), in ns: what lateness is compared with."""
+    limits: dict[float, float] = {}
+    for term in terms:
+        q = 1.0 if term.quantity == "max" else term.quantile
+        if q is not None:
+            # Of two limits the one that a lesser lateness spoils.
+            limits[q] = min(term.limit, limits.get(q, term.limit))
+    return limits
 
 
 def parse(text: str) -> Objective:

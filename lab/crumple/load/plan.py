@@ -4,22 +4,27 @@ Nothing is sent and nobody is connected to; files, names and this machine's limi
 """
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import load, objective, quantity, request, target
+from crumple.load import load, quantity, request, target
 from crumple.load import shape as load_shape
 from crumple.load.flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
 from crumple.load.load import Options
-from crumple.load.objective import Term
 from crumple.load.shape import WrittenShape
 from crumple.load.target import Resolved
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
 
+if TYPE_CHECKING:
+    from crumple.load.objective import Term
+
+_DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
 # The engine's own: standard streams, epoll, timers, probes.
 DESCRIPTORS_BESIDE = 64
 
@@ -30,7 +35,7 @@ class LoadPlan:
 
     resolved: Resolved
     spec: contract.TrialSpec
-    fail_if: tuple[Term, ...]
+    fail_if: tuple["Term", ...]
 
 
 def plan(url: str, flags: LoadFlags) -> LoadPlan:
@@ -43,7 +48,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     meant = mistakes.of(lambda: load_shape.meant(_written(flags)))
     options = mistakes.of(lambda: options_of(flags, usable))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant and meant.shape))
-    fail_if = [mistakes.of(lambda text=text: objective.parse(text)) for text in flags.fail_if or ()]
+    fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
     _check_outputs(flags, mistakes)
     if meant and resolved and options:
         _check_fits(meant.shape, resolved.target, options, mistakes)
@@ -61,7 +66,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
-        fail_if=tuple(term for each in fail_if if each for term in each.terms),
+        fail_if=fail_if,
     )
 
 
@@ -81,6 +86,7 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
     """What is asked. `path`: of the URL; `per_request`: a connection for each. Raises UsageError."""
     mistakes = Mistakes()
     headers = [mistakes.of(lambda text=text: request.header(text)) for text in flags.header or ()]
+    mistakes.of(lambda: _check_no_duration(flags))
     written = request.Written(
         path=path,
         method=flags.method,
@@ -105,6 +111,18 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
     mistakes.none()
     assert several
     return several
+
+
+def _check_no_duration(flags: RequestFlags) -> None:
+    """A body that reads as a duration, with nothing to say that it is one, is the -d of wrk."""
+    body = flags.body or ""
+    typed = any(name.lower().startswith("content-type:") for name in flags.header or ())
+    is_body = typed or flags.content_type is not None or (flags.method or "GET").upper() != "GET"
+    if not is_body and _DURATION.fullmatch(body.strip()):
+        raise UsageError(
+            f"-d {body}: that is the body to send, and it reads as a duration",
+            f"a duration is -z {body.strip()} (and wrk's -t is --threads); for such a body say -m POST",
+        )
 
 
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
@@ -133,6 +151,26 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
         server_pid=server_pid,
     )
     return options if flags.seed is None else replace(options, seed=flags.seed)
+
+
+def requests_csv(flags: OutputFlags) -> Path | None:
+    """Where the table of requests goes: beside the series; None where that is no file of its own."""
+    file = flags.csv
+    if file is None or not file.parent.is_dir() or (file.exists() and not file.is_file()):
+        return None
+    return file.with_suffix(".requests.csv")
+
+
+def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
+    if not conditions:
+        return ()
+    # It reads histograms, and numpy with them: who asks for no condition does not wait for it.
+    from crumple.load import objective
+
+    mistakes = Mistakes()
+    parsed = [mistakes.of(lambda text=text: objective.parse(text)) for text in conditions]
+    mistakes.none()
+    return tuple(term for each in parsed if each for term in each.terms)
 
 
 def _written(flags: LoadFlags) -> WrittenShape:
@@ -188,12 +226,20 @@ def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
 
 
 def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
-    outputs = {"--csv": flags.csv, "--hdr": flags.hdr, "--html": flags.html}
+    beside = requests_csv(flags)
+    outputs = [("--csv", flags.csv), ("--csv", beside), ("--hdr", flags.hdr), ("--html", flags.html)]
     taken: dict[Path, str] = {}
-    for flag, file in outputs.items():
+    for flag, file in outputs:
         if file is None:
             continue
         folder = file.parent
+        if str(file) == "-":
+            mistakes.add(f"{flag} -: stdout is for the summary, or for --json", "name a file")
+            continue
+        if flags.debug:
+            mistakes.add(
+                f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them"
+            )
         if not folder.is_dir():
             mistakes.add(f"{flag} {file}: there is no folder {folder}", "make it first")
         elif file.is_dir():

@@ -31,7 +31,10 @@ _WRITTEN_BY_ENGINE = {
 
 @dataclass(frozen=True)
 class Written:
-    """One request as typed. `expect_body`: the text itself, or @ and a file. None: not given."""
+    """One request as typed. `expect_body`: the text itself, or @ and a file. None: not given.
+
+    `name`: what reports call it; empty: its method and path.
+    """
 
     path: str
     method: str | None = None
@@ -40,21 +43,23 @@ class Written:
     body_file: str | None = None
     content_type: str | None = None
     accept: str | None = None
-    expect_status: int | None = None
+    expect_status: int | str | None = None
     expect_body: str | None = None
     weight: int = 1
+    name: str = ""
 
 
 class InFile(Frozen):
     """One entry of a request file; what it leaves out is as typed for all of them."""
 
+    name: str = ""
     path: str = Field(min_length=1, pattern="^/")
     method: str | None = None
     headers: dict[str, str] = Field(default_factory=dict)
     body: str | None = None
     body_file: str | None = None
     weight: int = Field(default=1, ge=1, le=1_000_000)
-    expect_status: int | None = None
+    expect_status: int | str | None = None
     expect_body: str | None = None
 
 
@@ -95,6 +100,7 @@ def meant(written: Written, *, per_request: bool = False, literal: bool = False)
     read = varying.template if varies else str
     body_file = None if written.body_file is None else str(Path(written.body_file).absolute())
     return contract.Request(
+        name=written.name,
         method=method,
         path=read(written.path),
         headers=tuple((name, read(value)) for name, value in headers),
@@ -123,17 +129,24 @@ def several(
             )
         except UsageError as error:
             problems += [Problem(file, f"requests.{number}", line) for line in str(error).splitlines()]
+    problems += _same_names(file, found.requests if found else ())
     if problems:
         raise FileInvalid(problems)
     return tuple(requests)
 
 
-def expect(status: int | None, body: str | None, method: str = "GET") -> contract.Expect:
+def _same_names(file: Path, entries: Sequence[InFile]) -> list[Problem]:
+    names = [entry.name for entry in entries if entry.name]
+    twice = dict.fromkeys(name for name in names if names.count(name) > 1)
+    return [
+        Problem(file, "requests", f'two requests have the name "{name}"', "give each its own")
+        for name in twice
+    ]
+
+
+def expect(written: int | str | None, body: str | None, method: str = "GET") -> contract.Expect:
     """The answer that counts as ok. `body`: its text, or @ and a file of its bytes. Raises UsageError."""
-    if status is not None and not STATUS_MIN <= status <= STATUS_MAX:
-        raise UsageError(
-            f"no answer has the status {status}", f"expect one from {STATUS_MIN} to {STATUS_MAX}"
-        )
+    status = _status(written)
     if body is None:
         return contract.Expect(status=status, body_bytes=None, body_sha256=None, hash_one_in=0)
     if method == "HEAD":
@@ -149,6 +162,18 @@ def expect(status: int | None, body: str | None, method: str = "GET") -> contrac
         body_sha256=hashlib.sha256(whole).hexdigest(),
         hash_one_in=HASH_ONE_IN,
     )
+
+
+def _status(written: int | str | None) -> int | None:
+    """The status of a number, as such or typed; None for "2xx", as where nothing is said."""
+    text = str(written).strip().lower()
+    if written is None or text == "2xx":
+        return None
+    if not text.isdecimal():
+        raise UsageError(f"the status {written} cannot be expected", "write one, such as 404, or 2xx")
+    if not STATUS_MIN <= int(text) <= STATUS_MAX:
+        raise UsageError(f"no answer has the status {text}", f"expect one from {STATUS_MIN} to {STATUS_MAX}")
+    return int(text)
 
 
 def _bodiless(written: Written) -> bool:
@@ -237,4 +262,5 @@ def _beside(entry: InFile, shared: Written, folder: Path) -> Written:
         expect_status=shared.expect_status if entry.expect_status is None else entry.expect_status,
         expect_body=expect_body,
         weight=entry.weight,
+        name=entry.name,
     )

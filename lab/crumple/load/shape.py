@@ -75,12 +75,17 @@ def meant(written: WrittenShape) -> MeantShape:
 
 
 def steps(text: str, duration_s: float | None = None) -> tuple[contract.Rate, ...]:
-    """Rates one after the other: "1000,2000:30s". Raises UsageError.
+    """Rates one after the other: "1000,2000:30s", 30 seconds each. Raises UsageError.
 
-    A step without a duration lasts an equal share of what the others leave of `duration_s`; where that is not
-    given, DURATION_S.
+    A duration is of its step and of those before it that have none. Steps behind the last duration take equal
+    shares of what the others leave of `duration_s`; where that is not given, DURATION_S.
     """
     written = [_step(part) for part in text.split(",")]
+    following: float | None = None
+    for number in reversed(range(len(written))):
+        per_s, own_s = written[number]
+        following = own_s if own_s is not None else following
+        written[number] = (per_s, following)
     said_s = sum(long_s for _, long_s in written if long_s is not None)
     open_ended = sum(long_s is None for _, long_s in written)
     share_s = DURATION_S

@@ -78,7 +78,8 @@ def resolve(
     `sources`: local addresses, or ranges such as 127.0.0.2-127.0.0.9, to connect from.
     """
     mistakes = Mistakes()
-    written = mistakes.of(lambda: _written(url))
+    url = mistakes.of(lambda: _with_scheme(url)) or ""
+    written = mistakes.of(lambda: _written(url)) if url else None
     from_addresses = mistakes.of(lambda: _sources(sources)) or ()
     if ca_file is not None:
         mistakes.of(lambda: _check_ca_file(ca_file))
@@ -105,7 +106,7 @@ def resolve(
         tls=tls if written.scheme == "https" else None,
         sources=tuple(str(source) for source in from_addresses),
     )
-    return Resolved(target=target, path=written.path, url=url.strip(), is_local=is_local)
+    return Resolved(target=target, path=written.path, url=_in_utf8(url), is_local=is_local)
 
 
 def is_harmless(address: Address) -> bool:
@@ -128,8 +129,28 @@ def encoded(path: str) -> str:
     return quote(path, safe=as_typed, errors="surrogateescape")
 
 
-def _written(url: str) -> _Written:
+def _in_utf8(url: str) -> str:
+    """As it was typed; bytes that were no UTF-8 in percent-encoding."""
+    return "".join(
+        quote(letter, errors="surrogateescape") if "\udc80" <= letter <= "\udcff" else letter
+        for letter in url
+    )
+
+
+def _with_scheme(url: str) -> str:
+    """The URL; of one without a scheme, as curl and its kin take it, http. Raises UsageError."""
     url = url.strip()
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
+        return url
+    if not url:
+        raise UsageError("the URL is empty", "write http://localhost")
+    if slip := re.match(r"(https?):/*", url):
+        host = url[slip.end() :] or "localhost"
+        raise UsageError(f"the URL {url} lacks //", f"write {slip[1]}://{host}")
+    return f"http://localhost{url}" if url.startswith((":", "/")) else f"http://{url}"
+
+
+def _written(url: str) -> _Written:
     parts = _split(url)
     if parts.scheme not in PORTS:
         raise UsageError(f"{url}: {parts.scheme} is not HTTP", "write http:// or https://")
@@ -155,12 +176,6 @@ def _written(url: str) -> _Written:
 
 
 def _split(url: str) -> SplitResult:
-    if "://" not in url:
-        rest = re.sub(r"^https?:/*", "", url)
-        host = f"localhost{rest}" if rest.startswith((":", "/")) or not rest else rest
-        scheme = "https" if url.startswith("https:") else "http"
-        said = f"the URL {url} has no scheme" if url else "the URL is empty"
-        raise UsageError(said, f"write {scheme}://{host}")
     try:
         return urlsplit(url)
     except ValueError as error:

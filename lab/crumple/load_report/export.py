@@ -9,11 +9,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from crumple.load_report.figures import SECOND_NS, Load, Spent, Spread, Step
+from crumple.contract import OUTCOMES
+from crumple.load_report import answer_sentences, answers
+from crumple.load_report.answers import Unexpected
+from crumple.load_report.figures import SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
 from crumple.record import histogram
 
 VERSION = 1
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+_CSV_QUANTILES = (0.5, 0.99)
 # What the series times need not be told by their own names.
 _COLUMNS = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}
 
@@ -25,6 +29,26 @@ def series_csv(load: Load) -> str:
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(_COLUMNS.get(name, name) for name in columns)
     writer.writerows(zip(*columns.values(), strict=True))
+    return written.getvalue()
+
+
+def requests_csv(load: Load) -> str:
+    """A row per request of the load: how they ended, and a column for each status that came."""
+    seen = list(answers.statuses(load.record))
+    times = [f"response_time_p{q * 100:g}_ns" for q in _CSV_QUANTILES]
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(["request", "scheduled", *OUTCOMES, *(f"status_{status}" for status in seen), *times])
+    for kind in load.kinds:
+        writer.writerow(
+            [
+                kind.record.name,
+                kind.record.scheduled,
+                *kind.record.outcomes.as_dict().values(),
+                *(kind.record.statuses.get(status, 0) for status in seen),
+                *(kind.spread.quantile_ns.get(q) for q in _CSV_QUANTILES),
+            ]
+        )
     return written.getvalue()
 
 
@@ -41,6 +65,7 @@ def hdr_log(load: Load) -> str:
         f"#[Logged with crumple {record.engine_version}: {load.url}]",
         "#[Values are response times of ok answers in nanoseconds, from due to the last byte; "
         "Interval_Max in milliseconds]",
+        f"#[Answers by status: {answer_sentences.statuses(record) or 'none'}]",
         "#[Histogram log format version 1.3]",
         f"#[StartTime: {began_s:.3f} (seconds since epoch), {datetime.fromtimestamp(began_s, UTC):%c} UTC]",
         f"#[BaseTime: {began_s:.3f} (seconds since epoch)]",
@@ -65,9 +90,18 @@ def document(load: Load) -> dict[str, Any]:
             "problems": list(load.validity.problems),
             "warnings": list(load.validity.warnings),
         },
-        "fail_if": [{"condition": condition, "holds": holds} for condition, holds in load.fail_if],
+        "fail_if": [_condition(each) for each in load.fail_if],
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),
+        "failed_share": record.outcomes.failed / record.scheduled if record.scheduled else None,
+        "statuses": {str(status): count for status, count in answers.statuses(record).items()},
+        "unexpected": [_unexpected(each) for each in load.unexpected],
+        "requests": [_kind(kind) for kind in load.kinds],
+        "users": record.users,
+        "users_unanswered": record.users_unanswered,
+        "connections_opened": record.connections_opened,
+        "connections_closed_by_server": record.connections_closed_by_server,
+        "slow_connects": load.slow_connects,
         "throughput_per_s": load.throughput_per_s,
         "received_bytes_per_s": load.per_s(record.received_bytes),
         "sent_bytes_per_s": load.per_s(record.sent_bytes),
@@ -76,9 +110,34 @@ def document(load: Load) -> dict[str, Any]:
         "engine": _spent(load.engine),
         "engine_share": load.engine_share,
         "ceiling_per_s": load.ceiling_per_s,
+        "ceiling_at_least": load.ceiling_at_least,
         "held_mean_ns": load.held_mean_ns,
         "server": _spent(load.server),
         "record": record.model_dump(mode="json"),
+    }
+
+
+def _condition(each: Condition) -> dict[str, Any]:
+    return {"condition": each.written, "holds": each.holds, "needed": each.needed, "had": each.had}
+
+
+def _unexpected(each: Unexpected) -> dict[str, Any]:
+    return {
+        "outcome": each.outcome,
+        "status": each.status,
+        "count": each.count,
+        "first": each.first and each.first.model_dump(mode="json"),
+    }
+
+
+def _kind(kind: Kind) -> dict[str, Any]:
+    return {
+        "name": kind.record.name,
+        "share": kind.share,
+        "scheduled": kind.record.scheduled,
+        "outcomes": kind.record.outcomes.as_dict(),
+        "statuses": {str(status): count for status, count in kind.record.statuses.items()},
+        "response_time": _spread(kind.spread),
     }
 
 

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crumple import contract
+from crumple.load_report import answers
+from crumple.load_report.answers import Unexpected
 from crumple.record import histogram
 from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
+from crumple.record.unanswered import Unanswered, unanswered
 
 if TYPE_CHECKING:
     from crumple.record.validity import Validity
@@ -24,6 +27,9 @@ SECOND_NS = 1e9
 # A histogram drawn narrower than this would show its own buckets.
 _NARROWEST = 2.0
 _SAME_S = 1e-3
+# A SYN that is not answered goes out again after a second; the buckets of a histogram are a little coarser.
+_SYN_AGAIN_NS = 0.995 * SECOND_NS
+_CLOSES_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -75,19 +81,42 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class Kind:
+    """One request of the load as it went. `share`: of all that were sent; `spread`: of its ok answers."""
+
+    asked: contract.Request
+    record: contract.RequestRecord
+    share: float
+    unexpected: tuple[Unexpected, ...]
+    spread: Spread
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of failure. `holds` None: not known, as it takes `needed` answers or requests."""
+
+    written: str
+    holds: bool | None
+    needed: int
+    had: int
+    of_answers: bool
+
+
+@dataclass(frozen=True)
 class Load:
     """One load that was put on. `url`: as it was asked for; `command`: what repeats it.
 
-    `fail_if`: each condition, and whether it holds; None where too few samples tell. `ceiling_per_s`: what
-    the engine reaches here against the null server; None: not known.
+    `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not asked, as
+    the load was nowhere near it. `ceiling_at_least`: it may be more.
     """
 
     record: contract.TrialRecord
     validity: "Validity"
     url: str
     command: str
-    fail_if: Sequence[tuple[str, bool | None]] = ()
+    fail_if: Sequence[Condition] = ()
     ceiling_per_s: float | None = None
+    ceiling_at_least: bool = False
 
     @property
     def measured_s(self) -> float:
@@ -105,9 +134,50 @@ class Load:
 
     @property
     def lossy(self) -> bool:
-        """More than 1 % of the requests failed or were not sent: to be marked beside every speed."""
+        """More than 1 % of the requests were lost, or of the users unanswered: marked beside every speed."""
         outcomes = self.record.outcomes
-        return outcomes.failed + outcomes.not_sent > FAILED_SHARE_MARKED * self.record.scheduled
+        lost = outcomes.failed + outcomes.not_sent > FAILED_SHARE_MARKED * self.record.scheduled
+        silent = self.unanswered
+        return lost or (silent is not None and silent.connections > FAILED_SHARE_MARKED * silent.of)
+
+    @cached_property
+    def unanswered(self) -> Unanswered | None:
+        """Users who got no answer; None where all did."""
+        return unanswered(self.record)
+
+    @cached_property
+    def unexpected(self) -> tuple[Unexpected, ...]:
+        """What came instead of the answers expected."""
+        return answers.unexpected(self.record)
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Each request of the load."""
+        record = self.record
+        sent = sum(each.scheduled for each in record.requests)
+        return tuple(
+            Kind(
+                asked=asked,
+                record=each,
+                share=each.scheduled / sent if sent else 0.0,
+                unexpected=answers.unexpected_of(asked, each),
+                spread=spread_of(each.response_time),
+            )
+            for asked, each in zip(record.spec.requests, record.requests, strict=True)
+        )
+
+    @property
+    def server_closes(self) -> bool:
+        """Whether the server closed the connection after each answer although it was to live on."""
+        record = self.record
+        answered = sum(answers.statuses(record).values())
+        kept = record.spec.connection == "keep-alive"
+        return kept and 0 < _CLOSES_SHARE * answered <= record.connections_closed_by_server
+
+    @property
+    def slow_connects(self) -> int:
+        """Connects that took so long that the kernel had sent the SYN again."""
+        return _decoded(self.record.histograms.connect_time).count_above(_SYN_AGAIN_NS)
 
     @cached_property
     def response_times(self) -> Times:

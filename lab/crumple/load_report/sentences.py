@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.load_report import answer_sentences as answers
+from crumple.record import failures
 
 if TYPE_CHECKING:
-    from crumple.load_report.figures import Load, Spent, Spread, Step
+    from crumple.load_report.figures import Condition, Kind, Load, Spent, Spread, Step
 
-CLOSED = "Closed: a request is sent when it is due, so response time is service time."
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
@@ -35,6 +36,7 @@ _NOT_SENT = {
     "ports": "no port was left",
     "descriptors": "no descriptor was left",
     "memory": "no memory for a socket",
+    "forbidden": "a rule of this machine forbade the connection",
 }
 
 
@@ -45,29 +47,22 @@ def asked(spec: contract.TrialSpec, url: str) -> str:
     return f"{numerals.count(len(spec.requests), 'request')} by weight to {url}"
 
 
-def requests(spec: contract.TrialSpec) -> list[str]:
-    """Each of several requests with its share: "75 % GET /hello"; none where there is but one."""
-    if len(spec.requests) == 1:
-        return []
-    weights = sum(request.weight for request in spec.requests)
-    return [
-        f"{numerals.share(request.weight / weights)} {request.method} {request.path}"
-        for request in spec.requests
-    ]
+def shape(spec: contract.TrialSpec, load: "Load | None" = None) -> str:
+    """When requests are due: "open: 20,000 /s, Poisson, on up to 64 connections kept alive".
 
-
-def shape(spec: contract.TrialSpec) -> str:
-    """When requests are due: "open: 20,000 requests/s, Poisson, on up to 64 connections kept alive"."""
+    `load`: how it went; whether connections lived on is not known before.
+    """
     drawn = spec.shape
+    life = _life(spec, load)
     if drawn.kind == "open":
         arrivals = "Poisson" if drawn.arrivals == "poisson" else "even"
-        said = f"{_rates(drawn.rates)}, {arrivals}, on up to {_connections(drawn.connections, spec)}"
+        said = f"{_rates(drawn.rates)}, {arrivals}, on up to {_connections(drawn.connections)}{life}"
     elif drawn.kind == "ramp":
         over = seconds(drawn.over_s)
-        said = f"{drawn.from_connections:,} to {_connections(drawn.to_connections, spec)} over {over}"
-        said += _pause(drawn)
+        connections = _connections(drawn.to_connections)
+        said = f"{drawn.from_connections:,} to {connections}{life} over {over}{_pause(drawn)}"
     else:
-        said = _connections(drawn.connections, spec) + _pause(drawn)
+        said = f"{_connections(drawn.connections)}{life}{_pause(drawn)}"
     return f"{drawn.kind}: {said}"
 
 
@@ -86,7 +81,12 @@ def circumstances(record: contract.TrialRecord) -> list[str]:
 
 
 def arrivals(load: "Load") -> str:
-    """Whose clock timed the answers, and what that means."""
+    """Whole answers by status; whose clock timed them, and what that means."""
+    came = answers.statuses(load.record)
+    return f"{came}; {_clock(load)}" if came else _clock(load)
+
+
+def _clock(load: "Load") -> str:
     seen, held_ns = load.record.arrivals, load.held_mean_ns
     if seen.clock == "engine":
         return "timed by the engine: its own delay counts as the server's"
@@ -105,15 +105,62 @@ def identity(record: contract.TrialRecord) -> str:
 
 
 def losses(load: "Load") -> str:
-    """The share of requests that failed or were not sent, and why not; empty if none."""
-    record = load.record
+    """Shares of requests that failed or were not sent, and users without an answer; empty: none."""
+    record, silent = load.record, load.unanswered
+    parts = ((record.outcomes.failed, "failed"), (record.outcomes.not_sent, "not sent"))
+    said = [f"{numerals.share(lost / record.scheduled)} {what}" for lost, what in parts if lost]
+    if silent is not None:
+        said.append(f"{silent.connections:,} of {silent.of:,} connections unanswered")
+    return ", ".join(said)
+
+
+def not_sent(record: contract.TrialRecord) -> str:
+    """Why requests were not sent; empty if all were."""
     why = {name: number for name, number in record.not_sent.model_dump().items() if number}
     reasons = [f"{f'{number:,} ' if len(why) > 1 else ''}{_NOT_SENT[name]}" for name, number in why.items()]
-    parts = (
-        (record.outcomes.failed, "failed"),
-        (record.outcomes.not_sent, f"not sent: {', '.join(reasons)}" if reasons else "not sent"),
-    )
-    return ", ".join(f"{numerals.share(lost / record.scheduled)} {what}" for lost, what in parts if lost)
+    return f"not sent: {', '.join(reasons)}" if reasons else ""
+
+
+def in_flight(record: contract.TrialRecord) -> str:
+    """The requests that the end of a load cut off: "in flight, oldest 1.20 ms"; empty: none."""
+    oldest_ns = record.histograms.unfinished_age.max_ns
+    if not record.outcomes.unfinished or oldest_ns is None:
+        return ""
+    return f"in flight, oldest {numerals.duration(oldest_ns)}"
+
+
+def requests(record: contract.TrialRecord) -> str:
+    """What became of every request, and why some have no end."""
+    cut_off = in_flight(record)
+    said = identity(record) + (f" ({cut_off})" if cut_off else "")
+    return "; ".join(filter(None, (said, not_sent(record))))
+
+
+def failed(kind: "Kind") -> str:
+    """How many of one of several requests failed, and how: "312 (503 × 300, reset × 12)"; "0"."""
+    ways = ", ".join(answers.short(each) for each in kind.unexpected)
+    return f"{kind.record.outcomes.failed:,}{f' ({ways})' if ways else ''}"
+
+
+def warnings(load: "Load") -> list[str]:
+    """What may have touched the figures. What failed stands beside the verdict already, in more detail."""
+    known = (failures.sentence(load.record), "")
+    return [each for each in (*load.validity.warnings, slow_connects(load)) if each not in known]
+
+
+def slow_connects(load: "Load") -> str:
+    """What a second or more to connect means; empty if none took so long."""
+    number = load.slow_connects
+    if not number:
+        return ""
+    spec = load.record.spec
+    why = "the server's backlog was full"
+    if not local(spec):
+        why += ", or the network lost a packet,"
+    why += " and the kernel sent the SYN again"
+    if spec.target.tls:
+        why += ", or the TLS handshake was slow"
+    return f"{numerals.count(number, 'connect')} took 1 s or more: {why}; the tail from 1 s on comes from it"
 
 
 def facts(load: "Load") -> list[tuple[str, str]]:
@@ -147,9 +194,18 @@ def connections(load: "Load") -> str:
         median = connect.quantile_ns.get(0.5)
         typical = f"p50 {numerals.duration(median)}, " if median is not None else ""
         said += f", connect time {typical}max {numerals.duration(connect.max_ns)}"
+    said += _closed_by_server(load)
     if record.retried:
         said += f"; {numerals.count(record.retried, 'request')} retried"
     return said
+
+
+def _closed_by_server(load: "Load") -> str:
+    record = load.record
+    closed = record.connections_closed_by_server
+    if load.server_closes:
+        return "; the server closed every connection after one answer (HTTP/1.0 or Connection: close)"
+    return f"; the server closed {closed:,}" if closed and record.spec.connection == "keep-alive" else ""
 
 
 def engine(load: "Load") -> str:
@@ -165,7 +221,8 @@ def engine(load: "Load") -> str:
     if late and 0.99 in late.quantile_ns:
         said += f"; own lateness p99 {numerals.duration(late.quantile_ns[0.99])}"
     if load.ceiling_per_s is not None:
-        said += f"; ceiling here {numerals.rate(load.ceiling_per_s)}"
+        at_least = "at least " if load.ceiling_at_least else ""
+        said += f"; ceiling here {at_least}{numerals.rate(load.ceiling_per_s)}"
     return said
 
 
@@ -205,10 +262,14 @@ def seconds(value: float) -> str:
     return numerals.seconds(value) if value >= 60 else f"{_plain(round(value, 3))}{NARROW}s"
 
 
-def fail_if(condition: str, holds: bool | None) -> str:
+def fail_if(condition: "Condition") -> str:
     """A condition of failure and how it came out."""
-    word = {True: "holds", False: "does not hold", None: "is not known: too few samples"}[holds]
-    return f"fail if {condition}: {word}"
+    what = "answer" if condition.of_answers else "request"
+    unknown = (
+        f"is not known: it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
+    )
+    word = {True: "holds", False: "does not hold", None: unknown}[condition.holds]
+    return f"fail if {condition.written}: {word}"
 
 
 def local(spec: contract.TrialSpec) -> bool:
@@ -235,9 +296,17 @@ def _plain(value: float) -> str:
     return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
-def _connections(number: int, spec: contract.TrialSpec) -> str:
-    kept = {"keep-alive": "kept alive", "per-request": "at a time, a new one per request"}
-    return f"{numerals.count(number, 'connection')} {kept[spec.connection]}"
+def _connections(number: int) -> str:
+    return numerals.count(number, "connection")
+
+
+def _life(spec: contract.TrialSpec, load: "Load | None") -> str:
+    """How long connections live."""
+    if spec.connection == "per-request":
+        return " at a time, a new one per request"
+    if load is None:
+        return ""
+    return " at a time, which the server closed after each answer" if load.server_closes else " kept alive"
 
 
 def _pause(drawn: contract.ClosedShape | contract.RampShape) -> str:

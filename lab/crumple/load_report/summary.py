@@ -11,6 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals, terminal, terminal_plot
+from crumple.drawing.shown import shown
+from crumple.load_report import answer_sentences as answers
 from crumple.load_report import sentences as say
 from crumple.load_report.figures import QUANTILES, Load, Spread
 
@@ -21,6 +23,9 @@ _HISTOGRAM_ROWS = 4
 _ROWS_OPEN = ("response_time", "service_time", "lateness")
 _ROWS_CLOSED = ("response_time",)
 _STEP_QUANTILES = (0.5, 0.9, 0.99)
+_KIND_QUANTILES = (0.5, 0.99)
+# Of what came unexpected; the least frequent are in the page and the JSON.
+UNEXPECTED_MAX = 6
 _TAIL = "magenta"
 # Of a condition of failure: whether it holds.
 _HOLDS = {True: ("✗", "red"), False: ("✓", "green"), None: ("?", "yellow")}
@@ -43,6 +48,7 @@ def summary(load: Load, columns: int) -> RenderableType:
         *_histogram(load, columns),
         Text(),
         _facts(load),
+        *_kinds(load),
         *_steps(load),
     )
 
@@ -50,23 +56,30 @@ def summary(load: Load, columns: int) -> RenderableType:
 def _head(load: Load) -> Iterator[Text]:
     spec = load.record.spec
     yield Text(say.asked(spec, load.url), style="bold", overflow="fold")
-    for request in say.requests(spec):
-        yield Text(f"  {request}")
-    yield Text(say.shape(spec))
+    yield Text(say.shape(spec, load))
     yield Text(", ".join(say.circumstances(load.record)), style="dim")
 
 
 def _validity(load: Load) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
     valid = load.validity.word == "valid"
-    table.add_row("✓" if valid else "✗", load.validity.word, style="green" if valid else "bold red")
+    verdict = Text(load.validity.word, style="green" if valid else "bold red")
+    loss_style = "red" if load.lossy else "yellow"
+    unexpected = answers.lines(load.unexpected, UNEXPECTED_MAX)
+    if lost := say.losses(load):
+        verdict.append(f", {lost}", style=f"bold {loss_style}")
+    if len(unexpected) == 1:
+        verdict.append(f": {unexpected.pop()}", style=loss_style)
+    table.add_row(Text("✓", style="green") if valid else Text("✗", style="bold red"), verdict)
     for problem in load.validity.problems:
         table.add_row("", Text(problem), style="red")
-    for warning in load.validity.warnings:
+    for line in unexpected:
+        table.add_row("", Text(line), style=loss_style)
+    for warning in say.warnings(load):
         table.add_row("!", Text(warning), style="yellow")
-    for condition, holds in load.fail_if:
-        glyph, style = _HOLDS[holds]
-        table.add_row(glyph, Text(say.fail_if(condition, holds)), style=style)
+    for condition in load.fail_if:
+        glyph, style = _HOLDS[condition.holds]
+        table.add_row(glyph, Text(say.fail_if(condition)), style=style)
     return table
 
 
@@ -87,8 +100,6 @@ def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
     yield table
     if any(_lacks(spread) for spread in shown.values()):
         yield Text(say.TOO_FEW, style="dim")
-    if closed:
-        yield Text(say.CLOSED, style="dim")
 
 
 def _lacks(spread: Spread) -> bool:
@@ -126,21 +137,34 @@ def _ruler(axis: terminal_plot.Axis, marks: dict[str, float], columns: int, betw
 
 
 def _facts(load: Load) -> Table:
-    record = load.record
-    requests = Text(say.identity(record))
-    if record.outcomes.failed or record.outcomes.not_sent:
-        requests.append("; ").append(say.losses(load), style="bold red" if load.lossy else "")
-    rows = [
-        ("requests", requests),
-        *((name, Text(said)) for name, said in say.facts(load)),
-    ]
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
-    for name, said in rows:
+    for name, said in [("requests", say.requests(load.record)), *say.facts(load)]:
         if said:
-            table.add_row(name, said)
+            table.add_row(name, Text(said))
     return table
+
+
+def _kinds(load: Load) -> Iterator[RenderableType]:
+    """A row for each of several requests."""
+    if len(load.kinds) < 2:
+        return
+    yield Text()
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("request", overflow="fold", ratio=2)
+    for head in ("share", "ok", *(say.quantile(q) for q in _KIND_QUANTILES)):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("failed", overflow="fold", ratio=1)
+    for kind in load.kinds:
+        table.add_row(
+            Text(shown(kind.record.name)),
+            numerals.share(kind.share),
+            f"{kind.record.outcomes.ok:,}",
+            *say.quantiles(kind.spread, _KIND_QUANTILES),
+            Text(say.failed(kind), style="bold red" if kind.unexpected else ""),
+        )
+    yield table
 
 
 def _steps(load: Load) -> Iterator[RenderableType]:

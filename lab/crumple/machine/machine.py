@@ -4,19 +4,17 @@ It changes one thing: this process's soft limit of open files, up to the hard on
 """
 
 import contextlib
-import os
 import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from crumple.errors import UsageError
 from crumple.machine import facts as machine_facts
+from crumple.machine import others
 from crumple.machine.checks import CHECKS, Observed
 from crumple.machine.facts import UnreadError
-from crumple.processes import tree
 
 SAMPLE_S = 0.1
 
@@ -55,10 +53,12 @@ def fitness(connections: int = 0, sources: int = 1) -> Fitness:
     """
     raise_open_files()
     moment = machine_facts.read(machine_facts.OF_THE_MOMENT)
-    others_share, steal_share = _shares(SAMPLE_S)
-    seen = _observed(others_share, steal_share, connections, sources)
+    meanwhile = others.Meanwhile()
+    time.sleep(SAMPLE_S)
+    shares = meanwhile.shares()
+    seen = _observed(shares, connections, sources)
     problems = tuple(problem for check in CHECKS if (problem := check(seen)))
-    measured = {"sampled_s": SAMPLE_S, "others_share": others_share, "steal_share": steal_share}
+    measured = {"sampled_s": SAMPLE_S, "others_share": shares.others, "steal_share": shares.steal}
     return Fitness({**measured, **moment}, problems)
 
 
@@ -113,15 +113,13 @@ def raise_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _observed(
-    others_share: float | None, steal_share: float | None, connections: int, sources: int
-) -> Observed:
+def _observed(shares: others.Shares, connections: int, sources: int) -> Observed:
     physical = _or_none(machine_facts.physical_cores)
     quota = _or_none(machine_facts.cpu_quota_cores)
     ports = _or_none(machine_facts.port_range)
     return Observed(
-        others_share=others_share,
-        steal_share=steal_share,
+        others_share=shares.others,
+        steal_share=shares.steal,
         governor=_or_none(machine_facts.governor),
         usable_cores=len(machine_facts.usable_cores()),
         physical_cores=len(physical) if physical else None,
@@ -138,33 +136,3 @@ def _or_none(fact: Callable[[], Fact]) -> Fact | None:
         return fact()
     except UnreadError:
         return None
-
-
-def _shares(sample_s: float) -> tuple[float | None, float | None]:
-    """What other programs use, and what the hypervisor takes, of all cores' time; None: not told here."""
-    try:
-        before, ours_before = machine_facts.cpu_ticks(), _our_ticks()
-        time.sleep(sample_s)
-        after, ours_after = machine_facts.cpu_ticks(), _our_ticks()
-    except UnreadError:
-        return None, None
-    spent = {kind: after[kind] - before[kind] for kind in after}
-    total = sum(spent.values())
-    if total <= 0:
-        return None, None
-    idle = spent["idle"] + spent["iowait"] + spent["steal"]
-    others = max(0, total - idle - max(0, ours_after - ours_before))
-    return round(others / total, 4), round(spent["steal"] / total, 4)
-
-
-def _our_ticks() -> int:
-    """CPU time of this process and all it started, in clock ticks."""
-    return sum(_ticks(pid) for pid in (os.getpid(), *tree.descendants(os.getpid())))
-
-
-def _ticks(pid: int) -> int:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0  # it ended between two looks
-    return int(fields[11]) + int(fields[12])

@@ -1,72 +1,73 @@
 """One crumple at a time measures on a machine: several runs take turns, trial by trial.
 
-A lock of the user's, held while something is measured or built; it ends with the process that holds it.
+Who has the turn listens at a name of which there is one: that of a unix socket in no file system. So it holds
+for all users and homes of a machine (or container, which has names of its own), needs no folder to write to,
+and ends with the process that has it.
 """
 
 import contextlib
-import fcntl
-import os
+import errno
+import socket
+import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
-
-import platformdirs
-
-from crumple.errors import NotWritable
 
 WAITING = "waiting for another crumple that measures on this machine"
-
-
-def folder() -> Path:
-    """Where the locks lie."""
-    return platformdirs.user_cache_path("crumple") / "turns"
+NAME = "crumple"
+# Between taking a name and listening at it another one finds nobody to wait for.
+RETRY_S = 0.01
 
 
 @contextlib.contextmanager
 def turn(waiting: Callable[[], None]) -> Iterator[None]:
-    """Inside, no other crumple measures; `waiting` is called if it has to wait for one. Raises NotWritable.
+    """Inside, no other crumple measures; `waiting` is called if it has to wait for one.
 
     Whoever waits comes first: the next one in line holds the place behind whoever has the turn.
     """
-    with _open("line") as line, _open("turn") as held:
-        if not (_at_once(line) and _at_once(held)):
-            waiting()
-        _wait(line)
-        _wait(held)
-        fcntl.flock(line, fcntl.LOCK_UN)
+    line = _at_once("line")
+    with line or _waited("line", waiting):
+        # Said already, where the line had to be waited for.
+        held = _at_once("turn") or _waited("turn", waiting if line else lambda: None)
+    with held:
         yield
 
 
 @contextlib.contextmanager
 def beside(disturbed: Callable[[], None]) -> Iterator[None]:
     """Like `turn`, but it waits for nobody: `disturbed` is called if another crumple measures now."""
-    with _open("turn") as held:
-        if not _at_once(held):
-            disturbed()
+    held = _at_once("turn")
+    if held is None:
+        disturbed()
+    with held or contextlib.nullcontext():
         yield
 
 
-@contextlib.contextmanager
-def _open(name: str) -> Iterator[int]:
-    place = folder()
+def _address(place: str) -> str:
+    # A zero at the beginning: the name is in no file system.
+    return f"\0{NAME}-{place}"
+
+
+def _at_once(place: str) -> socket.socket | None:
+    """The place; None if another has it."""
+    held = socket.socket(socket.AF_UNIX)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        file = os.open(place / name, os.O_RDWR | os.O_CREAT, 0o600)
+        held.bind(_address(place))
+        held.listen()
     except OSError as error:
-        message = f"cannot write {place}: {error.strerror}"
-        raise NotWritable(message, "name another place in XDG_CACHE_HOME") from None
-    try:
-        yield file
-    finally:
-        os.close(file)
+        held.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise
+    return held
 
 
-def _at_once(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _wait(file: int) -> None:
-    fcntl.flock(file, fcntl.LOCK_EX)
+def _waited(place: str, waiting: Callable[[], None]) -> socket.socket:
+    """The place, as soon as it is free."""
+    waiting()
+    while (held := _at_once(place)) is None:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as other:
+            other.connect(_address(place))
+            # Nobody answers: it ends when who has the place is gone.
+            other.recv(1)
+            continue
+        time.sleep(RETRY_S)
+    return held

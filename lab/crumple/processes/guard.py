@@ -3,30 +3,26 @@
 Launching, watching and ending only; what the command is for is its caller's to know.
 """
 
-import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from crumple import engine, project
 from crumple.errors import ServerFailed
+from crumple.processes import marked
+from crumple.processes.marked import MARK
+from crumple.processes.scratch_folder import ScratchFolder
+from crumple.processes.written import Written
 
-TAIL_LINES = 20
-TAIL_BYTES = 16_384
 LAUNCH_S = 10.0
 GRACE_S = 3.0
 GONE_S = 3.0
-# In the environment of the command, so that what it started is known even after the guard was killed.
-MARK = "CRUMPLE_SCRATCH"
 
 
 @dataclass(frozen=True)
@@ -46,14 +42,20 @@ class Ended:
 class Guarded:
     """A command that runs. `pid`: its own; `guard_pid`: of the guard, the ancestor of all that it starts."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: IO[bytes], scratch: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], written: Written, scratch: ScratchFolder) -> None:
         self._process = process
-        self._output = output
+        self._written = written
+        self._scratch = scratch
         self._pending = b""
         self._ended: Ended | None = None
-        self.scratch = scratch
         self.guard_pid = process.pid
         self.pid = 0
+        written.began()
+
+    @property
+    def scratch(self) -> Path:
+        """The command's scratch folder, which goes with it."""
+        return self._scratch.path
 
     def ended(self, within_s: float = 0.0) -> Ended | None:
         """How the command ended, waiting up to `within_s` for that; None while it runs."""
@@ -70,10 +72,7 @@ class Guarded:
 
     def output_tail(self) -> list[str]:
         """The last lines the command wrote, on both streams."""
-        size = os.fstat(self._output.fileno()).st_size
-        # pread: the command writes at the same file position, which must not move.
-        tail = os.pread(self._output.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES))
-        return tail.decode("utf-8", "replace").splitlines()[-TAIL_LINES:]
+        return self._written.tail()
 
     def end(self) -> None:
         """End the command and all that it started; return when they are gone. Raises ServerFailed("stop")."""
@@ -84,8 +83,9 @@ class Guarded:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        left = _end_marked(f"{MARK}={self.scratch}".encode())
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        left = marked.end(self.scratch)
+        self._written.over()
+        self._scratch.remove()
         if left:
             pids = ", ".join(str(pid) for pid in left)
             message = f"could not be ended: its processes {pids} are still there"
@@ -124,76 +124,50 @@ def launch(
     cwd: Path,
     env: Mapping[str, str],
     cores: Sequence[int],
-    scratch: Path,
+    scratch: ScratchFolder,
 ) -> Guarded:
     """Start `command` in `cwd` on `cores` (all, if empty). The caller ends it. Raises ServerFailed(`step`).
 
-    `scratch` is a folder made for the command and removed with it.
+    `scratch` is removed with it. Its path is a mark in the environment, so that what the command started is
+    known even after the guard was killed.
     """
     pinned = ["--cores", ",".join(str(core) for core in cores)] if cores else []
-    executable = engine.find(project.root())
-    arguments = [
-        executable,
-        "guard",
-        "--scratch",
-        scratch,
-        "--cwd",
-        cwd,
-        "--grace",
-        str(GRACE_S),
-        *pinned,
-        "--",
-    ]
-    # A file without a name: nothing of it is left, however the lab ends.
-    output = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the command)
-    process = subprocess.Popen(
-        [*arguments, *command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=output,
-        env={**env, MARK: str(scratch)},
-        process_group=0,  # ctrl-C is for the lab, which then ends the command in good order
-    )
-    guarded = Guarded(process, output, scratch)
+    options = ["--scratch", scratch.path, "--cwd", cwd, "--grace", str(GRACE_S), *pinned]
+    try:
+        written = Written()
+        process = subprocess.Popen(
+            [engine.find(project.root()), "guard", *options, "--", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=written.fileno(),
+            env={**env, MARK: str(scratch.path)},
+            process_group=0,  # ctrl-C is for the lab, which then ends the command in good order
+        )
+    except BaseException:
+        # Nobody has it yet who would put it away.
+        scratch.remove()
+        raise
+    guarded = Guarded(process, written, scratch)
     try:
         if not guarded.launched(LAUNCH_S):
-            raise _not_launched(step, command, guarded.output_tail())
+            raise _not_launched(step, command, cwd, guarded.output_tail())
     except BaseException:
         guarded.end()
         raise
     return guarded
 
 
-def new_scratch() -> Path:
-    """A folder of its own for one command."""
-    return Path(tempfile.mkdtemp(prefix="crumple-"))
-
-
-def _not_launched(step: str, command: Sequence[str], tail: list[str]) -> ServerFailed:
+def _not_launched(step: str, command: Sequence[str], cwd: Path, tail: list[str]) -> ServerFailed:
     if said := engine.complaint(tail[-1] if tail else ""):
         error, remedy = said
+        if mount := _not_to_run_from(cwd / command[0]):
+            remedy = f"{mount} is mounted noexec; mount it with exec, or name another place in XDG_CACHE_HOME"
         return ServerFailed(step, error, tail[:-1], remedy)
     return ServerFailed(step, f"the guard could not start {command[0]}", tail)
 
 
-def _end_marked(mark: bytes) -> list[int]:
-    """Kill what still carries the mark; which of them are there nevertheless, after GONE_S."""
-    deadline = time.monotonic() + GONE_S
-    while left := _marked(mark):
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            return left
-        time.sleep(0.01)
-    return []
-
-
-def _marked(mark: bytes) -> list[int]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        # Another user's, or ended between two looks; a zombie's environment is empty.
-        with contextlib.suppress(OSError):
-            if mark in (process / "environ").read_bytes().split(b"\0"):
-                found.append(int(process.name))
-    return found
+def _not_to_run_from(program: Path) -> Path | None:
+    """The mount that lets no program run, where that is what keeps this one from it."""
+    if not program.is_file() or not os.statvfs(program).f_flag & os.ST_NOEXEC:
+        return None
+    return next(folder for folder in program.parents if folder.is_mount())

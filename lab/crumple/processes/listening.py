@@ -22,6 +22,8 @@ HOST = "127.0.0.1"
 ASKED_FROM = "127.0.0.2"
 LIMIT_S = 30.0
 POLL_S = 0.003
+# From the death of a process until its guard has told.
+SEEN_TO_END_S = 0.2
 LISTEN = "0A"
 
 
@@ -76,8 +78,7 @@ def await_answer(guarded: Guarded, port: int) -> None:
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         if _answers(guarded, port, deadline):
-            if not _listens(guarded, port):
-                raise ServerFailed("start", f"port {port} is another program's", guarded.output_tail())
+            _check_it_was_ours(guarded, port)
             return
         ended = guarded.ended(POLL_S)
         if ended:
@@ -109,6 +110,17 @@ def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
                     "start", f"what it answers is no HTTP/1: {answer[:40]!r}", guarded.output_tail()
                 )
     return False
+
+
+def _check_it_was_ours(guarded: Guarded, port: int) -> None:
+    """Return if the command answered, and not somebody else. Raises ServerFailed("start")."""
+    if _listens(guarded, port):
+        return
+    # One that answered and died at once is looked for in vain, too.
+    if ended := guarded.ended(SEEN_TO_END_S):
+        raise ServerFailed("start", f"it {ended} as it began to answer", guarded.output_tail())
+    if not _listens(guarded, port):
+        raise ServerFailed("start", f"port {port} is another program's", guarded.output_tail())
 
 
 def _listens(guarded: Guarded, port: int) -> bool:

@@ -6,20 +6,24 @@ docs/method.md.
 
 from typing import TYPE_CHECKING
 
-from crumple.contract import Histogram, OpenShape, TrialRecord
-from crumple.record import histogram, littles_law
+from crumple.contract import AfterRequests, OpenShape, TrialRecord
+from crumple.record import lateness, littles_law
+from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
 
 ENGINE_SHARE_MAX = 0.85
-LATE_NS = 1_000_000
-LATE_SHARE_OF_SERVICE = 0.1
 CEILING_SHARE_MAX = 0.70
-WAITED_SHARE_MAX = 0.05
-HELD_SHARE_MAX = 0.20
+WAITED_SHARE_MAX = littles_law.WAITED_SHARE_MAX
+# On cores of its own all that it waits for is foreign; elsewhere the server's work is part of it, and may be
+# most of it, unless the engine was away for longer than it was there.
+STARVED_SHARE_MAX = 0.5
+STARVED_SHARE_MAX_OWN = 0.2
+UNATTENDED_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
+KEEP_OFF = "keep other programs off the engine's cores"
 
 
 def engine_share(record: TrialRecord) -> float | None:
@@ -33,11 +37,39 @@ def engine_share(record: TrialRecord) -> float | None:
     return (window.cpu_user_ns + window.cpu_kernel_ns) / (record.measured_ns * cores)
 
 
+def waited_share(record: TrialRecord) -> float:
+    """How long the thread that waited most was ready to run and had no core, of the time measured (0..1)."""
+    return max((waited for _, waited in _threads(record)), default=0.0)
+
+
+def starved(record: TrialRecord, own: bool) -> str | None:
+    """Others had its core, and connections waited for it: it was a good part of the throughput.
+
+    `own`: its cores serve nobody else, so that waiting for one of them is as good as using it. What comes of
+    it in an open shape is told by lateness, and is not judged here.
+    """
+    if isinstance(record.spec.shape, OpenShape):
+        return None
+    most, unattended = waited_share(record), unattended_share(record)
+    limit = STARVED_SHARE_MAX_OWN if own else STARVED_SHARE_MAX
+    if most > limit and (unattended > UNATTENDED_SHARE_MAX or not _stamped(record)):
+        waited = f"waited for a core {_percent(most)} of the time ({_limit(limit)})"
+        too = f"connections for the engine {_percent(unattended)} ({_limit(UNATTENDED_SHARE_MAX)})"
+        came_of_it = too if _stamped(record) else "response times hold that"
+        return f"a thread of the engine {waited}, and {came_of_it}: {KEEP_OFF}"
+    ran, away = max(_threads(record), key=sum, default=(0.0, 0.0))
+    if own and record.spec.pacing != "spin" and ran <= ENGINE_SHARE_MAX < ran + away:
+        both = f"together {_percent(ran + away)} ({_limit(ENGINE_SHARE_MAX)})"
+        used = f"used its core {_percent(ran)} of the time and waited for it {_percent(away)}, {both}"
+        return f"a thread of the engine {used}: {KEEP_OFF}"
+    return None
+
+
 def engine_limited(record: TrialRecord, own: bool) -> str | None:
-    """`own`: its cores serve nobody else, so that waiting for one of them is as good as using it."""
+    """It used its cores up. `own`: they serve nobody else, so that all it used counts."""
     if record.spec.pacing == "spin":
         return None  # it uses all of its cores by intent; its lateness tells
-    share, threads = engine_share(record), _thread_shares(record, waiting=own)
+    share, threads = engine_share(record), _threads(record)
     by_share = own or not threads
     if by_share and share is None:
         return "the engine's own CPU time could not be read, so it may have measured itself"
@@ -46,59 +78,49 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
             f"the engine used {_percent(share)} of its cores ({_limit(ENGINE_SHARE_MAX)}): "
             f"it measured itself; {LESS_LOAD}"
         )
-    busiest = max(threads, default=0.0)
+    busiest = max((ran for ran, _ in threads), default=0.0)
     if busiest > ENGINE_SHARE_MAX:
-        used = "used its core, or waited for it," if own else "used a core"
         return (
-            f"a thread of the engine {used} {_percent(busiest)} of the time ({_limit(ENGINE_SHARE_MAX)}): "
-            f"it measured itself; {LESS_LOAD}"
+            f"a thread of the engine used a core {_percent(busiest)} of the time "
+            f"({_limit(ENGINE_SHARE_MAX)}): it measured itself; {LESS_LOAD}"
         )
     return None
 
 
-def schedule_missed(record: TrialRecord) -> str | None:
-    """Lateness of its own beyond the limit, at the quantile that samples allow."""
-    late = _late(record, (0.99, 0.9, 0.75, 0.5))
-    if late is None:
-        return None
-    quantile, late_ns, limit_ns = late
-    return (
-        f"the engine was late: {quantile} of its own lateness is {_ms(late_ns)} (limit {_ms(limit_ns)}), "
-        f"so the load was not as scheduled; {_sooner(record)}"
-    )
+def schedule_missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
+    """So late that the times that count are not the server's alone. `asked`: limits of an objective."""
+    said = lateness.missed(record, asked)
+    return said and f"{said}; {_sooner(record)}"
 
 
-def late_at_times(record: TrialRecord) -> str | None:
-    """The same of the highest response times only."""
-    late = _late(record, (0.999,))
-    if late is None or schedule_missed(record):
-        return None
-    quantile, late_ns, limit_ns = late
-    return (
-        f"the engine was late at times: {quantile} of its own lateness is {_ms(late_ns)} (limit "
-        f"{_ms(limit_ns)}), which is in the highest response times; {_sooner(record)}"
-    )
+def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:
+    """The same of other times that are shown."""
+    said = lateness.felt(record, asked)
+    return said and f"{said}; {_sooner(record)}"
 
 
 def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
     """Throughput near what it reaches against its null server."""
     if ceiling is None or record.measured_ns <= 0:
         return None
+    not_known = "how near the engine came to its ceiling is not known"
     if ceiling.throughput_per_s is None:
-        return f"how near the engine came to its ceiling is not known: {ceiling.why}"
+        return f"{not_known}: {ceiling.why}"
     share = record.outcomes.ok / record.measured_ns * 1e9 / ceiling.throughput_per_s
     if share <= CEILING_SHARE_MAX:
         return None
+    reached = f"{ceiling.throughput_per_s:,.0f} /s"
+    if ceiling.at_least:
+        return f"{not_known}, which is {reached} or more: {ceiling.why}; measure again on a calm machine"
     return (
-        f"the throughput is {_percent(share)} ({_limit(CEILING_SHARE_MAX)}) of the "
-        f"{ceiling.throughput_per_s:,.0f} /s that the engine reaches against its null server: "
-        f"it may have limited it; {LESS_LOAD}"
+        f"the throughput is {_percent(min(1.0, share))} ({_limit(CEILING_SHARE_MAX)}) of the "
+        f"{reached} that the engine reaches against its null server: it may have limited it; {LESS_LOAD}"
     )
 
 
 def thread_share(record: TrialRecord) -> str | None:
     """A thread that took nearly a whole core, where engine and server share theirs."""
-    busiest = max(_thread_shares(record, waiting=False), default=0.0)
+    busiest = max((ran for ran, _ in _threads(record)), default=0.0)
     if busiest <= ENGINE_SHARE_MAX or record.spec.pacing == "spin":
         return None
     return (
@@ -109,37 +131,59 @@ def thread_share(record: TrialRecord) -> str | None:
 
 def waited(record: TrialRecord) -> str | None:
     """A thread that was ready to run, and had no core."""
-    running, wanting = _thread_shares(record, waiting=False), _thread_shares(record, waiting=True)
-    most = max((both - ran for both, ran in zip(wanting, running, strict=True)), default=0.0)
+    most = waited_share(record)
     if most <= WAITED_SHARE_MAX:
         return None
     return (
-        f"a thread of the engine waited for a core {_percent(most)} of its time "
-        f"({_limit(WAITED_SHARE_MAX)}): something else ran there; keep other programs off the engine's cores"
+        f"a thread of the engine waited for a core {_percent(most)} of the time "
+        f"({_limit(WAITED_SHARE_MAX)}): something else ran there; {KEEP_OFF}"
     )
 
 
 def spun(record: TrialRecord) -> str | None:
-    """A closed shape in which nothing tells how busy it was."""
-    if record.spec.pacing != "spin" or isinstance(record.spec.shape, OpenShape):
+    """A closed shape in which nothing tells how busy it was: no request is due at a time known ahead."""
+    shape = record.spec.shape
+    if record.spec.pacing != "spin" or isinstance(shape, OpenShape) or shape.pause_ms:
         return None
     return (
-        "how busy the engine was is not known: it spun, and in a closed shape no lateness tells; let it sleep"
+        "how busy the engine was is not known: it spun, and in a closed shape without pauses no lateness "
+        "tells; let it sleep"
     )
 
 
-def held(record: TrialRecord) -> str | None:
-    """Answers that lay unread, which costs a closed shape throughput."""
-    if isinstance(record.spec.shape, OpenShape):
-        return None  # what lies unread delays no other request there
-    spent_ns = littles_law.spent_ns(record)
-    share = record.arrivals.held_ns / spent_ns if spent_ns else 0.0
-    if share <= HELD_SHARE_MAX:
+def unattended(record: TrialRecord) -> str | None:
+    """Connections that waited for the engine, which costs a closed shape throughput."""
+    share = unattended_share(record)
+    if share <= UNATTENDED_SHARE_MAX:
         return None
     return (
-        f"answers lay unread for {_percent(share)} of the time ({_limit(HELD_SHARE_MAX)}): "
-        f"no response time holds that, but it costs a closed shape throughput; {LESS_LOAD}"
+        f"answers lay unread, or connections waited to be opened, for {_percent(share)} of the time "
+        f"({_limit(UNATTENDED_SHARE_MAX)}): no response time holds that, but it costs a closed shape "
+        f"throughput; {LESS_LOAD}"
     )
+
+
+def unopened(record: TrialRecord) -> str | None:
+    """A closed shape that never held all of its connections."""
+    unused, shape = littles_law.unused(record), record.spec.shape
+    if not unused or isinstance(shape, OpenShape):
+        return None
+    by_number = isinstance(record.spec.stop, AfterRequests)
+    over = "its requests were all sent" if by_number else "the trial was over"
+    remedy = "ask for more requests" if by_number else "make it longer"
+    return (
+        f"only {record.users:,} of the {record.users + unused:,} connections had a request, for {over} "
+        f"before the engine had opened the others: {remedy}, or warm up for longer"
+    )
+
+
+def unattended_share(record: TrialRecord) -> float:
+    """Of the time of a closed shape's connections, how much they waited for the engine, pauses apart (0..1).
+
+    0 in an open shape, where what lies unread delays no other request.
+    """
+    spent_ns = 0.0 if isinstance(record.spec.shape, OpenShape) else littles_law.spent_ns(record)
+    return littles_law.unattended_ns(record) / spent_ns if spent_ns else 0.0
 
 
 def by_the_engines_clock(record: TrialRecord) -> str | None:
@@ -158,40 +202,29 @@ def by_the_engines_clock(record: TrialRecord) -> str | None:
     )
 
 
-def _thread_shares(record: TrialRecord, *, waiting: bool) -> list[float]:
-    """Share of the time that each sending thread ran, or with `waiting` ran or waited for a core (0..1).
+def _stamped(record: TrialRecord) -> bool:
+    """Whether the kernel said when answers came, so that those that lay unread are told apart."""
+    return record.arrivals.clock == "kernel"
 
-    Where the kernel does not count the waiting, the running alone: lateness then has to tell the rest.
+
+def _threads(record: TrialRecord) -> list[tuple[float, float]]:
+    """Of each sending thread the share of the time that it ran, and that it waited for a core (0..1).
+
+    Where the kernel does not count the waiting there is none: lateness then has to tell.
     """
     windows = [thread.window for thread in record.probes.threads if thread.window]
     if record.measured_ns <= 0:
         return []
     return [
-        (window.cpu_ns + (window.run_queue_ns or 0 if waiting else 0)) / record.measured_ns
-        for window in windows
+        (each.cpu_ns / record.measured_ns, (each.run_queue_ns or 0) / record.measured_ns) for each in windows
     ]
 
 
-def _late(record: TrialRecord, wanted: tuple[float, ...]) -> tuple[str, float, float] | None:
-    """The first of the `wanted` quantiles that the engine's lateness has samples for, where above its limit.
-
-    Its name, its value and the limit, in ns.
-    """
-    late = record.histograms.engine_lateness
-    q = next((q for q in wanted if late and histogram.printable(q, late.count)), None)
-    if late is None or q is None:
-        return None
-    late_ns = histogram.decode(late.encoded).quantile_ns(q)
-    limit_ns = max(LATE_NS, LATE_SHARE_OF_SERVICE * _median_ns(record.histograms.service_time))
-    return (f"p{q * 100:g}", late_ns, limit_ns) if late_ns > limit_ns else None
-
-
 def _sooner(record: TrialRecord) -> str:
+    most = waited_share(record)
+    if most > WAITED_SHARE_MAX:
+        return f"its thread waited for a core {_percent(most)} of the time: {KEEP_OFF}"
     return LESS_LOAD if record.spec.pacing == "spin" else f"{LESS_LOAD}, or let it spin"
-
-
-def _median_ns(times: Histogram | None) -> float:
-    return histogram.decode(times.encoded).quantile_ns(0.5) if times and times.count else 0.0
 
 
 def _percent(share: float) -> str:
@@ -200,7 +233,3 @@ def _percent(share: float) -> str:
 
 def _limit(share: float) -> str:
     return f"limit {_percent(share)}"
-
-
-def _ms(ns: float) -> str:
-    return f"{ns / 1e6:.3g} ms"

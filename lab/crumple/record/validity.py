@@ -6,10 +6,12 @@ limits are what they are stands in docs/method.md.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, TrialRecord
-from crumple.record import engine_limits, invariants, littles_law
+from crumple.record import engine_limits, failures, invariants, littles_law, unanswered
+from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 # One segment sent again in so many requests is more than the p99.9 can hide.
 REQUESTS_PER_RETRANSMIT = 10_000
+SYN_AGAIN_NS = 1_000_000_000
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
 Word = Literal["valid", "engine-limited", "schedule-missed", "port-limited", "not-valid"]
@@ -44,29 +47,31 @@ def assess(
     afresh: bool = True,
     less: str = "",
     workers: int | None = None,
+    asked: Asked | None = None,
 ) -> Validity:
     """Judge a record by itself. `placement` None: nobody decided on cores for the server.
 
     `server_cores`: where the server ran, if known; `canary`: the record of the light requests beside it;
     `afresh`: its process was started for this trial; `less`: what of the load there was no room for;
-    `workers`: at most so many requests wait at once in a server that blocks.
+    `workers`: at most so many requests wait at once in a server that blocks; `asked`: the limits of an
+    objective, by quantile of the response times, which then decide how late the engine may have been.
     Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
+    engine = _Engine(record, shared=placement == "shared", own=own, asked=asked or {})
     impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
     # Causes come before what they cause, for the first problem gives the word.
     found: tuple[tuple[Word, str | None], ...] = (
         ("not-valid", _identity(record)),
         ("port-limited", _port_limited(record)),
         ("not-valid", _memory_limited(record)),
+        ("not-valid", _forbidden(record)),
         ("not-valid", _some_answers(record)),
         ("not-valid", _bytes(record)),
         ("not-valid", _warmed_up(record)),
         ("not-valid", _kept_apart(both) if placement == "separate" else None),
-        ("engine-limited", None if placement == "shared" else engine_limits.engine_limited(record, own)),
-        ("schedule-missed", engine_limits.schedule_missed(record)),
-        ("not-valid", littles_law.problem(record)),
+        *engine.problems(),
         *(("not-valid", each) for each in impossible),
     )
     problems = [(word, problem) for word, problem in found if problem]
@@ -74,13 +79,11 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
+        unanswered.sentence(record),
+        failures.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
-        engine_limits.thread_share(record) if placement == "shared" else engine_limits.waited(record),
-        engine_limits.spun(record),
-        engine_limits.held(record),
-        engine_limits.late_at_times(record),
-        engine_limits.by_the_engines_clock(record),
+        *engine.doubts(),
         _retransmitted(record),
     )
     return Validity(
@@ -90,11 +93,53 @@ def assess(
     )
 
 
+@dataclass(frozen=True)
+class _Engine:
+    """What the engine itself may have done to a record. `shared`: it has no core of its own by intent."""
+
+    record: TrialRecord
+    shared: bool
+    own: bool
+    asked: Asked
+
+    @cached_property
+    def starved(self) -> str | None:
+        return None if self.shared else engine_limits.starved(self.record, self.own)
+
+    @property
+    def by_number(self) -> bool:
+        return isinstance(self.record.spec.stop, AfterRequests)
+
+    def problems(self) -> tuple[tuple[Word, str | None], ...]:
+        record, waited_share = self.record, engine_limits.waited_share(self.record)
+        return (
+            ("engine-limited", None if self.shared else engine_limits.engine_limited(record, self.own)),
+            ("engine-limited", self.starved),
+            ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
+            ("schedule-missed", engine_limits.schedule_missed(record, self.asked)),
+            # Where it hardly ran, what is missing is the time that it was away.
+            ("not-valid", None if self.starved else littles_law.problem(record, waited_share)),
+        )
+
+    def doubts(self) -> tuple[str | None, ...]:
+        record = self.record
+        return (
+            engine_limits.thread_share(record) if self.shared else None,
+            # Of a starved engine that is said already.
+            None if self.shared or self.starved else engine_limits.waited(record),
+            None if self.starved else engine_limits.unattended(record),
+            engine_limits.unopened(record) if self.by_number else None,
+            engine_limits.spun(record),
+            engine_limits.late_at_times(record, self.asked),
+            engine_limits.by_the_engines_clock(record),
+        )
+
+
 def against_canary(canary: TrialRecord | None) -> list[str]:
     """Why a canary's figures do not count; those of the load stand without them."""
     if canary is None:
         return []
-    checks = (_identity, _port_limited, _memory_limited, engine_limits.schedule_missed)
+    checks = (_identity, _port_limited, _memory_limited, _forbidden, engine_limits.schedule_missed)
     return [problem for check in checks if (problem := check(canary))]
 
 
@@ -115,8 +160,7 @@ def _identity(record: TrialRecord) -> str | None:
             return (
                 f"the {phase} requests do not add up: {scheduled} scheduled, {outcomes.total} ended ({ends})"
             )
-    reasons = record.not_sent
-    explained = reasons.too_late + reasons.ports + reasons.descriptors + reasons.memory
+    explained = sum(record.not_sent.model_dump().values())
     if explained != record.outcomes.not_sent:
         return f"{record.outcomes.not_sent} requests were not sent, but there is a reason for {explained}"
     times = record.histograms
@@ -130,13 +174,13 @@ def _port_limited(record: TrialRecord) -> str | None:
     ports, descriptors = record.not_sent.ports, record.not_sent.descriptors
     if ports:
         return (
-            f"no local port was left for {ports:,} requests (limit 0): connect from more source addresses, "
+            f"no local port was left for {_requests(ports)} (limit 0): connect from more source addresses, "
             "keep connections alive, or widen net.ipv4.ip_local_port_range"
         )
     if descriptors:
         return (
-            f"no descriptor was left for {descriptors:,} requests (limit 0): raise the limit of open files "
-            "(ulimit -n), or use fewer connections"
+            f"no descriptor was left for {_requests(descriptors)} (limit 0): raise the hard limit of open "
+            "files (as root: ulimit -Hn), or use fewer connections"
         )
     return None
 
@@ -145,16 +189,36 @@ def _memory_limited(record: TrialRecord) -> str | None:
     if not record.not_sent.memory:
         return None
     return (
-        f"the kernel had no memory for the sockets of {record.not_sent.memory:,} requests (limit 0): "
-        "use fewer connections, or raise net.ipv4.tcp_mem"
+        f"the kernel had no memory for the sockets of {_requests(record.not_sent.memory)} (limit 0): "
+        "use fewer connections, or raise net.ipv4.tcp_mem and fs.epoll.max_user_watches"
     )
+
+
+def _forbidden(record: TrialRecord) -> str | None:
+    if not record.not_sent.forbidden:
+        return None
+    address = record.spec.target.address
+    remedy = (
+        f"let this user write to {address.removeprefix('unix:')}"
+        if address.startswith("unix:")
+        else f"allow connections to {address} in its firewall (nft list ruleset), or raise "
+        "net.netfilter.nf_conntrack_max"
+    )
+    sent = _requests(record.not_sent.forbidden)
+    return f"a rule of this machine forbade the connections of {sent} (limit 0): {remedy}"
+
+
+def _requests(number: int) -> str:
+    return "1 request" if number == 1 else f"{number:,} requests"
 
 
 def _some_answers(record: TrialRecord) -> str | None:
     if record.outcomes.ok:
         return None
     worst = max(record.outcomes.as_dict().items(), key=lambda outcome: outcome[1])
-    return f"no answer was ok; {worst[1]} of {record.scheduled} ended as {worst[0]}"
+    seen = failures.statuses(record) if worst[0] == "wrong-status" else ""
+    came = f" ({seen})" if seen else ""
+    return f"no answer was ok; {worst[1]} of {record.scheduled} ended as {worst[0]}{came}"
 
 
 def _bytes(record: TrialRecord) -> str | None:
@@ -213,6 +277,17 @@ def _retransmitted(record: TrialRecord) -> str | None:
     sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
     return (
         f"{sent} sent again on this machine (limit 1 for "
-        f"{REQUESTS_PER_RETRANSMIT:,} requests): packets were lost or a backlog was full; "
+        f"{REQUESTS_PER_RETRANSMIT:,} requests): packets were lost or a backlog was full{_longest(record)}; "
         "look at the network, or raise the server's backlog"
+    )
+
+
+def _longest(record: TrialRecord) -> str:
+    """What a SYN that was not answered does to the times: the kernel sends the next a second later."""
+    longest_ns = record.histograms.connect_time.max_ns or 0
+    if longest_ns < SYN_AGAIN_NS:
+        return ""
+    return (
+        f", and to connect took up to {longest_ns / 1e9:.3g} s, for the kernel sends a SYN again after 1 s "
+        "and more: the longest response times are of that"
     )

@@ -7,6 +7,7 @@ import json
 import math
 from typing import Any
 
+from crumple.drawing.shown import shown_json
 from crumple.record.metrics import METRICS
 from crumple.report import scalability, sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
@@ -47,7 +48,7 @@ def data(view: RunView) -> str:
         "lab_version": run.lab_version,
         "engine_version": run.engine_version,
     }
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return shown_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -142,6 +143,8 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "start_s": trial.server.start_s,
         "scheduled": record.scheduled if record else None,
         "outcomes": record.outcomes.as_dict() if record else None,
+        "users": record.users if record else None,
+        "users_unanswered": record.users_unanswered if record else None,
         "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
         "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
         "command": sentences.command(view, trial.trial.id),

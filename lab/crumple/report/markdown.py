@@ -5,6 +5,7 @@ Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
 
 from collections.abc import Iterator, Sequence
 
+from crumple.drawing.prose import as_markdown
 from crumple.report import charts, scalability, sentences, tables
 from crumple.report.tables import ClaimRow
 from crumple.report.view import ExperimentView, RunView, Start
@@ -83,18 +84,18 @@ def _prose(view: RunView) -> Iterator[str]:
     prose = view.run.study.prose
     if prose.did:
         yield "## What the article did"
-        yield prose.did.strip()
+        yield as_markdown(prose.did)
     if prose.differs:
         yield "## What differs here"
-        yield prose.differs.strip()
+        yield as_markdown(prose.differs)
     if prose.found:
         yield "## What we found, and why"
-        yield prose.found.strip()
+        yield as_markdown(prose.found)
 
 
 def _experiment(shown: ExperimentView) -> Iterator[str]:
     yield f"## {_text(shown.experiment.title)}"
-    yield shown.experiment.about.strip()
+    yield as_markdown(shown.experiment.about)
     yield f"Experiment `{shown.name}`: {sentences.setup(shown)}."
     heads = ("Server", "I/O model", "Throughput /s", "p50", "p99", "p99.9", "CPU per request", "Memory")
     rows = [
@@ -108,6 +109,9 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
         for row in tables.servers(shown)
     ]
     yield _table((*heads, "Failed", "Starts"), rows)
+    for row in shown.rows:
+        if said := sentences.unanswered(row):
+            yield f"**`{row.name}`: {said}; {sentences.OF_THE_OTHERS}.**"
     yield f"{sentences.READING} {sentences.CLOSED}"
     if any(start.figures for start in shown.starts):
         for kind in (kind for kind in charts.KINDS if kind.where(shown)):
@@ -159,7 +163,7 @@ def _machine(view: RunView) -> Iterator[str]:
     yield "## Machine"
     yield _table(("Fact", ""), [(name, _text(value)) for name, value in tables.machine(view)])
     yield "## Servers"
-    yield _table(("Server", "Versions", "Settings"), tables.versions(view))
+    yield _table(("Server", "Versions", "Settings"), [[*map(_text, row)] for row in tables.versions(view)])
     run = view.run
     yield f"crumple {run.lab_version}, engine {run.engine_version}."
 

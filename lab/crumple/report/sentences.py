@@ -26,6 +26,7 @@ READING = (
     "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
     "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
 )
+OF_THE_OTHERS = "quantiles are of the others"
 DIRECTION_ONLY = "direction only"
 
 _PLACEMENTS = {
@@ -202,7 +203,17 @@ def marks(row: ServerView) -> str:
             said.append(f"{start.block_name} not valid")
         elif start.lossy:
             said.append(f"{numerals.share(start.figures.failed_share)} failed in {start.block_name}")
-    return ", ".join(said)
+    return ", ".join([*said, *([starved] if (starved := unanswered(row)) else [])])
+
+
+def unanswered(row: ServerView) -> str:
+    """Users in no quantile: "up to 56 of 64 connections got no answer in 3 starts"; empty: none."""
+    found = [(start.unanswered, start.block_name) for start in row.counting if start.unanswered]
+    if not found:
+        return ""
+    worst, block = max(found, key=lambda each: each[0].connections / each[0].of)
+    said = f"{worst.connections:,} of {worst.of:,} connections got no answer"
+    return f"{said} in {block}" if len(found) == 1 else f"up to {said} in {len(found)} starts"
 
 
 def command(view: RunView, trial_id: str) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from crumple.drawing import numerals, terminal
 from crumple.report import sentences, server_names, tables
-from crumple.report.view import ExperimentView, RunView, Start
+from crumple.report.view import ExperimentView, RunView, ServerView, Start
 
 WIDTH_MIN, WIDTH_MAX = 80, 110
 WIDE = 100
@@ -120,7 +120,11 @@ def _servers(shown: ExperimentView, columns: int) -> Table:
 
 def _marks(shown: ExperimentView) -> list[Text]:
     marked = [(row, sentences.marks(row)) for row in shown.servers]
-    return [Text(f"{row.name}: {said}", style="yellow") for row, said in marked if said]
+    return [Text(f"{row.name}: {said}{_others(row)}", style="yellow") for row, said in marked if said]
+
+
+def _others(row: ServerView) -> str:
+    return f"; {sentences.OF_THE_OTHERS}" if sentences.unanswered(row) else ""
 
 
 def _noise(shown: ExperimentView) -> Text:

@@ -11,6 +11,7 @@ from functools import cached_property
 from crumple.contract import OUTCOMES
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
+from crumple.record.unanswered import Unanswered, unanswered
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import StoredTrial
 from crumple.stats import stats
@@ -49,6 +50,11 @@ class Start:
     def lossy(self) -> bool:
         """More than 1 % of its requests failed: marked wherever it appears."""
         return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
+
+    @cached_property
+    def unanswered(self) -> Unanswered | None:
+        """Its users who got no answer, and are in no quantile; None where all did."""
+        return unanswered(self.trial.record) if self.trial.record is not None else None
 
     @property
     def block_name(self) -> str:

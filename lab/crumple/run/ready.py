@@ -24,6 +24,9 @@ class Watcher(Protocol):
     def skipped(self, server: str, reason: str) -> None:
         """None of this server's trials can be tried; `reason` holds the remedy."""
 
+    def not_built(self, server: str, reason: str) -> None:
+        """The same, but that counts as their failure: it could have been."""
+
     def waiting(self) -> None:
         """Another crumple measures on this machine; it is waited for."""
 
@@ -44,7 +47,7 @@ def made_ready(
     running: Mapping[str, Elsewhere],
     watcher: Watcher,
 ) -> dict[str, Ready]:
-    """Label → server. All variants of a server are one program, which is built once. Raises NotWritable."""
+    """Label → server. All variants of a server are one program, which is built once."""
     found: dict[str, Ready] = {}
     for name in sorted({variant.server_of(label) for label in labels}):
         if name in running:
@@ -81,5 +84,6 @@ def _refused(
     failure: Failure,
     watcher: Watcher,
 ) -> Ready:
-    watcher.skipped(name, failure.message)
+    say = watcher.not_built if failure.step == "build" else watcher.skipped
+    say(name, failure.message)
     return Ready(description, versions, None, failure)

@@ -18,8 +18,6 @@ from crumple.database import database
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
 from crumple.machine import ceiling, costs, facts, machine, turns
-from crumple.machine.ceiling import Ceiling
-from crumple.processes import listening
 from crumple.run import brought, plan, ready, run_file, trial
 from crumple.run.brought import Brought, Elsewhere
 from crumple.run.ready import Ready
@@ -40,7 +38,7 @@ class Watcher(ready.Watcher, Protocol):
     """Who is told how the run goes on."""
 
     def calibrating(self) -> None:
-        """The engine's ceiling is being measured, once for each kind of load since the machine started."""
+        """The engine's ceiling is being measured, after a trial that may have come near it."""
 
     def began(self, trial: TrialIdentity) -> None:
         """A trial begins."""
@@ -192,7 +190,7 @@ def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None
 
 @dataclass(frozen=True)
 class _Means:
-    """What all trials of a run are conducted with. `ceilings`: the engine's, by experiment, once it began.
+    """What all trials of a run are conducted with.
 
     `unfit`: experiments this machine cannot do, of which that has been said.
     """
@@ -201,7 +199,6 @@ class _Means:
     workloads: Mapping[str, Workload]
     databases: database.OnDemand
     watcher: Watcher
-    ceilings: dict[str, Ceiling | None] = field(default_factory=dict)
     unfit: set[str] = field(default_factory=set)
 
 
@@ -232,7 +229,6 @@ def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) ->
         means.watcher.ended(stored)
         return
     with turns.turn(means.watcher.waiting):
-        job = replace(job, ceiling=_ceiling(job, means))
         means.watcher.began(identity)
         stored = trial.conduct(
             job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
@@ -264,6 +260,9 @@ def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) ->
         built=server.built,
         versions=server.versions,
         settings=settings,
+        ceiling=lambda record: ceiling.measured_after(
+            means.load, record, ceiling.cache(), means.watcher.calibrating
+        ),
         beside=beside,
         databases=means.databases,
     )
@@ -280,16 +279,6 @@ def _settings(label: str, description: ServerDescription | None) -> dict[str, Se
         return {}
     meant = variant.parse(label, variant.defaults({description.name: description}))
     return start.settings_with(description, meant.settings)
-
-
-def _ceiling(job: trial.Job, means: _Means) -> Ceiling | None:
-    """The engine's ceiling under the experiment's load, before any server is there to be disturbed."""
-    name = job.trial.experiment
-    if name not in means.ceilings:
-        means.watcher.calibrating()
-        like = trial.spec_of(job, f"{listening.HOST}:0", None, ())
-        means.ceilings[name] = ceiling.ceiling(means.load, like, ceiling.cache())
-    return means.ceilings[name]
 
 
 def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:

@@ -5,7 +5,7 @@ interruption and a full disk get out of here.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,8 @@ LOOPBACK = "127."
 class Job:
     """All one trial needs. `experiment`: as it is at the scale. `built`: or a server that runs already.
 
-    `settings`: the server's, defaults filled in. `ceiling`: the engine's. `beside`: what the canary asks.
+    `settings`: the server's, defaults filled in. `ceiling`: what the engine's is said to be, once the load is
+    over and the server gone; None: not known, or far away. `beside`: what the canary asks.
     `databases`: the run's, where it has one; without it, a trial that needs one starts its own.
     """
 
@@ -48,7 +49,7 @@ class Job:
     built: servers.Built | Elsewhere
     versions: Mapping[str, str]
     settings: Mapping[str, Any]
-    ceiling: Ceiling | None = None
+    ceiling: Callable[[contract.TrialRecord], Ceiling | None] = lambda _: None
     beside: Workload | None = None
     databases: OnDemand | None = None
 
@@ -65,7 +66,7 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
             course.record,
             placement=job.experiment.placement if afresh else None,
             server_cores=course.server_cores,
-            ceiling=job.ceiling,
+            ceiling=job.ceiling(course.record),
             canary=course.canary,
             afresh=afresh,
             less=fitted(job).less,

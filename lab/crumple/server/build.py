@@ -19,6 +19,7 @@ import platformdirs
 
 from crumple.errors import ServerFailed
 from crumple.processes import guard
+from crumple.processes.scratch_folder import ScratchFolder
 from crumple.server import runtimes
 from crumple.server.server import FILE, ServerDescription, filled
 
@@ -68,7 +69,8 @@ def build(description: ServerDescription) -> Built:
             began = time.monotonic()
             _build_into(place, description, executables)
     except OSError as error:
-        message = f"cannot write {error.filename or cache()}: {error.strerror or error}"
+        where = error.filename2 or error.filename or cache()
+        message = f"cannot write {where}: {error.strerror or error}"
         remedy = "free some space, or name another place in XDG_CACHE_HOME"
         raise ServerFailed("build", message, remedy=remedy) from None
     return replace(done, build_s=time.monotonic() - began)
@@ -124,13 +126,7 @@ def _build_into(place: Path, description: ServerDescription, executables: Mappin
         shutil.rmtree(stale, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=unfinished, dir=place.parent))
     try:
-        shutil.copytree(
-            description.program_folder,
-            folder,
-            symlinks=True,
-            dirs_exist_ok=True,
-            ignore=lambda _, names: NOT_THE_PROGRAM.intersection(names),
-        )
+        _copy(description.program_folder, folder)
         _make_writable(folder)
         for command in description.build.command:
             _run(tuple(filled(part, executables) for part in command), folder)
@@ -138,6 +134,20 @@ def _build_into(place: Path, description: ServerDescription, executables: Mappin
         folder.rename(place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copy(program: Path, folder: Path) -> None:
+    """All that belongs to the program. Raises the OSError of the first that cannot be copied."""
+    # shutil.copytree goes on to the last, and then its error is a list of all of them.
+    for path in program.iterdir():
+        if path.name in NOT_THE_PROGRAM:
+            continue
+        copy = folder / path.name
+        if path.is_dir() and not path.is_symlink():
+            copy.mkdir()
+            _copy(path, copy)
+        else:
+            shutil.copy2(path, copy, follow_symlinks=False)
 
 
 def _make_writable(folder: Path) -> None:
@@ -150,7 +160,8 @@ def _make_writable(folder: Path) -> None:
 def _run(command: tuple[str, ...], folder: Path) -> None:
     """One command of the build, with the user's whole environment: proxies and certificates live there."""
     env = {**os.environ, "PATH": runtimes.search_path()}
-    guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=guard.new_scratch())
+    scratch = ScratchFolder.made()
+    guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=scratch)
     try:
         ended = guarded.ended(LIMIT_S)
         tail = guarded.output_tail()

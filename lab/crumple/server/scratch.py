@@ -4,12 +4,11 @@ Making and looking only; the folder goes with the server, see `guard`.
 """
 
 import os
-import shutil
 import time
 from pathlib import Path
 
 from crumple.errors import ServerFailed
-from crumple.processes import guard
+from crumple.processes.scratch_folder import ScratchFolder
 from crumple.workload import hash_file
 
 HASH_FILE = "hash.bin"
@@ -18,15 +17,15 @@ SETTLED_S = 2.0
 POLL_S = 0.02
 
 
-def made() -> Path:
+def made() -> ScratchFolder:
     """A new scratch folder with both in it. Raises ServerFailed("start") where there is no room for them."""
     try:
-        folder = guard.new_scratch()
+        folder = ScratchFolder.made()
         try:
-            _fill(folder)
+            _fill(folder.path)
         except BaseException:
             # Nobody has it yet who would put it away.
-            shutil.rmtree(folder, ignore_errors=True)
+            folder.remove()
             raise
     except OSError as error:
         where = error.filename or "there"

@@ -110,12 +110,12 @@ def _command(
     folder = scratch.made()
     values = {
         "port": str(port),
-        "scratch": str(folder),
+        "scratch": str(folder.path),
         **built.executables,
         **{name: str(value) for name, value in settings.items()},
     }
 
-    given = {**runtimes.environment(), **scratch.environment(folder), **environment}
+    given = {**runtimes.environment(), **scratch.environment(folder.path), **environment}
     own = {name: filled(value, values) for name, value in written.env.items()}
     command = [filled(part, values) for part in written.command]
     return guard.launch("start", command, cwd=built.folder, env={**given, **own}, cores=cores, scratch=folder)

@@ -1,0 +1,189 @@
+//! What the engine's loop costs with more users than a machine has descriptors: the same loop over simulated sockets.
+//!
+//!     simulated [USERS ...]
+//!
+//! Prints a line of JSON for each shape and number of users: CPU time of a request and of an interval's end, and the
+//! bytes that the engine holds for each user. Costs are differences of two trials of unlike length, so that opening
+//! the connections is in none of them. `closed`: users who ask again at once, met in the order of their memory.
+//! `paused`: users with exponential think times, met in random order.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc;
+
+use crumple_engine::http::feed;
+use crumple_engine::net::simulated::{Reply, Script, Simulated};
+use crumple_engine::phase::Course;
+use crumple_engine::shape::Shape;
+use crumple_engine::shape::closed::ClosedLoad;
+use crumple_engine::spec::TrialSpec;
+use crumple_engine::worker::{Loop, Place};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+
+const USERS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+/// As fast as the loop goes or faster, in the simulation's own time: requests per second.
+const PER_S: f64 = 250_000.0;
+const REQUESTS: f64 = 1_500_000.0;
+const INTERVALS: f64 = 3_000.0;
+
+/// Counts what is held.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: hands everything to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        HELD.fetch_add(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn main() {
+    let given: Vec<usize> = std::env::args()
+        .skip(1)
+        .map(|users| users.parse().expect("a number of users"))
+        .collect();
+    let users = if given.is_empty() {
+        USERS.to_vec()
+    } else {
+        given
+    };
+    for shape in ["closed", "paused"] {
+        for &users in &users {
+            println!("{}", measured(shape, users));
+        }
+    }
+}
+
+fn measured(shape: &str, users: usize) -> Value {
+    // Each user asks once in so long.
+    let cycle_s = users as f64 / PER_S;
+    let opened_s = cycle_s * 3.0 + 0.2;
+    let short = trial(shape, users, cycle_s, opened_s);
+    let long = trial(shape, users, cycle_s, opened_s + REQUESTS / PER_S);
+    // Nobody asks: all the loop does is to end intervals.
+    let idle_short = trial("idle", users, cycle_s, 1.0);
+    let idle_long = trial("idle", users, cycle_s, 1.0 + INTERVALS * 0.1);
+    let intervals = ((long.seconds - short.seconds) / 0.1).round();
+    let interval_ns = (idle_long.cpu_ns - idle_short.cpu_ns) / INTERVALS;
+    let requests = (long.requests - short.requests) as f64;
+    json!({
+        "shape": shape,
+        "users": users,
+        "requests": requests,
+        "ns_per_request": (long.cpu_ns - short.cpu_ns - intervals * interval_ns) / requests,
+        "ns_per_interval_end": interval_ns,
+        "bytes_per_user": long.bytes_per_user,
+    })
+}
+
+struct Trial {
+    seconds: f64,
+    requests: u64,
+    cpu_ns: f64,
+    bytes_per_user: f64,
+}
+
+fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
+    let (answer_s, pause_s) = match shape {
+        "closed" => (cycle_s, 0.0),
+        "paused" => (cycle_s * 0.1, cycle_s * 0.9),
+        _ => (0.001, 80_000.0),
+    };
+    let spec = spec(users, pause_s, seconds);
+    let plan = spec
+        .plan()
+        .map_err(|failure| failure.error)
+        .expect("it makes sense");
+    let Shape::Closed(closed) = &plan.shape else {
+        unreachable!("it is closed");
+    };
+    let course = Course::new(None, plan.stop);
+    course.begin(1_000_000_000);
+    let (outbox, inbox) = mpsc::channel();
+    let (returned, spent) = mpsc::channel();
+    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
+    let script = Script {
+        answer_ns: (answer_s * 1e9) as u64,
+        answer: |_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+        ..Script::default()
+    };
+    let net = Simulated::new(script, users, 1_000_000_000);
+    let held = HELD.load(Relaxed);
+    let place = Place {
+        course: &course,
+        timetable: None,
+        thread: 0,
+        feed: feeds.remove(0),
+        outbox,
+        spent,
+    };
+    let load = ClosedLoad::new(closed, &course, None, (0, 1), plan.seed);
+    let worker = Loop::new(&plan, place, net, load);
+    // Tallies go back at once, as the collector gives them back.
+    let collector = std::thread::spawn(move || {
+        let mut requests = 0;
+        let mut most = 0;
+        for tally in inbox {
+            requests += tally.outcomes().ok;
+            most = most.max(HELD.load(Relaxed));
+            let _ = returned.send(tally);
+        }
+        (requests, most)
+    });
+    let began_ns = cpu_ns();
+    drop(worker.run());
+    let cpu_ns = cpu_ns() - began_ns;
+    let (requests, most) = collector.join().expect("it only counts");
+    Trial {
+        seconds,
+        requests,
+        cpu_ns,
+        bytes_per_user: most.saturating_sub(held) as f64 / users as f64,
+    }
+}
+
+fn spec(users: usize, pause_s: f64, seconds: f64) -> TrialSpec {
+    let spec = json!({
+        "version": crumple_engine::spec::CONTRACT_VERSION,
+        "label": "simulated",
+        "target": {"address": "127.0.0.1:1", "host": "simulated", "tls": null, "sources": []},
+        "requests": [{
+            "name": "", "method": "GET", "path": "/", "headers": [], "body": null, "body_file": null,
+            "varies": false, "weight": 1,
+            "expect": {"status": 200, "body_bytes": 5, "body_sha256": null, "hash_one_in": 0},
+        }],
+        "shape": {"kind": "closed", "connections": users, "pause_ms": pause_s * 1e3, "pause": "exponential"},
+        "connection": "keep-alive",
+        "kernel_timestamps": true,
+        "pacing": "sleep",
+        "warm_up": null,
+        "stop": {"kind": "duration", "duration_s": seconds},
+        "timeouts": {"connect_s": 1000.0, "request_s": 1000.0},
+        "threads": 1,
+        "cores": [],
+        "probe": {"interval_ms": 100, "server_pid": null},
+        "progress": {"every_ms": 1000, "slower_than_ns": []},
+        "examples": "unexpected",
+        "seed": 1,
+    });
+    serde_json::from_value(spec).expect("it is a spec")
+}
+
+/// CPU time of this thread.
+fn cpu_ns() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+}

@@ -1,0 +1,106 @@
+//! What each kind of request came to in the measured phase, over all threads.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram as HdrHistogram;
+
+use crate::histogram::hdr;
+use crate::outcome::{Outcome, Outcomes};
+use crate::plan::Request;
+use crate::record::{Example, HistogramRecord, RequestRecord};
+use crate::tally::Tally;
+
+pub struct Kinds {
+    kinds: Vec<Kind>,
+}
+
+struct Kind {
+    name: String,
+    scheduled: u64,
+    outcomes: Outcomes,
+    statuses: BTreeMap<u16, u64>,
+    response_time: HdrHistogram<u64>,
+    bodies_hashed: u64,
+    /// By outcome and status; of several threads' the first.
+    examples: BTreeMap<(Outcome, Option<u16>), Example>,
+}
+
+impl Kinds {
+    pub fn new(requests: &[Request]) -> Self {
+        let kinds = requests.iter().map(|request| Kind {
+            name: request.name.clone(),
+            scheduled: 0,
+            outcomes: Outcomes::default(),
+            statuses: BTreeMap::new(),
+            response_time: hdr(),
+            bodies_hashed: 0,
+            examples: BTreeMap::new(),
+        });
+        Self { kinds: kinds.collect() }
+    }
+
+    /// Adds a tally of the measured phase.
+    pub fn add(&mut self, tally: &Tally) {
+        for (kind, part) in self.kinds.iter_mut().zip(&tally.kinds) {
+            kind.scheduled += part.scheduled;
+            kind.outcomes += part.outcomes;
+            for &(status, count) in part.statuses.each() {
+                *kind.statuses.entry(status).or_default() += count;
+            }
+            part.response_time.add_to(&mut kind.response_time);
+            kind.bodies_hashed += part.bodies_hashed;
+        }
+    }
+
+    /// Keeps the examples of a tally of either phase.
+    pub fn add_examples(&mut self, tally: &Tally) {
+        for (kind, example) in &tally.examples {
+            let had = &mut self.kinds[usize::from(*kind)].examples;
+            let first = had.entry((example.outcome, example.status)).or_insert_with(|| example.clone());
+            if example.at_ns < first.at_ns {
+                first.clone_from(example);
+            }
+        }
+    }
+
+    /// Whole answers so far by status.
+    pub fn statuses(&self) -> BTreeMap<u16, u64> {
+        let mut sum = BTreeMap::new();
+        for (&status, &count) in self.kinds.iter().flat_map(|kind| &kind.statuses) {
+            *sum.entry(status).or_default() += count;
+        }
+        sum
+    }
+
+    /// Right answers so far that took longer.
+    pub fn slower_than(&self, ns: u64) -> u64 {
+        let slower = |kind: &Kind| kind.response_time.count_between(ns.saturating_add(1), u64::MAX);
+        self.kinds.iter().map(slower).sum()
+    }
+
+    pub fn bodies_hashed(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.bodies_hashed).sum()
+    }
+
+    /// Of all kinds together.
+    pub fn response_time(&self) -> HdrHistogram<u64> {
+        let mut sum = hdr();
+        for kind in &self.kinds {
+            sum.add(&kind.response_time).expect("both have the same bounds");
+        }
+        sum
+    }
+
+    pub fn records(self) -> Vec<RequestRecord> {
+        let record = |kind: Kind| RequestRecord {
+            name: kind.name,
+            scheduled: kind.scheduled,
+            outcomes: kind.outcomes,
+            statuses: kind.statuses,
+            response_time: HistogramRecord::of(&kind.response_time),
+            bodies_hashed: kind.bodies_hashed,
+            examples: kind.examples.into_values().collect(),
+        };
+        self.kinds.into_iter().map(record).collect()
+    }
+}

@@ -1,0 +1,240 @@
+//! The intervals of a trial, over all threads: the series, a row each; and the log, a histogram for several.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram as HdrHistogram;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{Histogram, hdr};
+use crate::ledger::INTERVAL_NS;
+use crate::phase::{Course, Phase};
+use crate::plan::Plan;
+use crate::record::{Log, Series, encoded};
+use crate::shape::Shape;
+use crate::shape::closed::Closed;
+use crate::spool::Spool;
+use crate::tally::{Tally, Time};
+
+/// Intervals of the series to one of the log, where its shape has no course.
+const INTERVALS_LOGGED_AS_ONE: u64 = 10;
+/// What a ramp does is read along its course, in so many pieces as long as those are no longer than that.
+const PIECES_OF_A_RAMP: u64 = 30;
+/// Intervals that a line of progress looks back on.
+const INTERVALS_SHOWN: usize = 10;
+/// Entries of the log that wait for threads which are behind, before they are written.
+const ENTRIES_OPEN: usize = 3;
+
+/// One interval of the series, over all threads.
+#[derive(Default)]
+struct Interval {
+    ends_at_ns: u64,
+    ok: u64,
+    failed: u64,
+    scheduled: u64,
+    connections: u64,
+    response_time: Histogram,
+    engine_lateness: Histogram,
+    /// Threads whose tally has come.
+    heard: usize,
+}
+
+/// An interval whose threads have all been heard.
+#[derive(Serialize, Deserialize)]
+struct Row {
+    ends_at_ns: u64,
+    ok: u64,
+    failed: u64,
+    scheduled: u64,
+    connections: u64,
+    p50_ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+    engine_late_p99_ns: Option<u64>,
+}
+
+/// Sorts the warm-up before the measured phase, and intervals by number.
+type Key = (bool, u64);
+
+pub struct Intervals {
+    threads: usize,
+    logged_as_one: u64,
+    open: BTreeMap<Key, Interval>,
+    /// The last ones; those before are in the spool.
+    recent: BTreeMap<Key, Row>,
+    rows: Spool<(Key, Row)>,
+    /// Entries of the log that are not written yet.
+    entries: BTreeMap<u64, HdrHistogram<u64>>,
+    log: Spool<(u64, String)>,
+}
+
+/// The last full second.
+#[derive(Default)]
+pub struct Recent {
+    pub throughput_per_s: f64,
+    pub p50_ns: Option<u64>,
+    pub p99_ns: Option<u64>,
+    pub max_ns: Option<u64>,
+    pub connections: u64,
+}
+
+impl Intervals {
+    pub fn new(plan: &Plan) -> Self {
+        Self {
+            threads: plan.threads,
+            logged_as_one: logged_as_one(plan),
+            open: BTreeMap::new(),
+            recent: BTreeMap::new(),
+            rows: Spool::open(),
+            entries: BTreeMap::new(),
+            log: Spool::open(),
+        }
+    }
+
+    pub fn add(&mut self, tally: &Tally) {
+        let key = (tally.phase == Phase::Measured, tally.index);
+        let interval = self.open.entry(key).or_default();
+        interval.add(tally);
+        if interval.heard >= self.threads {
+            self.close(key);
+        }
+    }
+
+    pub fn recent(&self) -> Recent {
+        let Some(last) = self.recent.values().next_back() else {
+            return Recent::default();
+        };
+        let rows = self.recent.values();
+        let seconds = self.recent.len() as f64 * INTERVAL_NS as f64 / 1e9;
+        Recent {
+            throughput_per_s: rows.clone().map(|row| row.ok).sum::<u64>() as f64 / seconds,
+            p50_ns: last.p50_ns,
+            p99_ns: rows.clone().filter_map(|row| row.p99_ns).max(),
+            max_ns: rows.filter_map(|row| row.max_ns).max(),
+            connections: last.connections,
+        }
+    }
+
+    fn close(&mut self, key: Key) {
+        let Some(interval) = self.open.remove(&key) else {
+            return;
+        };
+        if let (true, index) = key {
+            let entry = self.entries.entry(index / self.logged_as_one).or_insert_with(hdr);
+            interval.response_time.add_to(entry);
+            if self.entries.len() > ENTRIES_OPEN
+                && let Some((entry, times)) = self.entries.pop_first()
+            {
+                self.write_entry(entry, &times);
+            }
+        }
+        self.recent.insert(key, interval.row());
+        if self.recent.len() > INTERVALS_SHOWN
+            && let Some(first) = self.recent.pop_first()
+        {
+            self.rows.push(&first);
+        }
+    }
+
+    fn write_entry(&mut self, entry: u64, times: &HdrHistogram<u64>) {
+        if !times.is_empty() {
+            self.log.push(&(entry, encoded(times)));
+        }
+    }
+
+    /// The series and the log, once every thread has handed in its last tally.
+    pub fn finish(&mut self, course: &Course) -> (Series, Log) {
+        // A thread that was held up through a whole interval has no tally for it.
+        while let Some((&key, _)) = self.open.first_key_value() {
+            self.close(key);
+        }
+        for (entry, times) in std::mem::take(&mut self.entries) {
+            self.write_entry(entry, &times);
+        }
+        let mut series = Series { interval_ms: INTERVAL_NS / 1_000_000, ..Series::default() };
+        let rows: BTreeMap<Key, Row> =
+            self.rows.rows().into_iter().chain(std::mem::take(&mut self.recent)).collect();
+        for ((measured, index), row) in rows {
+            let phase = if measured { Phase::Measured } else { Phase::WarmUp };
+            let begins_ns = course.began_at_ns(phase) + index * INTERVAL_NS;
+            let ends_ns = row.ends_at_ns.clamp(begins_ns, begins_ns + INTERVAL_NS);
+            series.at_ns.push(begins_ns - course.began_ns());
+            series.duration_ns.push(ends_ns - begins_ns);
+            series.phase.push(phase);
+            series.ok.push(row.ok);
+            series.failed.push(row.failed);
+            series.p50_ns.push(row.p50_ns);
+            series.p99_ns.push(row.p99_ns);
+            series.max_ns.push(row.max_ns);
+            series.scheduled.push(row.scheduled);
+            series.engine_late_p99_ns.push(row.engine_late_p99_ns);
+            series.connections.push(row.connections);
+        }
+        (series, logged(self.log.rows(), self.logged_as_one, course))
+    }
+}
+
+/// Intervals of the series to one of the log.
+fn logged_as_one(plan: &Plan) -> u64 {
+    match &plan.shape {
+        Shape::Closed(Closed { ramp: Some(_), .. }) => {
+            (plan.stop.within_ns / INTERVAL_NS).div_ceil(PIECES_OF_A_RAMP).clamp(1, INTERVALS_LOGGED_AS_ONE)
+        }
+        _ => INTERVALS_LOGGED_AS_ONE,
+    }
+}
+
+/// The log in its order; a thread that was far behind has given an entry a second part.
+fn logged(mut entries: Vec<(u64, String)>, intervals: u64, course: &Course) -> Log {
+    entries.sort_by_key(|&(entry, _)| entry);
+    let each_ns = INTERVAL_NS * intervals;
+    let measured_ns = course.ends_at_ns() - course.measured_from_ns();
+    let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
+    for parts in entries.chunk_by(|(one, _), (next, _)| one == next) {
+        let at_ns = parts[0].0 * each_ns;
+        log.at_ns.push(at_ns);
+        log.duration_ns.push(each_ns.min(measured_ns.saturating_sub(at_ns)));
+        log.response_time.push(merged(parts));
+    }
+    log
+}
+
+fn merged(parts: &[(u64, String)]) -> String {
+    if let [(_, only)] = parts {
+        return only.clone();
+    }
+    let mut sum = hdr();
+    for (_, part) in parts {
+        sum.add(crate::record::decoded(part)).expect("both have the same bounds");
+    }
+    encoded(&sum)
+}
+
+impl Interval {
+    fn add(&mut self, tally: &Tally) {
+        let outcomes = tally.outcomes();
+        self.ends_at_ns = self.ends_at_ns.max(tally.ends_at_ns);
+        self.ok += outcomes.ok;
+        self.failed += outcomes.failed();
+        self.scheduled += tally.counts.scheduled;
+        self.connections += tally.connections_open;
+        self.heard += 1;
+        for kind in &tally.kinds {
+            self.response_time.add(&kind.response_time);
+        }
+        self.engine_lateness.add(tally.times.of(Time::EngineLateness));
+    }
+
+    fn row(&self) -> Row {
+        Row {
+            ends_at_ns: self.ends_at_ns,
+            ok: self.ok,
+            failed: self.failed,
+            scheduled: self.scheduled,
+            connections: self.connections,
+            p50_ns: self.response_time.quantile_ns(0.5),
+            p99_ns: self.response_time.quantile_ns(0.99),
+            max_ns: self.response_time.quantile_ns(1.0),
+            engine_late_p99_ns: self.engine_lateness.quantile_ns(0.99),
+        }
+    }
+}

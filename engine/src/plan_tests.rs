@@ -1,0 +1,140 @@
+use super::*;
+use crate::spec::Arrivals;
+use serde_json::{Value, json};
+
+fn spec() -> TrialSpec {
+    serde_json::from_str(include_str!("../../contract/golden/spec.json")).unwrap()
+}
+
+fn fault_of(spec: &TrialSpec) -> Failure {
+    spec.plan().err().expect("the spec makes no sense")
+}
+
+#[test]
+fn the_golden_spec_makes_sense() {
+    let plan = spec().plan().unwrap();
+    assert_eq!(plan.shape.connections(), 32);
+    assert_eq!(plan.warm_up.unwrap().connections, 1);
+    assert_eq!(plan.stop.requests, Some(100_000));
+}
+
+#[test]
+fn every_fault_is_named_at_once() {
+    let mut spec = spec();
+    spec.target.address = "localhost".into();
+    spec.target.sources = vec!["::1".into()];
+    spec.shape = ShapeSpec::Closed { connections: 0, pause_ms: -1.0, pause: spec::Pause::Fixed };
+    spec.stop = StopSpec::Duration { duration_s: 0.0 };
+    spec.timeouts.connect_s = f64::NAN;
+    spec.requests[0].expect.body_sha256 = Some("abc".into());
+    spec.requests[0].weight = 0;
+    let failure = fault_of(&spec);
+    for key in [
+        "target.address",
+        "target.sources",
+        "shape.connections",
+        "shape.pause_ms",
+        "stop.duration_s",
+        "timeouts.connect_s",
+        "requests[0].expect.body_sha256",
+        "requests must each have a weight",
+    ] {
+        assert!(failure.error.contains(key), "{key} is missing in: {}", failure.error);
+    }
+    assert_eq!(failure.exit_code, 2);
+}
+
+#[test]
+fn an_open_shape_needs_a_rate_and_warms_up_by_time() {
+    let mut spec = spec();
+    let rate = |from_per_s, to_per_s| RateSpec { from_per_s, to_per_s, duration_s: 1.0 };
+    let open = |rates| ShapeSpec::Open { connections: 4, arrivals: Arrivals::Even, rates };
+    for rates in [vec![], vec![rate(0.0, 0.0)], vec![rate(5.0, 0.0)], vec![rate(-1.0, 5.0)]] {
+        spec.shape = open(rates);
+        assert!(fault_of(&spec).error.contains("shape.rates"));
+    }
+    spec.shape = open(vec![rate(100.0, 100.0)]);
+    assert!(fault_of(&spec).error.contains("warm_up"));
+    spec.warm_up = None;
+    assert!(spec.plan().is_ok());
+}
+
+#[test]
+fn a_ramp_does_not_go_backwards() {
+    let mut spec = spec();
+    spec.shape = ShapeSpec::Ramp {
+        from_connections: 9,
+        to_connections: 3,
+        over_s: 1.0,
+        pause_ms: 0.0,
+        pause: spec::Pause::Fixed,
+    };
+    assert!(fault_of(&spec).error.contains("shape.from_connections"));
+}
+
+#[test]
+fn an_unknown_key_does_not_parse() {
+    let text = include_str!("../../contract/golden/spec.json").replacen("\"seed\"", "\"sede\"", 1);
+    assert!(serde_json::from_str::<TrialSpec>(&text).is_err());
+}
+
+/// Every number of a spec, with a value that is too small and one that is too large.
+#[test]
+fn every_number_has_a_least_and_a_most() {
+    let text = include_str!("../../contract/golden/spec.json");
+    let closed = |key: &str, value: Value| {
+        let mut spec: Value = serde_json::from_str(text).unwrap();
+        *spec.pointer_mut(key).unwrap() = value;
+        spec
+    };
+    let shaped = |shape: &Value, key: &str, value: Value| {
+        let mut spec = closed("/shape", shape.clone());
+        spec["warm_up"] = Value::Null;
+        *spec.pointer_mut(key).unwrap() = value;
+        spec
+    };
+    let ramp = json!({"kind": "ramp", "from_connections": 1, "to_connections": 8, "over_s": 1.0,
+        "pause_ms": 1.0, "pause": "fixed"});
+    let open = json!({"kind": "open", "connections": 8, "arrivals": "even",
+        "rates": [{"from_per_s": 1.0, "to_per_s": 1.0, "duration_s": 1.0}]});
+    let huge = u64::MAX;
+    let cases = [
+        ("threads", closed("/threads", json!(0))),
+        ("threads", closed("/threads", json!(huge))),
+        ("cores[0]", closed("/cores", json!([huge]))),
+        ("probe.interval_ms", closed("/probe/interval_ms", json!(0))),
+        ("probe.interval_ms", closed("/probe/interval_ms", json!(1_u64 << 58))),
+        ("probe.server_pid", closed("/probe/server_pid", json!(0))),
+        ("probe.server_pid", closed("/probe/server_pid", json!(i32::MAX))),
+        ("progress.every_ms", closed("/progress/every_ms", json!(0))),
+        ("progress.every_ms", closed("/progress/every_ms", json!(huge))),
+        ("progress.slower_than_ns[0]", closed("/progress/slower_than_ns", json!([huge]))),
+        ("number of progress.slower_than_ns", closed("/progress/slower_than_ns", json!(vec![1; 101]))),
+        ("number of requests", closed("/requests", json!([]))),
+        ("requests[0].expect.status", closed("/requests/0/expect/status", json!(99))),
+        ("requests[0].expect.status", closed("/requests/0/expect/status", json!(1_000))),
+        ("requests[0].expect.body_bytes", closed("/requests/0/expect/body_bytes", json!(huge))),
+        ("stop.requests", closed("/stop/requests", json!(0))),
+        ("stop.requests", closed("/stop/requests", json!(huge))),
+        ("stop.within_s", closed("/stop/within_s", json!(1e-9))),
+        ("timeouts.connect_s", closed("/timeouts/connect_s", json!(1e300))),
+        ("timeouts.request_s", closed("/timeouts/request_s", json!(-1.0))),
+        ("warm_up.connections", closed("/warm_up/connections", json!(33))),
+        ("shape.connections", closed("/shape/connections", json!(huge))),
+        ("shape.pause_ms", closed("/shape/pause_ms", json!(1e300))),
+        ("shape.from_connections", shaped(&ramp, "/shape/from_connections", json!(9))),
+        ("shape.to_connections", shaped(&ramp, "/shape/to_connections", json!(huge))),
+        ("shape.over_s", shaped(&ramp, "/shape/over_s", json!(1e9))),
+        ("shape.pause_ms", shaped(&ramp, "/shape/pause_ms", json!(1e300))),
+        ("shape.connections", shaped(&open, "/shape/connections", json!(huge))),
+        ("shape.rates[0].from_per_s", shaped(&open, "/shape/rates/0/from_per_s", json!(1e8))),
+        ("shape.rates[0].to_per_s", shaped(&open, "/shape/rates/0/to_per_s", json!(1e-300))),
+        ("shape.rates[0].duration_s", shaped(&open, "/shape/rates/0/duration_s", json!(1e300))),
+    ];
+    for (key, written) in cases {
+        let spec: TrialSpec = serde_json::from_value(written).unwrap();
+        let failure = fault_of(&spec);
+        assert!(failure.error.contains(&format!("{key} is ")), "{key} is missing in: {}", failure.error);
+        assert!(failure.error.contains("must lie between"), "{}", failure.error);
+    }
+}

@@ -1,0 +1,128 @@
+//! One process as `/proc/<pid>/stat` (proc(5)) and its CPU clock have it at one instant.
+
+use std::fs::File;
+use std::ops::{Add, AddAssign, Sub};
+
+use super::reread::reread;
+use crate::process_tree::Pid;
+
+/// 52 numbers of 20 digits at most, and a name.
+const LONGEST_BYTES: usize = 1280;
+
+/// CPU time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cpu {
+    pub user_ns: u64,
+    pub kernel_ns: u64,
+}
+
+impl Cpu {
+    pub fn total_ns(self) -> u64 {
+        self.user_ns + self.kernel_ns
+    }
+}
+
+impl Add for Cpu {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { user_ns: self.user_ns + other.user_ns, kernel_ns: self.kernel_ns + other.kernel_ns }
+    }
+}
+
+impl AddAssign for Cpu {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Cpu {
+    type Output = Self;
+
+    /// None of either where there is not so much.
+    fn sub(self, other: Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(other.user_ns),
+            kernel_ns: self.kernel_ns.saturating_sub(other.kernel_ns),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stat {
+    pub pid: Pid,
+    pub parent: Pid,
+    /// In ticks since the machine started: with it the number names one process, and none that has it later.
+    pub started: u64,
+    pub own: Cpu,
+    /// Of children that ended and were waited for, theirs included.
+    pub children: Cpu,
+    pub threads: u64,
+    pub rss_bytes: u64,
+}
+
+impl Stat {
+    /// `None` where there is no such process.
+    pub fn read(pid: Pid) -> Option<Self> {
+        let file = File::open(format!("/proc/{pid}/stat")).ok()?;
+        let mut buffer = [0; LONGEST_BYTES];
+        Self::parse(pid, reread(&file, &mut buffer).ok()?, super::cpu_clock::process_ns(pid))
+    }
+
+    /// `cpu_ns` is the process's own CPU clock. `stat` counts in ticks of 10 ms, so the clock gives
+    /// the amount and the ticks only its split between user and kernel.
+    fn parse(pid: Pid, text: &str, cpu_ns: Option<u64>) -> Option<Self> {
+        // The name, field 2, may hold anything; the last parenthesis ends it.
+        let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let ns_per_tick = ns_per_tick();
+        let (user_ticks, kernel_ticks) = (number(14)?, number(15)?);
+        let ticks = user_ticks + kernel_ticks;
+        let own_ns = cpu_ns.unwrap_or(ticks * ns_per_tick);
+        let user_ns = (u128::from(own_ns) * u128::from(user_ticks) / u128::from(ticks.max(1))) as u64;
+        Some(Self {
+            pid,
+            parent: fields.get(1)?.parse().ok()?,
+            started: number(22)?,
+            own: Cpu { user_ns, kernel_ns: own_ns - user_ns },
+            children: Cpu { user_ns: number(16)? * ns_per_tick, kernel_ns: number(17)? * ns_per_tick },
+            threads: number(20)?,
+            rss_bytes: number(24)? * rustix::param::page_size() as u64,
+        })
+    }
+}
+
+/// How exactly `stat` counts.
+pub fn ns_per_tick() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_is_read_over() {
+        let text = "7 (a) b (c)) S 3 7 7 0 -1 4194560 10 0 0 0 30 10 4 6 20 0 3 0 5 1000 25 18446744";
+        let stat = Stat::parse(7, text, Some(800_000_000)).unwrap();
+        assert_eq!((stat.pid, stat.parent, stat.started), (7, 3, 5));
+        assert_eq!(stat.own, Cpu { user_ns: 600_000_000, kernel_ns: 200_000_000 });
+        assert_eq!(stat.children, Cpu { user_ns: 40_000_000, kernel_ns: 60_000_000 });
+        assert_eq!(stat.threads, 3);
+        assert_eq!(stat.rss_bytes, 25 * rustix::param::page_size() as u64);
+    }
+
+    #[test]
+    fn our_own_work_shows_in_our_own_reading() {
+        let own = std::process::id() as Pid;
+        let cpu_ns = || Stat::read(own).unwrap().own.total_ns();
+        let before_ns = cpu_ns();
+        // By the CPU clock, not the wall's: a busy machine may give us little of it.
+        let own_ns = || super::super::cpu_clock::process_ns(own).unwrap();
+        let until_ns = own_ns() + 30_000_000;
+        while own_ns() < until_ns {
+            std::hint::spin_loop();
+        }
+        assert!(cpu_ns() - before_ns >= 30_000_000);
+    }
+}

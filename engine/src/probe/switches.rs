@@ -1,0 +1,202 @@
+//! Context switches of a tree's threads from one reading to the next, those of threads that ended included. It
+//! cannot see what a thread did after its last reading, or a thread that came and went between two; it
+//! counts what it saw of that, so that a few can be told from most.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use super::field;
+use crate::process_tree::Pid;
+
+/// Where more than one in so many of the threads that were seen ended, the switches are not known.
+const ONE_IN: u64 = 10;
+
+/// Voluntary and involuntary.
+pub type Counts = (u64, u64);
+
+#[derive(Default)]
+pub struct Switches {
+    present: BTreeMap<Pid, Counts>,
+    /// Of threads that ended, up to their last reading.
+    ended: Counts,
+    window: Window,
+}
+
+/// What came and went since the measured phase began.
+#[derive(Default)]
+struct Window {
+    seen: u64,
+    ended: u64,
+    began: u64,
+    /// Threads and processes that had begun on this machine, where the kernel tells.
+    machine_before: Option<u64>,
+    machine: Option<u64>,
+}
+
+impl Switches {
+    /// The measured phase begins: what came and went before is no part of it.
+    pub fn open(&mut self) {
+        let machine_before = begun_on_this_machine();
+        self.window = Window { seen: self.present.len() as u64, machine_before, ..Window::default() };
+    }
+
+    /// The measured phase is over.
+    pub fn close(&mut self) {
+        self.window.machine = begun_on_this_machine();
+    }
+
+    /// The switches of each thread are now `read`.
+    pub fn update(&mut self, read: BTreeMap<Pid, Counts>) {
+        let before = std::mem::replace(&mut self.present, read);
+        for (tid, counts) in &before {
+            let now = self.present.get(tid);
+            // Counts that fell are another thread's, which has its number.
+            if now.is_none_or(|now| now.0 < counts.0 || now.1 < counts.1) {
+                self.ended = (self.ended.0 + counts.0, self.ended.1 + counts.1);
+                self.window.ended += 1;
+            } else {
+                continue;
+            }
+        }
+        let began = self.present.keys().filter(|tid| !before.contains_key(tid)).count() as u64;
+        self.window.began += began;
+        self.window.seen += began;
+    }
+
+    /// Since each thread began; `None` where none was read, or too many of them ended for it to be known.
+    pub fn total(&self) -> Option<Counts> {
+        if self.present.is_empty() || self.window.ended * ONE_IN > self.window.seen {
+            return None;
+        }
+        let all = self.present.values();
+        Some(all.fold(self.ended, |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+    }
+
+    /// What is not known of the measured phase.
+    pub fn unread(&self) -> Option<String> {
+        let Window { seen, ended, began, machine_before, machine } = self.window;
+        if self.present.is_empty() && seen == 0 {
+            return Some("no thread of the tree could be read".into());
+        }
+        if ended > 0 {
+            return Some(format!(
+                "{ended} of {seen} threads ended between two readings: what they did after the last one, and \
+                 threads that nobody saw, are missing"
+            ));
+        }
+        let unseen = machine?.saturating_sub(machine_before?).saturating_sub(began);
+        (unseen * ONE_IN > seen).then(|| {
+            format!(
+                "{unseen} threads or processes began on this machine meanwhile that were not seen in the tree: \
+                 those that were of it and ended between two readings are missing"
+            )
+        })
+    }
+}
+
+/// Switches of each thread of `process`, added to `read`.
+pub fn read(process: Pid, read: &mut BTreeMap<Pid, Counts>) {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
+        return; // It ended between two looks.
+    };
+    for thread in threads.flatten() {
+        let tid = thread.file_name().to_str().and_then(|name| name.parse().ok());
+        if let (Some(tid), Ok(text)) = (tid, fs::read_to_string(thread.path().join("status"))) {
+            let voluntary = field(&text, "voluntary_ctxt_switches:");
+            let involuntary = field(&text, "nonvoluntary_ctxt_switches:");
+            read.extend(voluntary.zip(involuntary).map(|counts| (tid, counts)));
+        }
+    }
+}
+
+/// Processes and threads alike (`processes` in proc_stat(5)).
+fn begun_on_this_machine() -> Option<u64> {
+    field(&fs::read_to_string("/proc/stat").ok()?, "processes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(counts: &[(Pid, u64, u64)]) -> BTreeMap<Pid, Counts> {
+        counts.iter().map(|&(tid, voluntary, involuntary)| (tid, (voluntary, involuntary))).collect()
+    }
+
+    /// Twenty threads that stay, and `more`.
+    fn stable(more: &[(Pid, u64, u64)]) -> BTreeMap<Pid, Counts> {
+        let mut all = threads(&(100..120).map(|tid| (tid, 1, 1)).collect::<Vec<_>>());
+        all.extend(threads(more));
+        all
+    }
+
+    #[test]
+    fn threads_that_ended_stay_counted_up_to_their_last_reading() {
+        let mut switches = Switches::default();
+        switches.update(stable(&[(1, 10, 2), (2, 30, 3)]));
+        switches.update(stable(&[(1, 15, 2)]));
+        assert_eq!(switches.total(), Some((65, 25)));
+        assert!(switches.unread().unwrap().contains("1 of 22 threads"), "{:?}", switches.unread());
+    }
+
+    #[test]
+    fn a_number_that_a_new_thread_has_replaces_no_count() {
+        let mut switches = Switches::default();
+        switches.update(stable(&[(1, 1_000, 20)]));
+        switches.update(stable(&[(1, 3, 0)]));
+        assert_eq!(switches.total(), Some((1_023, 40)));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_thread_but_what_it_added_up_to() {
+        let mut switches = Switches::default();
+        for tid in 1_000..2_000 {
+            switches.update(stable(&[(tid, 1, 0)]));
+        }
+        assert_eq!(switches.present.len(), 21);
+        assert_eq!(switches.ended, (999, 0));
+    }
+
+    #[test]
+    fn where_threads_come_and_go_the_switches_are_not_known() {
+        let mut switches = Switches::default();
+        switches.update(stable(&[]));
+        switches.open();
+        for tid in 1..=50 {
+            switches.update(stable(&[(tid, 1, 0)]));
+        }
+        assert_eq!(switches.total(), None);
+        assert!(switches.unread().unwrap().contains("49 of 70 threads"), "{:?}", switches.unread());
+    }
+
+    #[test]
+    fn what_came_and_went_in_the_warm_up_does_not_matter() {
+        let mut switches = Switches::default();
+        for tid in 1..=50 {
+            switches.update(stable(&[(tid, 1, 0)]));
+        }
+        switches.open();
+        switches.update(stable(&[(50, 9, 0)]));
+        assert_eq!(switches.total(), Some((20 + 49 + 9, 20)));
+        assert_eq!(switches.unread(), None);
+    }
+
+    #[test]
+    fn threads_that_nobody_saw_are_told_of_where_the_machine_counts_them() {
+        let mut switches = Switches::default();
+        switches.update(stable(&[]));
+        switches.open();
+        switches.close();
+        let before = switches.window.machine_before.unwrap();
+        switches.window.machine = Some(before + 2);
+        assert_eq!(switches.unread(), None, "two of twenty are few");
+        switches.window.machine = Some(before + 500);
+        assert!(switches.unread().unwrap().contains("500 threads or processes"), "{:?}", switches.unread());
+    }
+
+    #[test]
+    fn the_machine_counts_what_begins() {
+        let before = begun_on_this_machine().unwrap();
+        std::thread::spawn(|| ()).join().unwrap();
+        assert!(begun_on_this_machine().unwrap() > before);
+    }
+}

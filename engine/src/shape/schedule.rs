@@ -1,0 +1,190 @@
+//! The schedule of an open shape. Its rate is a chain of stretches on each of which it is constant or changes
+//! evenly; arrivals are even or Poisson. Pure.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{exponential, random, uniform};
+use crate::spec::Arrivals;
+
+/// A stretch of time over which the rate runs evenly from one value to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    pub from_per_ns: f64,
+    pub to_per_ns: f64,
+    pub length_ns: f64,
+}
+
+impl Stretch {
+    /// Requests due from its beginning to its end.
+    fn requests(&self) -> f64 {
+        if self.length_ns.is_infinite() {
+            return f64::INFINITY;
+        }
+        (self.from_per_ns + self.to_per_ns) / 2.0 * self.length_ns
+    }
+
+    /// Requests due in its first `ns`.
+    fn requests_within(&self, ns: f64) -> f64 {
+        (self.from_per_ns + self.slope() * ns / 2.0) * ns
+    }
+
+    fn slope(&self) -> f64 {
+        if self.length_ns.is_infinite() {
+            return 0.0;
+        }
+        (self.to_per_ns - self.from_per_ns) / self.length_ns
+    }
+
+    /// When so many requests are due, from its beginning: the inverse of the rate's integral, in the
+    /// form that does not cancel.
+    fn after_ns(&self, requests: f64) -> f64 {
+        if requests <= 0.0 {
+            return 0.0;
+        }
+        let rate = self.from_per_ns;
+        2.0 * requests / (rate + (rate * rate + 2.0 * self.slope() * requests).max(0.0).sqrt())
+    }
+}
+
+/// A stretch in its place.
+struct Part {
+    stretch: Stretch,
+    begins_ns: f64,
+    /// Requests due before it.
+    before: f64,
+}
+
+impl Part {
+    fn chain(stretches: impl Iterator<Item = Stretch>) -> Vec<Self> {
+        let (mut begins_ns, mut before) = (0.0, 0.0);
+        stretches
+            .map(|stretch| {
+                let part = Self { stretch, begins_ns, before };
+                begins_ns += stretch.length_ns;
+                before += stretch.requests();
+                part
+            })
+            .collect()
+    }
+
+    fn due_ns(&self, count: f64) -> u64 {
+        (self.begins_ns + self.stretch.after_ns(count - self.before)) as u64
+    }
+}
+
+/// Due times one after the other, in nanoseconds from the first instant; they never fall and never end.
+pub struct Schedule {
+    /// The last one has no end.
+    parts: Vec<Part>,
+    at: usize,
+    /// A place on the integral of the rate: of even arrivals the next one's, of Poisson arrivals the last one's.
+    count: f64,
+    last_ns: u64,
+    arrivals: Arrivals,
+    random: Xoshiro256PlusPlus,
+}
+
+/// Poisson arrivals up to so many are counted one by one. The number of more is drawn from the normal
+/// distribution, which theirs then is to within a hundredth of its standard deviation.
+const COUNTED_ONE_BY_ONE: f64 = 100_000.0;
+
+impl Schedule {
+    /// That of `stretches`, after `lead_ns` at the first of their rates; the last one's final rate goes on for ever.
+    pub fn new(stretches: &[Stretch], arrivals: Arrivals, lead_ns: u64, seed: u64) -> Self {
+        let constant = |per_ns, length_ns| Stretch { from_per_ns: per_ns, to_per_ns: per_ns, length_ns };
+        let lead = (lead_ns > 0).then(|| constant(stretches[0].from_per_ns, lead_ns as f64));
+        let last = constant(stretches[stretches.len() - 1].to_per_ns, f64::INFINITY);
+        let chain = lead.into_iter().chain(stretches.iter().copied()).chain([last]);
+        Self {
+            parts: Part::chain(chain),
+            at: 0,
+            count: 0.0,
+            last_ns: 0,
+            arrivals,
+            random: random(seed, 0x5c4e_d01e),
+        }
+    }
+
+    /// Goes on to `end_ns`, and says how many requests are due before it. Millions a second for a day take
+    /// no longer than a few.
+    pub fn skip_to(&mut self, end_ns: u64) -> u64 {
+        let end = self.requests_by(end_ns as f64);
+        let skipped = match self.arrivals {
+            Arrivals::Even => {
+                let skipped = self.even_before(end_ns, (end - self.count).max(0.0));
+                self.count += skipped as f64;
+                skipped
+            }
+            Arrivals::Poisson if end <= self.count => 0,
+            Arrivals::Poisson => {
+                let skipped = self.poisson_before(end_ns, end - self.count);
+                // Arrivals have no memory: those after the end are drawn anew.
+                self.count = end;
+                skipped
+            }
+        };
+        self.at = self.parts.partition_point(|part| part.before < self.count).saturating_sub(1);
+        self.last_ns = self.last_ns.min(end_ns);
+        skipped
+    }
+
+    /// How many of the next even arrivals, about `owed`, are due before `end_ns`.
+    fn even_before(&self, end_ns: u64, owed: f64) -> u64 {
+        let (mut before, mut not_before) = (0, owed as u64 + 2);
+        while before < not_before {
+            let middle = u64::midpoint(before, not_before);
+            if self.due_ns(self.count + middle as f64) < end_ns {
+                before = middle + 1;
+            } else {
+                not_before = middle;
+            }
+        }
+        before
+    }
+
+    /// How many Poisson arrivals, `owed` on average, are due before `end_ns`.
+    fn poisson_before(&mut self, end_ns: u64, owed: f64) -> u64 {
+        if owed <= COUNTED_ONE_BY_ONE {
+            return self.take_while(|&due_ns| due_ns < end_ns).count() as u64;
+        }
+        // Box and Muller's transform.
+        let distance = (2.0 * exponential(&mut self.random)).sqrt();
+        let normal = distance * (std::f64::consts::TAU * uniform(&mut self.random)).cos();
+        (owed + owed.sqrt() * normal).round() as u64
+    }
+
+    /// Requests due from the first instant to `ns`.
+    fn requests_by(&self, ns: f64) -> f64 {
+        let part = &self.parts[self.parts.partition_point(|part| part.begins_ns <= ns) - 1];
+        part.before + part.stretch.requests_within(ns - part.begins_ns)
+    }
+
+    /// When the request at `count` is due.
+    fn due_ns(&self, count: f64) -> u64 {
+        let after = self.parts[self.at..].partition_point(|part| part.before < count);
+        self.parts[self.at + after.saturating_sub(1)].due_ns(count)
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if self.arrivals == Arrivals::Poisson {
+            self.count += exponential(&mut self.random);
+        }
+        while self.parts.get(self.at + 1).is_some_and(|next| next.before < self.count) {
+            self.at += 1;
+        }
+        // Where a rate falls to nearly nothing, the square root of what is left of it is not exact.
+        self.last_ns = self.last_ns.max(self.parts[self.at].due_ns(self.count));
+        if self.arrivals == Arrivals::Even {
+            self.count += 1.0;
+        }
+        Some(self.last_ns)
+    }
+}
+
+#[cfg(test)]
+#[path = "schedule_tests.rs"]
+mod tests;

@@ -1,0 +1,196 @@
+//! What a worker counts: which phase a request belongs to, when it came, and what it came to. It sends nothing.
+
+use std::sync::mpsc::Receiver;
+
+use super::examples::Examples;
+use crate::connection::Wire;
+use crate::ledger::Ledger;
+use crate::net::Network;
+use crate::outcome::Outcome;
+use crate::phase::{Course, Phase};
+use crate::plan::Plan;
+use crate::shape::Shape;
+use crate::tally::{Tally, Time};
+use crate::user::User;
+
+pub struct Account<'a> {
+    plan: &'a Plan,
+    course: &'a Course,
+    ledger: Ledger<'a>,
+    examples: Examples,
+    /// Whether the measured phase counts what ends in it, and not only what was due in it: it goes on
+    /// with the load that the warm-up was.
+    takes_over: bool,
+}
+
+impl<'a> Account<'a> {
+    pub fn new(plan: &'a Plan, course: &'a Course, ledger: Ledger<'a>) -> Self {
+        Self { plan, course, ledger, examples: Examples::new(plan), takes_over: takes_over(plan) }
+    }
+
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        self.ledger.phase()
+    }
+
+    /// When the present interval ends.
+    #[inline]
+    pub fn ends_at_ns(&self) -> u64 {
+        self.ledger.ends_at_ns()
+    }
+
+    #[inline]
+    pub fn tally(&mut self) -> &mut Tally {
+        &mut self.ledger.tally
+    }
+
+    pub fn begin(&mut self, phase: Phase, now_ns: u64) {
+        self.ledger.begin_interval(phase, now_ns);
+    }
+
+    /// The interval is over.
+    #[cold]
+    pub fn next_interval<N: Network>(&mut self, wire: &mut Wire<N>, now_ns: u64) {
+        let phase = self.phase();
+        self.hand_over(wire, now_ns);
+        self.ledger.begin_interval(phase, now_ns);
+    }
+
+    /// The warm-up is over.
+    #[cold]
+    pub fn turn<N: Network>(&mut self, wire: &mut Wire<N>, now_ns: u64) {
+        self.hand_over(wire, now_ns);
+        self.ledger.begin_interval(Phase::Measured, now_ns);
+    }
+
+    fn hand_over<N: Network>(&mut self, wire: &mut Wire<N>, now_ns: u64) {
+        let tally = &mut self.ledger.tally;
+        tally.counts.received_bytes = std::mem::take(&mut wire.received_bytes);
+        tally.counts.sent_bytes = std::mem::take(&mut wire.sent_bytes);
+        tally.counts.connections_closed_by_server = std::mem::take(&mut wire.closed_by_server);
+        tally.tls_fault.clone_from(&wire.tls_fault);
+        self.ledger.hand_over(now_ns, wire.open);
+    }
+
+    /// A connection stands, `now_ns`, for which `user` had begun to wait at `began_ns`.
+    #[cold]
+    pub fn connected<S>(&mut self, user: &User<S>, began_ns: u64, now_ns: u64, is_open: bool) {
+        let tally = &mut self.ledger.tally;
+        tally.counts.connections_opened += 1;
+        tally.times.record(Time::Connect, now_ns - began_ns);
+        if is_open && user.in_flight == Some(tally.phase) && !user.is_repeated {
+            tally.times.record(Time::Lateness, now_ns.saturating_sub(user.since_ns));
+        }
+    }
+
+    /// Counts the request of `user` that has ended. Says how it ended after all, and when its connection became free.
+    #[inline]
+    pub fn count<N: Network>(
+        &mut self,
+        user: &mut User<N::Socket>,
+        wire: &mut Wire<N>,
+        mut outcome: Outcome,
+        now_ns: u64,
+        is_open: bool,
+    ) -> (Outcome, u64) {
+        let mut last_ns = now_ns;
+        let mut came = None;
+        if is_whole(outcome) {
+            let at = user.came(&mut wire.net, now_ns);
+            last_ns = at.last_ns;
+            came = Some(at);
+            // Whoever waits no longer than this did not see it.
+            if last_ns.saturating_sub(user.since_ns) >= self.plan.request_timeout_ns {
+                outcome = Outcome::Timeout;
+            }
+        }
+        if outcome != Outcome::Ok || self.plan.keeps_all_examples {
+            let at_ns = now_ns.saturating_sub(self.course.began_ns());
+            self.examples.keep(user, wire, outcome, at_ns, &mut self.ledger.tally);
+        }
+        let tally = &mut self.ledger.tally;
+        let kind = user.connection.kind();
+        if user.in_flight != Some(tally.phase) {
+            let measured_from_ns = self.course.measured_from_ns();
+            if !self.takes_over {
+                tally.stragglers.count(outcome);
+                tally.times.record(Time::CarriedOver, last_ns.saturating_sub(measured_from_ns));
+                tally.counts.held_ns += now_ns - last_ns.max(measured_from_ns);
+                return (outcome, last_ns);
+            }
+            tally.take_over(kind, measured_from_ns.saturating_sub(user.since_ns));
+        }
+        let of_kind = &mut tally.kinds[usize::from(kind)];
+        if let (Some(at), Some(status)) = (came, user.connection.status()) {
+            of_kind.statuses.count(status);
+            user.answered_in = Some(tally.phase);
+            tally.counts.held_ns += now_ns - at.last_ns;
+        }
+        if outcome != Outcome::Ok {
+            if outcome == Outcome::NotSent {
+                tally.counts.not_sent.count(wire.not_sent);
+            }
+            tally.fail(kind, outcome, last_ns.saturating_sub(user.since_ns));
+            return (outcome, last_ns);
+        }
+        of_kind.outcomes.ok += 1;
+        of_kind.response_time.record(last_ns.saturating_sub(user.since_ns));
+        of_kind.bodies_hashed += u64::from(user.connection.is_hashed());
+        if let Some(at) = came {
+            tally.times.record(Time::FirstByte, at.first_ns - user.sent_ns);
+            if is_open {
+                tally.times.record(Time::Service, at.last_ns - user.sent_ns);
+            }
+            tally.counts.unstamped += u64::from(self.plan.stamped && !at.stamped);
+        }
+        (outcome, last_ns)
+    }
+
+    /// Counts what is still in flight as the trial ends, and hands over the last tally.
+    pub fn finish<N: Network>(
+        mut self,
+        users: &[User<N::Socket>],
+        wire: &mut Wire<N>,
+        ended_ns: u64,
+    ) -> Receiver<Box<Tally>> {
+        let measured_from_ns = self.course.measured_from_ns();
+        let tally = &mut self.ledger.tally;
+        for user in users {
+            let answered = user.answered_in == Some(Phase::Measured);
+            if answered || user.in_flight.is_some() || user.asked_in == Some(Phase::Measured) {
+                tally.counts.users += 1;
+                tally.counts.users_unanswered += u64::from(!answered);
+            }
+            let Some(phase) = user.in_flight else {
+                continue;
+            };
+            let kind = user.connection.kind();
+            if phase == Phase::WarmUp {
+                if !self.takes_over {
+                    tally.stragglers.count(Outcome::Unfinished);
+                    tally.times.record(Time::CarriedOver, ended_ns.saturating_sub(measured_from_ns));
+                    continue;
+                }
+                tally.take_over(kind, measured_from_ns.saturating_sub(user.since_ns));
+            }
+            tally.fail(kind, Outcome::Unfinished, ended_ns.saturating_sub(user.since_ns));
+        }
+        tally.is_last = true;
+        self.hand_over(wire, ended_ns);
+        self.ledger.into_spent()
+    }
+}
+
+fn takes_over(plan: &Plan) -> bool {
+    let warm_up_pauses = plan.warm_up.is_none_or(|warm_up| warm_up.pauses);
+    let goes_on = matches!(
+        &plan.shape,
+        Shape::Closed(closed) if closed.ramp.is_none() && (warm_up_pauses || closed.pause.is_none())
+    );
+    goes_on && plan.stop.requests.is_none()
+}
+
+/// Whether a whole answer came.
+fn is_whole(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Ok | Outcome::WrongStatus | Outcome::WrongBody)
+}

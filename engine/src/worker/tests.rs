@@ -1,0 +1,501 @@
+//! The loop over simulated sockets: what it counts, whatever a peer does. Times are exact here, since the clock moves
+//! only while the loop waits.
+
+use std::sync::mpsc;
+
+use rustix::io::Errno;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::collector::Collector;
+use crate::http::feed;
+use crate::net::simulated::{Reply, Script, Simulated};
+use crate::record::{Probes, TrialRecord};
+use crate::spec::TrialSpec;
+use crate::timetable::Filler;
+use crate::watch::Watches;
+
+const BEGAN_NS: u64 = 5_000_000_000;
+const MS: u64 = 1_000_000;
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const BYE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye";
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy";
+
+/// A closed load of `users` for `ms` milliseconds, changed by `change`.
+fn closed(users: usize, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
+    spec(json!({"kind": "closed", "connections": users, "pause_ms": 0.0, "pause": "fixed"}), ms, change)
+}
+
+/// An open load of even arrivals.
+fn open(connections: usize, per_s: f64, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
+    let rate = json!({"from_per_s": per_s, "to_per_s": per_s, "duration_s": 1.0});
+    let shape = json!({"kind": "open", "connections": connections, "arrivals": "even", "rates": [rate]});
+    spec(shape, ms, change)
+}
+
+fn spec(shape: Value, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
+    let mut spec: Value = serde_json::from_str(include_str!("../../../contract/golden/spec.json")).unwrap();
+    spec["shape"] = shape;
+    spec["warm_up"] = Value::Null;
+    spec["threads"] = json!(1);
+    spec["stop"] = json!({"kind": "duration", "duration_s": ms as f64 / 1e3});
+    spec["timeouts"] = json!({"connect_s": 0.2, "request_s": 0.5});
+    spec["requests"][0]["expect"] =
+        json!({"status": 200, "body_bytes": null, "body_sha256": null, "hash_one_in": 0});
+    change(&mut spec);
+    serde_json::from_value(spec).unwrap()
+}
+
+/// The record of `spec` against a peer that behaves by `script`.
+fn run(spec: TrialSpec, script: Script) -> TrialRecord {
+    let plan = spec.plan().map_err(|failure| failure.error).unwrap();
+    let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
+    course.begin(BEGAN_NS);
+    let mut collector = Collector::new(&plan);
+    let (outbox, inbox) = mpsc::channel();
+    let (_returned, spent) = mpsc::channel();
+    let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
+    let place = Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
+    let net = Simulated::new(script, plan.shape.connections(), BEGAN_NS);
+    match &plan.shape {
+        Shape::Closed(shape) => {
+            let load = ClosedLoad::new(shape, &course, plan.warm_up.as_ref(), (0, 1), plan.seed);
+            Loop::new(&plan, place, net, load).run();
+            inbox.iter().for_each(|tally| collector.add(&tally));
+            collector.count_never_issued(&course);
+        }
+        Shape::Open(shape) => {
+            let table = Timetable::new(shape);
+            let warm_up_ns = plan.warm_up.map_or(0, |warm_up| warm_up.stop.within_ns);
+            let mut filler = Filler::new(shape, BEGAN_NS, warm_up_ns, plan.stop.requests, plan.seed);
+            filler.fill(&table);
+            let by_number = plan.stop.requests.is_some();
+            let users = shape.connections;
+            let load = OpenLoad::new(&table, &course, users, plan.request_timeout_ns, by_number);
+            Loop::new(&plan, place, net, load).run();
+            inbox.iter().for_each(|tally| collector.add(&tally));
+            let scheduled = collector.scheduled();
+            let (measured_from_ns, ends_at_ns) = (course.measured_from_ns(), course.ends_at_ns());
+            collector.count_left(filler.count_left(&table, measured_from_ns, ends_at_ns, scheduled));
+        }
+    }
+    let record = collector.record(spec, &course, 0, no_probes(&course));
+    assert_consistent(&record);
+    record
+}
+
+fn no_probes(course: &Course) -> Probes {
+    Watches::new(&[], None).record(course)
+}
+
+/// What must hold whatever a peer does.
+fn assert_consistent(record: &TrialRecord) {
+    assert_eq!(record.scheduled, record.outcomes.total(), "{:?}", record.outcomes);
+    assert_eq!(record.warm_up.scheduled, record.warm_up.outcomes.total());
+    let why = record.not_sent;
+    let reasons = why.too_late + why.ports + why.descriptors + why.memory + why.forbidden;
+    assert_eq!(reasons, record.outcomes.not_sent, "every request not sent has its reason: {why:?}");
+    let kinds = || record.requests.iter();
+    assert_eq!(kinds().map(|kind| kind.outcomes.ok).sum::<u64>(), record.outcomes.ok);
+    for kind in kinds() {
+        assert_eq!(kind.scheduled, kind.outcomes.total(), "{}", kind.name);
+    }
+    assert_eq!(record.histograms.response_time.count, record.outcomes.ok);
+    assert_eq!(record.histograms.unfinished_age.count, record.outcomes.unfinished);
+    let measured = record.series.phase.iter().zip(&record.series.ok);
+    let ok: u64 = measured.filter(|(phase, _)| **phase == Phase::Measured).map(|(_, ok)| ok).sum();
+    assert_eq!(ok, record.outcomes.ok, "the series adds up");
+    let logged = record.log.response_time.iter().map(|text| crate::record::decoded(text).len());
+    assert_eq!(logged.sum::<u64>(), record.outcomes.ok, "and so does the log");
+    assert!(record.log.at_ns.is_sorted_by(|one, next| one < next), "{:?}", record.log.at_ns);
+}
+
+/// Users busy on average, pauses apart.
+fn users_accounted_for(record: &TrialRecord) -> f64 {
+    let times = &record.histograms;
+    let all =
+        [&times.response_time, &times.failed, &times.timed_out, &times.unfinished_age, &times.carried_over];
+    let spent_ns = |of: &crate::record::HistogramRecord| of.count as f64 * of.mean_ns.unwrap_or(0.0);
+    let sum_ns: f64 = all.into_iter().map(spent_ns).sum::<f64>() - spent_ns(&times.taken_over);
+    let engine_ns = (record.arrivals.held_ns + record.users_waited_ns) as f64;
+    (sum_ns + engine_ns) / record.measured_ns as f64
+}
+
+fn answering(answer_ns: u64, answer: fn(u64) -> Reply) -> Script {
+    Script { answer_ns, answer, ..Script::default() }
+}
+
+#[test]
+fn every_user_asks_again_when_it_is_answered() {
+    let record = run(closed(10, 1_000, |_| {}), answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.outcomes.ok, 990, "the last ten are answered as the trial ends");
+    assert_eq!((record.outcomes.unfinished, record.connections_opened), (10, 10));
+    assert_eq!((record.users, record.users_unanswered), (10, 0));
+    assert_eq!(record.requests[0].statuses.get(&200), Some(&990));
+    let times = &record.histograms.response_time;
+    assert!(times.min_ns >= Some(9_990_000) && times.max_ns <= Some(10_010_000), "{times:?}");
+    assert!((users_accounted_for(&record) - 10.0).abs() < 0.01, "{}", users_accounted_for(&record));
+}
+
+/// A queue in front of a server is the server's, however its connections end.
+#[test]
+fn the_engine_is_not_late_where_connections_end() {
+    let ways: [(&str, fn(u64) -> Reply, &str); 5] = [
+        ("closed by the server", |_| Reply::BytesAndClose(BYE), "keep-alive"),
+        ("closed by the client", |_| Reply::Bytes(HELLO), "per-request"),
+        ("reset", |number| if number % 3 == 0 { Reply::Reset } else { Reply::Bytes(HELLO) }, "keep-alive"),
+        (
+            "closed early",
+            |number| if number % 3 == 0 { Reply::Close } else { Reply::Bytes(HELLO) },
+            "keep-alive",
+        ),
+        (
+            "timed out",
+            |number| if number % 3 == 0 { Reply::Silence } else { Reply::Bytes(HELLO) },
+            "keep-alive",
+        ),
+    ];
+    for (way, answer, connection) in ways {
+        // Five connections of 50 ms hold 100 requests per second; 300 are due.
+        let spec = open(5, 300.0, 1_000, |spec| spec["connection"] = json!(connection));
+        let record = run(spec, answering(50 * MS, answer));
+        let lateness = record.histograms.lateness.as_ref().unwrap();
+        assert!(lateness.max_ns > Some(300 * MS), "{way}: {lateness:?}");
+        let engine = &record.histograms.engine_lateness;
+        assert!(engine.max_ns <= Some(MS), "{way}: {engine:?}");
+        assert!(record.outcomes.not_sent > 0, "{way}: {:?}", record.outcomes);
+    }
+}
+
+#[test]
+fn a_request_is_given_up_in_the_queue_without_the_engine_being_late() {
+    // One connection of 400 ms; patience is 500 ms.
+    let record = run(open(1, 100.0, 1_000, |_| {}), answering(400 * MS, |_| Reply::Bytes(HELLO)));
+    assert!(record.outcomes.not_sent > 40, "{:?}", record.outcomes);
+    assert!(record.histograms.engine_lateness.max_ns <= Some(MS));
+}
+
+#[test]
+fn an_early_answer_is_read_while_the_request_is_sent() {
+    const NO: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
+    for answer in [(|_| Reply::Bytes(NO)) as fn(u64) -> Reply, |_| Reply::BytesAndClose(NO)] {
+        let spec = closed(1, 1_000, |spec| {
+            spec["requests"][0]["method"] = json!("POST");
+            spec["requests"][0]["body"] = json!("x".repeat(100_000));
+            spec["stop"] = json!({"kind": "requests", "requests": 4, "within_s": 1.0});
+        });
+        let script = Script { takes_bytes: 10_000, ..answering(10 * MS, answer) };
+        let record = run(spec, script);
+        assert_eq!(record.outcomes.wrong_status, 4, "{:?}", record.outcomes);
+        assert_eq!(record.requests[0].statuses.get(&404), Some(&4));
+        assert_eq!(record.connections_opened, 4, "what is left of a request cannot be followed by another");
+    }
+}
+
+#[test]
+fn a_long_request_is_sent_in_parts() {
+    let spec = closed(2, 1_000, |spec| {
+        spec["requests"][0]["body"] = json!("x".repeat(100_000));
+        spec["stop"] = json!({"kind": "requests", "requests": 6, "within_s": 1.0});
+    });
+    let script =
+        Script { takes_bytes: 10_000, request_bytes: 100_000, ..answering(MS, |_| Reply::Bytes(HELLO)) };
+    let record = run(spec, script);
+    assert_eq!((record.outcomes.ok, record.connections_opened), (6, 2), "{:?}", record.outcomes);
+    assert!(record.sent_bytes > 600_000);
+}
+
+#[test]
+fn a_request_that_met_a_closed_connection_is_sent_again_where_it_may_be() {
+    for (method, retried) in [("GET", 1), ("PUT", 1), ("POST", 0), ("PATCH", 0)] {
+        let spec = closed(1, 1_000, |spec| {
+            spec["requests"][0]["method"] = json!(method);
+            spec["shape"]["pause_ms"] = json!(20.0);
+            spec["stop"] = json!({"kind": "requests", "requests": 4, "within_s": 1.0});
+        });
+        let closing = |number| if number == 1 { Reply::Close } else { Reply::Bytes(HELLO) };
+        let record = run(spec, answering(MS, closing));
+        assert_eq!(record.retried, retried, "{method} (RFC 9110, 9.2.2)");
+        assert_eq!(record.outcomes.closed_early, 1 - retried, "{method}");
+    }
+}
+
+#[test]
+fn what_fails_is_not_tried_again_at_once() {
+    let resets = |_| Reply::Reset;
+    let record = run(closed(4, 1_000, |_| {}), answering(0, resets));
+    assert!((380..=404).contains(&record.outcomes.reset), "4 users every 10 ms: {:?}", record.outcomes);
+    let refused = Script { connect: |_| Err(Errno::CONNREFUSED), ..Script::default() };
+    let record = run(closed(4, 1_000, |_| {}), refused);
+    assert!((380..=404).contains(&record.outcomes.refused), "{:?}", record.outcomes);
+}
+
+#[test]
+fn a_full_backlog_is_waited_for() {
+    let connect = |number| if number < 100 { Err(Errno::AGAIN) } else { Ok(()) };
+    let record =
+        run(closed(4, 1_000, |_| {}), Script { connect, ..answering(10 * MS, |_| Reply::Bytes(HELLO)) });
+    assert_eq!((record.outcomes.refused, record.connections_opened), (0, 4), "{:?}", record.outcomes);
+    assert!(record.histograms.connect_time.max_ns > Some(20 * MS), "a try each millisecond, by four");
+    let never = Script { connect: |_| Err(Errno::AGAIN), ..Script::default() };
+    let record = run(closed(4, 1_000, |_| {}), never);
+    assert_eq!(record.outcomes.total() - record.outcomes.unfinished, record.outcomes.connect_timeout);
+    assert!((12..=20).contains(&record.outcomes.connect_timeout), "{:?}", record.outcomes);
+}
+
+#[test]
+fn why_a_request_was_not_sent_goes_with_the_request() {
+    let reasons: [(Errno, fn(&crate::record::NotSent) -> u64); 4] = [
+        (Errno::ADDRNOTAVAIL, |why| why.ports),
+        (Errno::MFILE, |why| why.descriptors),
+        (Errno::NOSPC, |why| why.memory),
+        (Errno::PERM, |why| why.forbidden),
+    ];
+    let connects: [fn(u32) -> Result<(), Errno>; 4] =
+        [|_| Err(Errno::ADDRNOTAVAIL), |_| Err(Errno::MFILE), |_| Err(Errno::NOSPC), |_| Err(Errno::PERM)];
+    for ((errno, of), connect) in reasons.into_iter().zip(connects) {
+        let spec = open(1, 50.0, 500, |spec| {
+            spec["warm_up"] = json!({"connections": null, "pauses": true,
+                "stop": {"kind": "duration", "duration_s": 0.3}});
+        });
+        let record = run(spec, Script { connect, ..Script::default() });
+        assert_eq!(record.outcomes.refused, 0, "{errno}");
+        assert!(of(&record.not_sent) > 0, "{errno}: {:?}", record.not_sent);
+    }
+}
+
+#[test]
+fn no_connection_comes_about_in_time() {
+    let slow = Script { connect_ns: 10_000 * MS, ..Script::default() };
+    let record = run(closed(2, 1_000, |_| {}), slow);
+    assert!(record.outcomes.connect_timeout >= 8, "{:?}", record.outcomes);
+    assert_eq!((record.users, record.users_unanswered), (2, 2));
+    let times = &record.histograms.timed_out;
+    assert!(times.min_ns >= Some(199 * MS) && times.max_ns <= Some(201 * MS), "{times:?}");
+}
+
+#[test]
+fn an_answer_that_comes_after_its_time_is_a_timeout() {
+    let record = run(closed(3, 2_000, |_| {}), answering(500 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.outcomes.ok, 0, "{:?}", record.outcomes);
+    assert_eq!(record.outcomes.timeout, 9, "{:?}", record.outcomes);
+}
+
+#[test]
+fn users_without_an_answer_are_counted() {
+    // The first two requests are never answered, and nobody loses patience.
+    let spec = closed(8, 400, |_| {});
+    let answer = |number| if number < 2 { Reply::Silence } else { Reply::Bytes(HELLO) };
+    let record = run(spec, answering(10 * MS, answer));
+    assert_eq!((record.users, record.users_unanswered), (8, 2));
+    assert!(record.histograms.unfinished_age.max_ns > Some(390 * MS));
+}
+
+#[test]
+fn a_status_that_was_not_expected_is_counted_and_shown() {
+    let answer = |number: u64| match number % 5 {
+        0 => Reply::Bytes(BUSY),
+        1 => Reply::Bytes(b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n"),
+        _ => Reply::Bytes(HELLO),
+    };
+    let record = run(closed(1, 1_005, |_| {}), answering(10 * MS, answer));
+    let kind = &record.requests[0];
+    assert_eq!(kind.name, "GET /todos");
+    let statuses: Vec<(u16, u64)> = kind.statuses.iter().map(|(&status, &count)| (status, count)).collect();
+    assert_eq!(statuses, [(200, 60), (302, 20), (503, 20)]);
+    assert_eq!(record.outcomes.wrong_status, 40);
+    let shown: Vec<_> =
+        kind.examples.iter().map(|each| (each.outcome, each.status, each.body.as_str())).collect();
+    assert_eq!(shown, [(Outcome::WrongStatus, Some(302), ""), (Outcome::WrongStatus, Some(503), "busy")]);
+    assert!(kind.examples[0].head.contains("Location: /login"));
+    assert!(kind.examples[1].request.starts_with("GET /todos HTTP/1.1\r\n"));
+}
+
+#[test]
+fn what_is_no_answer_is_shown_as_it_came() {
+    let answer = |number: u64| match number {
+        0 => Reply::Bytes(b"SSH-2.0-OpenSSH_9.2\r\n"),
+        1 => Reply::BytesAndClose(b"HTTP/1.1 200 OK\r\nContent-Le"),
+        2 => Reply::Close,
+        _ => Reply::Bytes(HELLO),
+    };
+    let record = run(closed(1, 500, |_| {}), answering(10 * MS, answer));
+    let examples = &record.requests[0].examples;
+    let of = |outcome| examples.iter().find(|each| each.outcome == outcome).unwrap();
+    assert_eq!(of(Outcome::Malformed).head, "SSH-2.0-OpenSSH_9.2\r\n");
+    assert_eq!(record.outcomes.closed_early, 2);
+    assert_eq!(of(Outcome::ClosedEarly).head, "HTTP/1.1 200 OK\r\nContent-Le");
+    assert_eq!(of(Outcome::ClosedEarly).status, None);
+}
+
+#[test]
+fn a_wrong_body_is_shown_the_next_time() {
+    let spec = closed(1, 500, |spec| spec["requests"][0]["expect"]["body_bytes"] = json!(5));
+    let answer = |number: u64| {
+        if number % 4 == 3 {
+            Reply::Bytes(
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n4\r\nlo!!\r\n0\r\n\r\n",
+            )
+        } else {
+            Reply::Bytes(HELLO)
+        }
+    };
+    let record = run(spec, answering(10 * MS, answer));
+    let examples = &record.requests[0].examples;
+    assert_eq!(examples.len(), 1);
+    assert_eq!((examples[0].outcome, examples[0].body.as_str()), (Outcome::WrongBody, "hello!!"));
+}
+
+#[test]
+fn all_examples_are_kept_where_they_are_asked_for() {
+    let spec = closed(1, 500, |spec| spec["examples"] = json!("all"));
+    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    let examples = &record.requests[0].examples;
+    assert_eq!(examples.len(), 1);
+    assert_eq!((examples[0].outcome, examples[0].body.as_str()), (Outcome::Ok, "hello"));
+}
+
+#[test]
+fn kinds_have_figures_and_samples_of_their_own() {
+    let spec = closed(4, 1_000, |spec| {
+        spec["requests"][0]["expect"] = json!({"status": 200, "body_bytes": 5, "hash_one_in": 64,
+            "body_sha256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"});
+        let mut other = spec["requests"][0].clone();
+        other["name"] = json!("cart");
+        other["expect"]["hash_one_in"] = json!(1);
+        other["weight"] = json!(3);
+        spec["requests"].as_array_mut().unwrap().push(other);
+    });
+    let record = run(spec, answering(MS, |_| Reply::Bytes(HELLO)));
+    let [light, heavy] = &record.requests[..] else {
+        panic!("two kinds: {:?}", record.requests);
+    };
+    assert_eq!(heavy.name, "cart");
+    assert_eq!(heavy.bodies_hashed, heavy.outcomes.ok, "of this kind every answer is hashed");
+    let expected = light.outcomes.ok / 64;
+    assert!(
+        (expected..=expected + 5).contains(&light.bodies_hashed),
+        "{} of {}",
+        light.bodies_hashed,
+        expected
+    );
+    let ratio = heavy.outcomes.ok as f64 / light.outcomes.ok as f64;
+    assert!((ratio - 3.0).abs() < 0.2, "{ratio}");
+    assert_eq!(light.response_time.count, light.outcomes.ok);
+}
+
+#[test]
+fn a_warm_up_leaves_nothing_behind() {
+    for pause_ms in [0.0, 5.0] {
+        let spec = closed(10, 500, |spec| {
+            spec["shape"]["pause_ms"] = json!(pause_ms);
+            spec["warm_up"] = json!({"connections": 3, "pauses": true,
+                "stop": {"kind": "duration", "duration_s": 0.3}});
+        });
+        let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+        assert_eq!(record.users, 10);
+        let times = &record.histograms.response_time;
+        assert!(
+            times.max_ns <= Some(10_020_000),
+            "the openings of the others are in no response time: {times:?}"
+        );
+    }
+}
+
+#[test]
+fn requests_that_were_due_in_the_warm_up_are_counted_with_it() {
+    let spec = open(20, 1_000.0, 500, |spec| {
+        spec["warm_up"] = json!({"connections": null, "pauses": true,
+            "stop": {"kind": "duration", "duration_s": 0.3}});
+    });
+    let record = run(spec, answering(30 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!((record.warm_up.scheduled, record.scheduled), (300, 500));
+    let warm_up = record.series.phase.iter().filter(|phase| **phase == Phase::WarmUp).count();
+    assert_eq!((warm_up, record.series.phase.len()), (3, 8), "{:?}", record.series.at_ns);
+}
+
+#[test]
+fn users_of_a_ramp_set_out_on_time() {
+    let shape = json!({"kind": "ramp", "from_connections": 2, "to_connections": 12, "over_s": 1.0,
+        "pause_ms": 0.0, "pause": "fixed"});
+    let spec = spec(shape, 1_000, |spec| {
+        spec["warm_up"] = json!({"connections": 4, "pauses": true,
+            "stop": {"kind": "duration", "duration_s": 0.2}});
+    });
+    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(
+        record.connections_opened,
+        4 + 11,
+        "all leave as the ramp begins; the twelfth sets out at its end"
+    );
+    let measured: Vec<u64> = record.series.connections[2..].to_vec();
+    assert_eq!(measured, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "a user more every 100 ms");
+    assert!(record.histograms.engine_lateness.count >= 9, "their due times were known ahead");
+}
+
+#[test]
+fn a_user_whose_request_goes_on_as_the_ramp_begins_is_counted_once() {
+    for from in [0, 5] {
+        let shape = json!({"kind": "ramp", "from_connections": from, "to_connections": 10, "over_s": 1.0,
+            "pause_ms": 0.0, "pause": "fixed"});
+        let spec = spec(shape, 1_500, |spec| {
+            spec["warm_up"] = json!({"connections": 5, "pauses": true,
+                "stop": {"kind": "duration", "duration_s": 0.5}});
+        });
+        let record = run(spec, answering(300 * MS, |_| Reply::Bytes(HELLO)));
+        let late = &record.histograms.engine_lateness;
+        assert!(late.max_ns.is_none_or(|ns| ns < MS), "the server is slow, not the engine: {late:?}");
+        // Of 5 that rise to 10 in a second: 5 to 9 for a tenth (0 to 9: a fifth) each, then 10 for half a second.
+        let there = if from == 5 {
+            (5.0 + 6.0 + 7.0 + 8.0 + 9.0) * 0.2 + 10.0 * 0.5
+        } else {
+            45.0 * 0.1 + 10.0 * 0.5
+        };
+        // Who warmed up beyond the first users goes on until its answer is there, which is counted as carried over.
+        let beyond =
+            if from == 5 { 0.0 } else { record.histograms.carried_over.mean_ns.unwrap() * 5.0 / 1e9 };
+        let found = users_accounted_for(&record) * 1.5;
+        assert!(found <= there + beyond + 0.01 && found >= there - 0.01, "{found} of {there} + {beyond}");
+    }
+}
+
+#[test]
+fn all_users_are_there_though_few_would_send_all_requests() {
+    let spec = closed(2_000, 1_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 5_000, "within_s": 1.0});
+    });
+    let record = run(spec, answering(2 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!((record.users, record.connections_opened), (2_000, 2_000));
+}
+
+#[test]
+fn a_number_of_requests_is_sent_exactly() {
+    for users in [1, 7, 200] {
+        let spec = closed(users, 1_000, |spec| {
+            spec["warm_up"] = json!({"connections": null, "pauses": true,
+                "stop": {"kind": "requests", "requests": 55, "within_s": 1.0}});
+            spec["stop"] = json!({"kind": "requests", "requests": 300, "within_s": 5.0});
+        });
+        let record = run(spec, answering(3 * MS, |_| Reply::Bytes(HELLO)));
+        assert_eq!((record.warm_up.outcomes.ok, record.outcomes.ok), (55, 300));
+        assert_eq!((record.warm_up.scheduled, record.scheduled), (55, 300));
+    }
+}
+
+#[test]
+fn an_open_number_that_time_cuts_off_is_counted_in_full() {
+    let spec = open(2, 1_000.0, 1_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 1_000, "within_s": 0.3});
+    });
+    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.scheduled, 1_000, "{:?}", record.outcomes);
+}
+
+#[test]
+fn a_connection_that_the_server_closes_is_counted() {
+    let record = run(closed(2, 1_000, |_| {}), answering(10 * MS, |_| Reply::BytesAndClose(BYE)));
+    let (ended, ok) = (record.connections_closed_by_server, record.outcomes.ok);
+    assert!((ok..=ok + 2).contains(&ended), "two as the trial ended: {ended} of {ok}");
+    let kept = run(closed(2, 1_000, |_| {}), answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(kept.connections_closed_by_server, 0);
+}

@@ -1,0 +1,54 @@
+//! What this machine has not got is said before anything is sent, in one line that names it.
+
+mod peer;
+
+use std::os::unix::process::CommandExt;
+
+use peer::record::{assert_all, count};
+use peer::{HELLO, answering, engine, record_of, refusal, run, spec, start_by};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use serde_json::json;
+
+#[test]
+fn a_core_that_does_not_exist_is_named() {
+    let mut spec = spec(&answering(HELLO), 100);
+    for cores in [json!([0, 1_023]), json!([1_023])] {
+        spec["cores"] = cores;
+        let (exit_code, failure) = refusal(&spec);
+        assert_eq!(exit_code, Some(2), "{failure}");
+        assert!(failure["error"].as_str().unwrap().contains("core 1023"), "{failure}");
+        assert!(failure["remedy"].as_str().unwrap().contains("name cores"), "{failure}");
+    }
+}
+
+#[test]
+fn a_source_that_is_no_address_of_this_machine_is_named() {
+    let mut spec = spec(&answering(HELLO), 100);
+    spec["target"]["sources"] = json!(["127.0.0.2", "192.0.2.7"]);
+    let (exit_code, failure) = refusal(&spec);
+    assert_eq!(exit_code, Some(2), "{failure}");
+    assert!(failure["error"].as_str().unwrap().contains("192.0.2.7"), "{failure}");
+    spec["target"]["sources"] = json!(["127.0.0.2", "127.0.0.3"]);
+    assert_all(&run(&spec), "ok", 100);
+}
+
+#[test]
+fn threads_have_their_descriptors_beside_the_connections() {
+    let mut spec = spec(&answering(HELLO), 0);
+    // The last connection comes when all else has its descriptors.
+    spec["shape"] = json!({"kind": "ramp", "from_connections": 1, "to_connections": 100, "over_s": 0.4,
+        "pause_ms": 1.0, "pause": "fixed"});
+    spec["threads"] = json!(40);
+    spec["stop"] = peer::for_seconds(0.5);
+    let mut engine = engine();
+    // SAFETY: setrlimit(2) may be called between fork and exec.
+    unsafe {
+        engine.pre_exec(|| {
+            let few = Rlimit { current: Some(40), maximum: Some(1_000) };
+            setrlimit(Resource::Nofile, few).map_err(Into::into)
+        });
+    }
+    let record = record_of(start_by(engine, &spec));
+    assert_eq!(record["connections_opened"], 100);
+    assert_eq!(count(&record, "not-sent"), 0, "{:#}", record["not_sent"]);
+}

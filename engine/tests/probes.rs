@@ -1,0 +1,37 @@
+//! What the probes say of a server that they cannot see whole.
+
+mod peer;
+
+use std::time::Duration;
+
+use peer::{after, for_seconds, run, spec};
+use serde_json::{Value, json};
+
+fn why(record: &Value, field: &str) -> Option<String> {
+    let unread = record["probes"]["server"]["unread"].as_array().unwrap();
+    let found = unread.iter().find(|unread| unread["field"] == field)?;
+    found["why"].as_str().map(Into::into)
+}
+
+#[test]
+fn the_switches_of_a_server_with_a_thread_per_request_are_not_known() {
+    let mut spec = spec(&after(Duration::from_millis(2)), 0);
+    // Its threads live as long as their connections.
+    spec["connection"] = json!("per-request");
+    spec["shape"]["connections"] = json!(30);
+    spec["stop"] = for_seconds(1.0);
+    let record = run(&spec);
+    assert_eq!(record["probes"]["server"]["window"]["voluntary_switches"], Value::Null);
+    assert!(why(&record, "voluntary_switches").unwrap().contains("threads ended between two readings"));
+}
+
+#[test]
+fn readings_keep_to_half_a_percent_of_the_time_however_often_they_are_due() {
+    let mut spec = spec(&after(Duration::from_millis(2)), 0);
+    spec["probe"]["interval_ms"] = json!(1);
+    spec["stop"] = for_seconds(1.0);
+    let record = run(&spec);
+    // Each takes some microseconds: with five milliseconds of a second there is no room for all.
+    let rows = record["probes"]["server"]["samples"]["at_ns"].as_array().unwrap().len();
+    assert!((3..900).contains(&rows), "{rows}");
+}

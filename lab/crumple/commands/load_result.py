@@ -1,0 +1,116 @@
+"""What `crumple load` does when the load is over: judged, shown and written, it gives the exit code."""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from crumple.commands import output
+from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
+from crumple.contract import TrialRecord
+from crumple.engine import Engine
+from crumple.errors import CrumpleError
+from crumple.load import load
+from crumple.load import plan as load_plan
+from crumple.load.flags import LoadFlags, OutputFlags
+from crumple.load.load import Conducted
+from crumple.load.objective import Term
+from crumple.load.plan import LoadPlan
+from crumple.load_report import export as load_export
+from crumple.load_report import summary as load_summary
+from crumple.load_report.figures import Condition, Load
+from crumple.machine import ceiling
+from crumple.machine.ceiling import Ceiling
+from crumple.record import validity
+
+
+def tell(found: Engine, plan: LoadPlan, conducted: Conducted, flags: LoadFlags) -> int:
+    """Exit code 0, 1, 3 or 130."""
+    record = conducted.record
+    reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
+    result = _judged(plan, record, reached)
+    _show(result, flags.json)
+    _write(result, flags)
+    if conducted.ended_early:
+        output.say("interrupted; this is what was measured before")
+        return INTERRUPTED
+    return code_of(result)
+
+
+def code_of(result: Load) -> int:
+    """1: nothing was answered, or a condition of failure holds; 3: not valid, or a condition is not known."""
+    if not result.record.outcomes.ok:
+        return NO
+    if result.validity.problems:
+        return NOT_VALID
+    if any(each.holds for each in result.fail_if):
+        return NO
+    return NOT_VALID if any(each.holds is None for each in result.fail_if) else 0
+
+
+def condition(term: Term, record: TrialRecord) -> Condition:
+    """How a condition of failure came out."""
+    return Condition(
+        written=str(term),
+        holds=term.holds(record),
+        needed=term.requests_needed,
+        had=record.outcomes.ok if term.is_time else record.scheduled,
+        of_answers=term.is_time,
+    )
+
+
+def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
+    """Measured after the load, so that the load begins at once; None where the engine was nowhere near it."""
+    telling = (lambda: None) if quiet else (lambda: output.say("the engine's own ceiling on this machine …"))
+    # Who has waited long enough has their result without it.
+    with contextlib.suppress(KeyboardInterrupt):
+        return ceiling.measured_after(found, record, ceiling.cache(), telling)
+    return None
+
+
+def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Load:
+    return Load(
+        record=record,
+        validity=validity.assess(
+            record, server_cores=load.cores_of(record.spec.probe.server_pid), ceiling=reached
+        ),
+        url=plan.resolved.url,
+        command=command(sys.argv[1:], record.spec.seed),
+        fail_if=tuple(condition(term, record) for term in plan.fail_if),
+        ceiling_per_s=reached and reached.throughput_per_s,
+        ceiling_at_least=bool(reached and reached.at_least),
+    )
+
+
+def _write(result: Load, flags: OutputFlags) -> None:
+    drawn: dict[Path, Callable[[Load], str]] = {
+        file: draw
+        for file, draw in (
+            (flags.csv, load_export.series_csv),
+            (load_plan.requests_csv(flags), load_export.requests_csv),
+            (flags.hdr, load_export.hdr_log),
+            (flags.html, _page),
+        )
+        if file is not None
+    }
+    for file, draw in drawn.items():
+        try:
+            output.write(file, draw(result))
+        except OSError as error:
+            raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None
+
+
+def _page(result: Load) -> str:
+    # Its charts take a second to import, which nobody else is to wait for.
+    from crumple.load_report import html as load_html
+
+    return load_html.html(result)
+
+
+def _show(result: Load, as_json: bool) -> None:
+    if as_json:
+        output.as_json(load_export.document(result))
+    else:
+        output.drawn(load_summary.text(result))
+    if not result.record.outcomes.ok:
+        output.say(unanswered(result.record))

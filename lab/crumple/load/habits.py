@@ -1,0 +1,104 @@
+"""Flags as users of other load generators type them: which of crumple's does the same, or why none does.
+
+Only for what crumple does not know; flags that it shares (-n, -c, -z, -m, -H, -T) need no word.
+"""
+
+from collections.abc import Sequence
+
+from crumple.errors import UsageError
+
+COMMANDS = ("load", "find")
+_HTTP2 = "crumple speaks HTTP/1.1 only"
+_KEPT = "connections are kept alive unless --disable-keepalive says otherwise"
+_LATENCY = "the quantiles are always shown"
+_NEVER = "it never is: crumple follows no redirect, and asks for no compression unless -H does"
+_AUTHORIZATION = "write -H 'Authorization: Basic …'"
+
+# Option, without its value → what to write instead. Where two tools mean different things, both are said.
+INSTEAD = {
+    # hey, oha
+    "-o": "write --json, or --csv FILE, --html FILE",
+    "--output": "write --json, or --csv FILE, --html FILE",
+    "-a": _AUTHORIZATION,
+    "-U": "write -H 'User-Agent: …'",
+    "-x": "no proxy is spoken to; load the server itself",
+    "-h2": _HTTP2,
+    "--http2": _HTTP2,
+    "--http-version": _HTTP2,
+    "-host": "write -H 'Host: …'",
+    "--host": "write -H 'Host: …'",
+    "-cpus": "write --threads N",
+    "-disable-compression": _NEVER,
+    "--disable-compression": _NEVER,
+    "-disable-keepalive": "write --disable-keepalive",
+    "-disable-redirects": _NEVER,
+    "-r": "redirects are not followed, and errors stop no load; leave it out",
+    "--redirect": "redirects are not followed; load where it leads",
+    "--no-tui": "write --quiet",
+    "-j": "write --json",
+    "-w": "write --html FILE for a page; requests in flight at the end are counted as unfinished",
+    "--latency-correction": "response times run from when a request was due; leave it out",
+    "--burst-rate": "write --rate PER_S, or --steps",
+    "--connect-to": "write the address into the URL, and -H 'Host: …'",
+    "--disable-color": "set NO_COLOR=1",
+    # wrk, wrk2
+    "--latency": _LATENCY,
+    "-L": f"{_LATENCY}; redirects are not followed",
+    "-R": "write --rate PER_S",
+    "-s": "for a script write --request-file FILE; for a timeout write -t, for silence --quiet",
+    "--script": "write --request-file FILE",
+    # ab
+    "-k": f"{_KEPT}; for a certificate that is not to be verified write --insecure",
+    "-p": "for a body write -D FILE and -T TYPE; of connections there are -c",
+    "-u": "for a body write -m PUT -D FILE; for a password " + _AUTHORIZATION,
+    "-C": "write -H 'Cookie: …'",
+    "-i": "write -m HEAD; to see the answer's head write --debug",
+    "-e": "write --csv FILE",
+    "-g": "write --csv FILE",
+    "-l": "the length of answers may differ unless --expect-body says otherwise; leave it out",
+    "-v": "write --debug to see one request and its answer",
+    "-B": "write --source-address ADDRESS",
+    # vegeta
+    "-rate": "write --rate PER_S",
+    "-duration": "write -z DURATION",
+    "-targets": "write --request-file FILE",
+    "-workers": "write -c N",
+    "-max-workers": "write -c N",
+    "-connections": "write -c N",
+    "-timeout": "write -t DURATION",
+    "-body": "write -D FILE",
+    "-header": "write -H 'NAME: VALUE'",
+    "-output": "write --json, or --csv FILE, --html FILE",
+    "-insecure": "write --insecure",
+    "-root-certs": "write --cacert FILE",
+    "-unix-socket": "write --unix-socket PATH",
+    "-laddr": "write --source-address ADDRESS",
+    "-http2": _HTTP2,
+    # curl, k6
+    "-X": "for a method write -m METHOD; no proxy is spoken to",
+    "--request": "write -m METHOD",
+    "--data": "write -d TEXT",
+    "--data-binary": "write -D FILE",
+    "--user": _AUTHORIZATION,
+    "-b": "write -H 'Cookie: …'",
+    "-I": "write -m HEAD",
+    "--vus": "write -c N",
+    "--verbose": "write --debug to see one request and its answer",
+}
+
+
+def check(arguments: Sequence[str]) -> None:
+    """Return unless a word with one hyphen, such as -duration, would be read as a letter and its value.
+
+    `arguments`: all that was typed. Raises UsageError.
+    """
+    if arguments and arguments[0] in COMMANDS:
+        for typed in arguments[1:]:
+            word = typed.partition("=")[0]
+            if word in INSTEAD and word[:2] != "--" and len(word) > 2:
+                raise UsageError(f"No such option: {word}", INSTEAD[word])
+
+
+def instead(command: str, option: str) -> str | None:
+    """What to write instead of an option that `command` does not know; None: no other tool has it."""
+    return INSTEAD.get(option) if command.split()[-1] in COMMANDS else None

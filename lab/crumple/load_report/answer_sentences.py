@@ -1,0 +1,145 @@
+"""What is said of answers: by status, and in a line of each that was not expected. Plain text, no markup.
+
+What a server sent is made fit to be shown here, so that whoever prints a line need not think of it.
+"""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from http import HTTPStatus
+
+from crumple.contract import Example, Request, TrialRecord
+from crumple.drawing.shown import shown, shown_lines
+from crumple.load_report import answers
+from crumple.load_report.answers import Unexpected
+
+EXCERPT_MAX = 120
+# More than that in the body, and it is no text.
+_REPLACED_SHARE_MAX = 0.1
+_TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+
+
+def statuses(record: TrialRecord) -> str:
+    """Whole answers by status: "83,000 × 200, 4,373 × 500"; empty where there was none."""
+    return ", ".join(f"{count:,} × {status}" for status, count in answers.statuses(record).items())
+
+
+def line(each: Unexpected) -> str:
+    """ "312 × 503 Service Unavailable; first: `no available server`"."""
+    return f"{each.count:,} × {unnumbered(each)}"
+
+
+def unnumbered(each: Unexpected) -> str:
+    """The same without how often."""
+    return "; ".join([diagnosis(each), *(_excerpt(each) if each.first else ())])
+
+
+def diagnosis(each: Unexpected) -> str:
+    """What came, and the headers that say why: "415 Unsupported Media Type; sent without a Content-Type"."""
+    return "; ".join([_named(each), *(_telling(each.first, each.request) if each.first else ())])
+
+
+def lines(found: Sequence[Unexpected], at_most: int) -> list[str]:
+    """A line for each of the most frequent; the last says how many more there are."""
+    said = [line(each) for each in found[:at_most]]
+    rest = found[at_most:]
+    if rest:
+        said.append(f"{sum(each.count for each in rest):,} × {', '.join(_named(each) for each in rest)}")
+    return said
+
+
+def short(each: Unexpected) -> str:
+    """What fits a cell of a table: "503 × 312", "reset × 9"."""
+    return f"{each.status or each.outcome} × {each.count:,}"
+
+
+def status(code: int) -> str:
+    """ "503 Service Unavailable"; the number alone where it has no name."""
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return str(code)
+
+
+def sent_lines(example: Example) -> list[str]:
+    """The request as it went out, line by line."""
+    return shown_lines(example.request.rstrip("\r\n"))
+
+
+def came_lines(example: Example) -> list[str]:
+    """The answer, as far as it was kept, line by line; none where nothing came."""
+    head, body = example.head.rstrip("\r\n"), example.body
+    return [*(shown_lines(head) if head else []), *(["", *shown_lines(body)] if body else [])]
+
+
+def header(head: str, name: str) -> str | None:
+    """The value of a header in a head, or None."""
+    for written in head.splitlines()[1:]:
+        found, colon, value = written.partition(":")
+        if not colon:
+            break
+        if found.strip().lower() == name.lower():
+            return value.strip()
+    return None
+
+
+def _named(each: Unexpected) -> str:
+    if each.status is None:
+        return each.outcome
+    to = _target(each.first) if each.first else None
+    return status(each.status) + (f" → {shown(to)}" if to else "")
+
+
+def _target(first: Example) -> str | None:
+    """Where a redirect leads."""
+    return header(first.head, "Location") if first.status and 300 <= first.status <= 399 else None
+
+
+def _telling(first: Example, asked: Request | None) -> Iterator[str]:
+    """The headers, sent or come, that say what is wrong with a request."""
+    code = first.status
+    if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:
+        yield f"{asked.expect.body_bytes:,} bytes were expected"
+    if first.outcome != "wrong-status" or code is None:
+        return
+    if _target(first):
+        yield "redirects are not followed"
+    if code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+        sent = header(first.request, "Content-Type")
+        yield "sent without a Content-Type" if sent is None else f"sent with Content-Type: {shown(sent)}"
+    if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        if header(first.request, "Authorization") is None:
+            yield "sent without Authorization"
+        yield from _came(first, "WWW-Authenticate")
+    if code == HTTPStatus.METHOD_NOT_ALLOWED:
+        yield f"{shown(first.request.partition(' ')[0])} was sent"
+        yield from _came(first, "Allow")
+    yield from _came(first, "Retry-After")
+
+
+def _came(first: Example, name: str) -> Iterator[str]:
+    value = header(first.head, name)
+    if value is not None:
+        yield f"{name}: {shown(value)}"
+
+
+def _excerpt(each: Unexpected) -> Iterator[str]:
+    """The beginning of what came, on one line."""
+    assert each.first is not None
+    if each.outcome in ("wrong-status", "wrong-body"):
+        said, word = _text(each.first.body), "first"
+    else:
+        # No whole answer: of a malformed one this is what tells what speaks there.
+        said, word = _text(each.first.head + each.first.body), "it began"
+    if said:
+        yield f"{word}: `{said}`"
+
+
+def _text(body: str) -> str:
+    """Words of a body, of HTML without its tags; nothing where it is no text."""
+    if body.count("\ufffd") + body.count("\x00") > _REPLACED_SHARE_MAX * len(body):
+        return ""
+    if body.lstrip()[:1] == "<":
+        body = html.unescape(_TAGS.sub(" ", body))
+    said = shown(" ".join(body.split()))
+    return said if len(said) <= EXCERPT_MAX else f"{said[: EXCERPT_MAX - 1].rstrip()}…"

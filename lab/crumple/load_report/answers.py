@@ -1,0 +1,88 @@
+"""What came instead of the answer that was expected: how often, and the first of each kind.
+
+Pure: record → facts. What is said of them is `answer_sentences`'.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crumple import contract
+from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
+
+_WRONG_STATUS = "wrong-status"
+# They are no answers, nor failures of one: each is told of elsewhere.
+_ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")
+
+_Kind = tuple[Request, RequestRecord]
+_Key = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """Requests that ended alike and not as expected. `status`: of whole answers with another than expected.
+
+    `first`: the first such exchange, None where the engine kept none; `request`: what it asked.
+    """
+
+    outcome: str
+    status: int | None
+    count: int
+    request: Request | None
+    first: Example | None
+
+
+def unexpected(record: TrialRecord) -> tuple[Unexpected, ...]:
+    """All that came unexpected in the measured phase, the most frequent first."""
+    return _unexpected(record.outcomes, _kinds(record))
+
+
+def unexpected_of(asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
+    """The same of one of several requests."""
+    return _unexpected(kind.outcomes, [(asked, kind)])
+
+
+def statuses(record: TrialRecord) -> Mapping[int, int]:
+    """Whole answers by status, of all requests, expected or not."""
+    found: dict[int, int] = {}
+    for kind in record.requests:
+        for status, count in kind.statuses.items():
+            found[status] = found.get(status, 0) + count
+    return dict(sorted(found.items()))
+
+
+def is_expected(status: int, expect: contract.Expect) -> bool:
+    """Whether an answer of that status may be ok."""
+    return 200 <= status <= 299 if expect.status is None else status == expect.status
+
+
+def _kinds(record: TrialRecord) -> list[_Kind]:
+    return list(zip(record.spec.requests, record.requests, strict=True))
+
+
+def _unexpected(outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected, ...]:
+    counts: dict[_Key, int] = {}
+    for asked, kind in kinds:
+        for status, count in kind.statuses.items():
+            if count and not is_expected(status, asked.expect):
+                key = (_WRONG_STATUS, status)
+                counts[key] = counts.get(key, 0) + count
+    for outcome, count in outcomes.as_dict().items():
+        if count and outcome not in _ELSEWHERE:
+            counts[outcome, None] = count
+    firsts = _firsts(kinds)
+    found = [
+        Unexpected(outcome, status, count, *firsts.get((outcome, status), (None, None)))
+        for (outcome, status), count in counts.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.count))
+
+
+def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:
+    """Of each way to end the exchange that was over first."""
+    firsts: dict[_Key, tuple[Request, Example]] = {}
+    for asked, kind in kinds:
+        for example in kind.examples:
+            key = (example.outcome, example.status if example.outcome == _WRONG_STATUS else None)
+            if key not in firsts or example.at_ns < firsts[key][1].at_ns:
+                firsts[key] = (asked, example)
+    return firsts

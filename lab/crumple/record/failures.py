@@ -1,0 +1,50 @@
+"""How requests failed, by kind and by status: a record → a sentence. Pure.
+
+Times are of the requests that were answered rightly, so whoever reads them has to be told of the others.
+"""
+
+from collections import Counter
+
+from crumple.contract import TrialRecord
+
+# So many are marked wherever a trial is shown (rule 20 of the method).
+SHARE_MAX = 0.01
+STATUSES_NAMED = 3
+
+
+def sentence(record: TrialRecord) -> str | None:
+    """Requests that failed, by status and by kind."""
+    outcomes = record.outcomes
+    ended = outcomes.ok + outcomes.failed
+    if not outcomes.ok or outcomes.failed <= SHARE_MAX * ended:
+        return None
+    share = f"{outcomes.failed / ended * 100:.2g}%"
+    return f"{share} of the requests failed ({_kinds(record)}): all times are of the others"
+
+
+def _kinds(record: TrialRecord) -> str:
+    """How requests failed, the most frequent first: "wrong-status 312 (503 × 300, 500 × 12), timeout 4"."""
+    ends = Counter(
+        {
+            name: number
+            for name, number in record.outcomes.as_dict().items()
+            if number and name not in ("ok", "not-sent", "unfinished")
+        }
+    )
+    seen = statuses(record)
+    return ", ".join(
+        f"{name} {number:,}{f' ({seen})' if seen and name == 'wrong-status' else ''}"
+        for name, number in ends.most_common()
+    )
+
+
+def statuses(record: TrialRecord) -> str:
+    """Those that were not expected, the most frequent first, with how often each came; none: empty."""
+    seen: Counter[int] = Counter()
+    for asked, came in zip(record.spec.requests, record.requests, strict=False):
+        for status, number in came.statuses.items():
+            expected = asked.expect.status
+            if status != expected and (expected is not None or not 200 <= status <= 299):
+                seen[status] += number
+    named = [f"{status} × {number:,}" for status, number in seen.most_common(STATUSES_NAMED)]
+    return ", ".join([*named, "…"] if len(seen) > STATUSES_NAMED else named)

@@ -1,0 +1,166 @@
+"""The engine's own lateness: which quantiles of the response times it spoils, on both sides of each limit."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import documents
+import numpy as np
+import pytest
+from crumple import contract
+from crumple.record import histogram, lateness
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+MS = 1_000_000
+OPEN = contract.OpenShape(
+    connections=32, rates=(contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
+)
+
+
+def record(
+    late_ns: Mapping[int, int], times_ns: Mapping[int, int], shape: contract.Shape = OPEN
+) -> contract.TrialRecord:
+    """How late the engine was, and how long the answers took → how often."""
+    update = {
+        "engine_lateness": documents.histogram(late_ns),
+        "response_time": documents.histogram(times_ns),
+    }
+    histograms = documents.record().histograms.model_copy(update=update)
+    return documents.record(spec=documents.spec(shape=shape), histograms=histograms)
+
+
+def late(number: int, late_ns: int, response_ns: int, of: int = 20_000) -> contract.TrialRecord:
+    """So many of the requests were sent so late; all answers took as long."""
+    return record({20_000: of - number, late_ns: number}, {response_ns: of})
+
+
+@pytest.mark.parametrize(
+    ("response_ns", "late_ns", "missed"),
+    [
+        (3 * MS, MS * 9 // 10, False),  # below a millisecond it is no reason to leave a trial out
+        (3 * MS, MS * 11 // 10, True),
+        (250 * MS, 24 * MS, False),  # a tenth
+        (250 * MS, 26 * MS, True),
+    ],
+)
+def test_more_than_a_tenth_of_a_quantile_is_too_late(response_ns: int, late_ns: int, missed: bool) -> None:
+    assert bool(lateness.missed(late(20_000, late_ns, response_ns))) is missed
+
+
+@pytest.mark.parametrize(("number", "missed"), [(99, False), (101, True)])
+def test_half_of_those_beyond_it_may_be_late(number: int, missed: bool) -> None:
+    # Of 20,000 requests 200 take longer than the p99.
+    assert bool(lateness.missed(late(number, 5 * MS, 10 * MS))) is missed
+
+
+def test_how_late_it_was_is_said_with_the_limit() -> None:
+    said = lateness.missed(record({20_000: 19_000, 5 * MS: 1_000}, {3 * MS: 15_000, 10 * MS: 5_000}))
+    assert said == (
+        "the engine was late: 5% of the requests were sent more than 1 ms later than they could have been "
+        "(limit 0.5%), so p99 of the response times is not the server's alone"
+    )
+
+
+def test_all_quantiles_that_are_not_the_servers_are_named() -> None:
+    said = lateness.missed(late(12_000, 30 * MS, 50 * MS))
+    assert said is not None and "so p50, p75, p90 and p99 of the response times are not" in said
+
+
+def test_a_median_may_be_spoilt_where_the_tail_is_not() -> None:
+    slow_tail = {2 * MS: 12_000, 500 * MS: 8_000}
+    said = lateness.missed(record({20_000: 10_000, 3 * MS: 10_000}, slow_tail))
+    assert said is not None and "so p50 of the response times is not" in said
+
+
+def test_only_quantiles_that_the_answers_carry_are_judged() -> None:
+    assert lateness.missed(late(6, 5 * MS, 10 * MS, of=200)) is None, "p99 is not shown, p90 may have ten"
+    assert "p90 of the" in (lateness.missed(late(11, 5 * MS, 10 * MS, of=200)) or "")
+    assert lateness.missed(late(19, 5 * MS, 10 * MS, of=19)) is None, "nothing is shown"
+
+
+def test_where_hardly_any_was_answered_all_that_waited_are_judged() -> None:
+    silent = record({20_000: 30, 900 * MS: 30}, {10 * MS: 4})
+    left = documents.histogram({1_000 * MS: 56})
+    waiting = silent.histograms.model_copy(update={"unfinished_age": left})
+    assert lateness.missed(silent) is None
+    assert lateness.missed(silent.model_copy(update={"histograms": waiting})) is not None
+
+
+def test_what_an_objective_asks_decides_where_there_is_one() -> None:
+    # Lateness of 8 ms is most of what is shown, and nothing beside the 250 ms that are asked.
+    busy = late(2_000, 8 * MS, 10 * MS)
+    assert lateness.missed(busy) is not None
+    assert lateness.missed(busy, {0.99: 250 * MS}) is None
+    assert lateness.missed(busy, {0.99: 70 * MS}) is not None
+
+
+def test_far_beyond_what_is_asked_it_does_not_matter_either() -> None:
+    broken = late(2_000, 8 * MS, 900 * MS)
+    assert lateness.missed(broken, {0.99: 20 * MS}) is None
+
+
+def test_a_quantile_that_is_asked_is_judged_though_it_is_not_shown() -> None:
+    assert lateness.missed(late(3, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is not None
+    assert lateness.missed(late(1, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is None
+
+
+def test_of_the_longest_not_one_may_have_been_late() -> None:
+    said = lateness.missed(late(1, 60 * MS, 90 * MS), {1.0: 250 * MS})
+    assert said is not None and "so the longest of the response times is not" in said
+
+
+def test_what_counts_in_spite_of_it_is_a_warning() -> None:
+    spoilt = late(200, MS * 9 // 10, 3 * MS)
+    assert lateness.missed(spoilt) is None
+    said = lateness.felt(spoilt)
+    assert said is not None and said.startswith("the engine was late at times: ")
+    assert "p99 and p99.9 of the response times are not" in said
+    busy = late(2_000, 8 * MS, 10 * MS)
+    assert lateness.felt(busy) is None, "it is said already"
+    assert "p90, p99 and p99.9" in (lateness.felt(busy, {0.99: 250 * MS}) or "")
+
+
+def test_what_a_calm_machine_does_is_no_warning() -> None:
+    assert lateness.felt(late(20_000, 95_000, 60_000)) is None
+
+
+def test_in_a_closed_shape_only_some_due_times_are_known_ahead() -> None:
+    closed = contract.ClosedShape(connections=32)
+    # Each user's first request was late, and all others were sent as they became due.
+    assert lateness.missed(record({30 * MS: 32}, {10 * MS: 20_000}, closed)) is None
+    assert lateness.missed(record({30 * MS: 32}, {10 * MS: 2_000}, closed)) is not None
+
+
+def test_without_a_request_that_was_due_there_is_no_lateness() -> None:
+    assert lateness.missed(record({}, {10 * MS: 20_000})) is None
+    assert lateness.felt(record({}, {10 * MS: 20_000})) is None
+
+
+SERVED_MS = st.sampled_from([0.1, 1.0, 3.0, 20.0, 100.0, 800.0])
+LATE_MS = st.sampled_from([0.0, 0.05, 0.5, 2.0, 9.0, 40.0, 300.0])
+
+
+@given(
+    st.lists(st.tuples(SERVED_MS, LATE_MS, st.integers(1, 400)), min_size=1, max_size=8),
+    st.sampled_from(lateness.JUDGED),
+)
+# The late ones are none of the slow ones, and push what is the p99.8 down to the p99.
+@example([(1.0, 0.0, 9_890), (1.0, 40.0, 90), (20.0, 0.0, 20)], 0.99)
+def test_a_quantile_that_counts_is_too_long_by_so_much_at_most(
+    requests: Sequence[tuple[float, float, int]], q: float
+) -> None:
+    """The rule's promise: a tenth (or 1 ms) above the true quantile, halfway from its rank to the end."""
+    served, lates, all_ns = Counter[int](), Counter[int](), Counter[int]()
+    for served_ms, late_ms, number in requests:
+        served[round(served_ms * MS)] += number
+        lates[round(late_ms * MS)] += number
+        all_ns[round((served_ms + late_ms) * MS)] += number
+    made = record(lates, all_ns)
+    if not histogram.printable(q, sum(served.values())) or lateness.missed(made):
+        return
+    shown_ns = histogram.decode(made.histograms.response_time.encoded).quantile_ns(q)
+    allowed_ns = max(MS, 0.1 * shown_ns)
+    true_ns = np.sort(np.repeat(list(served), list(served.values())))
+    halfway = true_ns[int(np.ceil((q + (1 - q) / 2) * len(true_ns))) - 1]
+    # Buckets are a thousandth wide.
+    assert shown_ns - allowed_ns <= halfway * 1.002 + 1

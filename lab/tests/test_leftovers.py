@@ -1,0 +1,225 @@
+"""A lab and its guard killed at once: what they leave is ended by whoever comes next, and nothing else is."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+import tiny_servers
+from command_line import caller
+from crumple.processes import leftovers, marked
+from crumple.processes.leftovers import Ended
+from crumple.processes.scratch_folder import PREFIX, ScratchFolder, locked
+
+LAB = """
+import signal, sys, tempfile
+from pathlib import Path
+from crumple.server import server, servers
+tempfile.tempdir = sys.argv[2]
+with servers.start(servers.build(server.load(Path(sys.argv[1]))), cores=(), settings={}) as running:
+    print(running.guarded.guard_pid, running.guarded.scratch, flush=True)
+    sys.stdin.read()
+"""
+SLEEPS = [sys.executable, "-c", "import time; print('there', flush=True); time.sleep(600)"]
+
+
+class Lab:
+    """A lab of its own process, with a server that left a daemon behind."""
+
+    def __init__(self, folder: Path) -> None:
+        pid_file = folder / "daemon.pid"
+        here = tiny_servers.DAEMON.format(pid_file=str(pid_file))
+        self.server = tiny_servers.write(folder, "tiny", here=here)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", LAB, self.server, folder],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        guard, scratch = _said(self.process).split()
+        self.guard, self.scratch, self.daemon = int(guard), Path(scratch), int(pid_file.read_text())
+
+    def killed(self) -> None:
+        """With no time for anything."""
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> None:
+        for pid in (self.guard, self.daemon):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe
+            pipe.close()
+
+
+def _said(process: subprocess.Popen[str]) -> str:
+    out: IO[str] | None = process.stdout
+    assert out
+    return out.readline().strip()
+
+
+def _gone(pid: int, within_s: float = 10.0) -> bool:
+    """No such process, or only its zombie, which nobody here waits for."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture(autouse=True)
+def own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    one = Lab(tmp_path)
+    yield one
+    one.end()
+
+
+def test_what_a_lab_and_a_guard_left_that_were_killed_together_is_ended(lab: Lab) -> None:
+    os.kill(lab.guard, signal.SIGKILL)
+    lab.killed()
+    assert not _gone(lab.daemon, within_s=0.5) and lab.scratch.is_dir()
+    ended = leftovers.end_all()
+    assert ended.processes >= 1 and ended.folders == 1 and not ended.left
+    assert _gone(lab.daemon, within_s=0.5) and not lab.scratch.exists()
+    assert not leftovers.end_all()
+
+
+def test_the_next_command_does_it_and_says_so(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.kill(lab.guard, signal.SIGKILL)
+    lab.killed()
+    call = caller(monkeypatch, capsys, "verify")
+    _, _, said = call(str(lab.server))
+    assert "a crumple that was killed had left" in said
+    assert _gone(lab.daemon, within_s=0.5) and not lab.scratch.exists()
+    _, _, said = call(str(lab.server))
+    assert "a crumple that was killed" not in said
+
+
+def test_what_a_living_lab_holds_is_left_alone(lab: Lab) -> None:
+    assert not leftovers.end_all()
+    # Also when its guard was killed: it clears away itself.
+    os.kill(lab.guard, signal.SIGKILL)
+    assert not leftovers.end_all()
+    assert not _gone(lab.daemon, within_s=0.2) and lab.scratch.is_dir()
+
+
+def test_a_guard_that_is_at_work_ends_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / f"{PREFIX}of_guard"
+    folder.mkdir()
+    (tmp_path / "guard").write_text(SLEEPS[-1])
+    mark = {**os.environ, marked.MARK: str(folder)}
+    started = [
+        subprocess.Popen(command, cwd=tmp_path, env=mark, stdout=subprocess.PIPE, text=True)
+        for command in ([sys.executable, "guard", "--scratch", folder], SLEEPS)
+    ]
+    try:
+        assert [_said(each) for each in started] == ["there", "there"]
+        assert not leftovers.end_all()
+        assert [each.poll() for each in started] == [None, None]
+        started[0].kill()
+        started[0].wait()
+        assert leftovers.end_all() == Ended(processes=1, folders=1)
+    finally:
+        for each in started:
+            each.kill()
+            each.communicate()
+
+
+def test_a_folder_without_processes_is_removed_and_those_of_others_stay(tmp_path: Path) -> None:
+    held = ScratchFolder.made()
+    (tmp_path / f"{PREFIX}nobodys0" / "files").mkdir(parents=True)
+    (tmp_path / "crumple-baseline").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / f"{PREFIX}a_link00").symlink_to(tmp_path / "elsewhere")
+    assert leftovers.end_all() == Ended(folders=1)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {held.path.name, "crumple-baseline", "elsewhere", f"{PREFIX}a_link00"}
+    held.remove()
+    assert not held.path.exists()
+
+
+@pytest.mark.parametrize("name", ["no-folder-of-ours", f"{PREFIX}is_gone0"])
+def test_a_mark_alone_is_no_reason_to_end_anything(tmp_path: Path, name: str) -> None:
+    if not name.startswith(PREFIX):
+        (tmp_path / name).mkdir()
+    mark = {marked.MARK: str(tmp_path / name)}
+    other = subprocess.Popen(SLEEPS, env={**os.environ, **mark}, stdout=subprocess.PIPE, text=True)
+    try:
+        assert _said(other) == "there"
+        assert not leftovers.end_all()
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.communicate()
+
+
+def test_a_number_that_has_become_anothers_is_not_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at all processes and the end of one, that one ends and its number is used again."""
+    folder = tmp_path / f"{PREFIX}nobodys0"
+    folder.mkdir()
+    other = subprocess.Popen(SLEEPS, stdout=subprocess.PIPE, text=True)
+    looks = iter([{str(folder): [other.pid]}, {str(folder): [other.pid]}])
+    monkeypatch.setattr(marked, "everywhere", lambda: next(looks, {}))
+    try:
+        assert _said(other) == "there"
+        assert leftovers.end_all().folders == 1
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.communicate()
+
+
+def test_a_folder_is_made_anew_where_another_crumple_removed_it_before_it_was_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleared: list[Path] = []
+
+    def first_removed(path: Path) -> int | None:
+        if not cleared:
+            cleared.append(path)
+            path.rmdir()
+        return locked(path)
+
+    monkeypatch.setattr("crumple.processes.scratch_folder.locked", first_removed)
+    held = ScratchFolder.made()
+    assert held.path.is_dir() and held.path not in cleared
+    assert locked(held.path) is None
+    held.remove()
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        (Ended(processes=1, folders=1), "1 process and 1 scratch folder; all of it is ended and removed"),
+        (Ended(folders=2), "2 scratch folders; all of it is ended and removed"),
+        (
+            Ended(processes=1257, folders=1, left=(7, 8)),
+            "1,257 processes and 1 scratch folder, of which the processes 7, 8 could not be ended; "
+            "end them by hand",
+        ),
+    ],
+)
+def test_it_is_said_in_a_line(ended: Ended, said: str) -> None:
+    assert str(ended) == f"a crumple that was killed had left {said}"

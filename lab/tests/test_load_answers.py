@@ -1,0 +1,166 @@
+"""What came instead of the answer expected: counted by status and outcome, and said with what explains it."""
+
+import documents
+import pytest
+from crumple import contract
+from crumple.load_report import answer_sentences as say
+from crumple.load_report import answers
+from crumple.load_report.answers import Unexpected
+
+NAMED = contract.Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)
+
+
+def record(*kinds: contract.RequestRecord, asked: tuple[contract.Request, ...] = ()) -> contract.TrialRecord:
+    requests = asked or (documents.request(),) * len(kinds)
+    totals: dict[str, int] = {}
+    for kind in kinds:
+        for name, count in kind.outcomes.as_dict().items():
+            totals[name] = totals.get(name, 0) + count
+    ended = contract.Outcomes.model_validate(totals)
+    return documents.record(
+        spec=documents.spec(requests=requests), requests=kinds, outcomes=ended, scheduled=ended.total
+    )
+
+
+def kind(statuses: dict[int, int], *examples: contract.Example, **ends: int) -> contract.RequestRecord:
+    ended = documents.outcomes(**ends)
+    return documents.request_record(
+        scheduled=ended.total, outcomes=ended, statuses=statuses, examples=examples
+    )
+
+
+def found(example: contract.Example) -> Unexpected:
+    """One that ended as the example."""
+    status = example.status if example.outcome == "wrong-status" else None
+    return Unexpected(example.outcome, status, 1, documents.request(), example)
+
+
+def test_counts_are_by_status_and_else_by_outcome_the_most_frequent_first() -> None:
+    seen = record(
+        kind({200: 90, 500: 5, 503: 7}, ok=88, wrong_body=2, wrong_status=12, reset=9, unfinished=4),
+        kind({200: 10, 503: 1}, ok=10, wrong_status=1, timeout=3, not_sent=2),
+    )
+    assert [(each.outcome, each.status, each.count) for each in answers.unexpected(seen)] == [
+        ("reset", None, 9),
+        ("wrong-status", 503, 8),
+        ("wrong-status", 500, 5),
+        ("timeout", None, 3),
+        ("wrong-body", None, 2),
+    ]
+    assert answers.statuses(seen) == {200: 100, 500: 5, 503: 8}
+
+
+def test_each_request_expects_its_own_status() -> None:
+    asked = (documents.request(), documents.request(expect=NAMED))
+    seen = record(
+        kind({200: 5, 404: 1}, ok=5, wrong_status=1),
+        kind({200: 2, 404: 9}, ok=9, wrong_status=2),
+        asked=asked,
+    )
+    assert [(each.status, each.count) for each in answers.unexpected(seen)] == [(200, 2), (404, 1)]
+    second = answers.unexpected_of(asked[1], seen.requests[1])
+    assert [(each.status, each.count) for each in second] == [(200, 2)]
+
+
+def test_the_first_of_all_requests_is_the_example() -> None:
+    late = documents.example("wrong-status", 500, body="late", at_ns=9)
+    early = documents.example("wrong-status", 500, body="early", at_ns=3)
+    seen = record(kind({500: 1}, late, wrong_status=1), kind({500: 1}, early, wrong_status=1))
+    (only,) = answers.unexpected(seen)
+    assert (only.count, only.first) == (2, early)
+
+
+def test_what_only_the_warm_up_saw_is_not_counted() -> None:
+    seen = record(kind({200: 5}, documents.example("wrong-status", 500), ok=5))
+    assert answers.unexpected(seen) == ()
+
+
+@pytest.mark.parametrize(
+    ("example", "said"),
+    [
+        (
+            documents.example("wrong-status", 503, body="no available server\n"),
+            "503 Service Unavailable; first: `no available server`",
+        ),
+        (
+            documents.example("wrong-status", 302, head="Location: /login"),
+            "302 Found → /login; redirects are not followed",
+        ),
+        (documents.example("wrong-status", 304), "304 Not Modified"),
+        (
+            documents.example(
+                "wrong-status", 415, request="POST /a HTTP/1.1\r\nContent-Type: text/plain\r\n\r\n"
+            ),
+            "415 Unsupported Media Type; sent with Content-Type: text/plain",
+        ),
+        (
+            documents.example("wrong-status", 415, body="json, please"),
+            "415 Unsupported Media Type; sent without a Content-Type; first: `json, please`",
+        ),
+        (
+            documents.example("wrong-status", 401, head='www-authenticate: Bearer realm="a"'),
+            '401 Unauthorized; sent without Authorization; WWW-Authenticate: Bearer realm="a"',
+        ),
+        (
+            documents.example(
+                "wrong-status", 403, request="GET / HTTP/1.1\r\nauthorization: Basic x\r\n\r\n"
+            ),
+            "403 Forbidden",
+        ),
+        (
+            documents.example("wrong-status", 405, head="Allow: POST, PUT"),
+            "405 Method Not Allowed; GET was sent; Allow: POST, PUT",
+        ),
+        (
+            documents.example("wrong-status", 429, head="Retry-After: 5"),
+            "429 Too Many Requests; Retry-After: 5",
+        ),
+        (documents.example("wrong-status", 599), "599"),
+        (documents.example("reset", None), "reset"),
+        (
+            documents.example("malformed", None, head="SSH-2.0-OpenSSH_9"),
+            "malformed; it began: `SSH-2.0-OpenSSH_9`",
+        ),
+        (
+            documents.example("wrong-body", 200, body="Hi"),
+            "wrong-body; 13 bytes were expected; first: `Hi`",
+        ),
+    ],
+)
+def test_what_explains_it_is_said(example: contract.Example, said: str) -> None:
+    assert say.unnumbered(found(example)) == said
+    assert say.line(found(example)) == f"1 × {said}"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("a\r\n b\t c", "a b c"),
+        ("\x1b[2Jgone", "\\x1b[2Jgone"),
+        ("<html><head><style>p {}</style></head><body><h1>Bad &amp; worse</h1>\n<p>so</p>", "Bad & worse so"),
+        ("<h1>&#x202e;a</h1>", "\\u202ea"),
+        ("x" * 200, "x" * 119 + "…"),
+        ("\x1f\ufffd\b\ufffd\ufffd\ufffd", ""),
+        ("", ""),
+        (" \n", ""),
+    ],
+)
+def test_a_body_is_said_in_its_words(body: str, said: str) -> None:
+    line = say.unnumbered(found(documents.example("wrong-status", 500, body=body)))
+    assert line == "500 Internal Server Error" + (f"; first: `{said}`" if said else "")
+
+
+def test_headers_of_a_server_do_not_act() -> None:
+    moved = documents.example("wrong-status", 302, head="Location: /\x1b]0;a\x07\u202e")
+    assert "→ /\\x1b]0;a\\x07\\u202e;" in say.line(found(moved))
+
+
+def test_of_many_kinds_the_rarest_share_a_line() -> None:
+    many = [Unexpected("wrong-status", 500 + step, 10 - step, None, None) for step in range(5)]
+    assert say.lines(many, 3) == [
+        "10 × 500 Internal Server Error",
+        "9 × 501 Not Implemented",
+        "8 × 502 Bad Gateway",
+        "13 × 503 Service Unavailable, 504 Gateway Timeout",
+    ]
+    assert len(say.lines(many, 5)) == 5

@@ -1,0 +1,177 @@
+"""What a command says leaves through one place, and nothing in it acts on a terminal."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import stand_ins
+import synthetic_load
+import synthetic_run
+import tiny_servers
+from command_line import Call, caller
+from crumple.commands import output
+from crumple.drawing import terminal
+from crumple.drawing.shown import shown_json, shown_text
+from crumple.load_report import summary
+from crumple.run import run_file
+from crumple.run.store import RunStore
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.table import Table
+from rich.text import Text
+
+LAB = Path(__file__).parents[1] / "crumple"
+# Clears the screen, sets the title, writes the clipboard; in C1, too; and turns the direction of writing.
+EVIL = "\x1b[2J\x1b]0;pwned\x07\x1b]52;c;YQ==\x07\x00\x7f\x9b31m\u202e"
+SHOWN = r"\x1b[2J\x1b]0;pwned"
+# Where text leaves for a terminal; `server` holds the program that a new server begins with.
+SPEAKS = {"cli.py", "commands/output.py", "server/starter/server.py"}
+MAKES_CONSOLES = {"drawing/terminal.py"}
+
+
+def is_harmless(said: str) -> bool:
+    return all(letter in "\n\t" or ord(letter) >= 0x20 for letter in said) and not any(
+        letter in said for letter in "\x7f\x9b\u202e"
+    )
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Calls `crumple …` in a small project; (exit code, stdout, stderr)."""
+    root = stand_ins.project(tmp_path / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("CRUMPLE_RUNS", str(root / "runs"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return caller(monkeypatch, capsys)
+
+
+def test_the_output_of_a_server_is_shown(call: Call) -> None:
+    folder = tiny_servers.write(Path(), "evil", here=f"print({EVIL!r}, flush=True); sys.exit(3)")
+    code, out, err = call("verify", str(folder))
+    assert code == 1 and SHOWN in out and r"\x07" in out
+    assert is_harmless(out) and is_harmless(err)
+
+
+@pytest.mark.parametrize("kind", ["text", "md", "json", "html"])
+def test_the_text_of_a_study_is_shown(call: Call, kind: str, tmp_path: Path) -> None:
+    made = synthetic_run.run_file()
+    claims = tuple(claim.model_copy(update={"text": f"claim {EVIL}"}) for claim in made.study.claims)
+    prose = made.study.prose.model_copy(update={"did": f"did {EVIL}"})
+    study = made.study.model_copy(update={"title": f"title {EVIL}", "claims": claims, "prose": prose})
+    run_file.write(RunStore(tmp_path / "a"), made.model_copy(update={"study": study}))
+    code, out, err = call("report", str(tmp_path / "a"), "--format", kind)
+    said = (tmp_path / "a" / "report.html").read_text() if kind == "html" else out
+    assert code == 0 and is_harmless(said) and is_harmless(err)
+    if kind == "json":
+        assert json.loads(said)["title"] == f"title {EVIL}"
+    else:
+        assert f"title {SHOWN}" in said.replace("\\\\", "\\").replace("\\[", "[")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("report", f"a{EVIL}"), ("run", f"a{EVIL}"), ("load", f"http://a.b/{EVIL}"), (f"a{EVIL}",)]
+)
+def test_what_was_typed_is_shown_in_an_error(call: Call, arguments: tuple[str, ...]) -> None:
+    arguments = tuple(each.replace("\0", "") for each in arguments)
+    _, out, err = call(*arguments)
+    assert out == "" and is_harmless(err)
+
+
+def test_a_load_is_shown_in_its_text_and_its_files(tmp_path: Path) -> None:
+    load = replace(synthetic_load.closed(), url=f"http://127.0.0.1/{EVIL}")
+    said = summary.text(load, width=100, styled=False)
+    assert SHOWN in said and is_harmless(said)
+    output.write(tmp_path / "a.hdr", f"#[{load.url}]\n")
+    assert is_harmless((tmp_path / "a.hdr").read_text())
+
+
+def test_a_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    output.as_table(("a", "b"), [(f"x{EVIL}", Text(f"y{EVIL}"))])
+    output.say(f"z{EVIL}")
+    out, err = capsys.readouterr()
+    assert out.count(r"\x1b[2J") == 2 and is_harmless(out)
+    assert rf"z{SHOWN}\x07" in err and is_harmless(err)
+
+
+def test_styles_stay_where_they_were() -> None:
+    said = terminal.printed(Text.assemble("a", (f"b{EVIL}c", "red"), "d"), 200, styled=True)
+    assert said.startswith("a\x1b[31mb\x1b[0m")
+    assert said.rstrip().endswith("\x1b[31mc\x1b[0md")
+    table = Table(f"head{EVIL}", f"[bold]{EVIL}")
+    assert is_harmless(terminal.printed(table, 200, styled=False))
+
+
+@given(st.text())
+def test_a_text_becomes_harmless_once_and_for_all(text: str) -> None:
+    said = shown_text(text)
+    assert is_harmless(said) and shown_text(said) == said
+    said.encode()
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_data_stay_what_they_are(data: object) -> None:
+    document = shown_json(json.dumps(data, ensure_ascii=False, indent=1))
+    assert is_harmless(document) and json.loads(document) == data
+
+
+@pytest.mark.parametrize(
+    ("variables", "coloured"),
+    [
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "NO_COLOR": ""}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+    ],
+)
+def test_colours_are_for_terminals_that_know_them(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], coloured: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    said = summary.text(synthetic_load.closed(), width=100)
+    assert ("\x1b[" in said) is coloured
+
+
+def test_nobody_else_speaks() -> None:
+    """Neither prints, nor has a console of its own."""
+    for file in LAB.rglob("*.py"):
+        name = str(file.relative_to(LAB))
+        called = {
+            ast.unparse(node.func)
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+        }
+        spoken = {"print", "sys.stdout.write", "sys.stderr.write"} & called
+        assert not spoken or name in SPEAKS, f"{name}: say it by crumple.commands.output"
+        assert "Console" not in called or name in MAKES_CONSOLES, f"{name}: take a drawing.terminal.Terminal"
+
+
+def test_an_interrupted_verification_says_so_and_shows_what_is_known(tmp_path: Path) -> None:
+    root = stand_ins.project(tmp_path / "project")
+    tiny_servers.write(root, "mute", here="time.sleep(600)")
+    command = [sys.executable, "-c", "from crumple.cli import main; main()", "verify"]
+    with subprocess.Popen(
+        command, cwd=root, env={**os.environ, "CRUMPLE_ROOT": str(root)}, stderr=subprocess.PIPE, text=True
+    ) as verifying:
+        assert verifying.stderr
+        begun = verifying.stderr.readline()
+        time.sleep(0.5)
+        verifying.send_signal(2)
+        said = begun + verifying.stderr.read()
+    assert verifying.returncode == 130
+    assert "interrupted; 0 of 1 server verified" in said and "Traceback" not in said
+
+
+def test_what_is_interrupted_elsewhere_says_so_too(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("crumple.commands.lists.list_studies", lambda _: os.kill(os.getpid(), 2))
+    code, _, err = call("studies")
+    assert code == 130 and err.strip() == "interrupted"

@@ -1,0 +1,64 @@
+"""What was measured is not lost because nobody reads it, or for a letter that an encoding lacks."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import documents
+import pytest
+import synthetic_load
+
+URL = "http://127.0.0.1:1/caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+MAIN = [sys.executable, "-c", "from crumple.cli import main; main()"]
+# Of a locale whose letters are not UTF-8, as Python takes it.
+POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An engine that answers with a load that went well."""
+    record = tmp_path / "record.json"
+    record.write_text(synthetic_load.closed().record.model_dump_json(by_alias=True))
+    loaded = f"record = json.load(open({str(record)!r})); record['spec'] = spec"
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path, loaded)))
+
+
+def _crumple(*arguments: str, closed: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
+    command = ["sh", "-c", f'exec "$@" {closed}', "sh", *MAIN, *arguments]
+    return subprocess.run(command, capture_output=True, env={**os.environ, **variables})
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- <&-", ">&- 2>&-", "<&- >&- 2>&-"])
+def test_with_closed_streams_files_are_written_all_the_same(
+    measured: None, tmp_path: Path, closed: str
+) -> None:
+    written = tmp_path / "series.csv"
+    done = _crumple("load", URL, "--csv", str(written), closed=closed)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"Traceback" not in done.stderr
+    assert written.read_text().startswith("at_ns,")
+
+
+@pytest.mark.parametrize(
+    "variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, POSIX], ids=str
+)
+def test_what_an_encoding_lacks_is_a_question_mark(measured: None, variables: dict[str, str]) -> None:
+    done = _crumple("load", URL, **variables)
+    assert done.returncode == 0, done.stderr
+    assert b"? valid" in done.stdout and b"p99.9" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_data_are_the_same_in_every_encoding(measured: None, encoding: str) -> None:
+    done = _crumple("load", URL, "--json", PYTHONIOENCODING=encoding)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.decode(encoding))["url"] == URL
+
+
+def test_too_little_memory_is_one_line(measured: None) -> None:
+    command = ["sh", "-c", 'ulimit -v 120000; exec "$@"', "sh", *MAIN, "load", URL]
+    done = subprocess.run(command, capture_output=True, text=True)
+    said = "no more than 120,000 KiB of memory may be addressed here; raise the limit: ulimit -v 196608\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)

@@ -1,0 +1,55 @@
+"""What a command writes: the end of it is there to be shown, and a flood does not fill the disk."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from crumple.processes import guard
+from crumple.processes.guard import Guarded
+from crumple.processes.scratch_folder import ScratchFolder
+from crumple.processes.written import KEPT_BYTES
+
+LINE = "to be forgotten"
+FLOOD_BYTES = (len(LINE) + 1) << 22
+FLOODS = f"yes {LINE} | head -c {FLOOD_BYTES}; {{}}; sleep 600"
+# At the position all share, and as a server does that opens its log by name.
+LAST_LINES = ("echo the end", "echo the end >> /proc/self/fd/2")
+
+
+def _launched(folder: Path, script: str) -> Guarded:
+    command = ["sh", "-c", script]
+    return guard.launch("start", command, cwd=folder, env=os.environ, cores=(), scratch=ScratchFolder.made())
+
+
+def _eventually(what: Callable[[], bool], within_s: float = 20.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if what():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("last", LAST_LINES)
+def test_of_a_flood_the_end_is_kept_and_the_rest_given_back(tmp_path: Path, last: str) -> None:
+    flooding = _launched(tmp_path, FLOODS.format(last))
+    try:
+        assert _eventually(lambda: flooding.output_tail()[-1:] == ["the end"])
+        file = flooding._written.fileno()
+        assert os.fstat(file).st_size > FLOOD_BYTES
+        assert _eventually(lambda: os.fstat(file).st_blocks * 512 <= KEPT_BYTES)
+        assert flooding.output_tail()[-2:] == [LINE, "the end"]
+    finally:
+        flooding.end()
+
+
+def test_what_is_little_is_kept_whole(tmp_path: Path) -> None:
+    command = _launched(tmp_path, "echo one; echo two >&2; exit 3")
+    try:
+        ended = command.ended(10)
+        assert ended is not None and ended.exit == 3
+        assert command.output_tail() == ["one", "two"]
+    finally:
+        command.end()

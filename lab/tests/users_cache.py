@@ -1,0 +1,52 @@
+"""The user's cache while tests run: what was built there is used, and nothing is added to it.
+
+A fixture for `conftest`, not a test itself.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+# Tools that servers are built with keep their downloads there, too; those may stay where they are.
+KEPT_BY_TOOLS = {"UV_CACHE_DIR": "uv", "GOCACHE": "go-build", "PIP_CACHE_DIR": "pip"}
+SERVERS = {path.name for path in (Path(__file__).parents[2] / "servers").iterdir()}
+# Each folder in them is whole, named by its content, and only read once it is there.
+REUSED = ("servers", "database")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Everything a test caches goes into a temporary folder, which leads to the builds there are already."""
+    users = platformdirs.user_cache_path("crumple")
+    before = _made_up(users)
+    own = tmp_path_factory.mktemp("cache")
+    _lead_to(users, own / "crumple")
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, name in KEPT_BY_TOOLS.items():
+            patch.setenv(variable, os.environ.get(variable, str(users.parent / name)))
+        patch.setenv("XDG_CACHE_HOME", str(own))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield users
+    left = sorted(_made_up(users) - before)
+    assert not left, f"tests left {', '.join(left)} in {users}; keep XDG_CACHE_HOME as `users_cache` sets it"
+
+
+def _made_up(cache: Path) -> set[str]:
+    """Builds of servers that the project does not have. Others may be the user's, who works on meanwhile."""
+    return {
+        str(path.relative_to(cache))
+        for path in (cache / "servers").glob("*")
+        if path.name.rpartition("-")[0] not in SERVERS
+    }
+
+
+def _lead_to(cache: Path, own: Path) -> None:
+    for kind in REUSED:
+        (own / kind).mkdir(parents=True)
+        for there in (cache / kind).glob("*"):
+            # Not a build that is under way: it has no dot in its name when it is done.
+            if there.is_dir() and "." not in there.name:
+                (own / kind / there.name).symlink_to(there)
