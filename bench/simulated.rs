@@ -51,9 +51,15 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn main() {
-    let given: Vec<usize> =
-        std::env::args().skip(1).map(|users| users.parse().expect("a number of users")).collect();
-    let users = if given.is_empty() { USERS.to_vec() } else { given };
+    let given: Vec<usize> = std::env::args()
+        .skip(1)
+        .map(|users| users.parse().expect("a number of users"))
+        .collect();
+    let users = if given.is_empty() {
+        USERS.to_vec()
+    } else {
+        given
+    };
     for shape in ["closed", "paused"] {
         for &users in &users {
             println!("{}", measured(shape, users));
@@ -97,7 +103,10 @@ fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
         _ => (0.001, 80_000.0),
     };
     let spec = spec(users, pause_s, seconds);
-    let plan = spec.plan().map_err(|failure| failure.error).expect("it makes sense");
+    let plan = spec
+        .plan()
+        .map_err(|failure| failure.error)
+        .expect("it makes sense");
     let Shape::Closed(closed) = &plan.shape else {
         unreachable!("it is closed");
     };
@@ -113,8 +122,14 @@ fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
     };
     let net = Simulated::new(script, users, 1_000_000_000);
     let held = HELD.load(Relaxed);
-    let place =
-        Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
+    let place = Place {
+        course: &course,
+        timetable: None,
+        thread: 0,
+        feed: feeds.remove(0),
+        outbox,
+        spent,
+    };
     let load = ClosedLoad::new(closed, &course, None, (0, 1), plan.seed);
     let worker = Loop::new(&plan, place, net, load);
     // Tallies go back at once, as the collector gives them back.

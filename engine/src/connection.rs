@@ -423,7 +423,8 @@ impl<S> Connection<S> {
                 let asked = ignored.min(wire.buffer.len() as u64) as usize;
                 (asked, wire.net.discard(socket, &mut wire.buffer[..asked]))
             } else {
-                let apart = wire.memos[kind].is_long() && self.answer.is_untouched() && !self.answer.is_hashed();
+                let apart =
+                    wire.memos[kind].is_long() && self.answer.is_untouched() && !self.answer.is_hashed();
                 let apart = apart && wire.net.discards(socket);
                 let asked = if apart { HEAD_READ_BYTES } else { wire.buffer.len() };
                 (asked, wire.net.receive(socket, &mut wire.buffer[..asked]))
@@ -456,7 +457,9 @@ impl<S> Connection<S> {
                         self.first = Arrival { stamp, seen_ns: wire.net.now_ns() };
                     }
                     let all_came = bytes < asked && !to_the_end;
-                    if all_came && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket)) {
+                    if all_came
+                        && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket))
+                    {
                         self.wait_for_piece(wire);
                         return Step::Pending;
                     }

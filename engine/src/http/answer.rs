@@ -87,8 +87,8 @@ pub struct Answer {
 /// What only some answers need.
 #[derive(Debug, Default)]
 struct More {
-    /// A head that comes in pieces, between the first of them and the last.
-    partial_head: Option<PartialHead>,
+    /// A head that comes in pieces.
+    partial_head: PartialHead,
     digest: Option<Sha256>,
     kept: Option<Kept>,
 }
@@ -143,7 +143,9 @@ impl Answer {
         self.body_bytes += bytes;
         match &mut self.stage {
             Stage::Sized { left } if *left == bytes => self.stage = Stage::Whole,
-            Stage::Chunk { left } if *left == bytes => self.stage = Stage::ChunkEnd { carriage_return: false },
+            Stage::Chunk { left } if *left == bytes => {
+                self.stage = Stage::ChunkEnd { carriage_return: false }
+            }
             Stage::Sized { left } | Stage::Chunk { left } => *left -= bytes,
             _ => {}
         }
@@ -157,8 +159,8 @@ impl Answer {
         };
         let mut kept = more.kept.take().unwrap_or_default();
         if kept.head.is_empty() {
-            let partial = more.partial_head.as_ref().map_or(&[][..], PartialHead::bytes);
-            kept.head.extend_from_slice(&partial[..partial.len().min(KEPT_HEAD_BYTES)]);
+            kept.head.extend_from_slice(more.partial_head.bytes());
+            kept.head.truncate(KEPT_HEAD_BYTES);
         }
         kept
     }
@@ -166,8 +168,7 @@ impl Answer {
     /// Keeps what came in place of an answer.
     pub fn keep_as_it_came(&mut self, bytes: &[u8]) {
         let more = self.more.get_or_insert_default();
-        let mut head = more.partial_head.take().map_or(Vec::new(), |partial| partial.bytes().to_vec());
-        head.extend_from_slice(bytes);
+        let mut head = [more.partial_head.bytes(), bytes].concat();
         head.truncate(KEPT_HEAD_BYTES);
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
     }
@@ -181,7 +182,7 @@ impl Answer {
     pub fn is_untouched(&self) -> bool {
         self.stage == Stage::Head
             && !self.interim
-            && self.more.as_ref().is_none_or(|more| more.partial_head.is_none())
+            && self.more.as_ref().is_none_or(|more| more.partial_head.bytes().is_empty())
     }
 
     /// Whether the connection may serve another request.
@@ -247,7 +248,7 @@ impl Answer {
     /// The head and how many of `bytes` belong to it; `None` when it goes on.
     #[inline]
     fn take_head(&mut self, bytes: &[u8], memo: &mut HeadMemo) -> Result<Option<(Head, usize)>, Malformed> {
-        if self.more.as_ref().is_none_or(|more| more.partial_head.is_none())
+        if self.more.as_ref().is_none_or(|more| more.partial_head.bytes().is_empty())
             && let Some(head) = memo.parse(bytes)?
         {
             return Ok(Some((head, head.bytes)));
@@ -261,18 +262,14 @@ impl Answer {
         bytes: &[u8],
         memo: &mut HeadMemo,
     ) -> Result<Option<(Head, usize)>, Malformed> {
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        let more = self.more.get_or_insert_default();
-        let partial = more.partial_head.get_or_insert_default();
+        let partial = &mut self.more.get_or_insert_default().partial_head;
         let Some(taken) = partial.take(bytes)? else {
             return Ok(None);
         };
         let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both see the same end.
-        more.partial_head = None;
-        if more.digest.is_none() {
-            self.more = None; // Nothing is kept before the head is whole.
+        *partial = PartialHead::default();
+        if !self.is_hashed() {
+            self.more = None; // Nothing else was kept as yet.
         }
         Ok(Some((head, taken)))
     }

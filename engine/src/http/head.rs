@@ -153,7 +153,8 @@ impl HeadMemo {
     /// Whether the answers seen last are so long that their head is best read apart from their body.
     #[inline]
     pub fn is_long(&self) -> bool {
-        self.head.is_some_and(|head| matches!(head.framing, Framing::Sized(bytes) if bytes >= LONG_BODY_BYTES))
+        self.head
+            .is_some_and(|head| matches!(head.framing, Framing::Sized(bytes) if bytes >= LONG_BODY_BYTES))
     }
 
     /// As `Head::parse`, from memory where these bytes begin with the last head.

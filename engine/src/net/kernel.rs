@@ -1,6 +1,5 @@
 //! Real sockets: epoll, plain or TLS, with the kernel's receive timestamps on the monotonic clock.
 
-use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,13 +32,13 @@ const WRITE: epoll::EventFlags =
 pub struct Kernel<'a> {
     plan: &'a Plan,
     epoll: OwnedFd,
-    /// What each user keeps of its last TLS session.
-    tickets: HashMap<u32, Resumable>,
     /// Attempts to connect so far, by which the next one's local address is chosen.
     attempts: usize,
     /// How far the wall clock was ahead of the monotonic one when it was last read.
     unix_ahead_ns: u64,
     clocks_read_ns: u64,
+    /// Under TLS: of each user, its session before.
+    resumables: Vec<Resumable>,
 }
 
 impl<'a> Kernel<'a> {
@@ -53,7 +52,14 @@ impl<'a> Kernel<'a> {
             Failure::new(format!("cannot wait to the nanosecond (epoll_pwait2): {errno}"))
                 .remedy("the engine needs Linux 5.11 or later")
         })?;
-        Ok(Self { plan, epoll, tickets: HashMap::new(), attempts: 0, unix_ahead_ns: unix_ahead_ns(), clocks_read_ns: now_ns() })
+        Ok(Self {
+            plan,
+            epoll,
+            attempts: 0,
+            unix_ahead_ns: unix_ahead_ns(),
+            clocks_read_ns: now_ns(),
+            resumables: Vec::new(),
+        })
     }
 
     /// Connects from the next source; where that has no port left, from the one after it, and so on.
@@ -114,7 +120,13 @@ impl Network for Kernel<'_> {
         let socket = self.open()?;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), INTEREST)?;
         Ok(match &self.plan.tls {
-            Some(tls) => Stream::Tls(socket, Box::new(tls.session(self.tickets.entry(token as u32).or_default()))),
+            Some(tls) => {
+                let user = token as u32 as usize;
+                if user >= self.resumables.len() {
+                    self.resumables.resize_with(user + 1, Resumable::default);
+                }
+                Stream::Tls(socket, Box::new(tls.session(&mut self.resumables[user])))
+            }
             None => Stream::Plain(socket),
         })
     }

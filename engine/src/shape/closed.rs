@@ -97,9 +97,7 @@ impl<'a> ClosedLoad<'a> {
     fn sets_out_ns(&self, user: u32) -> u64 {
         let after_ns = match self.phase {
             Phase::WarmUp => 0,
-            Phase::Measured => {
-                self.shape.sets_out_after_ns(self.thread + user as usize * self.threads)
-            }
+            Phase::Measured => self.shape.sets_out_after_ns(self.thread + user as usize * self.threads),
         };
         self.course.began_at_ns(self.phase) + after_ns
     }

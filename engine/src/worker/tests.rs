@@ -23,11 +23,7 @@ const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\
 
 /// A closed load of `users` for `ms` milliseconds, changed by `change`.
 fn closed(users: usize, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
-    spec(
-        json!({"kind": "closed", "connections": users, "pause_ms": 0.0, "pause": "fixed"}),
-        ms,
-        change,
-    )
+    spec(json!({"kind": "closed", "connections": users, "pause_ms": 0.0, "pause": "fixed"}), ms, change)
 }
 
 /// An open load of even arrivals.
@@ -38,8 +34,7 @@ fn open(connections: usize, per_s: f64, ms: u64, change: impl FnOnce(&mut Value)
 }
 
 fn spec(shape: Value, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
-    let mut spec: Value =
-        serde_json::from_str(include_str!("../../../contract/golden/spec.json")).unwrap();
+    let mut spec: Value = serde_json::from_str(include_str!("../../../contract/golden/spec.json")).unwrap();
     spec["shape"] = shape;
     spec["warm_up"] = Value::Null;
     spec["threads"] = json!(1);
@@ -75,8 +70,7 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
         Shape::Open(shape) => {
             let table = Timetable::new(shape);
             let warm_up_ns = plan.warm_up.map_or(0, |warm_up| warm_up.stop.within_ns);
-            let mut filler =
-                Filler::new(shape, BEGAN_NS, warm_up_ns, plan.stop.requests, plan.seed);
+            let mut filler = Filler::new(shape, BEGAN_NS, warm_up_ns, plan.stop.requests, plan.seed);
             filler.fill(&table);
             let by_number = plan.stop.requests.is_some();
             let users = shape.connections;
@@ -122,7 +116,8 @@ fn assert_consistent(record: &TrialRecord) {
 /// Users busy on average, pauses apart.
 fn users_accounted_for(record: &TrialRecord) -> f64 {
     let times = &record.histograms;
-    let all = [&times.response_time, &times.failed, &times.timed_out, &times.unfinished_age, &times.carried_over];
+    let all =
+        [&times.response_time, &times.failed, &times.timed_out, &times.unfinished_age, &times.carried_over];
     let spent_ns = |of: &crate::record::HistogramRecord| of.count as f64 * of.mean_ns.unwrap_or(0.0);
     let sum_ns: f64 = all.into_iter().map(spent_ns).sum::<f64>() - spent_ns(&times.taken_over);
     let engine_ns = (record.arrivals.held_ns + record.users_waited_ns) as f64;
@@ -152,8 +147,16 @@ fn the_engine_is_not_late_where_connections_end() {
         ("closed by the server", |_| Reply::BytesAndClose(BYE), "keep-alive"),
         ("closed by the client", |_| Reply::Bytes(HELLO), "per-request"),
         ("reset", |number| if number % 3 == 0 { Reply::Reset } else { Reply::Bytes(HELLO) }, "keep-alive"),
-        ("closed early", |number| if number % 3 == 0 { Reply::Close } else { Reply::Bytes(HELLO) }, "keep-alive"),
-        ("timed out", |number| if number % 3 == 0 { Reply::Silence } else { Reply::Bytes(HELLO) }, "keep-alive"),
+        (
+            "closed early",
+            |number| if number % 3 == 0 { Reply::Close } else { Reply::Bytes(HELLO) },
+            "keep-alive",
+        ),
+        (
+            "timed out",
+            |number| if number % 3 == 0 { Reply::Silence } else { Reply::Bytes(HELLO) },
+            "keep-alive",
+        ),
     ];
     for (way, answer, connection) in ways {
         // Five connections of 50 ms hold 100 requests per second; 300 are due.
@@ -178,10 +181,7 @@ fn a_request_is_given_up_in_the_queue_without_the_engine_being_late() {
 #[test]
 fn an_early_answer_is_read_while_the_request_is_sent() {
     const NO: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
-    for answer in [
-        (|_| Reply::Bytes(NO)) as fn(u64) -> Reply,
-        |_| Reply::BytesAndClose(NO),
-    ] {
+    for answer in [(|_| Reply::Bytes(NO)) as fn(u64) -> Reply, |_| Reply::BytesAndClose(NO)] {
         let spec = closed(1, 1_000, |spec| {
             spec["requests"][0]["method"] = json!("POST");
             spec["requests"][0]["body"] = json!("x".repeat(100_000));
@@ -236,7 +236,8 @@ fn what_fails_is_not_tried_again_at_once() {
 #[test]
 fn a_full_backlog_is_waited_for() {
     let connect = |number| if number < 100 { Err(Errno::AGAIN) } else { Ok(()) };
-    let record = run(closed(4, 1_000, |_| {}), Script { connect, ..answering(10 * MS, |_| Reply::Bytes(HELLO)) });
+    let record =
+        run(closed(4, 1_000, |_| {}), Script { connect, ..answering(10 * MS, |_| Reply::Bytes(HELLO)) });
     assert_eq!((record.outcomes.refused, record.connections_opened), (0, 4), "{:?}", record.outcomes);
     assert!(record.histograms.connect_time.max_ns > Some(20 * MS), "a try each millisecond, by four");
     let never = Script { connect: |_| Err(Errno::AGAIN), ..Script::default() };
@@ -253,12 +254,8 @@ fn why_a_request_was_not_sent_goes_with_the_request() {
         (Errno::NOSPC, |why| why.memory),
         (Errno::PERM, |why| why.forbidden),
     ];
-    let connects: [fn(u32) -> Result<(), Errno>; 4] = [
-        |_| Err(Errno::ADDRNOTAVAIL),
-        |_| Err(Errno::MFILE),
-        |_| Err(Errno::NOSPC),
-        |_| Err(Errno::PERM),
-    ];
+    let connects: [fn(u32) -> Result<(), Errno>; 4] =
+        [|_| Err(Errno::ADDRNOTAVAIL), |_| Err(Errno::MFILE), |_| Err(Errno::NOSPC), |_| Err(Errno::PERM)];
     for ((errno, of), connect) in reasons.into_iter().zip(connects) {
         let spec = open(1, 50.0, 500, |spec| {
             spec["warm_up"] = json!({"connections": null, "pauses": true,
@@ -339,7 +336,9 @@ fn a_wrong_body_is_shown_the_next_time() {
     let spec = closed(1, 500, |spec| spec["requests"][0]["expect"]["body_bytes"] = json!(5));
     let answer = |number: u64| {
         if number % 4 == 3 {
-            Reply::Bytes(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n4\r\nlo!!\r\n0\r\n\r\n")
+            Reply::Bytes(
+                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n4\r\nlo!!\r\n0\r\n\r\n",
+            )
         } else {
             Reply::Bytes(HELLO)
         }
@@ -377,7 +376,12 @@ fn kinds_have_figures_and_samples_of_their_own() {
     assert_eq!(heavy.name, "cart");
     assert_eq!(heavy.bodies_hashed, heavy.outcomes.ok, "of this kind every answer is hashed");
     let expected = light.outcomes.ok / 64;
-    assert!((expected..=expected + 5).contains(&light.bodies_hashed), "{} of {}", light.bodies_hashed, expected);
+    assert!(
+        (expected..=expected + 5).contains(&light.bodies_hashed),
+        "{} of {}",
+        light.bodies_hashed,
+        expected
+    );
     let ratio = heavy.outcomes.ok as f64 / light.outcomes.ok as f64;
     assert!((ratio - 3.0).abs() < 0.2, "{ratio}");
     assert_eq!(light.response_time.count, light.outcomes.ok);
@@ -394,7 +398,10 @@ fn a_warm_up_leaves_nothing_behind() {
         let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
         assert_eq!(record.users, 10);
         let times = &record.histograms.response_time;
-        assert!(times.max_ns <= Some(10_020_000), "the openings of the others are in no response time: {times:?}");
+        assert!(
+            times.max_ns <= Some(10_020_000),
+            "the openings of the others are in no response time: {times:?}"
+        );
     }
 }
 
@@ -426,7 +433,11 @@ fn users_of_a_ramp_set_out_on_time() {
             "stop": {"kind": "duration", "duration_s": 0.2}});
     });
     let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(record.connections_opened, 4 + 11, "all leave as the ramp begins; the twelfth sets out at its end");
+    assert_eq!(
+        record.connections_opened,
+        4 + 11,
+        "all leave as the ramp begins; the twelfth sets out at its end"
+    );
     let measured: Vec<u64> = record.series.connections[2..].to_vec();
     assert_eq!(measured, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "a user more every 100 ms");
     assert!(record.histograms.engine_lateness.count >= 9, "their due times were known ahead");
@@ -445,9 +456,14 @@ fn a_user_whose_request_goes_on_as_the_ramp_begins_is_counted_once() {
         let late = &record.histograms.engine_lateness;
         assert!(late.max_ns.is_none_or(|ns| ns < MS), "the server is slow, not the engine: {late:?}");
         // Of 5 that rise to 10 in a second: 5 to 9 for a tenth (0 to 9: a fifth) each, then 10 for half a second.
-        let there = if from == 5 { (5.0 + 6.0 + 7.0 + 8.0 + 9.0) * 0.2 + 10.0 * 0.5 } else { 45.0 * 0.1 + 10.0 * 0.5 };
+        let there = if from == 5 {
+            (5.0 + 6.0 + 7.0 + 8.0 + 9.0) * 0.2 + 10.0 * 0.5
+        } else {
+            45.0 * 0.1 + 10.0 * 0.5
+        };
         // Who warmed up beyond the first users goes on until its answer is there, which is counted as carried over.
-        let beyond = if from == 5 { 0.0 } else { record.histograms.carried_over.mean_ns.unwrap() * 5.0 / 1e9 };
+        let beyond =
+            if from == 5 { 0.0 } else { record.histograms.carried_over.mean_ns.unwrap() * 5.0 / 1e9 };
         let found = users_accounted_for(&record) * 1.5;
         assert!(found <= there + beyond + 0.01 && found >= there - 0.01, "{found} of {there} + {beyond}");
     }
