@@ -53,7 +53,8 @@ impl Book {
         }
         self.touch(user);
         let sent_ns = self.lines[user * self.stride].0[0];
-        let came_ns = stamped_ns(stamp_unix_ns, self.unix_ahead_ns, sent_ns..=now_ns).unwrap_or(now_ns);
+        let came_ns =
+            stamped_ns(stamp_unix_ns, self.unix_ahead_ns, sent_ns..=now_ns).unwrap_or(now_ns);
         self.response_ns.record(came_ns - sent_ns);
         if self.stores_first_byte {
             self.first_byte_ns.record(came_ns - sent_ns);

@@ -7,7 +7,8 @@ use std::time::Duration;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
 };
 
 use crate::book::Book;
@@ -47,20 +48,32 @@ impl Epoll {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).expect("the kernel has epoll");
         let sockets: Vec<TcpStream> = (0..connections).map(|_| target.dial()).collect();
         for (index, socket) in sockets.iter().enumerate() {
-            socket.set_nonblocking(true).expect("a socket can be non-blocking");
+            socket
+                .set_nonblocking(true)
+                .expect("a socket can be non-blocking");
             if variant.stamped {
                 wire::ask_for_stamps(socket);
             }
             let interest = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
-            epoll::add(&epoll, socket, EventData::new_u64(index as u64), interest).expect("it can be watched");
+            epoll::add(&epoll, socket, EventData::new_u64(index as u64), interest)
+                .expect("it can be watched");
         }
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK).expect("a timer");
+        let timer =
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK).expect("a timer");
         if variant.wait == Wait::Timerfd {
             let every = Timespec::try_from(TIMER_EVERY).expect("it is short");
-            let when = Itimerspec { it_interval: every, it_value: every };
+            let when = Itimerspec {
+                it_interval: every,
+                it_value: every,
+            };
             timerfd_settime(&timer, TimerfdTimerFlags::empty(), &when).expect("it can be set");
-            epoll::add(&epoll, &timer, EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)
-                .expect("it can be watched");
+            epoll::add(
+                &epoll,
+                &timer,
+                EventData::new_u64(TIMER),
+                EventFlags::IN | EventFlags::ET,
+            )
+            .expect("it can be watched");
         }
         Self {
             variant: variant.clone(),
@@ -81,10 +94,19 @@ impl Epoll {
     fn wait(&self, events: &mut Vec<epoll::Event>, now_ns: u64, ends_ns: u64) {
         events.clear();
         let timeout = (self.variant.wait == Wait::Timeout).then(|| {
-            let ns = ends_ns.saturating_sub(now_ns).clamp(1_000_000, TIMER_EVERY.as_nanos() as u64);
-            Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
+            let ns = ends_ns
+                .saturating_sub(now_ns)
+                .clamp(1_000_000, TIMER_EVERY.as_nanos() as u64);
+            Timespec {
+                tv_sec: (ns / 1_000_000_000) as i64,
+                tv_nsec: (ns % 1_000_000_000) as _,
+            }
         });
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(events), timeout.as_ref()) {
+        match epoll::wait(
+            &self.epoll,
+            rustix::buffer::spare_capacity(events),
+            timeout.as_ref(),
+        ) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => panic!("epoll: {errno}"),
         }
@@ -107,8 +129,9 @@ impl Epoll {
             let (bytes, asked, stamp_unix_ns) = self.read(user)?;
             assert_ne!(bytes, 0, "the server has closed the connection");
             self.done.received_bytes += bytes as u64;
-            self.missing[user] =
-                self.missing[user].checked_sub(bytes).expect("answers are as long as the first");
+            self.missing[user] = self.missing[user]
+                .checked_sub(bytes)
+                .expect("answers are as long as the first");
             let missing = self.missing[user];
             if let Some(at_most) = self.variant.low_water_bytes {
                 let before = self.low_water[user];
@@ -142,7 +165,11 @@ impl Epoll {
             .map(|(bytes, stamp)| (bytes, missing, stamp))
         } else {
             let is_first_of_large = self.variant.discards && missing > LARGE_BYTES;
-            let room = if is_first_of_large { FIRST_PIECE_BYTES } else { self.buffer.len() };
+            let room = if is_first_of_large {
+                FIRST_PIECE_BYTES
+            } else {
+                self.buffer.len()
+            };
             let buffer = &mut self.buffer[..room];
             if self.variant.stamped {
                 wire::receive_stamped(socket, buffer)
@@ -163,7 +190,8 @@ impl Epoll {
         let mut seen_ns = 0;
         for event in events {
             let user = event.data.u64() as usize;
-            let Some(stamp_unix_ns) = self.of_user(event).and_then(|user| self.receive(user)) else {
+            let Some(stamp_unix_ns) = self.of_user(event).and_then(|user| self.receive(user))
+            else {
                 continue;
             };
             self.done.answered += 1;
@@ -183,8 +211,12 @@ impl Epoll {
         let counts_apart = self.variant.passes == 3;
         self.whole.clear();
         for event in events {
-            let Some(user) = self.of_user(event) else { continue };
-            let Some(stamp_unix_ns) = self.receive(user) else { continue };
+            let Some(user) = self.of_user(event) else {
+                continue;
+            };
+            let Some(stamp_unix_ns) = self.receive(user) else {
+                continue;
+            };
             if self.variant.stamped && !counts_apart {
                 self.book.answered(user, stamp_unix_ns, now_ns());
             }
@@ -218,7 +250,9 @@ impl Epoll {
             return None;
         }
         let flags = event.flags;
-        flags.contains(EventFlags::IN).then_some(event.data.u64() as usize)
+        flags
+            .contains(EventFlags::IN)
+            .then_some(event.data.u64() as usize)
     }
 }
 
@@ -235,7 +269,11 @@ impl Loop for Epoll {
             self.wait(&mut events, now, ends_ns);
             self.done.waits += 1;
             // A loop that measures nothing reads the clock once per batch, to know when to end.
-            let goes_on_until_ns = if self.variant.stamped || now < ends_ns { ends_ns } else { 0 };
+            let goes_on_until_ns = if self.variant.stamped || now < ends_ns {
+                ends_ns
+            } else {
+                0
+            };
             let seen_ns = if self.variant.passes == 1 {
                 self.in_one_pass(&events, goes_on_until_ns)
             } else {

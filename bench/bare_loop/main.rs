@@ -65,8 +65,11 @@ fn main() {
     // As the engine does: by default a timer may be 50 µs late, to save power (PR_SET_TIMERSLACK).
     set_current_timer_slack(std::num::NonZeroU64::new(1)).expect("timer slack can be set");
     let target = Target::look(&arguments.address, &arguments.path);
-    let loops: io::Result<Vec<Box<dyn Loop>>> =
-        arguments.variants.iter().map(|variant| start(variant, &target, arguments.connections)).collect();
+    let loops: io::Result<Vec<Box<dyn Loop>>> = arguments
+        .variants
+        .iter()
+        .map(|variant| start(variant, &target, arguments.connections))
+        .collect();
     let mut loops = loops.unwrap_or_else(|error| {
         eprintln!("no io_uring here: {error}");
         exit(NOT_PERMITTED)

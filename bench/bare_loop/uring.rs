@@ -52,7 +52,10 @@ impl Uring {
         if variant.stamped {
             sockets.iter().for_each(wire::ask_for_stamps);
         }
-        let buffers = Buffers::register(&ring, connections.next_power_of_two().clamp(256, 16_384) as u16)?;
+        let buffers = Buffers::register(
+            &ring,
+            connections.next_power_of_two().clamp(256, 16_384) as u16,
+        )?;
         // SAFETY: zero is a valid value for each field.
         let mut message: Box<libc::msghdr> = Box::new(unsafe { std::mem::zeroed() });
         message.msg_controllen = size_of::<Control>() as _;
@@ -79,7 +82,9 @@ impl Uring {
     fn arm(&mut self, user: usize) {
         let message: *const libc::msghdr = &raw const *self.message;
         self.push(
-            &opcode::RecvMsgMulti::new(Fixed(user as u32), message, GROUP).build().user_data(user as u64),
+            &opcode::RecvMsgMulti::new(Fixed(user as u32), message, GROUP)
+                .build()
+                .user_data(user as u64),
         );
     }
 
@@ -90,9 +95,18 @@ impl Uring {
         if self.stamped {
             self.book.sent(user, now_ns);
         }
-        let (request, bytes) = (self.target.request.as_ptr(), self.target.request.len() as u32);
-        let entry = opcode::Send::new(Fixed(user as u32), request, bytes).flags(libc::MSG_NOSIGNAL).build();
-        self.push(&entry.flags(squeue::Flags::SKIP_SUCCESS).user_data(SEND | user as u64));
+        let (request, bytes) = (
+            self.target.request.as_ptr(),
+            self.target.request.len() as u32,
+        );
+        let entry = opcode::Send::new(Fixed(user as u32), request, bytes)
+            .flags(libc::MSG_NOSIGNAL)
+            .build();
+        self.push(
+            &entry
+                .flags(squeue::Flags::SKIP_SUCCESS)
+                .user_data(SEND | user as u64),
+        );
     }
 
     #[inline]
@@ -107,19 +121,30 @@ impl Uring {
     #[inline]
     fn complete(&mut self, completion: &cqueue::Entry, ends_ns: u64) -> u64 {
         let (user, result) = (completion.user_data() as usize, completion.result());
-        assert!(completion.user_data() & SEND == 0, "send: {}", io::Error::from_raw_os_error(-result));
+        assert!(
+            completion.user_data() & SEND == 0,
+            "send: {}",
+            io::Error::from_raw_os_error(-result)
+        );
         if !cqueue::more(completion.flags()) {
             self.arm(user);
         }
         let Some(buffer) = cqueue::buffer_select(completion.flags()) else {
-            assert_eq!(-result, libc::ENOBUFS, "receive: {}", io::Error::from_raw_os_error(-result));
+            assert_eq!(
+                -result,
+                libc::ENOBUFS,
+                "receive: {}",
+                io::Error::from_raw_os_error(-result)
+            );
             return 0;
         };
         let (bytes, stamp_unix_ns) = self.read(buffer);
         self.buffers.give_back(buffer);
         assert_ne!(bytes, 0, "the server has closed the connection");
         self.done.received_bytes += bytes as u64;
-        self.missing[user] = self.missing[user].checked_sub(bytes).expect("answers are as long as the first");
+        self.missing[user] = self.missing[user]
+            .checked_sub(bytes)
+            .expect("answers are as long as the first");
         if self.missing[user] > 0 {
             return 0;
         }
@@ -137,7 +162,8 @@ impl Uring {
     /// The length of what lies in a buffer, and its timestamp.
     #[inline]
     fn read(&self, buffer: u16) -> (usize, u64) {
-        let out = RecvMsgOut::parse(self.buffers.get(buffer), &self.message).expect("a buffer holds a header");
+        let out = RecvMsgOut::parse(self.buffers.get(buffer), &self.message)
+            .expect("a buffer holds a header");
         let control = out.control_data();
         let stamp_unix_ns = if control.len() >= size_of::<Control>() {
             // SAFETY: it is as long, and any bytes are a valid value.
@@ -161,7 +187,11 @@ impl Loop for Uring {
         while self.done.answered < self.sent {
             self.ring.submit_and_wait(1).expect("completions come");
             self.done.waits += 1;
-            let goes_on_until_ns = if self.stamped || now < ends_ns { ends_ns } else { 0 };
+            let goes_on_until_ns = if self.stamped || now < ends_ns {
+                ends_ns
+            } else {
+                0
+            };
             completions.clear();
             completions.extend(self.ring.completion());
             let mut seen_ns = 0;
@@ -193,10 +223,19 @@ impl Buffers {
         let entries = unsafe { alloc_zeroed(layout) }.cast::<BufRingEntry>();
         assert!(!entries.is_null(), "there is memory");
         let bytes = vec![0; usize::from(count) * BUFFER_BYTES].into_boxed_slice();
-        let mut buffers = Self { entries, layout, count, tail: 0, bytes };
+        let mut buffers = Self {
+            entries,
+            layout,
+            count,
+            tail: 0,
+            bytes,
+        };
         // SAFETY: the entries are page-aligned and live as long as `buffers`, which goes after the ring (fields are
         // dropped in order).
-        unsafe { ring.submitter().register_buf_ring_with_flags(entries as u64, count, GROUP, 0)? };
+        unsafe {
+            ring.submitter()
+                .register_buf_ring_with_flags(entries as u64, count, GROUP, 0)?
+        };
         (0..count).for_each(|buffer| buffers.give_back(buffer));
         buffers.publish();
         Ok(buffers)

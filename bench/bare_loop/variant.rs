@@ -85,7 +85,11 @@ impl Variant {
             "low-water-256k" => self.low_water_bytes = Some(256 * 1024),
             "low-water-512k" => self.low_water_bytes = Some(512 * 1024),
             "64k" => self.buffer_bytes = 64 * 1024,
-            _ => return Err(format!("unknown variant {feature:?}; variant.rs names them")),
+            _ => {
+                return Err(format!(
+                    "unknown variant {feature:?}; variant.rs names them"
+                ));
+            }
         }
         Ok(())
     }

@@ -18,9 +18,15 @@ impl Target {
     /// Asks once, to learn the length of an answer.
     pub fn look(address: &str, path: &str) -> Self {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
-        let mut target = Self { address: address.to_owned(), request, answer_bytes: 0 };
+        let mut target = Self {
+            address: address.to_owned(),
+            request,
+            answer_bytes: 0,
+        };
         let mut socket = target.dial();
-        socket.write_all(&target.request).expect("the request is sent");
+        socket
+            .write_all(&target.request)
+            .expect("the request is sent");
         target.answer_bytes = length_of_answer(&mut socket);
         target
     }
@@ -28,7 +34,9 @@ impl Target {
     pub fn dial(&self) -> TcpStream {
         let socket = TcpStream::connect(&self.address)
             .unwrap_or_else(|error| panic!("cannot connect to {}: {error}", self.address));
-        socket.set_nodelay(true).expect("a TCP socket takes TCP_NODELAY");
+        socket
+            .set_nodelay(true)
+            .expect("a TCP socket takes TCP_NODELAY");
         socket
     }
 }
@@ -41,8 +49,16 @@ fn length_of_answer(socket: &mut TcpStream) -> usize {
         head.push(byte[0]);
     }
     let text = String::from_utf8_lossy(&head).to_ascii_lowercase();
-    let (_, after) = text.split_once("content-length:").expect("the answer says its length");
-    let body: usize = after.lines().next().unwrap_or("").trim().parse().expect("a length is a number");
+    let (_, after) = text
+        .split_once("content-length:")
+        .expect("the answer says its length");
+    let body: usize = after
+        .lines()
+        .next()
+        .unwrap_or("")
+        .trim()
+        .parse()
+        .expect("a length is a number");
     head.len() + body
 }
 
@@ -53,13 +69,23 @@ pub fn ask_for_stamps(socket: &TcpStream) {
 
 /// Has the kernel report readiness from so many bytes on.
 pub fn set_low_water(socket: &TcpStream, bytes: usize) {
-    set_option(socket, libc::SO_RCVLOWAT, bytes.min(i32::MAX as usize) as i32);
+    set_option(
+        socket,
+        libc::SO_RCVLOWAT,
+        bytes.min(i32::MAX as usize) as i32,
+    );
 }
 
 fn set_option(socket: &TcpStream, option: i32, value: i32) {
     // SAFETY: `value` lives through the call, and the length is its own.
     let done = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), 4)
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            option,
+            (&raw const value).cast(),
+            4,
+        )
     };
     assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
 }
@@ -73,9 +99,13 @@ pub struct Control {
 
 impl Control {
     pub fn stamp_unix_ns(&self) -> u64 {
-        let is_stamp =
-            self.header.cmsg_level == libc::SOL_SOCKET && self.header.cmsg_type == libc::SO_TIMESTAMPNS;
-        if is_stamp { self.time.tv_sec as u64 * 1_000_000_000 + self.time.tv_nsec as u64 } else { 0 }
+        let is_stamp = self.header.cmsg_level == libc::SOL_SOCKET
+            && self.header.cmsg_type == libc::SO_TIMESTAMPNS;
+        if is_stamp {
+            self.time.tv_sec as u64 * 1_000_000_000 + self.time.tv_nsec as u64
+        } else {
+            0
+        }
     }
 }
 
@@ -100,7 +130,10 @@ fn receive_message(
     flags: i32,
 ) -> Result<(usize, u64), Errno> {
     let mut control = std::mem::MaybeUninit::<Control>::uninit();
-    let mut whole = libc::iovec { iov_base: buffer.cast(), iov_len: bytes };
+    let mut whole = libc::iovec {
+        iov_base: buffer.cast(),
+        iov_len: bytes,
+    };
     // SAFETY: zero is a valid value for each field.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut whole;
@@ -124,7 +157,8 @@ fn receive_message(
 /// Reads once, without a timestamp.
 #[inline]
 pub fn receive(socket: &TcpStream, buffer: &mut [u8]) -> Result<usize, Errno> {
-    rustix::net::recv(socket.as_fd(), buffer, rustix::net::RecvFlags::empty()).map(|(_, bytes)| bytes)
+    rustix::net::recv(socket.as_fd(), buffer, rustix::net::RecvFlags::empty())
+        .map(|(_, bytes)| bytes)
 }
 
 /// Takes up to `bytes` from the socket without copying them, and asks for no timestamp.
@@ -132,15 +166,28 @@ pub fn receive(socket: &TcpStream, buffer: &mut [u8]) -> Result<usize, Errno> {
 pub fn discard(socket: &TcpStream, bytes: usize) -> Result<usize, Errno> {
     // SAFETY: TCP with MSG_TRUNC writes to no buffer (tcp(7)).
     let received = unsafe {
-        libc::recv(socket.as_raw_fd(), std::ptr::dangling_mut::<u8>().cast(), bytes, libc::MSG_TRUNC)
+        libc::recv(
+            socket.as_raw_fd(),
+            std::ptr::dangling_mut::<u8>().cast(),
+            bytes,
+            libc::MSG_TRUNC,
+        )
     };
-    if received < 0 { Err(last_errno()) } else { Ok(received as usize) }
+    if received < 0 {
+        Err(last_errno())
+    } else {
+        Ok(received as usize)
+    }
 }
 
 #[inline]
 pub fn send(socket: &TcpStream, request: &[u8]) {
     let sent = rustix::net::send(socket.as_fd(), request, rustix::net::SendFlags::NOSIGNAL);
-    assert_eq!(sent, Ok(request.len()), "a short request is sent whole, or the server has gone");
+    assert_eq!(
+        sent,
+        Ok(request.len()),
+        "a short request is sent whole, or the server has gone"
+    );
 }
 
 fn last_errno() -> Errno {
