@@ -73,7 +73,7 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = options.parser(__doc__)
-    options.rounds(parser, 4, 3.0)
+    options.rounds(parser, 4, 8.0)
     options.cores(parser)
     parser.add_argument(
         "--connections",
@@ -97,10 +97,11 @@ def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) 
         held = most_held(load.begun(spec))
         if held.open_files < connections:
             bounds.miss(f"{connections} connections held, which were {held.open_files}")
+            continue
         sizes.append(connections)
         peaks.append(held.peak_bytes)
     print(f"null server, keep-alive connections, {arguments.rounds} rounds of {arguments.seconds:g} s each")
-    for size in arguments.connections:
+    for size in sorted(set(sizes)):
         of_size = [peak / MIB for connections, peak in zip(sizes, peaks, strict=True) if connections == size]
         interval = stats.mean_interval(of_size)
         row = f"{size:8,} connections{interval.estimate:9.2f} MiB  "
@@ -108,6 +109,8 @@ def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) 
         if size == most:
             row += f"   {bounds.at_most(f'memory at {size} connections', interval, AT_MOST_MIB, ' MiB')}"
         print(row, flush=True)
+    if len(set(sizes)) < 2:
+        return
     each = slope_interval(sizes, peaks)
     word = bounds.at_most("memory of each more", each, EACH_AT_MOST_BYTES, " bytes")
     print(f"each more takes {each.estimate:.0f} bytes  ({each.low:.0f} to {each.high:.0f})   {word}")
