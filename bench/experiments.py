@@ -1,35 +1,40 @@
-"""What would another way of working save? Variants of the bare loop (bare_loop/) in turn within one process,
+"""What would another way of working save? Variants of the bare loop (bare_loop/), in turn within one process,
 in slices of some milliseconds and a random order of each round's own.
 
-    python bench/experiments.py --seconds 30
+    python bench/experiments.py --starts 8 --seconds 5
     python bench/experiments.py --only large
 
 CPU time is that of the loop's thread, per answer or, of large answers, per byte; beside it its ratio to the
-loop that takes timestamps and stores times: the median over the rounds with its 95 % interval. Throughput
-likewise. Nothing is judged. What came of it is in experiments.md.
+loop that takes timestamps and stores times, and the same of the throughput. The loops have connections of
+their own, and one set of connections may be cheaper than another for as long as a process lives; so each
+process has them in another order, its ratio is the median over its rounds, and the interval is over
+processes. The twin is the same loop once more: what it differs from 1 by is noise. Nothing is judged. What
+came of it is in experiments.md.
 """
 
 import argparse
 import json
-from collections import defaultdict
+import random
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 import load
 import options
 import targets
 from bounds import run, skip
-from intervals import median_interval
+from crumple.stats import stats
 
 BASE = "stamped"
 WORKING = (
-    ["bare", *(f"{BASE}+{way}" for way in ("two-passes", "three-passes", "timeout", "timerfd"))],
-    [f"{BASE}+{way}" for way in ("first-byte", "two-lines", "three-lines", "four-lines")],
+    ["bare", *(f"{BASE}+{way}" for way in ("twin", "two-passes", "three-passes", "timeout", "timerfd"))],
+    [f"{BASE}+{way}" for way in ("twin", "first-byte", "two-lines", "three-lines", "four-lines")],
 )
-URING = [f"{BASE}+uring"]
+URING = [f"{BASE}+twin", f"{BASE}+uring"]
 RECEIVING = [
     f"{BASE}+{way}"
     for way in (
+        "twin",
         "64k",
         "discard",
         "low-water",
@@ -74,11 +79,12 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = options.parser(__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each table")
+    parser.add_argument("--starts", type=int, default=8, help="processes for each table")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each")
     options.cores(parser)
     parser.add_argument("--connections", type=options.numbers, default=[32, 256, 1000])
     parser.add_argument("--only", choices=("working", "uring", "large"))
-    return options.parse(parser, seconds=0.05, connections=[4])
+    return options.parse(parser, starts=1, seconds=0.05, connections=[4])
 
 
 def small(program: Path, name: str, address: str, arguments: argparse.Namespace) -> None:
@@ -87,9 +93,9 @@ def small(program: Path, name: str, address: str, arguments: argparse.Namespace)
     for connections in arguments.connections:
         slice_ms = max(SLICE_MS_MIN, connections // 25)
         for variants in groups:
-            slices = of_loop(program, address, "/", connections, variants, slice_ms, arguments)
-            if slices:
-                report(f"{name}, {connections} connections", slices, "answered")
+            starts = of_loop(program, address, "/", connections, variants, slice_ms, arguments)
+            if starts:
+                report(f"{name}, {connections} connections", variants, starts, "answered")
 
 
 def large(program: Path, arguments: argparse.Namespace) -> None:
@@ -99,8 +105,8 @@ def large(program: Path, arguments: argparse.Namespace) -> None:
     for size_bytes, connections in LARGE[: 1 if arguments.shortest else None]:
         with targets.nginx(arguments.server_core, size_bytes) as address:
             path = targets.LARGE_PATH
-            slices = of_loop(program, address, path, connections, RECEIVING, LARGE_SLICE_MS, arguments)
-        report(f"nginx, {size_bytes:,} bytes, {connections} connections", slices, "received_bytes")
+            starts = of_loop(program, address, path, connections, RECEIVING, LARGE_SLICE_MS, arguments)
+        report(f"nginx, {size_bytes:,} bytes, {connections} connections", RECEIVING, starts, "received_bytes")
 
 
 def of_loop(
@@ -111,47 +117,59 @@ def of_loop(
     variants: list[str],
     slice_ms: int,
     arguments: argparse.Namespace,
-) -> list[Slice]:
-    """Runs the base and the variants in turn; of the last round only if it is whole. Says where io_uring is
-    not to be had, and brings nothing."""
-    command = [
-        *(str(program), address, str(connections), str(arguments.seconds), BASE, *variants),
-        *("--path", path, "--slice-ms", str(slice_ms)),
-    ]
-    running = load.Running(command, arguments.load_core)
-    try:
-        output, _ = running.finish()
-    except load.LoadError as error:
-        if running.process.returncode != NOT_PERMITTED:
-            raise
-        print(f"skipped: {error}")
-        return []
-    return [Slice(**json.loads(line)) for line in output.splitlines()]
+) -> list[list[Slice]]:
+    """The slices of each process. Says where io_uring is not to be had, and brings nothing."""
+    starts = []
+    order = random.Random(connections)
+    for _ in range(arguments.starts):
+        names = order.sample([BASE, *variants], len(variants) + 1)
+        command = [
+            *(str(program), address, str(connections), str(arguments.seconds), *names),
+            *("--path", path, "--slice-ms", str(slice_ms)),
+        ]
+        running = load.Running(command, arguments.load_core)
+        try:
+            output, _ = running.finish()
+        except load.LoadError as error:
+            if running.process.returncode != NOT_PERMITTED:
+                raise
+            print(f"skipped: {error}")
+            return []
+        starts.append([Slice(**json.loads(line)) for line in output.splitlines()])
+    return starts
 
 
-def report(title: str, slices: list[Slice], per: str) -> None:
-    """Prints one table."""
-    of: dict[str, list[Slice]] = defaultdict(list)
-    for one in slices:
-        of[one.variant].append(one)
-    base, unit = of[BASE], "answer" if per == "answered" else "byte"
-    print(f"\n{title}, {len(base)} rounds")
-    print(f"{'':32}{f'CPU ns/{unit}':>16}   {'over ' + BASE:24}{'throughput':24}{'answers at once':>16}")
-    for variant, its in of.items():
-        cpu_ns = [one.cpu_ns / getattr(one, per) for one in its]
-        base_ns = [one.cpu_ns / getattr(one, per) for one in base]
-        rates = [getattr(one, per) / one.ns for one in its]
-        base_rates = [getattr(one, per) / one.ns for one in base]
-        at_once = sum(one.answered for one in its) / sum(one.waits for one in its)
+def report(title: str, variants: list[str], starts: list[list[Slice]], per: str) -> None:
+    """Prints one table. `per`: what CPU time and throughput are of."""
+    unit = "answer" if per == "answered" else "byte"
+    print(f"\n{title}, {len(starts)} processes with {len(starts[0]) // (len(variants) + 1)} rounds or so")
+    print(f"{'':32}{f'CPU ns/{unit}':>16}   {'over ' + BASE:26}{'throughput':26}{'answers at once':>16}")
+    for variant in (BASE, *variants):
+        cpu_ns, ratios, throughputs = [], [], []
+        own = [one for slices in starts for one in slices if one.variant == variant]
+        for slices in starts:
+            its, base = ([one for one in slices if one.variant == name] for name in (variant, BASE))
+            cpu_ns += [cost(one, per) for one in its]
+            pairs = list(zip(its, base, strict=True))
+            ratios.append(median([cost(one, per) / cost(other, per) for one, other in pairs]))
+            throughputs.append(median([rate(one, per) / rate(other, per) for one, other in pairs]))
+        at_once = sum(one.answered for one in own) / sum(one.waits for one in own)
         print(
-            f"{variant:32}{load.middle(cpu_ns):16,.3f}   {ratio(cpu_ns, base_ns):24}"
-            f"{ratio(rates, base_rates):24}{at_once:16.1f}",
+            f"{variant:32}{median(cpu_ns):16,.3f}   {said(ratios):26}{said(throughputs):26}{at_once:16.1f}",
             flush=True,
         )
 
 
-def ratio(values: list[float], base: list[float]) -> str:
-    interval = median_interval([one / other for one, other in zip(values, base, strict=True)])
+def cost(one: Slice, per: str) -> float:
+    return one.cpu_ns / getattr(one, per)
+
+
+def rate(one: Slice, per: str) -> float:
+    return getattr(one, per) / one.ns
+
+
+def said(ratios: list[float]) -> str:
+    interval = stats.geometric_mean_interval(ratios)
     return f"{interval.estimate:.3f} ({interval.low:.3f} to {interval.high:.3f})"
 
 
