@@ -2,7 +2,7 @@
 //! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
 
 mod bounds;
-mod clock;
+pub mod clock;
 mod collector;
 mod connection;
 mod cores;
@@ -11,7 +11,7 @@ mod ending;
 pub mod failure;
 pub mod faults;
 pub mod guard;
-mod histogram;
+pub mod histogram;
 pub mod http;
 mod in_flight;
 mod ledger;
