@@ -57,8 +57,7 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
     let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
-    let place =
-        Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
+    let place = Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
     let net = Simulated::new(script, plan.shape.connections(), now_ns);
     match &plan.shape {
         Shape::Closed(shape) => {
