@@ -518,3 +518,52 @@ fn a_connection_that_the_server_closes_is_counted() {
     let kept = run(closed(2, 1_000, |_| {}), answering(10 * MS, |_| Reply::Bytes(HELLO)));
     assert_eq!(kept.connections_closed_by_server, 0);
 }
+
+#[test]
+fn what_was_closed_behind_a_long_body_is_seen_in_a_later_turn() {
+    // More than a turn reads, until the end of the stream, and hashed, so that it is looked at.
+    const LONG: &[u8] = &[b'x'; 900_000];
+    static WHOLE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    WHOLE.get_or_init(|| [b"HTTP/1.1 200 OK\r\n\r\n", LONG].concat());
+    let spec = closed(1, 2_000, |spec| {
+        spec["requests"][0]["expect"]["hash_one_in"] = json!(1);
+        spec["requests"][0]["expect"]["body_sha256"] = json!("0".repeat(64));
+        spec["stop"] = json!({"kind": "requests", "requests": 3, "within_s": 2.0});
+    });
+    let record = run(spec, answering(MS, |_| Reply::BytesAndClose(WHOLE.get().unwrap().as_slice())));
+    assert_eq!(record.outcomes.wrong_body, 3, "{:?}", record.outcomes);
+}
+
+#[test]
+fn a_wrong_body_is_looked_for_in_a_thousand_answers_and_no_more() {
+    let mut keep = crate::http::head::Keep { more: 1_000, ..Default::default() };
+    assert_eq!((0..3_000).filter(|_| keep.wants(200, true)).count(), 1_000);
+    keep.had.push(503);
+    assert!(!keep.wants(503, false) && keep.wants(500, false));
+    keep.enough = true;
+    assert!(!keep.wants(500, false));
+}
+
+#[test]
+fn who_has_not_begun_does_not_wait_for_all_who_open_again() {
+    let spec = closed(1_000, 1_000, |spec| {
+        spec["connection"] = json!("per-request");
+        spec["stop"] = json!({"kind": "requests", "requests": 4_000, "within_s": 1.0});
+    });
+    let record = run(spec, answering(MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.users, 1_000, "{:?}", record.outcomes);
+}
+
+#[test]
+fn one_tries_for_all_whether_a_backlog_has_room() {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static TRIES: AtomicU32 = AtomicU32::new(0);
+    let connect = |_| {
+        TRIES.fetch_add(1, Relaxed);
+        Err(Errno::AGAIN)
+    };
+    let spec = closed(500, 1_000, |spec| spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0}));
+    run(spec, Script { connect, ..Script::default() });
+    let tries = TRIES.load(Relaxed);
+    assert!((500..=1_600).contains(&tries), "500 first ones, and one each millisecond: {tries}");
+}
