@@ -26,8 +26,8 @@ Judge = Callable[[float], Word]
 class SyntheticServer:
     """It answers `capacity_per_s` on average, one after the other, each in a random (exponential) time.
 
-    `engine_limit_per_s`: above that the engine is what gives in. `spread`: of the capacity over starts, as a
-    logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come out as a hiccup has them.
+    `engine_limit_per_s`: above that the engine is what gives in, and requests wait for it. `spread`: of the
+    capacity over starts, as a logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come out as a hiccup has them.
     """
 
     capacity_per_s: float
@@ -102,7 +102,9 @@ class SyntheticServer:
         ends_s = warm_up_s + measured_s
         due = np.sort(self._random.uniform(0, ends_s, self._random.poisson(per_s * ends_s)))
         slower = 2.0 if self._levels in self.slip_at else 1.0
-        served = np.cumsum(self._random.exponential(slower / self._capacity_per_s, len(due)))
+        # Who gives in first, server or engine, makes the queue.
+        least_per_s = min(self._capacity_per_s, self.engine_limit_per_s)
+        served = np.cumsum(self._random.exponential(slower / least_per_s, len(due)))
         # Lindley: an answer is ready when all before it are, and when its own request has come.
         ended = served + np.maximum.accumulate(due - np.concatenate([[0.0], served[:-1]]))
         took_ns = (ended - due) * 1e9

@@ -80,7 +80,22 @@ def test_a_closed_shape_has_no_backlog() -> None:
     assert [part.name for part in closed.parts] == ["p99<250ms", "failed<0.1%"]
 
 
-@pytest.mark.parametrize("word", ["engine-limited", "schedule-missed", "port-limited", "not-valid"])
+@pytest.mark.parametrize("word", ["engine-limited", "schedule-missed"])
+def test_a_level_that_holds_though_the_engine_was_late_holds(word: Any) -> None:
+    late = Validity(word, ("late",), ())
+    assert judged(record({10 * MS: 10_000}), late).outcome == "held"
+    assert judged(record({900 * MS: 10_000}), late).outcome == "limited"
+
+
+@pytest.mark.parametrize("word", ["engine-limited", "schedule-missed"])
+def test_what_the_server_fails_breaks_whatever_the_lateness(word: Any) -> None:
+    failing = record({10 * MS: 9_500})
+    outcomes = documents.outcomes(ok=9_500, wrong_status=500)
+    failing = failing.model_copy(update={"outcomes": outcomes, "scheduled": 10_000})
+    assert judged(failing, Validity(word, ("late",), ())).outcome == "broke"
+
+
+@pytest.mark.parametrize("word", ["port-limited", "not-valid"])
 @pytest.mark.parametrize("times_ns", [{10 * MS: 10_000}, {900 * MS: 10_000}])
 def test_a_level_that_is_not_valid_neither_holds_nor_breaks(word: Any, times_ns: dict[int, int]) -> None:
     assert judged(record(times_ns), Validity(word, ("no",), ())).outcome == "limited"

@@ -17,6 +17,8 @@ from crumple.record.validity import Validity
 GROWTH_SHARE_MAX = 0.005
 # What must hold besides the objective.
 KEEPS_UP, ALIVE = "keeps up", "stays alive"
+# The engine gave in, or sent late: its part of the response times makes them longer, never shorter.
+LATE = ("engine-limited", "schedule-missed")
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,8 @@ def _backlog_grew(record: TrialRecord) -> int:
 
 
 def _outcome(parts: tuple[Part, ...], judged: Validity, record: TrialRecord) -> Outcome:
+    if judged.word in LATE:
+        return _outcome_though_late(parts, record)
     if judged.word != "valid":
         # Where nothing was answered the record is not valid either, but that is the server's doing.
         unanswered = judged.word == "not-valid" and record.scheduled > 0 and not record.outcomes.ok
@@ -137,6 +141,19 @@ def _outcome(parts: tuple[Part, ...], judged: Validity, record: TrialRecord) -> 
     if False in answers:
         return "broke"
     return "unknown" if None in answers else "held"
+
+
+def _outcome_though_late(parts: tuple[Part, ...], record: TrialRecord) -> Outcome:
+    """Times run from due, so an engine that is late or busy can only make them longer: what holds, holds.
+
+    And what the server answered wrongly, or refused, is no matter of time.
+    """
+    if all(part.holds for part in parts):
+        return "held"
+    answered = record.outcomes.ok + record.outcomes.failed
+    failed_share = record.outcomes.failed / answered if answered else 0.0
+    of_failures = [part for part in parts if part.quantity == "failed" and part.holds is False]
+    return "broke" if any(failed_share > part.limit for part in of_failures) else "limited"
 
 
 def _quantile_ns(record: TrialRecord, q: float) -> float | None:

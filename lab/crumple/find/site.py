@@ -12,7 +12,7 @@ from crumple.contract import TrialRecord
 from crumple.database import database
 from crumple.find.find import Place, Site
 from crumple.find.plan import ServerPlan, UrlPlan
-from crumple.load import load
+from crumple.load import load, objective
 from crumple.machine import machine
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
@@ -30,13 +30,14 @@ CORES_PER_THREAD = 4
 def of_url(plan: UrlPlan, ceiling: Ceiling | None) -> Site:
     """A server that runs already, whoever started it."""
     cores = load.cores_of(plan.options.server_pid)
+    asked = objective.asked(plan.question.objective.terms)
 
     @contextmanager
     def opened() -> Iterator[Place]:
         yield Place(plan.resolved.target, plan.requests, plan.options, alive=lambda: True)
 
     def assess(record: TrialRecord) -> Validity:
-        return validity.assess(record, server_cores=cores, ceiling=ceiling)
+        return validity.assess(record, server_cores=cores, ceiling=ceiling, asked=asked)
 
     threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
     return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
@@ -48,6 +49,7 @@ def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
     `opened` raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.
     """
     many = len(usable_cores())
+    asked = objective.asked(plan.question.objective.terms)
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
     placement: Placement = "separate" if many > 1 else "shared"
     cores = machine.cores_for(placement, threads)
@@ -73,6 +75,8 @@ def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
             yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
 
     def assess(record: TrialRecord) -> Validity:
-        return validity.assess(record, placement=placement, server_cores=cores.server, ceiling=ceiling)
+        return validity.assess(
+            record, placement=placement, server_cores=cores.server, ceiling=ceiling, asked=asked
+        )
 
     return Site(plan.label, opened, True, threads, cores.server, assess)
