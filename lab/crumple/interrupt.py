@@ -13,7 +13,7 @@ from types import FrameType
 from crumple.errors import Interrupted
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A key held down, or hit twice, is one wish: so long after the last, or so long after the first, it is another.
+# A key held down, or hit twice, is one wish; so long after the last, or after the first, it is another.
 ONE_WISH_S = 1.0
 HELD_DOWN_S = 5.0
 

@@ -27,7 +27,8 @@ class SyntheticServer:
     """It answers `capacity_per_s` on average, one after the other, each in a random (exponential) time.
 
     `engine_limit_per_s`: above that the engine is what gives in, and requests wait for it. `spread`: of the
-    capacity over starts, as a logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come out as a hiccup has them.
+    capacity over starts, as a logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come
+    out as a hiccup has them.
     """
 
     capacity_per_s: float
