@@ -44,7 +44,7 @@ lint-servers:
 	cargo clippy --quiet --locked --manifest-path servers/rust-hyper/Cargo.toml -- -D warnings
 	for pom in servers/*/pom.xml; do $(JAVA_FORMAT) --file "$$pom" || exit 1; done
 
-BENCHES := cpu_per_request lateness capture memory live_view agreement probe_cost
+BENCHES := cpu_per_request large_answers lateness capture memory simulated start find live_view agreement probe_cost
 
 # All of them, whatever the first finds.
 bench: develop

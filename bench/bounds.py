@@ -1,30 +1,74 @@
-"""What must be reached, and whether it was: one word beside every figure, and an exit code at the end."""
+"""What must be reached, and whether it was: a word beside every figure, and an exit code at the end.
+
+A figure is judged by its interval. `met`: all of it is on the right side of the bound; `not met`: all of it
+is on the wrong side; `open`: it straddles the bound, and more rounds would tell.
+"""
 
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crumple.errors import CrumpleError
+from crumple.stats.stats import SLACK, Interval
+
+MET, NOT_MET, OPEN = "met", "not met", "open"
 
 
 @dataclass
 class Bounds:
-    """The bounds of one script. `missed`: what was beyond its bound, by name."""
+    """The bounds of one script. `missed` and `undecided`: by name, what was not met and what is open.
 
+    `judging` False: in the shortest form of a script bounds are named and nothing is judged.
+    """
+
+    judging: bool = True
     missed: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
 
-    def at_most(self, name: str, value: float, bound: float, unit: str = "") -> str:
-        """`≤ 0.85 met` or `≤ 0.85 not met`; the latter is remembered under `name`."""
-        met = value <= bound
-        if not met:
+    def at_most(self, name: str, interval: Interval, bound: float, unit: str = "") -> str:
+        """`≤ 0.8 met`, `≤ 0.8 not met` or `≤ 0.8 open`; what is not met is remembered under `name`."""
+        return self._judge(name, f"≤ {bound:g}{unit}", _side(interval.low, interval.high, bound))
+
+    def at_least(self, name: str, interval: Interval, bound: float, unit: str = "") -> str:
+        """The same, with ≥."""
+        return self._judge(name, f"≥ {bound:g}{unit}", _side(-interval.high, -interval.low, -bound))
+
+    def within(self, name: str, interval: Interval, lowest: float, highest: float, unit: str = "") -> str:
+        """The same of a figure that has to lie between two."""
+        sides = {_side(interval.low, interval.high, highest), _side(-interval.high, -interval.low, -lowest)}
+        word = NOT_MET if NOT_MET in sides else OPEN if OPEN in sides else MET
+        return self._judge(name, f"{lowest:g} to {highest:g}{unit}", word)
+
+    def miss(self, name: str) -> None:
+        """Something that must be so is not."""
+        if self.judging:
             self.missed.append(name)
-        return f"≤ {bound:g}{unit} {'met' if met else 'not met'}"
+
+    def count(self, name: str, word: str) -> None:
+        """Remembers a word that was found otherwise than by an interval."""
+        remembered = {NOT_MET: self.missed, OPEN: self.undecided}
+        if self.judging and word in remembered:
+            remembered[word].append(name)
 
     def close(self) -> None:
-        """Ends the script: exit code 1 where a bound was missed."""
+        """Ends the script: exit code 1 where a bound was not met."""
+        for word, names in ((OPEN, self.undecided), (NOT_MET, self.missed)):
+            if names:
+                print(f"{word}: {', '.join(names)}")
         if self.missed:
-            print(f"not met: {', '.join(self.missed)}")
             sys.exit(1)
+
+    def _judge(self, name: str, asked: str, word: str) -> str:
+        self.count(name, word)
+        return f"{asked} {word}" if self.judging else asked
+
+
+def _side(low: float, high: float, bound: float) -> str:
+    """Of an interval that should lie below a bound. Reaching the bound is meeting it."""
+    slack = SLACK * max(1.0, abs(bound))
+    if high <= bound + slack:
+        return MET
+    return NOT_MET if low > bound + slack else OPEN
 
 
 def run(main: Callable[[], None]) -> None:

@@ -4,9 +4,9 @@ of its answer.
 
     python bench/capture.py --rounds 5
 
-With the kernel's receive timestamps, which are to agree within 10 µs in median and p99, and without them,
-for contrast. Needs tcpdump or dumpcap (of tshark) and the right to capture. Exits 1 where they lie further
-apart.
+With the kernel's receive timestamps, which are to agree within 10 µs in median and p99, and without them, for
+contrast. Judged is the median over the rounds, by its interval. Needs tcpdump or dumpcap (of tshark) and the
+right to capture. Exits 1 where they lie further apart.
 """
 
 import argparse
@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import load
+import options
 import pcap
 import targets
 from bounds import Bounds, run, skip
 from crumple import contract
 from crumple.record import histogram
+from intervals import median_interval
 
 APART_AT_MOST_US = 10
 # Of the requests the engine counted; with less, packets were lost.
@@ -59,10 +61,11 @@ def main() -> None:
     arguments = parse()
     if not (shutil.which("tcpdump") or shutil.which("dumpcap")):
         skip(f"neither tcpdump nor dumpcap is installed (to install: {INSTALL})")
-    bounds = Bounds()
+    bounds = Bounds(judging=not arguments.shortest)
+    servers = targets.installed()
     try:
-        for name, start in targets.installed().items():
-            with start(arguments.server_core) as address:
+        for name in list(servers)[: 1 if arguments.shortest else None]:
+            with servers[name](arguments.server_core) as address:
                 compare(name, address, arguments, bounds)
     except CaptureRefusedError as error:
         skip(f"no capture on loopback: {error} (it needs root)")
@@ -70,21 +73,18 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=3.0)
+    parser = options.parser(__doc__)
+    options.rounds(parser, 6, 3.0)
+    options.cores(parser)
     parser.add_argument("--connections", type=int, default=64)
-    parser.add_argument("--server-core", type=int, default=0)
-    parser.add_argument("--load-core", type=int, default=1)
-    return parser.parse_args()
+    return options.parse(parser, rounds=1, seconds=0.3, connections=4)
 
 
 def compare(name: str, address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
     """Finds the server's limit, runs the rounds at half of it, prints the table."""
+    seconds = min(2.0, arguments.seconds)
     at_most = load.with_engine(
-        load.spec(address, load.closed(arguments.connections), 2.0, arguments.load_core)
+        load.spec(address, load.closed(arguments.connections), seconds, arguments.load_core)
     )
     rate_per_s = at_most.throughput_per_s / 2
     seen: dict[str, list[Compared]] = {"kernel": [], "engine": []}
@@ -94,7 +94,7 @@ def compare(name: str, address: str, arguments: argparse.Namespace, bounds: Boun
             load.poisson(rate_per_s, arguments.connections, arguments.seconds),
             arguments.seconds,
             arguments.load_core,
-            warm_up_s=WARM_UP_S,
+            warm_up_s=min(WARM_UP_S, arguments.seconds),
             kernel_timestamps=clock == "kernel",
             seed=number,
         )
@@ -110,19 +110,19 @@ def compare(name: str, address: str, arguments: argparse.Namespace, bounds: Boun
     paired = min(compared.paired for rounds in seen.values() for compared in rounds)
     print(f"requests in the capture: at least {paired:.2%} of those the engine counted")
     if paired < PAIRED_AT_LEAST:
-        bounds.missed.append(f"packets captured, {name}")
+        bounds.miss(f"packets captured, {name}")
 
 
 def line(name: str, clock: str, quantile: str, rounds: list[Compared], bounds: Bounds) -> str:
     engine_us = load.middle([compared.engine_us[quantile] for compared in rounds])
     capture_us = load.middle([compared.capture_us[quantile] for compared in rounds])
-    apart_us = load.middle([compared.apart_us(quantile) for compared in rounds])
+    apart = median_interval([compared.apart_us(quantile) for compared in rounds])
     word = ""
     if clock == "kernel":
         where = f"{quantile} against the capture, {name}"
-        word = bounds.at_most(where, abs(apart_us), APART_AT_MOST_US, " µs")
-    row = f"the {clock:10}{quantile:10}{engine_us:10.1f}{capture_us:10.1f}{apart_us:+10.1f}   {word}"
-    return row.rstrip()
+        word = bounds.within(where, apart, -APART_AT_MOST_US, APART_AT_MOST_US, " µs")
+    row = f"the {clock:10}{quantile:10}{engine_us:10.1f}{capture_us:10.1f}{apart.estimate:+10.1f}"
+    return f"{row}  ({apart.low:+.1f} to {apart.high:+.1f})   {word}".rstrip()
 
 
 def once(spec: contract.TrialSpec, core: int) -> Compared:

@@ -4,23 +4,34 @@
     python bench/cpu_per_request.py --rounds 5 --connections 32,256
 
 Each load generator has one core, the server another; all ask the same address for the same time, and their
-CPU is what the kernel charged the whole process with. Order within a round is random; what is compared is
-the ratio of engine to peer within a round, with its 95 % interval over rounds. Exits 1 where a ratio is
-above its bound.
+CPU is what the kernel charged the whole process with. Order within a round is random; what is compared is the
+ratio of engine to peer within a round, with its 95 % interval over rounds. The bare loop is `stamped`: it
+takes the kernel's timestamps, reads the clock and stores the time of each answer, as anything that measures
+has to. Below each table: what of the engine's CPU is the loop, what is collector and probes, and what is
+start and end, which longer rounds make smaller; and the ratio of the two loops alone, which is not judged.
+Exits 1 where a ratio is above its bound.
 """
 
 import argparse
+from collections import defaultdict
 
 import load
+import options
 import targets
 from bounds import Bounds, run
 from crumple.machine import machine
 from crumple.stats import stats
 from peers import INSTALL, PEERS
 
-BARE = "bare loop"
-# The engine's CPU per request over this one's.
-AT_MOST = {"wrk": 0.85, "h2load": 0.8, "oha": 0.6, "hey": 0.3, BARE: 1.12}
+CRUMPLE, BARE = "crumple", "bare loop"
+# The engine's CPU per request over this one's, on each server.
+AT_MOST = {
+    BARE: {"null server": 1.05, "nginx": 1.05},
+    "wrk": {"null server": 0.80, "nginx": 0.88},
+    "h2load": {"null server": 0.8, "nginx": 0.8},
+    "oha": {"null server": 0.6, "nginx": 0.6},
+    "hey": {"null server": 0.3, "nginx": 0.3},
+}
 
 
 def main() -> None:
@@ -29,13 +40,13 @@ def main() -> None:
     missing = [peer.name for peer in PEERS if not peer.installed]
     if missing:
         print(f"not installed, left out: {', '.join(missing)}  (to install: {INSTALL})")
-    beside = [peer.name for peer in PEERS if peer.installed]
+    beside = [peer.name for peer in PEERS if peer.installed and peer.name in arguments.peers]
     try:
-        load.example("bare_loop")
+        arguments.bare_loop = load.example("bare_loop", debug_will_do=arguments.shortest)
         beside.append(BARE)
-    except FileNotFoundError as error:
+    except load.NotBuiltError as error:
         print(f"left out: {error}")
-    bounds = Bounds()
+    bounds = Bounds(judging=not arguments.shortest)
     for name, start in targets.installed().items():
         with start(arguments.server_core) as address:
             for connections in arguments.connections:
@@ -44,17 +55,12 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument(
-        "--connections", type=lambda text: [int(n) for n in text.split(",")], default=[32, 256, 1000]
-    )
-    parser.add_argument("--server-core", type=int, default=0)
-    parser.add_argument("--load-core", type=int, default=1)
-    return parser.parse_args()
+    parser = options.parser(__doc__)
+    options.rounds(parser, 6, 3.0)
+    options.cores(parser)
+    parser.add_argument("--connections", type=options.numbers, default=[32, 256, 1000])
+    parser.add_argument("--peers", type=options.words, default=[peer.name for peer in PEERS])
+    return options.parse(parser, rounds=1, seconds=0.2, connections=[8], peers=[])
 
 
 def compare(
@@ -66,9 +72,10 @@ def compare(
     bounds: Bounds,
 ) -> None:
     """Runs the rounds against one server and prints the table."""
-    costs: dict[str, list[load.Cost]] = {"crumple": [], **{who: [] for who in beside}}
+    costs: dict[str, list[load.Cost]] = {CRUMPLE: [], **{who: [] for who in beside}}
+    parts: dict[str, list[float]] = defaultdict(list)  # of its CPU, in µs per request
     for who in load.interleaved(costs, arguments.rounds, connections):
-        costs[who].append(once(who, address, connections, arguments))
+        costs[who].append(once(who, address, connections, arguments, parts))
     print(
         f"\n{name}, {connections} keep-alive connections, "
         f"{arguments.rounds} rounds of {arguments.seconds:g} s"
@@ -77,26 +84,44 @@ def compare(
         f"{'':10}{'CPU µs/request':>16}{'requests/s':>14}   "
         "crumple's CPU per request over this one's (95 % interval)"
     )
-    ours = [cost.cpu_per_request_us for cost in costs["crumple"]]
+    ours = [cost.cpu_per_request_us for cost in costs[CRUMPLE]]
     for who, spent in costs.items():
         theirs = [cost.cpu_per_request_us for cost in spent]
         rate = load.middle([cost.throughput_per_s for cost in spent])
         ratio = ""
-        if who != "crumple":
+        if who != CRUMPLE:
             interval = stats.paired_ratio(ours, theirs)
-            ratio = f"{interval.estimate:.2f}  ({interval.low:.2f} to {interval.high:.2f})"
+            ratio = said(interval)
             if who in AT_MOST:
                 where = f"{who}, {name}, {connections} connections"
-                ratio += f"  {bounds.at_most(where, interval.estimate, AT_MOST[who])}"
+                ratio += f"  {bounds.at_most(where, interval, AT_MOST[who][name])}"
         print(f"{who:10}{load.middle(theirs):16.2f}{rate:14,.0f}   {ratio}", flush=True)
+    floor = parts.pop(BARE, None)
+    spent_on = ", ".join(f"{part} {load.middle(us):.2f}" for part, us in parts.items())
+    print(f"crumple's CPU: {spent_on}", end="")
+    if floor:
+        print(f"; its loop over the bare loop's {said(stats.paired_ratio(parts['loop'], floor))}", end="")
+    print(flush=True)
 
 
-def once(who: str, address: str, connections: int, arguments: argparse.Namespace) -> load.Cost:
+def said(ratio: stats.Interval) -> str:
+    return f"{ratio.estimate:.2f}  ({ratio.low:.2f} to {ratio.high:.2f})"
+
+
+def once(
+    who: str, address: str, connections: int, arguments: argparse.Namespace, parts: dict[str, list[float]]
+) -> load.Cost:
+    """One load; `parts` gets what the engine's CPU was spent on, and the bare loop's in its loop."""
     seconds, core = arguments.seconds, arguments.load_core
-    if who == "crumple":
-        return load.with_engine(load.spec(address, load.closed(connections), seconds, core))
+    if who == CRUMPLE:
+        record, cost = load.measured(load.spec(address, load.closed(connections), seconds, core))
+        for part, us in load.parts(record, cost).items():
+            parts[part].append(us)
+        return cost
     if who == BARE:
-        return load.bare_loop(address, connections, seconds, core)
+        cost, loop_us = load.bare_loop(arguments.bare_loop, address, connections, seconds, core)
+        parts[BARE].append(loop_us)
+        return cost
     peer = next(peer for peer in PEERS if peer.name == who)
     return load.with_peer(peer, f"http://{address}/", connections, seconds, core)
 

@@ -3,6 +3,7 @@
 What is loaded is targets.py's; what the loads come to, the scripts'.
 """
 
+import json
 import os
 import random
 import subprocess
@@ -20,6 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 class LoadError(CrumpleError):
     """A load that did not come off, and what the load generator said."""
+
+
+class NotBuiltError(CrumpleError):
+    """A program that has to be built first."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,16 @@ def spec(
     kernel_timestamps: bool = True,
     pacing: str = "sleep",
     server_pid: int | None = None,
+    sources: tuple[str, ...] = (),
     seed: int = 1,
 ) -> contract.TrialSpec:
     """A trial of one thread on `core`, recording everything it records in a trial."""
-    warm_up = contract.WarmUp(connections=None, stop=contract.AfterDuration(duration_s=warm_up_s))
+    warm_up = contract.WarmUp(
+        connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
+    )
     return contract.TrialSpec(
         label="bench",
-        target=contract.Target(address=address, host=address),
+        target=contract.Target(address=address, host=address, sources=sources),
         requests=(
             contract.Request(
                 method="GET",
@@ -151,21 +159,51 @@ def begun(spec: contract.TrialSpec) -> Running:
     return Running(command, spec.cores[0], spec.model_dump_json().encode())
 
 
-def bare_loop(address: str, connections: int, seconds: float, core: int) -> Cost:
-    """The floor: what sending and receiving cost where nothing is checked or recorded."""
-    command = [str(example("bare_loop")), address, str(connections), str(seconds)]
+def parts(record: contract.TrialRecord, cost: Cost) -> dict[str, float]:
+    """What of the engine's CPU went where, in µs per request: the loop itself; collector and probes beside
+    it; start, end and the writing of the record."""
+    process = record.probes.engine.window
+    threads = [thread.window.cpu_ns if thread.window else None for thread in record.probes.threads]
+    if process is None or None in threads:
+        raise LoadError("the engine could not read its own CPU time")
+    loop_s = sum(ns for ns in threads if ns is not None) / 1e9
+    process_s = (process.cpu_user_ns + process.cpu_kernel_ns) / 1e9
+    seconds = {
+        "loop": loop_s,
+        "collector and probes": max(process_s - loop_s, 0.0),
+        "start and end": max(cost.cpu_s - max(process_s, loop_s), 0.0),
+    }
+    return {name: spent_s / cost.answered * 1e6 for name, spent_s in seconds.items()}
+
+
+def bare_loop(
+    program: Path, address: str, connections: int, seconds: float, core: int, variant: str = "stamped"
+) -> tuple[Cost, float]:
+    """The floor: what sending, receiving and, of `stamped`, timing each answer cost; and of its CPU the
+    loop's own in µs per request."""
+    command = [
+        *(str(program), address, str(connections), str(seconds), variant),
+        *("--slice-ms", str(round(seconds * 1000))),
+    ]
     output, cpu_s = Running(command, core).finish()
-    return Cost(int(output.split()[0]), seconds, cpu_s)
+    (said,) = map(json.loads, output.splitlines())
+    cost = Cost(said["answered"], said["ns"] / 1e9, cpu_s)
+    return cost, said["cpu_ns"] / 1e3 / cost.answered
 
 
-def example(name: str) -> Path:
-    """The executable of a Rust program beside this file. Raises FileNotFoundError with the remedy."""
-    target = os.environ.get("CARGO_TARGET_DIR") or ROOT / "engine" / "target"
-    path = Path(target) / "release" / "examples" / name
-    if not path.is_file():
-        build = "cargo build --release --examples --manifest-path engine/Cargo.toml"
-        raise FileNotFoundError(f"{name} is not built (to build: {build})")
-    return path
+def example(name: str, *, debug_will_do: bool = False) -> Path:
+    """The executable of a Rust program beside this file. Raises NotBuiltError, which has the remedy.
+
+    `debug_will_do`: one without optimisation is as good, as nothing is judged.
+    """
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "engine" / "target")
+    for profile in ("release", "debug") if debug_will_do else ("release",):
+        path = target / profile / "examples" / name
+        if path.is_file():
+            return path
+    raise NotBuiltError(
+        f"{name} is not built", "run: cargo build --release --examples --manifest-path engine/Cargo.toml"
+    )
 
 
 def middle(values: Sequence[float]) -> float:

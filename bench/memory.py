@@ -1,32 +1,38 @@
-"""Memory of the engine: resident at 10,000 connections, beside its peers; and whether a long run keeps it
-flat.
+"""Memory of the engine: resident at 9,500 connections, beside its peers; what each more takes; and whether a
+long run keeps it flat.
 
     python bench/memory.py
     python bench/memory.py --minutes 0                # only the connections
 
 Resident memory is the highest that the kernel noted (VmHWM), with the files seen open at once beside it: a
-tool with fewer than there should be connections is not compared. Flat means: at the end of the long run no
-more than 1 MiB above what it was after the first minute. Exits 1 where a bound is missed.
+tool with fewer than there should be connections is not compared. What each connection takes is the slope over
+several sizes and all rounds. Flat means: over the long run, its beginning left out, the line through the
+readings rises by no more than 1 MiB. Exits 1 where a bound is not met.
 """
 
 import argparse
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import load
+import options
 import targets
 from bounds import Bounds, run, skip
 from crumple.machine import facts, machine
+from crumple.stats import stats
+from intervals import slope_interval
 from peers import INSTALL, PEERS
 
 MIB = 1024 * 1024
-AT_MOST_MIB = 24
+AT_MOST_MIB = 11
+EACH_AT_MOST_BYTES = 450
 GROWTH_AT_MOST_MIB = 1
 # Besides the connections: standard streams, epoll, probes, libraries.
 SPARE_DESCRIPTORS = 200
 POLL_S = 0.05
+# Of the long run; readings closer together are not independent of one another.
+READINGS = 20
 
 
 @dataclass(frozen=True)
@@ -39,86 +45,127 @@ class Sight:
     open_files: int
 
 
+@dataclass(frozen=True)
+class Held:
+    """The most that a process held."""
+
+    peak_bytes: int
+    open_files: int
+
+
 def main() -> None:
     arguments = parse()
     machine.raise_open_files()
     may_open = facts.open_files_soft()
-    if may_open < arguments.connections + SPARE_DESCRIPTORS:
-        skip(f"{arguments.connections} connections need more open files than the {may_open} allowed here")
-    bounds = Bounds()
+    if may_open < max(arguments.connections) + SPARE_DESCRIPTORS:
+        skip(
+            f"{max(arguments.connections)} connections need more open files than the {may_open} allowed here"
+        )
+    bounds = Bounds(judging=not arguments.shortest)
     with targets.null_server(arguments.server_core) as address:
-        held(address, arguments, bounds)
+        of_connections(address, arguments, bounds)
+        if arguments.peers:
+            of_peers(address, arguments)
         if arguments.minutes:
             flat(address, arguments, bounds)
     bounds.close()
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = options.parser(__doc__)
+    options.rounds(parser, 4, 8.0)
+    options.cores(parser)
+    parser.add_argument(
+        "--connections",
+        type=options.numbers,
+        default=[1_000, 4_000, 9_500],
+        help="sizes; the largest is held against the bound",
     )
-    parser.add_argument("--connections", type=int, default=10_000)
-    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--peers", type=options.words, default=[peer.name for peer in PEERS])
     parser.add_argument("--minutes", type=float, default=10.0, help="of the long run; 0 leaves it out")
-    parser.add_argument("--server-core", type=int, default=0)
-    parser.add_argument("--load-core", type=int, default=1)
-    return parser.parse_args()
+    return options.parse(parser, rounds=1, seconds=0.3, connections=[50, 100, 200], peers=[], minutes=0.0)
 
 
-def held(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
-    """One load per tool and connections enough; prints the table."""
-    connections, seconds, core = arguments.connections, arguments.seconds, arguments.load_core
-    spec = load.spec(address, load.closed(connections), seconds, core)
-    start: dict[str, Callable[[], load.Running]] = {"crumple": lambda: load.begun(spec)}
-    for peer in PEERS:
-        command = peer.command(f"http://{address}/", connections, seconds)
-        if peer.installed:
-            start[peer.name] = lambda command=command: load.Running(command, core)
-        else:
-            print(f"not installed, left out: {peer.name}  (to install: {INSTALL})")
-    print(f"\nnull server, {connections:,} keep-alive connections")
-    print(f"{'':10}{'resident MiB':>14}{'open files':>14}")
-    for who, begin in start.items():
-        running = begin()
-        sights = watch(running, POLL_S)
-        try:
-            running.finish()
-        except load.LoadError as error:
-            print(f"{who:10}failed: {error}")
-            if who == "crumple":
-                bounds.missed.append("a load of the engine's")
+def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
+    """The engine at each size in each round; prints the table."""
+    most = max(arguments.connections)
+    sizes: list[int] = []
+    peaks: list[int] = []
+    for name in load.interleaved([str(size) for size in arguments.connections], arguments.rounds):
+        connections = int(name)
+        spec = load.spec(address, load.closed(connections), arguments.seconds, arguments.load_core)
+        held = most_held(load.begun(spec))
+        if held.open_files < connections:
+            bounds.miss(f"{connections} connections held, which were {held.open_files}")
             continue
-        peak_mib = max(sight.peak_bytes for sight in sights) / MIB
-        most = max(sight.open_files for sight in sights)
-        word = "holds too few to compare" if most < connections else ""
-        if who == "crumple":
-            word = bounds.at_most(f"memory at {connections} connections", peak_mib, AT_MOST_MIB, " MiB")
-            if most < connections:
-                bounds.missed.append("connections held")
-        print(f"{who:10}{peak_mib:14.1f}{most:14,}   {word}".rstrip(), flush=True)
+        sizes.append(connections)
+        peaks.append(held.peak_bytes)
+    print(f"null server, keep-alive connections, {arguments.rounds} rounds of {arguments.seconds:g} s each")
+    for size in sorted(set(sizes)):
+        of_size = [peak / MIB for connections, peak in zip(sizes, peaks, strict=True) if connections == size]
+        interval = stats.mean_interval(of_size)
+        row = f"{size:8,} connections{interval.estimate:9.2f} MiB  "
+        row += f"({interval.low:.2f} to {interval.high:.2f})"
+        if size == most:
+            row += f"   {bounds.at_most(f'memory at {size} connections', interval, AT_MOST_MIB, ' MiB')}"
+        print(row, flush=True)
+    if len(set(sizes)) < 2:
+        return
+    each = slope_interval(sizes, peaks)
+    word = bounds.at_most("memory of each more", each, EACH_AT_MOST_BYTES, " bytes")
+    print(f"each more takes {each.estimate:.0f} bytes  ({each.low:.0f} to {each.high:.0f})   {word}")
+
+
+def of_peers(address: str, arguments: argparse.Namespace) -> None:
+    """One load of each peer with connections enough; prints the table."""
+    connections, seconds, core = max(arguments.connections), arguments.seconds, arguments.load_core
+    print(f"\n{connections:,} keep-alive connections\n{'':10}{'resident MiB':>14}{'open files':>14}")
+    for peer in PEERS:
+        if peer.name not in arguments.peers:
+            continue
+        if not peer.installed:
+            print(f"not installed, left out: {peer.name}  (to install: {INSTALL})")
+            continue
+        command = peer.command(f"http://{address}/", connections, max(seconds, 1.0))
+        try:
+            held = most_held(load.Running(command, core))
+        except load.LoadError as error:
+            print(f"{peer.name:10}failed: {error}")
+            continue
+        word = "holds too few to compare" if held.open_files < connections else ""
+        print(
+            f"{peer.name:10}{held.peak_bytes / MIB:14.1f}{held.open_files:14,}   {word}".rstrip(), flush=True
+        )
+
+
+def most_held(running: load.Running) -> Held:
+    """Watches a load to its end. Raises LoadError where it fails."""
+    sights = watch(running, POLL_S)
+    running.finish()
+    if not sights:
+        raise load.LoadError(f"{running.command[0]} ended before it could be seen")
+    return Held(max(sight.peak_bytes for sight in sights), max(sight.open_files for sight in sights))
 
 
 def flat(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
-    """A long load: resident memory after the first minute (of a short one, a tenth of it) and at the end."""
+    """A long load: how resident memory rises after the first minute (of a short one, a tenth of it)."""
     seconds = arguments.minutes * 60
     spec = load.spec(address, load.closed(256), seconds, arguments.load_core)
     running = load.begun(spec)
-    sights = watch(running, 1.0)
+    sights = watch(running, max(seconds / READINGS / 4, POLL_S))
     running.finish()
     settled_s = min(60.0, seconds / 10)
     # The last second may see the record being written, which is no part of the load.
     during = [sight for sight in sights if settled_s <= sight.at_s <= seconds - 1]
-    first, last = during[0], during[-1]
-    grown_mib = (last.resident_bytes - first.resident_bytes) / MIB
-    word = bounds.at_most("growth in the long run", grown_mib, GROWTH_AT_MOST_MIB, " MiB")
-    print(f"\nnull server, 256 connections, {arguments.minutes:g} minutes: resident memory of crumple")
+    during = during[:: max(1, len(during) // READINGS)]
+    spans = [sight.at_s / (during[-1].at_s - during[0].at_s) for sight in during]
+    grown = slope_interval(spans, [sight.resident_bytes / MIB for sight in during])
+    word = bounds.at_most("growth in the long run", grown, GROWTH_AT_MOST_MIB, " MiB")
     print(
-        f"after {first.at_s:.0f} s {first.resident_bytes / MIB:.2f} MiB, "
-        f"after {last.at_s:.0f} s {last.resident_bytes / MIB:.2f} MiB: {grown_mib:+.2f} MiB   {word}"
+        f"\nnull server, 256 connections, {arguments.minutes:g} minutes: resident memory of crumple rises by "
+        f"{grown.estimate:+.2f} MiB  ({grown.low:+.2f} to {grown.high:+.2f})   {word}"
     )
-    minutes = [next(s for s in during if s.at_s >= at_s) for at_s in range(60, int(last.at_s), 60)]
-    if minutes:
-        print("minute by minute: " + "  ".join(f"{sight.resident_bytes / MIB:.2f}" for sight in minutes))
+    print("in order: " + "  ".join(f"{sight.resident_bytes / MIB:.2f}" for sight in during))
 
 
 def watch(running: load.Running, every_s: float) -> list[Sight]:

@@ -6,28 +6,28 @@ python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
 import argparse
 
 import load
+import options
+import project_servers
 from bounds import run
 from crumple.server import servers
 from crumple.stats import stats
 
+SERVERS = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
+WATCHED, UNWATCHED = "watched", "unwatched"
+
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--seconds", type=float, default=2.0)
-    names = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
-    parser.add_argument("--servers", type=lambda text: text.split(","), default=names)
-    arguments = parser.parse_args()
-    described = servers.find(load.ROOT)
+    arguments = parse()
+    described = project_servers.find()
+    if arguments.shortest:
+        project_servers.skip_unless_ready(described[name] for name in arguments.servers)
     print(
         "throughput watched every 100 ms over unwatched, "
         f"{arguments.rounds} interleaved rounds of {arguments.seconds:g} s"
     )
     for name in arguments.servers:
         built = servers.build(described[name])
-        with servers.start(built, cores=(0,), settings={}) as running:
+        with servers.start(built, cores=(arguments.server_core,), settings={}) as running:
             ratio = compare(running.address, running.pid, arguments)
         print(
             f"{name:24}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f}, 95 % interval)",
@@ -35,19 +35,27 @@ def main() -> None:
         )
 
 
+def parse() -> argparse.Namespace:
+    parser = options.parser(__doc__)
+    options.rounds(parser, 10, 2.0)
+    options.cores(parser)
+    parser.add_argument("--warm-up", type=float, default=5.0, help="seconds, once per server")
+    parser.add_argument("--servers", type=options.words, default=SERVERS)
+    return options.parse(parser, rounds=1, seconds=0.3, warm_up=0.2, servers=[project_servers.SHORTEST])
+
+
 def compare(address: str, pid: int, arguments: argparse.Namespace) -> stats.Interval:
-    """The ratio of watched to unwatched throughput; who goes first alternates."""
-    throughput_per_s(address, 5.0, None)
-    watched, unwatched = [], []
-    for turn in range(arguments.rounds):
-        order = [(watched, pid), (unwatched, None)]
-        for rates, server_pid in order if turn % 2 else reversed(order):
-            rates.append(throughput_per_s(address, arguments.seconds, server_pid))
-    return stats.paired_ratio(watched, unwatched)
+    """The ratio of watched to unwatched throughput."""
+    throughput_per_s(address, arguments.warm_up, None, arguments.load_core)
+    seen: dict[str, list[float]] = {WATCHED: [], UNWATCHED: []}
+    for how in load.interleaved(seen, arguments.rounds):
+        watched_pid = pid if how == WATCHED else None
+        seen[how].append(throughput_per_s(address, arguments.seconds, watched_pid, arguments.load_core))
+    return stats.paired_ratio(seen[WATCHED], seen[UNWATCHED])
 
 
-def throughput_per_s(address: str, seconds: float, server_pid: int | None) -> float:
-    spec = load.spec(address, load.closed(32), seconds, core=1, path="/todos", server_pid=server_pid)
+def throughput_per_s(address: str, seconds: float, server_pid: int | None, core: int) -> float:
+    spec = load.spec(address, load.closed(32), seconds, core, path="/todos", server_pid=server_pid)
     return load.with_engine(spec).throughput_per_s
 
 

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 """How often verdicts are right, by simulation, for more noises and repetitions than tests have time for.
 
-    .venv/bin/python bench/simulate_studies.py [STUDIES]
+    .venv/bin/python bench/simulate_studies.py --studies 2000
 
 Each row: starts whose throughput scatters by so much around a truth that is known. Nothing is measured here.
 """
 
-import sys
-
 import numpy as np
+import options
 from crumple.stats.stats import distinguishable, noise_floor, paired_ratio
 
 NOISES = (0.01, 0.02, 0.025, 0.03, 0.05)
@@ -31,7 +30,9 @@ def row(noise: float, blocks: int, studies: int) -> tuple[float, float, float]:
 
 def main() -> None:
     """Print the table."""
-    studies = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
+    parser = options.parser(__doc__)
+    parser.add_argument("--studies", type=int, default=2_000)
+    studies = options.parse(parser, studies=2).studies
     print(f"{studies:,} studies each; a true slowdown of {SLOWDOWN - 1:.0%}\n")
     print("| noise per trial | blocks | interval holds the truth | slowdown found | twins told apart |")
     print("|---|---|---|---|---|")

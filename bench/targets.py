@@ -1,4 +1,5 @@
-"""What is loaded where no server of a study is: the engine's null server, and nginx with a fixed answer."""
+"""What is loaded where no server of a study is: the engine's null server, nginx with fixed answers, and a
+server that only waits."""
 
 import json
 import os
@@ -15,45 +16,78 @@ import load
 from crumple import engine
 from crumple.processes import listening
 
-# Enough for memory.py's connections.
-NGINX = """daemon off; pid {scratch}/pid; error_log {scratch}/error.log; worker_processes 1;
-worker_rlimit_nofile 16384; events {{ worker_connections 16000; }}
-http {{ access_log off; keepalive_requests 1000000000;
+SMALL_BYTES = 512
+LARGE_PATH = "/large"
+INSTALL_NGINX = "apt-get install nginx"
+
+# Enough for lateness.py's connections.
+NGINX = """daemon off; pid {scratch}/pid; error_log {scratch}/error.log; worker_processes 1; {user}
+worker_rlimit_nofile 19990; events {{ worker_connections 19900; }}
+http {{ access_log off; keepalive_requests 1000000000; sendfile on;
 client_body_temp_path {scratch}; proxy_temp_path {scratch};
 fastcgi_temp_path {scratch}; uwsgi_temp_path {scratch}; scgi_temp_path {scratch};
-server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }} }} }}
+server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }}
+location = {large} {{ root {scratch}; }} }} }}
 """
 
 
 def installed() -> dict[str, Callable[[int], AbstractContextManager[str]]]:
     """Name → how to start it on a core; says which one is not installed."""
     found: dict[str, Callable[[int], AbstractContextManager[str]]] = {"null server": null_server}
-    if shutil.which("nginx"):
+    if has_nginx():
         found["nginx"] = nginx
     else:
-        print("not installed, left out: nginx  (to install: apt-get install nginx)")
+        print(f"not installed, left out: nginx  (to install: {INSTALL_NGINX})")
     return found
 
 
-@contextmanager
-def null_server(core: int) -> Iterator[str]:
+def has_nginx() -> bool:
+    return shutil.which("nginx") is not None
+
+
+def null_server(core: int) -> AbstractContextManager[str]:
     """The engine's null server on `core`; yields its address."""
-    command = [str(engine.find(load.ROOT)), "null-server", "--cores", str(core)]
+    return _started([str(engine.find(load.ROOT)), "null-server", "--cores", str(core)])
+
+
+def waiting_server(program: Path, core: int, work_ms: float, workers: int = 0) -> AbstractContextManager[str]:
+    """waiting_server.rs on `core`: each request takes one of its workers for so long; 0: one is always
+    free."""
+    return _started([str(program), str(work_ms), str(workers), str(core)])
+
+
+@contextmanager
+def _started(command: list[str]) -> Iterator[str]:
+    """A server that prints its port and ends with its standard input; yields its address."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
-        yield f"127.0.0.1:{json.loads(process.stdout.readline())['port']}"
+        said = process.stdout.readline()
+        if not said:
+            raise load.LoadError(f"{Path(command[0]).name} ended with {process.wait()}")
+        yield f"127.0.0.1:{json.loads(said)['port']}"
     finally:
         process.communicate()
 
 
 @contextmanager
-def nginx(core: int) -> Iterator[str]:
-    """nginx with one worker on `core`, a fixed body of 512 bytes; yields its address."""
+def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
+    """nginx with one worker on `core`, a fixed body of 512 bytes, and a file of `large_bytes` at LARGE_PATH;
+    yields its address."""
     port = listening.free_port()
     with tempfile.TemporaryDirectory() as scratch:
+        (Path(scratch) / LARGE_PATH[1:]).write_bytes(b"x" * large_bytes)
         file = Path(scratch) / "nginx.conf"
-        file.write_text(NGINX.format(scratch=scratch, port=port, body="x" * 512))
+        file.write_text(
+            NGINX.format(
+                scratch=scratch,
+                port=port,
+                body="x" * SMALL_BYTES,
+                large=LARGE_PATH,
+                # The folder is ours alone; without root nginx is us, and knows no other user.
+                user="user root;" if os.geteuid() == 0 else "",
+            )
+        )
         command = ["nginx", "-p", scratch, "-c", str(file)]
         process = subprocess.Popen(
             command, stderr=subprocess.DEVNULL, preexec_fn=lambda: os.sched_setaffinity(0, {core})

@@ -94,7 +94,7 @@ enum Stage {
 /// When a piece of the answer came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// By the network's stamp; 0 = none.
+    /// By the network's stamp; 0 = none. Where nothing is stamped, by the engine's own clock.
     pub stamp: u64,
     /// By the engine's own clock, where the answer went on after this piece; 0 = it was the last.
     pub seen_ns: u64,
@@ -276,7 +276,7 @@ impl<S> Connection<S> {
         let sent = match wire.net.send(socket, bytes) {
             Ok(sent) => sent,
             Err(Errno::AGAIN | Errno::INTR) => 0,
-            Err(_) => return self.broken(wire),
+            Err(errno) => return self.broken(errno, wire),
         };
         wire.sent_bytes += sent as u64;
         if sent == bytes.len() && wire.net.flush(socket) == Ok(true) {
@@ -310,23 +310,29 @@ impl<S> Connection<S> {
                 }
                 Err(Errno::AGAIN) => return Step::Pending,
                 Err(Errno::INTR) => {}
-                Err(_) => return self.broken(wire),
+                Err(errno) => return self.broken(errno, wire),
             }
         }
         match wire.net.flush(socket) {
             Ok(true) => self.stage = Stage::Receiving,
             Ok(false) | Err(Errno::AGAIN) => {}
-            Err(_) => return self.broken(wire),
+            Err(errno) => return self.broken(errno, wire),
         }
         Step::Pending
     }
 
     /// Nothing more can be sent. The server may have answered all the same, before it hung up (413, say).
     #[cold]
-    fn broken<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> Step {
+    fn broken<N: Network<Socket = S>>(&mut self, errno: Errno, wire: &mut Wire<N>) -> Step {
         self.stage = Stage::Sending; // Whatever comes, this socket serves no other request.
+        let closed_by_server = wire.closed_by_server;
         match self.receive(true, wire) {
             Step::Pending | Step::Unread => self.fail(Outcome::Reset, wire),
+            // Having been told of the reset, the kernel reports no more than the end.
+            Step::Ended(Outcome::ClosedEarly) if errno == Errno::CONNRESET => {
+                wire.closed_by_server = closed_by_server;
+                Step::Ended(Outcome::Reset)
+            }
             step => step,
         }
     }
@@ -432,13 +438,16 @@ impl<S> Connection<S> {
             let (bytes, stamp) = match read {
                 Ok(Received { bytes: 0, .. }) => return self.end_of_stream(wire),
                 Ok(Received { bytes, stamp }) => (bytes, stamp),
-                Err(Errno::AGAIN) => return Step::Pending,
+                Err(Errno::AGAIN) => {
+                    self.wait_for_piece(wire);
+                    return Step::Pending;
+                }
                 Err(Errno::INTR) => continue,
                 Err(errno) => return self.unreadable(errno, wire),
             };
             wire.received_bytes += bytes as u64;
             let is_first = self.answer.is_untouched() && self.first.seen_ns == 0;
-            self.last_stamp = stamp;
+            self.last_stamp = if wire.plan.stamped { stamp } else { wire.net.now_ns() };
             let progress = if discards {
                 Ok(self.answer.skip(bytes as u64))
             } else {
@@ -447,14 +456,14 @@ impl<S> Connection<S> {
             match progress {
                 Ok(Progress::Whole { excess: 0 }) => {
                     if is_first {
-                        self.first = Arrival { stamp, seen_ns: 0 };
+                        self.first = Arrival { stamp: self.last_stamp, seen_ns: 0 };
                     }
                     return self.whole(to_the_end, expect, wire);
                 }
                 Ok(Progress::Whole { .. }) | Err(_) => return self.malformed(bytes, wire),
                 Ok(Progress::More) => {
                     if is_first {
-                        self.first = Arrival { stamp, seen_ns: wire.net.now_ns() };
+                        self.first = Arrival { stamp: self.last_stamp, seen_ns: wire.net.now_ns() };
                     }
                     let all_came = bytes < asked && !to_the_end;
                     if all_came

@@ -77,6 +77,11 @@ impl Course {
         }
     }
 
+    /// The phase that the trial begins with, even where its first instant is still to come.
+    pub fn first_phase(&self) -> Phase {
+        if self.warm_up_for_ns == 0 { Phase::Measured } else { Phase::WarmUp }
+    }
+
     /// The phase that what is due at `due_ns` belongs to.
     #[inline]
     pub fn phase_of(&self, due_ns: u64) -> Phase {
@@ -85,6 +90,7 @@ impl Course {
 
     /// Somebody wants no more: the trial is over at `now_ns`, and what is measured is kept.
     pub fn stop(&self, now_ns: u64) {
+        let now_ns = now_ns.max(self.began_ns()); // The first instant may still be to come.
         self.measured_from_ns.fetch_min(now_ns, Relaxed);
         self.ends_at_ns.fetch_min(now_ns, Relaxed);
     }
@@ -223,6 +229,13 @@ mod tests {
         course.stop(400);
         assert_eq!((course.phase(399), course.phase(400)), (Some(Phase::WarmUp), None));
         assert_eq!(course.ends_at_ns() - course.measured_from_ns(), 0);
+    }
+
+    #[test]
+    fn stopped_before_its_first_instant_it_has_no_length() {
+        let course = begun(1_000, Some(by_number(5)), by_number(5));
+        course.stop(400);
+        assert_eq!((course.measured_from_ns(), course.ends_at_ns()), (1_000, 1_000));
     }
 
     #[test]

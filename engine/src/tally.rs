@@ -190,6 +190,7 @@ impl Tally {
         self.tls_fault = None;
         self.examples.clear();
         self.connections_open = 0;
+        self.is_last = false;
     }
 
     /// Requests of this phase, by how they ended.

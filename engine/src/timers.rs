@@ -41,6 +41,13 @@ impl Timers {
         }
     }
 
+    /// The time is `now_ns`; where none waits, the next ones are placed from here.
+    pub fn begin(&mut self, now_ns: u64) {
+        if self.count == 0 {
+            self.slot = now_ns >> SLOT_BITS;
+        }
+    }
+
     pub fn add(&mut self, due_ns: u64, user: u32) {
         self.count += 1;
         self.place((due_ns, user));
@@ -113,7 +120,10 @@ impl Timers {
                 if begins && self.levels[level].holds(index) {
                     let mut timers = self.levels[level].take(index);
                     timers.drain(..).for_each(|timer| self.place(timer));
-                    self.levels[level].slots[index] = timers; // Keeps its memory for the next time round.
+                    let slot = &mut self.levels[level].slots[index];
+                    if slot.is_empty() {
+                        *slot = timers; // Keeps its memory for the next time round.
+                    }
                 }
             }
         }
@@ -206,6 +216,24 @@ mod tests {
         }
         assert_eq!(timers.drain().len(), waiting.len());
         assert_eq!(timers.next_ns(), None);
+    }
+
+    /// The clock counts from when the machine started.
+    #[test]
+    fn it_works_however_long_the_machine_has_been_up() {
+        for days in [1, 52, 53, 200, 4_000] {
+            let now_ns = days * 86_400_000_000_000;
+            for begins in [false, true] {
+                let mut timers = Timers::new(0);
+                if begins {
+                    timers.begin(now_ns);
+                }
+                (0..1_000).for_each(|user| timers.add(now_ns + u64::from(user) * 3_000_000, user));
+                let came = (0..1_000).map(|turn| timers.pop(now_ns + turn * 3_000_000));
+                let users: Vec<u32> = came.map(|timer| timer.expect("it is due").1).collect();
+                assert_eq!(users, (0..1_000).collect::<Vec<_>>(), "{days} days");
+            }
+        }
     }
 
     #[test]

@@ -77,10 +77,15 @@ impl<S> User<S> {
         self.is_repeated
     }
 
-    /// When the answer in hand came, as seen at `now_ns`.
+    /// When the answer in hand came, as seen at `now_ns`; `is_stamped` says whether the network stamps what comes.
     #[inline]
-    pub fn came<N: Network<Socket = S>>(&self, net: &mut N, now_ns: u64) -> Came {
+    pub fn came<N: Network<Socket = S>>(&self, net: &mut N, is_stamped: bool, now_ns: u64) -> Came {
         let (first, last_stamp) = self.connection.arrivals();
+        if !is_stamped {
+            // As it was read: counting it may have had to wait for others of its batch.
+            let first_ns = if first.seen_ns == 0 { last_stamp } else { first.seen_ns };
+            return Came { first_ns, last_ns: last_stamp, stamped: false };
+        }
         let possible_ns = self.sent_ns..=now_ns;
         let last = net.stamped_ns(last_stamp, possible_ns.clone());
         let last_ns = last.unwrap_or(now_ns);

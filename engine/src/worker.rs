@@ -6,8 +6,7 @@ mod examples;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -105,10 +104,11 @@ pub struct Loop<'a, N: Network, L> {
     in_flight: InFlight,
     /// Attempts to connect and when they began; some are over.
     connecting: VecDeque<(u64, u32)>,
-    /// Who met a full backlog, and when to try again.
-    again: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Who has more to read than one turn allowed.
-    unread: Vec<u32>,
+    /// Who met a full backlog, with the beginning of the attempt, and when the first of them is to try again.
+    again: VecDeque<(u64, u32)>,
+    again_at_ns: u64,
+    /// Sockets with more to read than one turn allowed, as they were reported.
+    unread: Vec<Ready>,
     /// What is ready and was not acted upon yet.
     ready: Vec<Ready>,
     /// Answers of the present batch that have been read and not counted yet.
@@ -154,7 +154,8 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             account: Account::new(plan, place.course, ledger),
             in_flight: InFlight::new(users),
             connecting: VecDeque::new(),
-            again: BinaryHeap::new(),
+            again: VecDeque::new(),
+            again_at_ns: 0,
             unread: Vec::new(),
             ready: Vec::with_capacity(EVENTS_AT_ONCE),
             ended: Vec::with_capacity(EVENTS_AT_ONCE),
@@ -169,9 +170,9 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     pub fn run(mut self) -> Receiver<Box<Tally>> {
         pacer::ask_for_exact_timers();
         let mut now_ns = self.wire.net.now_ns();
-        let phase = self.course.phase(now_ns).unwrap_or(Phase::Measured);
-        self.account.begin(phase, now_ns);
-        self.load.begin(phase, now_ns);
+        let first = self.course.first_phase();
+        self.account.begin(first, now_ns);
+        self.load.begin(first, now_ns);
         while let Some(phase) = self.course.phase(now_ns) {
             self.account_for(phase, now_ns);
             self.lose_patience(now_ns);
@@ -209,9 +210,8 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         if self.unread.is_empty() {
             return self.end_all();
         }
-        for index in std::mem::take(&mut self.unread) {
-            let token = self.users[index as usize].connection.token(index);
-            self.on_ready(Ready { token, read: true, write: false, closed: false });
+        for ready in std::mem::take(&mut self.unread) {
+            self.on_ready(ready);
         }
         self.end_all();
     }
@@ -248,7 +248,11 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         if step == Step::Connected {
             step = self.on_connected(index, ready);
         }
-        self.on_step(index, step);
+        if step == Step::Unread {
+            self.unread.push(Ready { read: true, ..ready });
+        } else {
+            self.on_step(index, step);
+        }
         step
     }
 
@@ -273,9 +277,12 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     fn on_step(&mut self, index: u32, step: Step) {
         match step {
             Step::Ended(outcome) => self.ended.push((index, outcome)),
-            Step::Pending | Step::Connected => {}
-            Step::Unread => self.unread.push(index),
-            Step::Again => self.again.push(Reverse((self.wire.net.now_ns() + BACKLOG_POLL_NS, index))),
+            // More to read is only met by who reads.
+            Step::Pending | Step::Connected | Step::Unread => {}
+            Step::Again => {
+                self.again_at_ns = self.wire.net.now_ns() + BACKLOG_POLL_NS;
+                self.again.push_back((self.users[index as usize].sent_ns, index));
+            }
         }
     }
 
@@ -338,17 +345,21 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     #[inline]
     fn act(&mut self, mut now_ns: u64) {
         while self.opened < OPENED_AT_ONCE
-            && let Some(act) = self.to_open.pop_front()
+            && let Some(phase) = self.course.phase(now_ns)
         {
-            self.carry_out(act, now_ns);
-            self.end_all();
-            now_ns = self.wire.net.now_ns();
-        }
-        while self.opened < OPENED_AT_ONCE && self.course.phase(now_ns).is_some() {
-            let Some(act) = self.load.next(now_ns, &Seen(&self.users)) else {
+            // In turn, so that neither who begins nor who opens another connection waits for all of the others.
+            let opening = self.to_open.pop_front();
+            if let Some(act) = opening {
+                self.carry_out(act, now_ns);
+            }
+            self.account_for(phase, now_ns);
+            let next = self.load.next(now_ns, &Seen(&self.users));
+            if let Some(act) = next {
+                self.carry_out(act, now_ns);
+            }
+            if opening.is_none() && next.is_none() {
                 return;
-            };
-            self.carry_out(act, now_ns);
+            }
             self.end_all();
             now_ns = self.wire.net.now_ns();
         }
@@ -381,6 +392,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         tally.schedule(phase, kind);
         let due_ns = match due {
             Due::Now { since_ns } => {
+                let since_ns = since_ns.max(self.course.began_at_ns(tally.phase));
                 tally.counts.users_waited_ns += now_ns.saturating_sub(since_ns);
                 now_ns
             }
@@ -394,6 +406,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
                 due_ns
             }
         };
+        debug_assert!(self.users[index as usize].in_flight.is_none(), "one request at a time");
         self.in_flight.push(index);
         let hash = self.samples(kind, index);
         let user = &mut self.users[index as usize];
@@ -475,15 +488,17 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
                 self.end(index, Outcome::ConnectTimeout);
             }
         }
-        while let Some(&Reverse((at_ns, index))) = self.again.peek() {
-            if at_ns > now_ns {
-                break;
-            }
-            self.again.pop();
+        // One finds out for all of them whether the backlog has room.
+        while self.again_at_ns <= now_ns
+            && let Some((began_ns, index)) = self.again.pop_front()
+        {
             let user = &mut self.users[index as usize];
-            if user.in_flight.is_some() && !user.connection.has_socket() {
+            if user.in_flight.is_some() && !user.connection.has_socket() && user.sent_ns == began_ns {
                 let step = user.connection.connect(&mut self.wire, index);
                 self.on_step(index, step);
+                if step == Step::Again {
+                    break;
+                }
             }
         }
     }
@@ -491,7 +506,8 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     /// Closes the interval, or the phase, that `now_ns` is beyond.
     #[inline]
     fn account_for(&mut self, phase: Phase, now_ns: u64) {
-        if phase == Phase::Measured && self.account.phase() == Phase::WarmUp {
+        let is_over = phase == Phase::Measured || now_ns >= self.course.measured_from_ns();
+        if is_over && self.account.phase() == Phase::WarmUp {
             self.account.turn(&mut self.wire, now_ns);
             self.load.begin(Phase::Measured, now_ns);
         } else if now_ns >= self.account.ends_at_ns() {
@@ -501,7 +517,19 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
 
     fn finish(mut self) -> Receiver<Box<Tally>> {
         let ended_ns = self.course.ends_at_ns();
-        if let Some(phase) = self.load.left(ended_ns) {
+        let measured_from_ns = self.course.measured_from_ns();
+        for act in &self.to_open {
+            if let Act::Send { due: Due::Now { since_ns }, .. } = act {
+                let waited_ns = ended_ns.saturating_sub(*since_ns.max(&measured_from_ns));
+                self.account.tally().counts.users_waited_ns += waited_ns;
+            }
+        }
+        let never_opened = self.to_open.iter().filter_map(|act| match act {
+            // Of a number of requests this one is handed out already.
+            Act::Send { phase, .. } if self.plan.stop.requests.is_some() => Some(*phase),
+            _ => None,
+        });
+        for phase in never_opened.chain(self.load.left(ended_ns)) {
             self.account.tally().give_up(phase);
         }
         self.account.finish(&self.users, &mut self.wire, ended_ns)
@@ -528,8 +556,8 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         if let Some(&(began_ns, _)) = self.connecting.front() {
             wake_ns = wake_ns.min(began_ns + self.plan.connect_timeout_ns);
         }
-        if let Some(&Reverse((at_ns, _))) = self.again.peek() {
-            wake_ns = wake_ns.min(at_ns);
+        if !self.again.is_empty() {
+            wake_ns = wake_ns.min(self.again_at_ns);
         }
         let wake = self.load.wake(now_ns);
         wake_ns = wake_ns.min(wake.look_ns.unwrap_or(u64::MAX));

@@ -31,7 +31,7 @@ fn readings_keep_to_half_a_percent_of_the_time_however_often_they_are_due() {
     spec["probe"]["interval_ms"] = json!(1);
     spec["stop"] = for_seconds(1.0);
     let record = run(&spec);
-    // Each takes some microseconds: with five milliseconds of a second there is no room for all.
+    // A quarter of a percent is for rows, 2.5 ms of this second: room for 400 of 6 us, and none takes less than that.
     let rows = record["probes"]["server"]["samples"]["at_ns"].as_array().unwrap().len();
-    assert!((3..900).contains(&rows), "{rows}");
+    assert!((3..400).contains(&rows), "{rows}");
 }

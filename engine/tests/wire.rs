@@ -204,3 +204,39 @@ fn half_an_answer_is_no_given_up_connection() {
     assert_eq!(count(&record, "closed-early"), 20 - ok);
     assert_eq!(record["retried"], 0);
 }
+
+/// Bodies that nobody hashes are waited for in large pieces; what falls between two of them must not be lost.
+#[test]
+fn long_bodies_come_whole_however_they_are_cut() {
+    let pieces = |head: String, piece: usize, pieces: usize, end: &'static [u8]| {
+        play(move |mut socket| {
+            let piece = vec![b'x'; piece];
+            while read_request(&mut socket) && socket.write_all(head.as_bytes()).is_ok() {
+                for _ in 0..pieces {
+                    if socket.write_all(&piece).is_err() {
+                        return;
+                    }
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                }
+                if socket.write_all(end).is_err() {
+                    return;
+                }
+            }
+        })
+    };
+    let sized = |bytes: usize| format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n".to_owned();
+    let ways = [
+        ("64 KiB at a time", pieces(sized(1 << 20), 64 << 10, 16, b"")),
+        ("100 kB at a time", pieces(sized(1_000_000), 100_000, 10, b"")),
+        ("a chunk and its end apart", pieces(chunked, 200_000, 1, b"\r\n0\r\n\r\n")),
+    ];
+    for (way, address) in ways {
+        let mut spec = spec(&address, 6);
+        spec["requests"][0] = peer::request("GET", 200, 0);
+        spec["requests"][0]["expect"]["body_bytes"] = serde_json::Value::Null;
+        spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
+        let record = run(&spec);
+        assert_eq!(record["outcomes"]["ok"], 6, "{way}: {:#}", record["outcomes"]);
+    }
+}

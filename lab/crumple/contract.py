@@ -296,7 +296,8 @@ class Histograms(Frozen):
 class Example(Frozen):
     """One exchange; nothing in it is escaped. `at_ns`: when it ended, since the first instant.
 
-    `request`, `head`: the first 4 KiB as they went over the wire; `body`: the first KiB. `status` None: no head.
+    `request`, `head`: the first 4 KiB as they went over the wire; `body`: the first KiB. `status` None: no
+    head came.
     """
 
     outcome: str
@@ -434,8 +435,8 @@ class TrialRecord(Frozen):
     """All the engine saw of one trial.
 
     `users`: connections that had a request in flight while measuring; `users_unanswered`: those of them that
-    got no whole answer, right or wrong. `users_waited_ns`: how long users of a closed shape had nothing in flight
-    because the engine had not got to them, all together.
+    got no whole answer, right or wrong. `users_waited_ns`: how long users of a closed shape had nothing in
+    flight because the engine had not got to them, all together.
     """
 
     version: Literal[4]

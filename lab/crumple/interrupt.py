@@ -13,8 +13,9 @@ from types import FrameType
 from crumple.errors import Interrupted
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A key held down, or hit twice, is one wish.
+# A key held down, or hit twice, is one wish: so long after the last, or so long after the first, it is another.
 ONE_WISH_S = 1.0
+HELD_DOWN_S = 5.0
 
 
 @contextmanager
@@ -29,16 +30,18 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def ending_early(end: Callable[[], None]) -> Iterator[None]:
-    """Inside, the first of these signals calls `end`, and one that comes ONE_WISH_S later raises Interrupted.
+    """Inside, the first of these signals calls `end`, and one that is another wish raises Interrupted.
 
     After the first all are ignored in the end. Main thread only.
     """
 
     def end_then_stop(_number: int, _frame: FrameType | None) -> None:
-        began_s = time.monotonic()
+        first_s = last_s = time.monotonic()
 
         def stop_later(number: int, frame: FrameType | None) -> None:
-            if time.monotonic() - began_s >= ONE_WISH_S:
+            nonlocal last_s
+            before_s, last_s = last_s, time.monotonic()
+            if last_s - before_s >= ONE_WISH_S or last_s - first_s >= HELD_DOWN_S:
                 _stop(number, frame)
 
         for each in _heard():

@@ -1,7 +1,7 @@
 """What several files of tests ask for by name: a project of its own, and stand-ins on its stage.
 
-And what each of them has without asking: a cache that is not the user's, turns to measure that are not the
-machine's, and signals as a shell leaves them.
+And what each of them has without asking: a cache that is not the user's, turns to measure and scratch folders
+that no other crumple on the machine knows of, and signals as a shell leaves them.
 """
 
 import os
@@ -13,14 +13,16 @@ import documents
 import pytest
 import stand_ins
 from crumple.machine import turns
+from crumple.processes import scratch_folder
 from stand_ins import Stage
 from users_cache import users_cache as users_cache
 
 
 @pytest.fixture(scope="session", autouse=True)
-def turns_of_its_own() -> Iterator[None]:
+def names_of_its_own() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(turns, "NAME", f"crumple-{os.getpid()}")
+        patch.setattr(scratch_folder, "PREFIX", f"crumple-test-{os.getpid()}-")
         yield
 
 

@@ -13,19 +13,22 @@ from typing import IO
 import pytest
 import tiny_servers
 from command_line import caller
-from crumple.processes import leftovers, marked
+from crumple.processes import leftovers, marked, scratch_folder
 from crumple.processes.leftovers import Ended
-from crumple.processes.scratch_folder import PREFIX, ScratchFolder, locked
+from crumple.processes.scratch_folder import ScratchFolder, locked
 
 LAB = """
 import signal, sys, tempfile
 from pathlib import Path
+from crumple.processes import scratch_folder
 from crumple.server import server, servers
-tempfile.tempdir = sys.argv[2]
+tempfile.tempdir, scratch_folder.PREFIX = sys.argv[2:]
 with servers.start(servers.build(server.load(Path(sys.argv[1]))), cores=(), settings={}) as running:
     print(running.guarded.guard_pid, running.guarded.scratch, flush=True)
     sys.stdin.read()
 """
+# As `conftest` has it, so that the labs of other suites on this machine are none of ours.
+PREFIX = f"crumple-test-{os.getpid()}-"
 SLEEPS = [sys.executable, "-c", "import time; print('there', flush=True); time.sleep(600)"]
 
 
@@ -37,7 +40,7 @@ class Lab:
         here = tiny_servers.DAEMON.format(pid_file=str(pid_file))
         self.server = tiny_servers.write(folder, "tiny", here=here)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LAB, self.server, folder],
+            [sys.executable, "-c", LAB, self.server, folder, PREFIX],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -78,6 +81,10 @@ def _gone(pid: int, within_s: float = 10.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_no_folder_of_other_suites_is_meant() -> None:
+    assert scratch_folder.PREFIX == PREFIX
 
 
 @pytest.fixture(autouse=True)

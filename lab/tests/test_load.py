@@ -64,8 +64,8 @@ def _ignored(_: contract.Progress) -> None:
     pass
 
 
-def _when(file: Path, then: Callable[[], None]) -> None:
-    """Do it as soon as the file is there."""
+def _when(file: Path, then: Callable[[], None]) -> threading.Thread:
+    """Do it as soon as the file is there, in a thread of its own."""
 
     def wait() -> None:
         deadline = time.monotonic() + 20
@@ -73,7 +73,9 @@ def _when(file: Path, then: Callable[[], None]) -> None:
             time.sleep(0.01)
         then()
 
-    threading.Thread(target=wait, daemon=True).start()
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    return thread
 
 
 # As the engine: it ends at the first SIGINT, unless told otherwise, and gives its record.
@@ -107,29 +109,37 @@ def test_the_first_interruption_ends_it_and_keeps_the_record(tmp_path: Path, num
     assert conducted.ended_early and conducted.record.measured_ns == 5
 
 
-def _twice(after_s: float) -> None:
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(after_s)
-    os.kill(os.getpid(), signal.SIGINT)
+def _often(times: int, every_s: float) -> None:
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(every_s)
 
 
-def test_an_interruption_some_time_after_the_first_gives_it_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("times", "every_s"), [(2, 0.5), (8, 0.1)])
+def test_another_interruption_gives_it_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, every_s: float
 ) -> None:
-    monkeypatch.setattr("crumple.interrupt.ONE_WISH_S", 0.2)
+    """One that comes later, or a key that is held down and on."""
+    monkeypatch.setattr("crumple.interrupt.ONE_WISH_S", 0.4)
+    monkeypatch.setattr("crumple.interrupt.HELD_DOWN_S", 0.6)
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="signal.SIG_IGN", ready=str(ready)))
-    _when(ready, lambda: _twice(0.3))
+    hitting = _when(ready, lambda: _often(times, every_s))
     with pytest.raises(Interrupted):
         load.conduct(running, documents.spec(), _ignored)
+    hitting.join()
 
 
-def test_two_interruptions_at_once_are_one_and_nothing_is_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("times", "every_s"), [(2, 0.0), (4, 0.1)])
+def test_several_interruptions_at_once_are_one_and_nothing_is_lost(
+    tmp_path: Path, times: int, every_s: float
+) -> None:
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
-    _when(ready, lambda: _twice(0.0))
+    hitting = _when(ready, lambda: _often(times, every_s))
     conducted = load.conduct(running, documents.spec(), _ignored)
     assert conducted.ended_early and conducted.record.measured_ns == 5
+    hitting.join()
     # And none that follows keeps it from being shown.
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 

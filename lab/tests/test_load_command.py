@@ -334,7 +334,7 @@ def test_a_cache_that_takes_nothing_is_a_warning(
 
 
 def test_what_repeats_a_load_names_its_seed() -> None:
-    assert command.command(["load", URL, "-d", "a b"], 7) == f"crumple load {URL} -d 'a b' --seed 7"
+    assert command.command(["load", URL, "-T", "a b"], 7) == f"crumple load {URL} -T 'a b' --seed 7"
     assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"
 
 

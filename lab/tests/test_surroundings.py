@@ -2,27 +2,32 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import documents
 import pytest
 import synthetic_load
 
-URL = "http://127.0.0.1:1/caf\N{LATIN SMALL LETTER E WITH ACUTE}"
 MAIN = [sys.executable, "-c", "from crumple.cli import main; main()"]
 # Of a locale whose letters are not UTF-8, as Python takes it.
 POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An engine that answers with a load that went well."""
+def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """A URL where somebody listens, and an engine that answers with a load of it that went well."""
     record = tmp_path / "record.json"
-    record.write_text(synthetic_load.closed().record.model_dump_json(by_alias=True))
+    # The engine is told to hold 50.
+    went_well = synthetic_load.closed().record.model_copy(update={"users": 50})
+    record.write_text(went_well.model_dump_json(by_alias=True))
     loaded = f"record = json.load(open({str(record)!r})); record['spec'] = spec"
     monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path, loaded)))
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+        yield f"http://127.0.0.1:{listens.getsockname()[1]}/caf\N{LATIN SMALL LETTER E WITH ACUTE}"
 
 
 def _crumple(*arguments: str, closed: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
@@ -32,10 +37,10 @@ def _crumple(*arguments: str, closed: str = "", **variables: str) -> subprocess.
 
 @pytest.mark.parametrize("closed", [">&-", ">&- <&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_with_closed_streams_files_are_written_all_the_same(
-    measured: None, tmp_path: Path, closed: str
+    measured: str, tmp_path: Path, closed: str
 ) -> None:
     written = tmp_path / "series.csv"
-    done = _crumple("load", URL, "--csv", str(written), closed=closed)
+    done = _crumple("load", measured, "--csv", str(written), closed=closed)
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"Traceback" not in done.stderr
     assert written.read_text().startswith("at_ns,")
@@ -44,21 +49,21 @@ def test_with_closed_streams_files_are_written_all_the_same(
 @pytest.mark.parametrize(
     "variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, POSIX], ids=str
 )
-def test_what_an_encoding_lacks_is_a_question_mark(measured: None, variables: dict[str, str]) -> None:
-    done = _crumple("load", URL, **variables)
+def test_what_an_encoding_lacks_is_a_question_mark(measured: str, variables: dict[str, str]) -> None:
+    done = _crumple("load", measured, **variables)
     assert done.returncode == 0, done.stderr
     assert b"? valid" in done.stdout and b"p99.9" in done.stdout
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_data_are_the_same_in_every_encoding(measured: None, encoding: str) -> None:
-    done = _crumple("load", URL, "--json", PYTHONIOENCODING=encoding)
+def test_data_are_the_same_in_every_encoding(measured: str, encoding: str) -> None:
+    done = _crumple("load", measured, "--json", PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.decode(encoding))["url"] == URL
+    assert json.loads(done.stdout.decode(encoding))["url"] == measured
 
 
-def test_too_little_memory_is_one_line(measured: None) -> None:
-    command = ["sh", "-c", 'ulimit -v 120000; exec "$@"', "sh", *MAIN, "load", URL]
+def test_too_little_memory_is_one_line(measured: str) -> None:
+    command = ["sh", "-c", 'ulimit -v 120000; exec "$@"', "sh", *MAIN, "load", measured]
     done = subprocess.run(command, capture_output=True, text=True)
     said = "no more than 120,000 KiB of memory may be addressed here; raise the limit: ulimit -v 196608\n"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", said)

@@ -238,3 +238,62 @@ impl Interval {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::TrialSpec;
+
+    const MS: u64 = 1_000_000;
+
+    fn plan() -> Plan {
+        let text = include_str!("../../../contract/golden/spec.json");
+        let mut spec: TrialSpec = serde_json::from_str(text).unwrap();
+        spec.threads = 2;
+        spec.plan().map_err(|failure| failure.error).unwrap()
+    }
+
+    /// What one thread counted in one measured interval: `ok` answers of a millisecond each.
+    fn tally(index: u64, ok: u64) -> Tally {
+        let mut tally = Tally::new(Phase::Measured, 1);
+        tally.index = index;
+        tally.ends_at_ns = (index + 1) * INTERVAL_NS;
+        tally.kinds[0].outcomes.ok = ok;
+        (0..ok).for_each(|_| tally.kinds[0].response_time.record(MS));
+        tally
+    }
+
+    fn finished(tallies: impl IntoIterator<Item = Tally>) -> (Series, Log) {
+        let plan = plan();
+        let course = Course::new(None, plan.stop);
+        course.begin(0);
+        course.stop(60_000 * MS);
+        let mut intervals = Intervals::new(&plan);
+        tallies.into_iter().for_each(|tally| intervals.add(&tally));
+        intervals.finish(&course)
+    }
+
+    fn counts(log: &Log) -> Vec<u64> {
+        log.response_time.iter().map(|text| crate::record::decoded(text).len()).collect()
+    }
+
+    #[test]
+    fn both_threads_make_one_row() {
+        let (series, log) = finished((0..20).flat_map(|index| [tally(index, 1), tally(index, 2)]));
+        assert_eq!(series.ok, [3; 20]);
+        assert_eq!((&log.at_ns[..], counts(&log)), (&[0, 1_000 * MS][..], vec![30, 30]));
+    }
+
+    /// One thread is held up for ten seconds and hands in nothing for their intervals.
+    #[test]
+    fn a_thread_that_skips_intervals_leaves_the_log_in_order() {
+        let busy = (0..120).map(|index| tally(index, 1));
+        let held_up = (0..120).filter(|index| !(5..105).contains(index)).map(|index| tally(index, 1));
+        let (series, log) = finished(busy.chain(held_up));
+        assert_eq!(series.ok.iter().sum::<u64>(), 140);
+        assert!(series.at_ns.is_sorted_by(|one, next| one < next), "{:?}", series.at_ns);
+        let seconds: Vec<u64> = log.at_ns.iter().map(|ns| ns / (1_000 * MS)).collect();
+        assert_eq!(seconds, (0..12).collect::<Vec<_>>(), "each second once, in order");
+        assert_eq!(counts(&log), [15, 10, 10, 10, 10, 10, 10, 10, 10, 10, 15, 20]);
+    }
+}

@@ -135,12 +135,19 @@ pub struct Keep {
     pub had: Vec<u16>,
     /// So many answers more are kept whatever their status: one of these may have a wrong body again.
     pub more: u32,
+    /// There are as many as are shown.
+    pub enough: bool,
 }
 
 impl Keep {
     #[inline]
-    pub fn wants(&self, status: u16, is_expected: bool) -> bool {
-        (!is_expected || self.all || self.more > 0) && (self.more > 0 || !self.had.contains(&status))
+    pub fn wants(&mut self, status: u16, is_expected: bool) -> bool {
+        if is_expected && !self.all && self.more == 0 || self.enough {
+            return false;
+        }
+        let is_looked_at = self.more > 0;
+        self.more = self.more.saturating_sub(1);
+        is_looked_at || !self.had.contains(&status)
     }
 }
 

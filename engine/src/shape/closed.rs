@@ -151,8 +151,9 @@ impl<'a> ClosedLoad<'a> {
 impl Load for ClosedLoad<'_> {
     const IS_OPEN: bool = false;
 
-    fn begin(&mut self, phase: Phase, _now_ns: u64) {
+    fn begin(&mut self, phase: Phase, now_ns: u64) {
         self.phase = phase;
+        self.timers.begin(now_ns);
         match phase {
             Phase::WarmUp => self.begin_below = self.warm_up_users,
             Phase::Measured => {
@@ -225,5 +226,142 @@ impl Load for ClosedLoad<'_> {
 
     fn left(&self, _ended_ns: u64) -> Option<Phase> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Stop;
+
+    /// Those in flight, by number.
+    struct Busy(Vec<u32>);
+
+    impl Users for Busy {
+        fn has_socket(&self, _user: u32) -> bool {
+            true
+        }
+
+        fn is_in_flight(&self, user: u32) -> bool {
+            self.0.contains(&user)
+        }
+    }
+
+    const NOBODY: Busy = Busy(Vec::new());
+    const MS: u64 = 1_000_000;
+
+    fn shape(connections: usize, pause_ns: u64) -> Closed {
+        Closed { connections, pause: Pause::Fixed { ns: pause_ns }, ramp: None }
+    }
+
+    fn course(warm_up: Option<Stop>, measured: Stop) -> Course {
+        let course = Course::new(warm_up, measured);
+        course.begin(0);
+        course
+    }
+
+    fn by_time(within_ns: u64) -> Stop {
+        Stop { requests: None, within_ns }
+    }
+
+    fn users_who_send(load: &mut ClosedLoad, now_ns: u64, users: &impl Users) -> Vec<u32> {
+        let acts = std::iter::from_fn(|| load.next(now_ns, users));
+        acts.map(|act| match act {
+            Act::Send { user, .. } | Act::Leave { user } => user,
+            Act::GiveUp { .. } => panic!("a closed load gives nothing up"),
+        })
+        .collect()
+    }
+
+    fn ended(user: u32, phase: Phase, present: Phase, now_ns: u64) -> Ended {
+        Ended { user, phase, present, now_ns, freed_ns: now_ns, backoff_ns: 0, has_socket: true }
+    }
+
+    #[test]
+    fn without_a_pause_who_is_answered_sends_at_once() {
+        let (shape, course) = (shape(3, 0), course(None, by_time(1_000 * MS)));
+        let mut load = ClosedLoad::new(&shape, &course, None, (0, 1), 1);
+        load.begin(Phase::Measured, 0);
+        assert_eq!(users_who_send(&mut load, 0, &NOBODY), [0, 1, 2]);
+        let again = load.ended(&ended(1, Phase::Measured, Phase::Measured, 7));
+        let due = Due::Now { since_ns: 7 };
+        assert_eq!(again, Some(Act::Send { user: 1, phase: Phase::Measured, due }));
+        assert_eq!(load.wake(8), Wake::default());
+    }
+
+    #[test]
+    fn a_pause_is_known_ahead() {
+        let (shape, course) = (shape(1, 5 * MS), course(None, by_time(1_000 * MS)));
+        let mut load = ClosedLoad::new(&shape, &course, None, (0, 1), 1);
+        load.begin(Phase::Measured, 0);
+        let first_ns = load.next(0, &NOBODY).map_or(load.timers.next_ns(), |_| None);
+        assert!(first_ns.is_some_and(|ns| ns < 5 * MS), "it is met within a pause: {first_ns:?}");
+        assert_eq!(users_who_send(&mut load, 5 * MS, &NOBODY), [0]);
+        assert_eq!(load.ended(&ended(0, Phase::Measured, Phase::Measured, 6 * MS)), None);
+        assert_eq!(load.next(10 * MS, &NOBODY), None);
+        let due = Due::At { due_ns: 11 * MS, ready_ns: 11 * MS };
+        assert_eq!(load.next(11 * MS + 3, &NOBODY), Some(Act::Send { user: 0, phase: Phase::Measured, due }));
+    }
+
+    #[test]
+    fn a_backoff_is_as_good_as_a_pause() {
+        let (shape, course) = (shape(1, 0), course(None, by_time(1_000 * MS)));
+        let mut load = ClosedLoad::new(&shape, &course, None, (0, 1), 1);
+        load.begin(Phase::Measured, 0);
+        users_who_send(&mut load, 0, &NOBODY);
+        let failed = Ended { backoff_ns: 10 * MS, ..ended(0, Phase::Measured, Phase::Measured, MS) };
+        assert_eq!(load.ended(&failed), None);
+        assert!(users_who_send(&mut load, 10 * MS, &NOBODY).is_empty());
+        assert_eq!(users_who_send(&mut load, 11 * MS, &NOBODY), [0]);
+    }
+
+    #[test]
+    fn who_warms_up_goes_on_and_the_others_join() {
+        let shape = shape(5, 0);
+        let warm_up = WarmUp { connections: 2, pauses: true, stop: by_time(100 * MS) };
+        let course = course(Some(warm_up.stop), by_time(1_000 * MS));
+        let mut load = ClosedLoad::new(&shape, &course, Some(&warm_up), (0, 1), 1);
+        load.begin(Phase::WarmUp, 0);
+        assert_eq!(users_who_send(&mut load, 0, &NOBODY), [0, 1]);
+        load.begin(Phase::Measured, 100 * MS);
+        assert_eq!(users_who_send(&mut load, 100 * MS, &Busy(vec![0, 1])), [2, 3, 4]);
+    }
+
+    #[test]
+    fn who_found_no_request_left_in_the_warm_up_begins_with_the_measured_phase() {
+        let shape = shape(3, 0);
+        let stop = Stop { requests: Some(2), within_ns: 1_000 * MS };
+        let warm_up = WarmUp { connections: 3, pauses: true, stop };
+        let course = course(Some(stop), by_time(1_000 * MS));
+        let mut load = ClosedLoad::new(&shape, &course, Some(&warm_up), (0, 1), 1);
+        load.begin(Phase::WarmUp, 0);
+        assert_eq!(users_who_send(&mut load, 0, &NOBODY), [0, 1], "there are two requests");
+        course.end_one(Phase::WarmUp, MS);
+        course.end_one(Phase::WarmUp, MS);
+        load.begin(Phase::Measured, MS);
+        assert_eq!(users_who_send(&mut load, MS, &Busy(vec![0, 1])), [2]);
+    }
+
+    #[test]
+    fn users_of_a_ramp_leave_and_set_out_one_by_one() {
+        let ramp = Ramp { from: 1, to: 4, over_ns: 300 * MS };
+        let shape = Closed { ramp: Some(ramp), ..shape(4, 0) };
+        let warm_up = WarmUp { connections: 2, pauses: true, stop: by_time(50 * MS) };
+        let course = course(Some(warm_up.stop), by_time(1_000 * MS));
+        let mut load = ClosedLoad::new(&shape, &course, Some(&warm_up), (0, 1), 1);
+        load.begin(Phase::WarmUp, 0);
+        assert_eq!(users_who_send(&mut load, 0, &NOBODY), [0, 1]);
+        load.begin(Phase::Measured, 50 * MS);
+        // User 1 is still in flight as the ramp begins; user 0 leaves, and sets out at once.
+        let busy = Busy(vec![1]);
+        assert_eq!(load.next(50 * MS, &busy), Some(Act::Leave { user: 0 }));
+        assert_eq!(users_who_send(&mut load, 50 * MS, &busy), [0]);
+        assert_eq!(load.wake(50 * MS).due_ns, Some(150 * MS));
+        // It leaves when its answer is there, and is free from then on: its turn was at 150 ms.
+        let left = load.ended(&ended(1, Phase::WarmUp, Phase::Measured, 160 * MS));
+        assert_eq!(left, Some(Act::Leave { user: 1 }));
+        assert_eq!(users_who_send(&mut load, 160 * MS, &NOBODY), [1]);
+        assert_eq!(users_who_send(&mut load, 250 * MS, &Busy(vec![0, 1])), [2]);
+        assert_eq!(users_who_send(&mut load, 400 * MS, &Busy(vec![0, 1, 2])), [3]);
     }
 }

@@ -117,7 +117,9 @@ impl<'a> OpenLoad<'a> {
 impl Load for OpenLoad<'_> {
     const IS_OPEN: bool = true;
 
-    fn begin(&mut self, _phase: Phase, _now_ns: u64) {}
+    fn begin(&mut self, _phase: Phase, now_ns: u64) {
+        self.backoff.begin(now_ns);
+    }
 
     #[inline]
     fn next(&mut self, now_ns: u64, users: &impl Users) -> Option<Act> {
@@ -162,5 +164,132 @@ impl Load for OpenLoad<'_> {
     fn left(&self, ended_ns: u64) -> Option<Phase> {
         let due_ns = self.due_ns.filter(|&due_ns| self.by_number || due_ns < ended_ns)?;
         Some(self.course.phase_of(due_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Stop;
+    use crate::timetable::Filler;
+
+    /// All connections stand, or none.
+    struct Standing(bool);
+
+    impl Users for Standing {
+        fn has_socket(&self, _user: u32) -> bool {
+            self.0
+        }
+
+        fn is_in_flight(&self, _user: u32) -> bool {
+            false
+        }
+    }
+
+    const PATIENCE_NS: u64 = 1_000;
+
+    /// Due every 10 ns, in a trial of a microsecond.
+    fn begun() -> (Timetable, Course) {
+        let stretch = Stretch { from_per_ns: 0.1, to_per_ns: 0.1, length_ns: 1e9 };
+        let shape = Open { connections: 1, arrivals: Arrivals::Even, stretches: vec![stretch] };
+        let table = Timetable::new(&shape);
+        Filler::new(&shape, 0, 0, None, 1).fill(&table);
+        let course = Course::new(None, Stop { requests: None, within_ns: 1_000 });
+        course.begin(0);
+        (table, course)
+    }
+
+    fn send(user: u32, due_ns: u64, ready_ns: u64) -> Option<Act> {
+        Some(Act::Send { user, phase: Phase::Measured, due: Due::At { due_ns, ready_ns } })
+    }
+
+    fn ended(user: u32, freed_ns: u64, backoff_ns: u64, has_socket: bool) -> Ended {
+        let phase = Phase::Measured;
+        Ended { user, phase, present: phase, now_ns: freed_ns, freed_ns, backoff_ns, has_socket }
+    }
+
+    #[test]
+    fn connections_are_opened_as_needed_and_then_used_again() {
+        let (table, course) = begun();
+        let mut load = OpenLoad::new(&table, &course, 2, PATIENCE_NS, false);
+        let users = Standing(true);
+        assert_eq!(load.next(100, &users), send(0, 0, 0));
+        assert_eq!(load.next(100, &users), send(1, 10, 10));
+        assert_eq!(load.next(100, &users), None, "both are busy");
+        load.ended(&ended(1, 50, 0, true));
+        assert_eq!(load.next(100, &users), send(1, 20, 50), "ready when its connection became free");
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_is_there_since_it_was_closed() {
+        let (table, course) = begun();
+        let mut load = OpenLoad::new(&table, &course, 1, PATIENCE_NS, false);
+        let users = Standing(false);
+        load.next(5, &users).unwrap();
+        load.ended(&ended(0, 85, 0, false));
+        assert_eq!(load.next(100, &users), send(0, 10, 85), "the queue before it is the server's");
+    }
+
+    #[test]
+    fn a_connection_in_backoff_is_there_when_that_is_over() {
+        let (table, course) = begun();
+        let mut load = OpenLoad::new(&table, &course, 1, PATIENCE_NS, false);
+        let users = Standing(false);
+        load.next(5, &users).unwrap();
+        load.ended(&ended(0, 20, 30, false));
+        assert_eq!((load.next(40, &users), load.wake(40).due_ns), (None, Some(50)));
+        assert_eq!(load.next(60, &users), send(0, 10, 50));
+    }
+
+    #[test]
+    fn a_connection_that_the_server_closed_while_it_was_free_may_be_opened() {
+        let (table, course) = begun();
+        let mut load = OpenLoad::new(&table, &course, 2, PATIENCE_NS, false);
+        load.next(5, &Standing(true)).unwrap();
+        load.ended(&ended(0, 6, 0, true));
+        assert_eq!(load.next(10, &Standing(false)), send(0, 10, 10), "the other was never opened");
+    }
+
+    #[test]
+    fn nothing_is_sent_before_it_is_due() {
+        let (table, course) = begun();
+        let mut load = OpenLoad::new(&table, &course, 1, PATIENCE_NS, false);
+        let users = Standing(true);
+        load.next(0, &users).unwrap();
+        load.ended(&ended(0, 3, 0, true));
+        assert_eq!((load.wake(4).due_ns, load.next(9, &users)), (Some(10), None));
+        assert_eq!(load.next(10, &users), send(0, 10, 10));
+    }
+
+    #[test]
+    fn what_lost_its_patience_takes_no_connection() {
+        let (table, course) = begun();
+        let mut load = OpenLoad::new(&table, &course, 1, PATIENCE_NS, false);
+        let users = Standing(true);
+        for _ in 0..=200 {
+            assert_eq!(load.next(3_000, &users), Some(Act::GiveUp { phase: Phase::Measured }));
+        }
+        assert_eq!(load.next(3_000, &users), send(0, 2_010, 2_010));
+    }
+
+    #[test]
+    fn a_busy_thread_leaves_the_schedule_to_others() {
+        let (table, course) = begun();
+        let mut busy = OpenLoad::new(&table, &course, 1, PATIENCE_NS, false);
+        let mut idle = OpenLoad::new(&table, &course, 1, PATIENCE_NS, false);
+        let users = Standing(true);
+        assert_eq!(busy.next(100, &users), send(0, 0, 0));
+        assert_eq!((busy.next(100, &users), busy.wake(100)), (None, Wake::default()));
+        assert_eq!(idle.next(100, &users), send(0, 10, 10));
+    }
+
+    #[test]
+    fn what_was_taken_and_never_sent_is_left() {
+        let (table, course) = begun();
+        for (by_number, left) in [(false, None), (true, Some(Phase::Measured))] {
+            let mut load = OpenLoad::new(&table, &course, 1, PATIENCE_NS, by_number);
+            load.wake(0);
+            assert_eq!(load.left(0), left, "due at the end or after it");
+        }
     }
 }

@@ -96,7 +96,7 @@ impl<'a> Account<'a> {
         let mut last_ns = now_ns;
         let mut came = None;
         if is_whole(outcome) {
-            let at = user.came(&mut wire.net, now_ns);
+            let at = user.came(&mut wire.net, self.plan.stamped, now_ns);
             last_ns = at.last_ns;
             came = Some(at);
             // Whoever waits no longer than this did not see it.

@@ -38,7 +38,7 @@ impl Examples {
         let status = user.connection.status();
         let had = &mut self.had[usize::from(kind)];
         let keep = &mut wire.memos[usize::from(kind)].keep;
-        if had.contains(&(outcome, status)) || had.len() == MOST_EXAMPLES {
+        if had.contains(&(outcome, status)) || keep.enough {
             return;
         }
         if outcome == Outcome::WrongBody && !user.connection.is_kept() {
@@ -50,6 +50,7 @@ impl Examples {
         }
         keep.more = 0;
         had.push((outcome, status));
+        keep.enough = had.len() == MOST_EXAMPLES;
         let kept = user.connection.take_kept();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let example = Example {

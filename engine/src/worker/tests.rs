@@ -51,12 +51,14 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
     let plan = spec.plan().map_err(|failure| failure.error).unwrap();
     let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     course.begin(BEGAN_NS);
+    // An open load is given a moment before its first instant.
+    let now_ns = if plan.shape.is_open() { BEGAN_NS - 20 * MS } else { BEGAN_NS };
     let mut collector = Collector::new(&plan);
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
     let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
     let place = Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
-    let net = Simulated::new(script, plan.shape.connections(), BEGAN_NS);
+    let net = Simulated::new(script, plan.shape.connections(), now_ns);
     match &plan.shape {
         Shape::Closed(shape) => {
             let load = ClosedLoad::new(shape, &course, plan.warm_up.as_ref(), (0, 1), plan.seed);
@@ -403,6 +405,13 @@ fn a_warm_up_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_trial_without_a_warm_up_has_no_row_of_one() {
+    let record = run(open(5, 100.0, 300, |_| {}), answering(MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.series.phase, [Phase::Measured; 3]);
+    assert_eq!(record.warm_up_ns, 0);
+}
+
+#[test]
 fn requests_that_were_due_in_the_warm_up_are_counted_with_it() {
     let spec = open(20, 1_000.0, 500, |spec| {
         spec["warm_up"] = json!({"connections": null, "pauses": true,
@@ -483,6 +492,16 @@ fn a_number_of_requests_is_sent_exactly() {
 }
 
 #[test]
+fn a_closed_number_that_time_cuts_off_is_counted_in_full() {
+    let spec = closed(300, 1_000, |spec| {
+        spec["connection"] = json!("per-request");
+        spec["stop"] = json!({"kind": "requests", "requests": 100_000, "within_s": 0.0205});
+    });
+    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.scheduled, 100_000, "{:?}", record.outcomes);
+}
+
+#[test]
 fn an_open_number_that_time_cuts_off_is_counted_in_full() {
     let spec = open(2, 1_000.0, 1_000, |spec| {
         spec["stop"] = json!({"kind": "requests", "requests": 1_000, "within_s": 0.3});
@@ -498,4 +517,53 @@ fn a_connection_that_the_server_closes_is_counted() {
     assert!((ok..=ok + 2).contains(&ended), "two as the trial ended: {ended} of {ok}");
     let kept = run(closed(2, 1_000, |_| {}), answering(10 * MS, |_| Reply::Bytes(HELLO)));
     assert_eq!(kept.connections_closed_by_server, 0);
+}
+
+#[test]
+fn what_was_closed_behind_a_long_body_is_seen_in_a_later_turn() {
+    // More than a turn reads, until the end of the stream, and hashed, so that it is looked at.
+    const LONG: &[u8] = &[b'x'; 900_000];
+    static WHOLE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    WHOLE.get_or_init(|| [b"HTTP/1.1 200 OK\r\n\r\n", LONG].concat());
+    let spec = closed(1, 2_000, |spec| {
+        spec["requests"][0]["expect"]["hash_one_in"] = json!(1);
+        spec["requests"][0]["expect"]["body_sha256"] = json!("0".repeat(64));
+        spec["stop"] = json!({"kind": "requests", "requests": 3, "within_s": 2.0});
+    });
+    let record = run(spec, answering(MS, |_| Reply::BytesAndClose(WHOLE.get().unwrap().as_slice())));
+    assert_eq!(record.outcomes.wrong_body, 3, "{:?}", record.outcomes);
+}
+
+#[test]
+fn a_wrong_body_is_looked_for_in_a_thousand_answers_and_no_more() {
+    let mut keep = crate::http::head::Keep { more: 1_000, ..Default::default() };
+    assert_eq!((0..3_000).filter(|_| keep.wants(200, true)).count(), 1_000);
+    keep.had.push(503);
+    assert!(!keep.wants(503, false) && keep.wants(500, false));
+    keep.enough = true;
+    assert!(!keep.wants(500, false));
+}
+
+#[test]
+fn who_has_not_begun_does_not_wait_for_all_who_open_again() {
+    let spec = closed(1_000, 1_000, |spec| {
+        spec["connection"] = json!("per-request");
+        spec["stop"] = json!({"kind": "requests", "requests": 4_000, "within_s": 1.0});
+    });
+    let record = run(spec, answering(MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.users, 1_000, "{:?}", record.outcomes);
+}
+
+#[test]
+fn one_tries_for_all_whether_a_backlog_has_room() {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    static TRIES: AtomicU32 = AtomicU32::new(0);
+    let connect = |_| {
+        TRIES.fetch_add(1, Relaxed);
+        Err(Errno::AGAIN)
+    };
+    let spec = closed(500, 1_000, |spec| spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0}));
+    run(spec, Script { connect, ..Script::default() });
+    let tries = TRIES.load(Relaxed);
+    assert!((500..=1_600).contains(&tries), "500 first ones, and one each millisecond: {tries}");
 }

@@ -26,6 +26,7 @@ from crumple.find_report.figures import Finding
 from crumple.interrupt import interruptible
 from crumple.live.find import FindView
 from crumple.load import load
+from crumple.load_report import masked
 from crumple.machine import ceiling, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.machine import raise_open_files
@@ -60,9 +61,10 @@ def breaking_point(what: str, flags: FindFlags) -> int:
 
 def _of_url(url: str, flags: FindFlags) -> Finding | None:
     plan = find_plan.of_url(url, flags)
-    asked = f"{plan.requests[0].method} {plan.resolved.url}"
+    url = masked.url(plan.resolved.url)
+    asked = f"{plan.requests[0].method} {url}"
     if len(plan.requests) > 1:
-        asked = f"{len(plan.requests)} requests by weight to {plan.resolved.url}"
+        asked = f"{len(plan.requests)} requests by weight to {url}"
     search = _Search(plan, asked, plan.resolved.is_local, plan.resolved.target, project.root())
     return search.carry_out(lambda known: find_site.of_url(plan, known), flags.quiet)
 

@@ -13,7 +13,7 @@ from crumple.live.load import LoadView
 from crumple.load import load
 from crumple.load import plan as load_plan
 from crumple.load.flags import LoadFlags
-from crumple.load_report import answer_sentences, answers
+from crumple.load_report import answer_sentences, answers, masked
 from crumple.machine import ceiling, turns
 
 NO, NOT_VALID, INTERRUPTED = 1, 3, 130
@@ -32,7 +32,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
     output.say_not_kept(ceiling.cache())
     with (
         turns.beside(output.say_disturbed),
-        LoadView(plan.spec, plan.resolved.url, quiet=flags.quiet) as view,
+        LoadView(plan.spec, masked.url(plan.resolved.url), quiet=flags.quiet) as view,
     ):
         conducted = load.conduct(found, plan.spec, view.progress)
     from crumple.commands import load_result
@@ -41,9 +41,10 @@ def put_on(url: str, flags: LoadFlags) -> int:
 
 
 def command(arguments: list[str], seed: int) -> str:
-    """What repeats a load, for a shell. `arguments`: those it was called with."""
+    """What repeats a load, for a shell; its secrets are to be filled in. `arguments`: as it was called."""
     seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
-    return shlex.join(["crumple", *arguments, *([] if seeded else ["--seed", str(seed)])])
+    shown = masked.arguments(arguments)
+    return shlex.join(["crumple", *shown, *([] if seeded else ["--seed", str(seed)])])
 
 
 def unanswered(record: TrialRecord) -> str:

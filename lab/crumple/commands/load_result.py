@@ -17,6 +17,7 @@ from crumple.load.load import Conducted
 from crumple.load.objective import Term
 from crumple.load.plan import LoadPlan
 from crumple.load_report import export as load_export
+from crumple.load_report import masked
 from crumple.load_report import summary as load_summary
 from crumple.load_report.figures import Condition, Load
 from crumple.machine import ceiling
@@ -28,7 +29,7 @@ def tell(found: Engine, plan: LoadPlan, conducted: Conducted, flags: LoadFlags) 
     """Exit code 0, 1, 3 or 130."""
     record = conducted.record
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
-    result = _judged(plan, record, reached)
+    result = masked.load(_judged(plan, record, reached))
     _show(result, flags.json)
     _write(result, flags)
     if conducted.ended_early:

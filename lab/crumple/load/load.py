@@ -112,7 +112,7 @@ def threads_for(shape: contract.Shape, usable_cores: int) -> int:
 
 
 def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:
-    """Put the load on. The first ctrl-C ends it and keeps what was measured; one a second later gives it up.
+    """Put the load on. Ctrl-C ends it and keeps what was measured; another one, a second later, gives it up.
 
     Raises EngineFailed, Interrupted.
     """

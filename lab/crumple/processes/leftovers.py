@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.processes import marked
-from crumple.processes.scratch_folder import PREFIX, locked
+from crumple.processes import marked, scratch_folder
+from crumple.processes.scratch_folder import locked
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,17 @@ def end_all() -> Ended:
     for folder in dict.fromkeys((*carried, *_in_temporary_folder())):
         path = Path(folder)
         # Not what we descend from ourselves, nor what is no scratch folder of ours.
-        if path.is_absolute() and path.name.startswith(PREFIX) and folder != os.environ.get(marked.MARK):
+        if (
+            path.is_absolute()
+            and path.name.startswith(scratch_folder.PREFIX)
+            and folder != os.environ.get(marked.MARK)
+        ):
             ended += _end(path, carried.get(folder, ()))
     return ended
 
 
 def _in_temporary_folder() -> Iterable[str]:
-    return map(str, Path(tempfile.gettempdir()).glob(f"{PREFIX}*"))
+    return map(str, Path(tempfile.gettempdir()).glob(f"{scratch_folder.PREFIX}*"))
 
 
 def _end(folder: Path, processes: Sequence[int]) -> Ended:

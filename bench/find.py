@@ -1,0 +1,116 @@
+"""Does the search find the breaking point? A server with five workers that take 50 ms for each request
+(waiting_server.rs), and `crumple find` with a budget of a minute, again and again.
+
+    python bench/find.py --rounds 10
+
+The truth is known: with Poisson arrivals, the rate at which p99 of such a queue, which has no end, reaches
+the objective. A search hits where its whole interval lies within a tenth of the truth. Exits 1 where fewer
+than nine in ten do; below ten searches nothing is said.
+"""
+
+import argparse
+import json
+import sys
+
+import load
+import numpy as np
+import options
+import targets
+import terminal
+from bounds import MET, NOT_MET, OPEN, Bounds, run, skip
+
+WORKERS, WORK_MS = 5, 50.0
+OBJECTIVE_MS = 250.0
+QUANTILE = 0.99
+TOLERANCE = 0.1
+HITS_SHARE_MIN = 0.9
+SEARCHES_MIN = 10
+# Found, or no answer: the budget was too short, the engine the limit, it holds nowhere.
+ANSWERED = (0, 1, 3)
+REQUESTS = 2_000_000
+
+
+def main() -> None:
+    arguments = parse()
+    if not terminal.CRUMPLE.is_file():
+        skip(f"no crumple beside {sys.executable} (to install: {terminal.INSTALL})")
+    try:
+        program = load.example("waiting_server", debug_will_do=arguments.shortest)
+    except load.NotBuiltError as error:
+        skip(str(error))
+    bounds = Bounds(judging=not arguments.shortest)
+    truth_per_s = breaking_point_per_s(50_000 if arguments.shortest else REQUESTS)
+    low, high = truth_per_s * (1 - TOLERANCE), truth_per_s * (1 + TOLERANCE)
+    print(
+        f"{WORKERS} workers of {WORK_MS:g} ms, p99 < {OBJECTIVE_MS:g} ms: the truth is {truth_per_s:.1f}/s, "
+        f"a hit lies within {low:.1f} to {high:.1f}; budget {arguments.budget}"
+    )
+    hits = 0
+    for number in range(arguments.rounds):
+        with targets.waiting_server(program, arguments.server_core, WORK_MS, WORKERS) as address:
+            said = search(address, number + 1, arguments)
+        point = said["breaking_point"]
+        hit = point is not None and low <= point["low"] and point["high"] <= high
+        hits += hit
+        found = f"{point['estimate']:6.1f}  ({point['low']:.1f} to {point['high']:.1f})" if point else "none"
+        took = f"{len(said['levels'])} levels, {said['took_s']:.0f} s"
+        print(f"{number + 1:4}  {said['ending']:8} {found}   {took}   {'hit' if hit else 'miss'}", flush=True)
+    word = judged(hits, arguments.rounds)
+    bounds.count("searches that hit", word)
+    print(f"{hits} of {arguments.rounds} hit   ≥ {HITS_SHARE_MIN:.0%}{f' {word}' if bounds.judging else ''}")
+    bounds.close()
+
+
+def parse() -> argparse.Namespace:
+    parser = options.parser(__doc__)
+    options.rounds(parser, 10)
+    options.cores(parser)
+    parser.add_argument("--budget", default="60s")
+    # There is no shorter budget.
+    return options.parse(parser, rounds=1, budget="10s")
+
+
+def search(address: str, seed: int, arguments: argparse.Namespace) -> dict:
+    """One search. Raises LoadError where it failed."""
+    said = terminal.call(
+        *("find", f"http://{address}/", "--json", "--objective", f"p99<{OBJECTIVE_MS:g}ms"),
+        *("--budget", arguments.budget, "--cores", str(arguments.load_core), "--seed", str(seed)),
+    )
+    if said.code not in ANSWERED or not said.answer:
+        raise load.LoadError(f"crumple find ended with {said.code}: {said.screen[-300:].strip()}")
+    return json.loads(said.answer)
+
+
+def judged(hits: int, searches: int) -> str:
+    if searches < SEARCHES_MIN:
+        return OPEN
+    return MET if hits >= HITS_SHARE_MIN * searches else NOT_MET
+
+
+def breaking_point_per_s(requests: int) -> float:
+    """The rate at which the quantile reaches the objective: by halving, on one series of arrivals."""
+    gaps = np.random.default_rng(1).exponential(1, requests)
+    low, high = 0.0, WORKERS / WORK_MS * 1e3
+    while high - low > 0.01:
+        rate_per_s = (low + high) / 2
+        times_ms = response_times_ms(np.cumsum(gaps) / rate_per_s * 1e3)
+        if np.quantile(times_ms, QUANTILE) < OBJECTIVE_MS:
+            low = rate_per_s
+        else:
+            high = rate_per_s
+    return (low + high) / 2
+
+
+def response_times_ms(arrivals_ms: np.ndarray) -> np.ndarray:
+    """Of a queue with five workers who all take equally long: the n-th request waits for the one five before
+    it, so that every fifth makes a queue with one worker (Lindley's recursion)."""
+    times_ms = np.empty_like(arrivals_ms)
+    for worker in range(WORKERS):
+        own_ms = arrivals_ms[worker::WORKERS]
+        worked_ms = np.arange(len(own_ms)) * WORK_MS
+        times_ms[worker::WORKERS] = np.maximum.accumulate(own_ms - worked_ms) + worked_ms + WORK_MS - own_ms
+    return times_ms
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,72 @@
+"""What do a million users cost? The engine's loop on sockets that are simulated (simulated.rs): no kernel,
+only the loop, with more and more users.
+
+    python bench/simulated.py --rounds 5
+
+Prints for each number of users what a request and an interval's end cost, and the bytes of a user. Judged is
+the most over the fewest, as a ratio within a round with its 95 % interval over rounds. Exits 1 where one is
+above its bound.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+
+import load
+import options
+from bounds import Bounds, run, skip
+from crumple.stats import stats
+
+SIZES = [1_000, 10_000, 100_000, 1_000_000]
+# The most users over the fewest.
+AT_MOST = {"ns_per_request": 1.1, "ns_per_interval_end": 2.0}
+COUNTED = "bytes_per_user"
+
+# Users → figure → one reading per round.
+Readings = dict[int, dict[str, list[float]]]
+
+
+def main() -> None:
+    arguments = parse()
+    try:
+        program = load.example("simulated", debug_will_do=arguments.shortest)
+    except load.NotBuiltError as error:
+        skip(str(error))
+    bounds = Bounds(judging=not arguments.shortest)
+    readings: Readings = defaultdict(lambda: defaultdict(list))
+    command = [str(program), *map(str, arguments.users)]
+    for _ in range(arguments.rounds):
+        output, _ = load.Running(command, arguments.load_core).finish()
+        for said in map(json.loads, output.splitlines()):
+            for figure in (*AT_MOST, COUNTED):
+                readings[said["users"]][figure].append(said[figure])
+    report(readings, bounds)
+    bounds.close()
+
+
+def parse() -> argparse.Namespace:
+    parser = options.parser(__doc__)
+    options.rounds(parser, 7)
+    options.cores(parser)
+    parser.add_argument("--users", type=options.numbers, default=SIZES)
+    return options.parse(parser, rounds=1, users=[10, 1_000])
+
+
+def report(readings: Readings, bounds: Bounds) -> None:
+    """Prints the table, and each ratio with its bound."""
+    print("".join(f"{name:>22}" for name in ("users", *AT_MOST, COUNTED)))
+    for users in sorted(readings):
+        values = (load.middle(readings[users][figure]) for figure in (*AT_MOST, COUNTED))
+        print(f"{users:22,}" + "".join(f"{value:22,.1f}" for value in values))
+    fewest, most = min(readings), max(readings)
+    for figure, bound in AT_MOST.items():
+        ratio = stats.paired_ratio(readings[most][figure], readings[fewest][figure])
+        word = bounds.at_most(f"{figure}, {most:,} users over {fewest:,}", ratio, bound)
+        print(
+            f"{figure}, {most:,} users over {fewest:,}: {ratio.estimate:.2f}  "
+            f"({ratio.low:.2f} to {ratio.high:.2f})   {word}"
+        )
+
+
+if __name__ == "__main__":
+    run(main)

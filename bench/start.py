@@ -1,0 +1,93 @@
+"""How long from Enter to the first request? `crumple load URL -n 1` on a terminal, timed from when it is
+started to the first byte that the server sees.
+
+    python bench/start.py --rounds 20
+
+Warm: it has run before, so that its files are in memory and the machine's facts are known. Judged is the
+median over the rounds, by its interval. Exits 1 where it is above its bound.
+"""
+
+import argparse
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import load
+import options
+import terminal
+from bounds import Bounds, run, skip
+from crumple.processes import listening
+from intervals import median_interval
+
+AT_MOST_S = 0.5
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
+
+
+def main() -> None:
+    arguments = parse()
+    if not terminal.CRUMPLE.is_file():
+        skip(f"no crumple beside {sys.executable} (to install: {terminal.INSTALL})")
+    bounds = Bounds(judging=not arguments.shortest)
+    with server() as (address, came_s):
+        if not arguments.shortest:
+            first_request_s(address, came_s)
+        took_s = [first_request_s(address, came_s) for _ in range(arguments.rounds)]
+    interval = median_interval(took_s)
+    print(
+        f"crumple load URL -n 1, {arguments.rounds} rounds: first request after {interval.estimate:.2f} s "
+        f"({interval.low:.2f} to {interval.high:.2f}, 95 % interval)   "
+        f"{bounds.at_most('Enter to the first request', interval, AT_MOST_S, ' s')}"
+    )
+    bounds.close()
+
+
+def parse() -> argparse.Namespace:
+    parser = options.parser(__doc__)
+    options.rounds(parser, 15)
+    return options.parse(parser, rounds=1)
+
+
+def first_request_s(address: str, came_s: list[float]) -> float:
+    """One load. Raises LoadError where it fails, or the server saw nothing."""
+    came_s.clear()
+    said = terminal.call("load", f"http://{address}/", "-n", "1")
+    if said.code != 0 or not came_s:
+        raise load.LoadError(f"crumple load ended with {said.code}: {said.screen[-300:].strip()}")
+    return came_s[0] - said.entered_s
+
+
+@contextmanager
+def server() -> Iterator[tuple[str, list[float]]]:
+    """A server of this process: its address, and when first bytes came over each connection."""
+    came_s: list[float] = []
+    with socket.create_server((listening.HOST, 0)) as listener:
+        threading.Thread(target=_accept, args=(listener, came_s), daemon=True).start()
+        yield f"{listening.HOST}:{listener.getsockname()[1]}", came_s
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def _accept(listener: socket.socket, came_s: list[float]) -> None:
+    while True:
+        try:
+            peer, _ = listener.accept()
+        except OSError:  # It was closed.
+            return
+        threading.Thread(target=_answer, args=(peer, came_s), daemon=True).start()
+
+
+def _answer(peer: socket.socket, came_s: list[float]) -> None:
+    """One connection. A request is one piece, being short."""
+    with peer:
+        if not peer.recv(65536):
+            return
+        came_s.append(time.monotonic())
+        peer.sendall(ANSWER)
+        while peer.recv(65536):
+            peer.sendall(ANSWER)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,135 @@
+"""Every script under bench/ runs, in its shortest form. What it measures is not looked at: no test asserts a
+speed."""
+
+import ctypes
+import importlib
+import os
+import re
+import resource
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from crumple import engine, project
+from crumple.errors import CrumpleError
+
+BENCH = project.root() / "bench"
+# Script → what its answer holds when it has measured something.
+SAYS = {
+    "agreement": "over wrk",
+    "capture": "requests in the capture: at least",
+    "cpu_per_request": "crumple's CPU: loop",
+    "experiments": "stamped+discard+low-water",
+    "find": " of 1 hit",
+    "large_answers": "wrk",
+    "lateness": "control: nothing but a clock",
+    "live_view": "95 % interval",
+    "memory": "each more takes",
+    "probe_cost": "95 % interval",
+    "simulate_studies": "| 5.0% | 10 |",
+    "simulated": "ns_per_interval_end, 1,000 users over 10",
+    "start": "first request after",
+}
+# They build servers of the project, which are kept for the next time.
+OF_PROJECT = ("agreement", "probe_cost")
+
+PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
+IO_URING_SETUP, EPERM = 425, 1
+
+Bench = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all, so that what is measured once for a machine is measured once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def bench(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cache: Path
+) -> Iterator[Bench]:
+    """Runs a script in its shortest form, and brings what it said. Skips where it does, for its reason."""
+    try:
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(project.root()).path))
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    monkeypatch.syspath_prepend(str(BENCH))
+    open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def call(name: str, *arguments: str) -> str:
+        if name not in OF_PROJECT:
+            monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+        monkeypatch.setattr(sys, "argv", [f"{name}.py", "--shortest", *arguments])
+        code: object = 0
+        try:
+            runpy.run_path(str(BENCH / f"{name}.py"), run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+        said = capsys.readouterr().out
+        assert not code, f"{code}\n{said}"
+        for line in said.splitlines():
+            if line.startswith("skipped: "):
+                pytest.skip(line.removeprefix("skipped: "))
+        return said
+
+    yield call
+    resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
+
+
+def test_every_script_has_a_shortest_form() -> None:
+    scripts = {file.stem for file in BENCH.glob("*.py") if '__name__ == "__main__"' in file.read_text()}
+    assert scripts == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_it_runs(bench: Bench, name: str) -> None:
+    said = bench(name)
+    assert SAYS[name] in said
+    assert not re.search(r" (met|open)$", said, re.MULTILINE), f"one round judges nothing: {said}"
+
+
+def test_the_loop_on_io_uring_runs(bench: Bench) -> None:
+    assert "stamped+uring" in bench("experiments", "--only", "uring")
+
+
+@pytest.mark.usefixtures("bench")
+def test_where_io_uring_is_forbidden_the_loop_says_so() -> None:
+    load, targets = (importlib.import_module(name) for name in ("load", "targets"))
+    try:
+        program = load.example("bare_loop", debug_will_do=True)
+    except load.NotBuiltError as error:
+        pytest.skip(str(error))
+    with targets.null_server(min(os.sched_getaffinity(0))) as address:
+        done = subprocess.run(
+            [str(program), address, "1", "0.01", "stamped+uring"],
+            preexec_fn=_forbid_io_uring,
+            capture_output=True,
+            text=True,
+        )
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert done.stderr.startswith("no io_uring here: Operation not permitted")
+
+
+def _forbid_io_uring() -> None:
+    """io_uring_setup fails for this process and those it starts: a filter of four instructions,
+    seccomp(2)."""
+    load_number, if_equal, give_back = 0x20, 0x15, 0x06
+    fails, passes = 0x00050000 | EPERM, 0x7FFF0000
+    program = (ctypes.c_uint64 * 4)(
+        load_number,
+        if_equal | 1 << 24 | IO_URING_SETUP << 32,
+        give_back | fails << 32,
+        give_back | passes << 32,
+    )
+    header = (ctypes.c_uint64 * 2)(len(program), ctypes.addressof(program))
+    libc = ctypes.CDLL(None, use_errno=True)
+    for call in (
+        (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+        (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.c_void_p(ctypes.addressof(header)), 0, 0),
+    ):
+        if libc.prctl(*call):
+            raise OSError(ctypes.get_errno(), "prctl")
