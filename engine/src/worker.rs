@@ -3,6 +3,9 @@
 
 mod account;
 mod examples;
+mod patience;
+mod reading;
+mod sending;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +15,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::account::Account;
-use crate::connection::{Step, Wire};
+use self::sending::{OPENED_AT_ONCE, Sample};
+use crate::connection::Wire;
 use crate::failure::Failure;
 use crate::http::feed::Feed;
 use crate::in_flight::InFlight;
@@ -25,9 +29,9 @@ use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::shape::closed::ClosedLoad;
 use crate::shape::open::OpenLoad;
-use crate::shape::{Act, Due, Ended, Load, Shape, Users, random, share, uniform};
-use crate::spec::{ConnectionUse, Pacing};
-use crate::tally::{Tally, Time};
+use crate::shape::{Act, Due, Load, Shape, Users, random, share};
+use crate::spec::Pacing;
+use crate::tally::Tally;
 use crate::timetable::Timetable;
 use crate::user::User;
 
@@ -36,11 +40,7 @@ use crate::user::User;
 const BACKOFF_NS: u64 = 10_000_000;
 /// A backlog that is full is tried again after this pause.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
-/// Connections that are opened before answers are read again: each takes some 20 µs, about as long as five answers.
-const OPENED_AT_ONCE: usize = 64;
 const EVENTS_AT_ONCE: usize = 256;
-/// So many answers before its turn a user is fetched into the cache.
-const PREFETCHED_AHEAD: usize = 4;
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// What a thread has in common with the others, and what is its own.
@@ -192,317 +192,6 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         self.finish()
     }
 
-    /// Reads what has come. Where nothing is due while the answers are read, all of them are read before the first
-    /// is counted and the next request sent: each part of the work finds its code and the kernel's in the cache.
-    #[inline]
-    fn read(&mut self) {
-        let mut ready = std::mem::take(&mut self.ready);
-        for place in 0..ready.len() {
-            if let Some(ahead) = ready.get(place + PREFETCHED_AHEAD) {
-                prefetch(&self.users[ahead.token as u32 as usize]);
-            }
-            self.on_ready(ready[place]);
-        }
-        ready.clear();
-        if self.ready.is_empty() {
-            self.ready = ready; // Keeps its memory.
-        }
-        if self.unread.is_empty() {
-            return self.end_all();
-        }
-        for ready in std::mem::take(&mut self.unread) {
-            self.on_ready(ready);
-        }
-        self.end_all();
-    }
-
-    /// Counts what has ended, in the order in which it was read.
-    #[inline]
-    fn end_all(&mut self) {
-        let mut place = 0;
-        while let Some(&(index, outcome)) = self.ended.get(place) {
-            place += 1;
-            self.end(index, outcome);
-        }
-        self.ended.clear();
-    }
-
-    #[inline]
-    fn on_ready(&mut self, ready: Ready) {
-        let step = self.advance(ready);
-        if L::IS_OPEN && step != Step::Pending {
-            // Before the next answer is read: what is due must not wait for what has come, which is stamped.
-            self.end_all();
-            self.act(self.wire.net.now_ns());
-        }
-    }
-
-    #[inline]
-    fn advance(&mut self, ready: Ready) -> Step {
-        let index = ready.token as u32;
-        let user = &mut self.users[index as usize];
-        if !user.connection.is_named_by(ready.token) {
-            return Step::Pending; // About a socket that was replaced in this very batch.
-        }
-        let mut step = user.connection.advance(ready, &mut self.wire);
-        if step == Step::Connected {
-            step = self.on_connected(index, ready);
-        }
-        if step == Step::Unread {
-            self.unread.push(Ready { read: true, ..ready });
-        } else {
-            self.on_step(index, step);
-        }
-        step
-    }
-
-    /// Sees which connections stand, and leaves what else is ready to the next turn: a connection that is looked at
-    /// only when all others have been begun would seem to have taken so long.
-    #[cold]
-    fn see_connections(&mut self) {
-        let seen = self.ready.len();
-        self.wire.net.wait(&mut self.ready, 0);
-        let mut place = seen;
-        while let Some(&ready) = self.ready.get(place) {
-            if self.users[ready.token as u32 as usize].connection.is_connecting() {
-                self.ready.swap_remove(place);
-                self.advance(ready);
-            } else {
-                place += 1;
-            }
-        }
-    }
-
-    #[inline]
-    fn on_step(&mut self, index: u32, step: Step) {
-        match step {
-            Step::Ended(outcome) => self.ended.push((index, outcome)),
-            // More to read is only met by who reads.
-            Step::Pending | Step::Connected | Step::Unread => {}
-            Step::Again => {
-                self.again_at_ns = self.wire.net.now_ns() + BACKLOG_POLL_NS;
-                self.again.push_back((self.users[index as usize].sent_ns, index));
-            }
-        }
-    }
-
-    #[cold]
-    fn on_connected(&mut self, index: u32, ready: Ready) -> Step {
-        let now_ns = self.wire.net.now_ns();
-        let user = &mut self.users[index as usize];
-        let began_ns = std::mem::replace(&mut user.sent_ns, now_ns);
-        self.account.connected(user, began_ns, now_ns, L::IS_OPEN);
-        match user.connection.send(&mut self.wire, None) {
-            // What the server said unasked, as SSH does, is reported no more.
-            Step::Pending if ready.read => user.connection.advance(ready, &mut self.wire),
-            step => step,
-        }
-    }
-
-    /// The request in flight of user `index` has ended: counts it and goes on to the next.
-    #[inline]
-    fn end(&mut self, index: u32, outcome: Outcome) {
-        let now_ns = self.wire.net.now_ns();
-        self.seen_ns = now_ns;
-        let user = &mut self.users[index as usize];
-        let Some(phase) = user.in_flight else {
-            return;
-        };
-        if outcome != Outcome::Ok && user.is_to_be_repeated(outcome) {
-            self.repeat(index, now_ns);
-            return;
-        }
-        let Some(present) = self.course.phase(now_ns) else {
-            return; // Too late: it stays in flight, and counts as unfinished.
-        };
-        self.account_for(present, now_ns);
-        let user = &mut self.users[index as usize];
-        let (outcome, freed_ns) = self.account.count(user, &mut self.wire, outcome, now_ns, L::IS_OPEN);
-        user.in_flight = None;
-        user.since_ns = now_ns;
-        self.in_flight.remove(index);
-        if self.plan.connection == ConnectionUse::PerRequest {
-            user.connection.close(&mut self.wire);
-        }
-        self.course.end_one(phase, now_ns);
-        let ended = Ended {
-            user: index,
-            phase,
-            present,
-            now_ns,
-            freed_ns,
-            backoff_ns: if is_broken(outcome) { BACKOFF_NS } else { 0 },
-            has_socket: user.connection.has_socket(),
-        };
-        match self.load.ended(&ended) {
-            None => {}
-            Some(act @ Act::Send { .. }) if !ended.has_socket => self.to_open.push_back(act),
-            Some(act) => self.carry_out(act, now_ns),
-        }
-    }
-
-    /// Does what the load wants done by now; a bounded number of connections are opened in one go.
-    #[inline]
-    fn act(&mut self, mut now_ns: u64) {
-        while self.opened < OPENED_AT_ONCE
-            && let Some(phase) = self.course.phase(now_ns)
-        {
-            // In turn, so that neither who begins nor who opens another connection waits for all of the others.
-            let opening = self.to_open.pop_front();
-            if let Some(act) = opening {
-                self.carry_out(act, now_ns);
-            }
-            self.account_for(phase, now_ns);
-            let next = self.load.next(now_ns, &Seen(&self.users));
-            if let Some(act) = next {
-                self.carry_out(act, now_ns);
-            }
-            if opening.is_none() && next.is_none() {
-                return;
-            }
-            self.end_all();
-            now_ns = self.wire.net.now_ns();
-        }
-    }
-
-    #[inline]
-    fn carry_out(&mut self, act: Act, now_ns: u64) {
-        match act {
-            Act::Send { user, phase, due } => self.begin(user, phase, due, now_ns),
-            Act::GiveUp { phase } => {
-                self.account_for(phase, now_ns);
-                self.account.tally().give_up(phase);
-                self.course.end_one(phase, now_ns);
-            }
-            Act::Leave { user } => self.users[user as usize].connection.close(&mut self.wire),
-        }
-    }
-
-    /// A request of `phase` begins: it is sent, over a new connection if need be.
-    #[inline]
-    fn begin(&mut self, index: u32, phase: Phase, due: Due, mut now_ns: u64) {
-        self.account_for(phase, now_ns);
-        let kind = self.feed.next();
-        let has_socket = self.users[index as usize].connection.has_socket();
-        if !has_socket || self.feed.has_waited() {
-            // Other connections were opened since, or requests were waited for: that is the engine's time.
-            now_ns = self.wire.net.now_ns();
-        }
-        let tally = self.account.tally();
-        tally.schedule(phase, kind);
-        let due_ns = match due {
-            Due::Now { since_ns } => {
-                let since_ns = since_ns.max(self.course.began_at_ns(tally.phase));
-                tally.counts.users_waited_ns += now_ns.saturating_sub(since_ns);
-                now_ns
-            }
-            Due::At { due_ns, ready_ns } => {
-                if phase == tally.phase {
-                    tally.times.record(Time::EngineLateness, now_ns.saturating_sub(ready_ns));
-                    if L::IS_OPEN && has_socket {
-                        tally.times.record(Time::Lateness, now_ns.saturating_sub(due_ns));
-                    }
-                }
-                due_ns
-            }
-        };
-        debug_assert!(self.users[index as usize].in_flight.is_none(), "one request at a time");
-        self.in_flight.push(index);
-        let hash = self.samples(kind, index);
-        let user = &mut self.users[index as usize];
-        let may_repeat =
-            user.begin(phase, due_ns, now_ns, self.plan.requests[usize::from(kind)].is_idempotent);
-        let own = self.feed.bytes();
-        user.connection.prepare(kind, own, may_repeat, hash);
-        if has_socket {
-            let own = if may_repeat { None } else { own };
-            let step = user.connection.send(&mut self.wire, own);
-            self.on_step(index, step);
-        } else {
-            self.connect(index, now_ns);
-        }
-    }
-
-    #[cold]
-    fn connect(&mut self, index: u32, now_ns: u64) {
-        self.opened += 1;
-        let user = &mut self.users[index as usize];
-        user.sent_ns = now_ns;
-        let step = user.connection.connect(&mut self.wire, index);
-        if matches!(step, Step::Pending | Step::Again) {
-            self.connecting.push_back((now_ns, index));
-        }
-        self.on_step(index, step);
-        self.see_connections();
-    }
-
-    #[cold]
-    fn repeat(&mut self, index: u32, now_ns: u64) {
-        self.account.tally().counts.retried += 1;
-        self.users[index as usize].connection.prepare_again();
-        self.connect(index, now_ns);
-    }
-
-    /// Whether the next answer is hashed: the first of every connection, and one in so many.
-    #[inline]
-    fn samples(&mut self, kind: u16, index: u32) -> bool {
-        let one_in = self.plan.requests[usize::from(kind)].expect.hash_one_in;
-        if one_in == 0 {
-            return false;
-        }
-        let is_drawn = self.samples[usize::from(kind)].draws(one_in, &mut self.random);
-        is_drawn || self.users[index as usize].connection.is_fresh()
-    }
-
-    /// Ends what has waited too long, and looks again at backlogs that were full.
-    #[inline]
-    fn lose_patience(&mut self, now_ns: u64) {
-        if !self.connecting.is_empty() || !self.again.is_empty() {
-            self.lose_patience_with_connections(now_ns);
-        }
-        while let Some(index) = self.in_flight.first() {
-            let user = &mut self.users[index as usize];
-            if now_ns.saturating_sub(user.since_ns) < self.plan.request_timeout_ns {
-                break;
-            }
-            user.connection.close(&mut self.wire);
-            self.end(index, Outcome::Timeout);
-            if self.in_flight.first() == Some(index) {
-                break; // The trial is over.
-            }
-        }
-        self.end_all();
-    }
-
-    #[cold]
-    fn lose_patience_with_connections(&mut self, now_ns: u64) {
-        while let Some(&(began_ns, index)) = self.connecting.front() {
-            let user = &mut self.users[index as usize];
-            let still = user.is_connecting() && user.sent_ns == began_ns;
-            if still && now_ns.saturating_sub(began_ns) < self.plan.connect_timeout_ns {
-                break;
-            }
-            self.connecting.pop_front();
-            if still {
-                user.connection.close(&mut self.wire);
-                self.end(index, Outcome::ConnectTimeout);
-            }
-        }
-        // One finds out for all of them whether the backlog has room.
-        while self.again_at_ns <= now_ns
-            && let Some((began_ns, index)) = self.again.pop_front()
-        {
-            let user = &mut self.users[index as usize];
-            if user.in_flight.is_some() && !user.connection.has_socket() && user.sent_ns == began_ns {
-                let step = user.connection.connect(&mut self.wire, index);
-                self.on_step(index, step);
-                if step == Step::Again {
-                    break;
-                }
-            }
-        }
-    }
-
     /// Closes the interval, or the phase, that `now_ns` is beyond.
     #[inline]
     fn account_for(&mut self, phase: Phase, now_ns: u64) {
@@ -566,62 +255,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     }
 }
 
-/// Fetches a user into the cache, where the processor can be told to.
-#[inline]
-fn prefetch<S>(user: &User<S>) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let first = std::ptr::from_ref(user).cast::<i8>();
-        // SAFETY: both lines are the user's own, and fetching changes nothing.
-        unsafe {
-            _mm_prefetch(first, _MM_HINT_T0);
-            _mm_prefetch(first.add(64), _MM_HINT_T0);
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = user;
-}
-
-/// One in so many, at a random place among them: a fixed place would meet the same requests in every pass of a deck.
-#[derive(Default)]
-struct Sample {
-    /// Requests left of the present lot, and after how many of them the one is drawn.
-    left: u32,
-    until: u32,
-}
-
-impl Sample {
-    #[inline]
-    fn draws(&mut self, one_in: u32, random: &mut Xoshiro256PlusPlus) -> bool {
-        if self.left == 0 {
-            self.left = one_in;
-            self.until = (uniform(random) * f64::from(one_in)) as u32;
-        }
-        self.left -= 1;
-        if self.until == 0 {
-            self.until = u32::MAX;
-            return true;
-        }
-        self.until -= 1;
-        false
-    }
-}
-
 /// Distinguishes the random numbers drawn here from those of other parts of the engine.
 const SAMPLE_PURPOSE: u64 = 0x5a3b_0000;
-
-/// Whether the connection, or the attempt at one, failed.
-fn is_broken(outcome: Outcome) -> bool {
-    matches!(
-        outcome,
-        Outcome::Refused
-            | Outcome::NotSent
-            | Outcome::ConnectTimeout
-            | Outcome::Reset
-            | Outcome::ClosedEarly
-            | Outcome::Malformed
-    )
-}
 
 const _: () = assert!(INTERVAL_NS > BACKLOG_POLL_NS);

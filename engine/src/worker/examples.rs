@@ -14,9 +14,12 @@ const LOOKED_AT_NEXT: u32 = 1_000;
 /// Of one kind at most: a server may make up statuses.
 const MOST_EXAMPLES: usize = 32;
 
+/// Outcome and status of an example.
+type Shown = (Outcome, Option<u16>);
+
 pub struct Examples {
     /// By kind.
-    had: Box<[Vec<(Outcome, Option<u16>)>]>,
+    had: Box<[Vec<Shown>]>,
 }
 
 impl Examples {

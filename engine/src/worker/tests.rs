@@ -123,7 +123,10 @@ fn users_accounted_for(record: &TrialRecord) -> f64 {
     (sum_ns + engine_ns) / record.measured_ns as f64
 }
 
-fn answering(answer_ns: u64, answer: fn(u64) -> Reply) -> Script {
+/// What is answered to request number so many.
+type Answers = fn(u64) -> Reply;
+
+fn answering(answer_ns: u64, answer: Answers) -> Script {
     Script { answer_ns, answer, ..Script::default() }
 }
 
@@ -142,7 +145,7 @@ fn every_user_asks_again_when_it_is_answered() {
 /// A queue in front of a server is the server's, however its connections end.
 #[test]
 fn the_engine_is_not_late_where_connections_end() {
-    let ways: [(&str, fn(u64) -> Reply, &str); 5] = [
+    let ways: [(&str, Answers, &str); 5] = [
         ("closed by the server", |_| Reply::BytesAndClose(BYE), "keep-alive"),
         ("closed by the client", |_| Reply::Bytes(HELLO), "per-request"),
         ("reset", |number| if number % 3 == 0 { Reply::Reset } else { Reply::Bytes(HELLO) }, "keep-alive"),
@@ -180,7 +183,7 @@ fn a_request_is_given_up_in_the_queue_without_the_engine_being_late() {
 #[test]
 fn an_early_answer_is_read_while_the_request_is_sent() {
     const NO: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
-    for answer in [(|_| Reply::Bytes(NO)) as fn(u64) -> Reply, |_| Reply::BytesAndClose(NO)] {
+    for answer in [(|_| Reply::Bytes(NO)) as Answers, |_| Reply::BytesAndClose(NO)] {
         let spec = closed(1, 1_000, |spec| {
             spec["requests"][0]["method"] = json!("POST");
             spec["requests"][0]["body"] = json!("x".repeat(100_000));
@@ -247,7 +250,8 @@ fn a_full_backlog_is_waited_for() {
 
 #[test]
 fn why_a_request_was_not_sent_goes_with_the_request() {
-    let reasons: [(Errno, fn(&crate::record::NotSent) -> u64); 4] = [
+    type Count = fn(&crate::record::NotSent) -> u64;
+    let reasons: [(Errno, Count); 4] = [
         (Errno::ADDRNOTAVAIL, |why| why.ports),
         (Errno::MFILE, |why| why.descriptors),
         (Errno::NOSPC, |why| why.memory),

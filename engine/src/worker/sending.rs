@@ -1,0 +1,153 @@
+//! A worker sends: it does what its load wants done by now, over a new connection if need be.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{Loop, Seen};
+use crate::connection::Step;
+use crate::net::Network;
+use crate::phase::Phase;
+use crate::shape::{Act, Due, Load, uniform};
+use crate::tally::Time;
+
+/// Connections that are opened before answers are read again: each takes some 20 µs, about as long as five answers.
+pub(super) const OPENED_AT_ONCE: usize = 64;
+
+impl<N: Network, L: Load> Loop<'_, N, L> {
+    /// Does what the load wants done by now; a bounded number of connections are opened in one go.
+    #[inline]
+    pub(super) fn act(&mut self, mut now_ns: u64) {
+        while self.opened < OPENED_AT_ONCE
+            && let Some(phase) = self.course.phase(now_ns)
+        {
+            // In turn, so that neither who begins nor who opens another connection waits for all of the others.
+            let opening = self.to_open.pop_front();
+            if let Some(act) = opening {
+                self.carry_out(act, now_ns);
+            }
+            self.account_for(phase, now_ns);
+            let next = self.load.next(now_ns, &Seen(&self.users));
+            if let Some(act) = next {
+                self.carry_out(act, now_ns);
+            }
+            if opening.is_none() && next.is_none() {
+                return;
+            }
+            self.end_all();
+            now_ns = self.wire.net.now_ns();
+        }
+    }
+
+    #[inline]
+    pub(super) fn carry_out(&mut self, act: Act, now_ns: u64) {
+        match act {
+            Act::Send { user, phase, due } => self.begin(user, phase, due, now_ns),
+            Act::GiveUp { phase } => {
+                self.account_for(phase, now_ns);
+                self.account.tally().give_up(phase);
+                self.course.end_one(phase, now_ns);
+            }
+            Act::Leave { user } => self.users[user as usize].connection.close(&mut self.wire),
+        }
+    }
+
+    /// A request of `phase` begins: it is sent, over a new connection if need be.
+    #[inline]
+    pub(super) fn begin(&mut self, index: u32, phase: Phase, due: Due, mut now_ns: u64) {
+        self.account_for(phase, now_ns);
+        let kind = self.feed.next();
+        let has_socket = self.users[index as usize].connection.has_socket();
+        if !has_socket || self.feed.has_waited() {
+            // Other connections were opened since, or requests were waited for: that is the engine's time.
+            now_ns = self.wire.net.now_ns();
+        }
+        let tally = self.account.tally();
+        tally.schedule(phase, kind);
+        let due_ns = match due {
+            Due::Now { since_ns } => {
+                let since_ns = since_ns.max(self.course.began_at_ns(tally.phase));
+                tally.counts.users_waited_ns += now_ns.saturating_sub(since_ns);
+                now_ns
+            }
+            Due::At { due_ns, ready_ns } => {
+                if phase == tally.phase {
+                    tally.times.record(Time::EngineLateness, now_ns.saturating_sub(ready_ns));
+                    if L::IS_OPEN && has_socket {
+                        tally.times.record(Time::Lateness, now_ns.saturating_sub(due_ns));
+                    }
+                }
+                due_ns
+            }
+        };
+        debug_assert!(self.users[index as usize].in_flight.is_none(), "one request at a time");
+        self.in_flight.push(index);
+        let hash = self.samples(kind, index);
+        let user = &mut self.users[index as usize];
+        let may_repeat =
+            user.begin(phase, due_ns, now_ns, self.plan.requests[usize::from(kind)].is_idempotent);
+        let own = self.feed.bytes();
+        user.connection.prepare(kind, own, may_repeat, hash);
+        if has_socket {
+            let own = if may_repeat { None } else { own };
+            let step = user.connection.send(&mut self.wire, own);
+            self.on_step(index, step);
+        } else {
+            self.connect(index, now_ns);
+        }
+    }
+
+    #[cold]
+    pub(super) fn connect(&mut self, index: u32, now_ns: u64) {
+        self.opened += 1;
+        let user = &mut self.users[index as usize];
+        user.sent_ns = now_ns;
+        let step = user.connection.connect(&mut self.wire, index);
+        if matches!(step, Step::Pending | Step::Again) {
+            self.connecting.push_back((now_ns, index));
+        }
+        self.on_step(index, step);
+        self.see_connections();
+    }
+
+    #[cold]
+    pub(super) fn repeat(&mut self, index: u32, now_ns: u64) {
+        self.account.tally().counts.retried += 1;
+        self.users[index as usize].connection.prepare_again();
+        self.connect(index, now_ns);
+    }
+
+    /// Whether the next answer is hashed: the first of every connection, and one in so many.
+    #[inline]
+    pub(super) fn samples(&mut self, kind: u16, index: u32) -> bool {
+        let one_in = self.plan.requests[usize::from(kind)].expect.hash_one_in;
+        if one_in == 0 {
+            return false;
+        }
+        let is_drawn = self.samples[usize::from(kind)].draws(one_in, &mut self.random);
+        is_drawn || self.users[index as usize].connection.is_fresh()
+    }
+}
+
+/// One in so many, at a random place among them: a fixed place would meet the same requests in every pass of a deck.
+#[derive(Default)]
+pub(super) struct Sample {
+    /// Requests left of the present lot, and after how many of them the one is drawn.
+    left: u32,
+    until: u32,
+}
+
+impl Sample {
+    #[inline]
+    fn draws(&mut self, one_in: u32, random: &mut Xoshiro256PlusPlus) -> bool {
+        if self.left == 0 {
+            self.left = one_in;
+            self.until = (uniform(random) * f64::from(one_in)) as u32;
+        }
+        self.left -= 1;
+        if self.until == 0 {
+            self.until = u32::MAX;
+            return true;
+        }
+        self.until -= 1;
+        false
+    }
+}
