@@ -29,7 +29,6 @@ fn large_requests(address: &str, requests: u64) -> Value {
     let mut spec = spec(address, requests);
     spec["requests"] = json!([request("POST", 200, 5)]);
     spec["requests"][0]["body"] = json!("x".repeat(10_000_000));
-    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
     spec["stop"]["within_s"] = json!(50.0);
     spec
 }
@@ -112,7 +111,6 @@ fn connect_times_are_those_of_single_connections() {
     let mut spec = spec(&address, CONNECTIONS as u64);
     spec["threads"] = json!(1);
     spec["shape"]["connections"] = json!(CONNECTIONS);
-    spec["timeouts"] = json!({"connect_s": 10.0, "request_s": 10.0});
     let record = run(&spec);
     assert_eq!(record["connections_opened"], CONNECTIONS);
     let all = accepting.get().unwrap();
@@ -132,7 +130,6 @@ fn overloaded(end: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Value 
     let mut spec = spec(&address, 0);
     spec["shape"] = open(2, 100.0);
     spec["stop"] = for_seconds(1.5);
-    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
     spec
 }
 
@@ -141,14 +138,11 @@ fn assert_not_ours(how: &str, spec: &Value) {
     let record = run(spec);
     let lateness_ns = times(&record, "lateness").max();
     assert!(lateness_ns > 500_000_000, "{how}: {lateness_ns}");
-    // The half of all: a busy machine may keep the engine from some.
+    // Not the most: a busy machine may keep the engine, too, from its work.
     let own = times(&record, "engine_lateness");
-    assert!(
-        own.value_at_quantile(0.5) < lateness_ns / 20,
-        "{how}: {} of {lateness_ns}",
-        own.value_at_quantile(0.5)
-    );
-    assert!(own.max() < lateness_ns / 2, "{how}: {} of {lateness_ns}", own.max());
+    let (median_ns, p90_ns) = (own.value_at_quantile(0.5), own.value_at_quantile(0.9));
+    assert!(median_ns < lateness_ns / 20, "{how}: {median_ns} of {lateness_ns}");
+    assert!(p90_ns < lateness_ns / 2, "{how}: {p90_ns} of {lateness_ns}");
 }
 
 /// Sends `answer` and closes, once the engine has.

@@ -85,7 +85,6 @@ fn outcomes(address: &str, tls: Value, answers: usize) -> Value {
     spec["connection"] = json!("per-request");
     spec["requests"][0]["expect"]["hash_one_in"] = json!(1);
     spec["stop"]["within_s"] = json!(50.0);
-    spec["timeouts"] = json!({"connect_s": 10.0, "request_s": 10.0});
     run(&spec)["outcomes"].clone()
 }
 

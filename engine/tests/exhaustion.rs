@@ -5,46 +5,25 @@ mod peer;
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use libtest_mimic::{Arguments, Trial};
+use peer::harness::{self, CannotRun};
 use peer::record::count;
 use peer::{HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start};
 use rustix::process::{Pid, Resource, Rlimit, prlimit, setrlimit};
 use rustix::thread::UnshareFlags;
 use serde_json::{Value, json};
 
-fn main() {
-    let arguments = Arguments::from_args();
-    let lack = what_is_lacking();
-    if let Some(why) = &lack {
-        eprintln!("ignored: trials in a network of our own: {why}");
-    }
-    let test = |name: &str, act: fn()| {
-        Trial::test(name, move || {
-            act();
-            Ok(())
-        })
-    };
-    let in_own_network = |name, act| test(name, act).with_ignored_flag(lack.is_some());
-    let trials = vec![
-        in_own_network("ports_run_out", ports_run_out),
-        in_own_network("ports_run_out_in_an_open_shape", ports_run_out_in_an_open_shape),
-        in_own_network("each_source_address_has_ports_of_its_own", each_source_address_has_ports_of_its_own),
-        test("descriptors_run_out", descriptors_run_out),
-        test(
-            "more_connections_than_descriptors_are_refused_before_anything_is_sent",
-            more_connections_than_descriptors_are_refused_before_anything_is_sent,
-        ),
-    ];
-    libtest_mimic::run(&arguments, trials).exit();
-}
-
-/// Why no network of our own is to be had here; `None` where it is.
-fn what_is_lacking() -> Option<String> {
-    thread::spawn(|| own_network().err()).join().unwrap()
+fn main() -> ExitCode {
+    harness::run(named![
+        ports_run_out,
+        ports_run_out_in_an_open_shape,
+        each_source_address_has_ports_of_its_own,
+        descriptors_run_out,
+        more_connections_than_descriptors_are_refused_before_anything_is_sent,
+    ])
 }
 
 /// Takes the calling thread, and all that it starts from now on, into a network of its own, whose loopback
@@ -59,12 +38,9 @@ fn own_network() -> Result<(), String> {
 }
 
 /// Plays `act` in a network of its own, whose sockets have 100 ports to connect from.
-fn with_few_ports(act: impl FnOnce() + Send + 'static) {
-    let played = thread::spawn(|| {
-        own_network().unwrap();
-        act();
-    });
-    played.join().unwrap();
+fn with_few_ports(act: impl FnOnce() + Send + 'static) -> Result<(), CannotRun> {
+    let played = thread::spawn(|| own_network().map(|()| act()));
+    played.join().unwrap().map_err(|why| CannotRun(format!("no network of our own is to be had here: {why}")))
 }
 
 fn narrow_ports() {
@@ -82,7 +58,7 @@ fn keep_alive(connections: usize) -> Value {
     spec
 }
 
-fn ports_run_out() {
+fn ports_run_out() -> Result<(), CannotRun> {
     with_few_ports(|| {
         let record = run(&keep_alive(150));
         assert_eq!(record["connections_opened"], 100);
@@ -90,10 +66,10 @@ fn ports_run_out() {
         assert!(not_sent >= 50, "the users without a port try again: {not_sent}");
         assert_eq!(record["not_sent"]["ports"], not_sent);
         assert_eq!(count(&record, "ok") + not_sent + count(&record, "unfinished"), record["scheduled"]);
-    });
+    })
 }
 
-fn ports_run_out_in_an_open_shape() {
+fn ports_run_out_in_an_open_shape() -> Result<(), CannotRun> {
     with_few_ports(|| {
         let mut spec = keep_alive(1);
         spec["connection"] = json!("per-request");
@@ -105,10 +81,10 @@ fn ports_run_out_in_an_open_shape() {
         assert_eq!(record["scheduled"], 500);
         assert_eq!(count(&record, "not-sent") + count(&record, "unfinished"), 400);
         assert!(record["not_sent"]["ports"].as_u64().unwrap() > 0, "{:#}", record["not_sent"]);
-    });
+    })
 }
 
-fn each_source_address_has_ports_of_its_own() {
+fn each_source_address_has_ports_of_its_own() -> Result<(), CannotRun> {
     with_few_ports(|| {
         let mut spec = keep_alive(200);
         spec["target"]["sources"] = json!(["127.0.0.2", "127.0.0.3"]);
@@ -116,10 +92,10 @@ fn each_source_address_has_ports_of_its_own() {
         assert_eq!(record["connections_opened"], 200);
         assert_eq!(count(&record, "not-sent"), 0);
         assert_eq!(count(&record, "ok") + count(&record, "unfinished"), record["scheduled"]);
-    });
+    })
 }
 
-fn descriptors_run_out() {
+fn descriptors_run_out() -> Result<(), CannotRun> {
     let mut spec = spec(&answering(HELLO), 0);
     spec["connection"] = json!("per-request");
     spec["shape"]["pause_ms"] = json!(5.0);
@@ -134,9 +110,10 @@ fn descriptors_run_out() {
     assert!(count(&record, "not-sent") >= 10, "{:#}", record["outcomes"]);
     assert_eq!(record["not_sent"]["descriptors"], record["outcomes"]["not-sent"]);
     assert_eq!(count(&record, "refused") + count(&record, "reset"), 0);
+    Ok(())
 }
 
-fn more_connections_than_descriptors_are_refused_before_anything_is_sent() {
+fn more_connections_than_descriptors_are_refused_before_anything_is_sent() -> Result<(), CannotRun> {
     let mut spec = spec("127.0.0.1:1", 1);
     spec["shape"]["connections"] = json!(500);
     let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"));
@@ -155,4 +132,5 @@ fn more_connections_than_descriptors_are_refused_before_anything_is_sent() {
     assert!(output.stdout.is_empty());
     let failure: Value = serde_json::from_slice(&output.stderr).unwrap();
     assert!(failure["remedy"].as_str().unwrap().contains("ulimit -Hn"), "{failure:#}");
+    Ok(())
 }

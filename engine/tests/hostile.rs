@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use peer::record::{assert_all, busy_connections, count, times};
 use peer::witness::Stalls;
-use peer::{answering, endless, for_seconds, listen, play, read_request, reset, run, spec};
+use peer::{answering, endless, for_seconds, impatient, listen, play, read_request, reset, run, spec};
 use serde_json::{Value, json};
 
 const HALF: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
@@ -33,7 +33,7 @@ fn a_reset_in_the_middle_of_the_body() {
 
 #[test]
 fn half_a_body_and_then_silence() {
-    let record = run(&spec(&answering(HALF), 4));
+    let record = run(&impatient(&answering(HALF), 4));
     assert_all(&record, "timeout", 4);
     assert_eq!(record["received_bytes"], 4 * HALF.len() as u64);
 }
@@ -57,7 +57,7 @@ fn an_answer_that_drips() {
             thread::sleep(Duration::from_millis(10));
         }
     });
-    assert_all(&run(&spec(&address, 4)), "timeout", 4);
+    assert_all(&run(&impatient(&address, 4)), "timeout", 4);
 }
 
 #[test]
@@ -103,13 +103,17 @@ fn what_has_no_end_ends_with_the_timeout() {
         (b"HTTP/1.1 102 Processing\r\n\r\n", b"HTTP/1.1 102 Processing\r\n\r\n"),
     ] {
         let stalls = Stalls::watch();
-        let record = run(&spec(&endless(start, rest), 4));
+        let record = run(&impatient(&endless(start, rest), 4));
         assert_all(&record, "timeout", 4);
         assert!(record["received_bytes"].as_u64().unwrap() > 1_000_000, "it was read all the while");
         assert!(engine_bytes(&record) < 64 << 20, "{} bytes", engine_bytes(&record));
         let given_up = times(&record, "timed_out");
-        let latest_ns = 450_000_000 + 2 * stalls.longest_ns();
-        assert!(given_up.max() < latest_ns, "a flood does not keep the clock from being seen");
+        let latest_ns = 600_000_000 + 2 * stalls.longest_ns();
+        let given_up_ns = given_up.max();
+        assert!(
+            given_up_ns < latest_ns,
+            "a flood keeps the clock from being seen: {given_up_ns} of {latest_ns}"
+        );
     }
 }
 
@@ -132,7 +136,6 @@ fn slow_accept() {
     spec["shape"]["connections"] = json!(4);
     spec["connection"] = json!("per-request");
     spec["stop"] = for_seconds(1.0);
-    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
     let record = run(&spec);
     let answered = answered.lock().unwrap().clone();
     let ok = count(&record, "ok");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use peer::record::{assert_all, count};
 use peer::witness::Stalls;
-use peer::{HELLO, answering, listen, play, read_request, run, spec};
+use peer::{HELLO, answering, impatient, listen, play, read_request, run, spec};
 use serde_json::json;
 
 #[test]
@@ -133,7 +133,7 @@ fn timeout() {
         read_request(&mut socket);
         std::thread::sleep(Duration::from_secs(5));
     });
-    let record = run(&spec(&silent, 4));
+    let record = run(&impatient(&silent, 4));
     assert_all(&record, "timeout", 4);
     let min_ns = record["histograms"]["timed_out"]["min_ns"].as_u64().unwrap();
     let max_ns = record["histograms"]["timed_out"]["max_ns"].as_u64().unwrap();
@@ -149,7 +149,9 @@ fn connect_timeout() {
     let numeric = listener.local_addr().unwrap();
     let fill = || TcpStream::connect_timeout(&numeric, Duration::from_millis(500)).ok();
     let _filling: Vec<_> = std::iter::from_fn(fill).collect();
-    assert_all(&run(&spec(&address, 4)), "connect-timeout", 4);
+    let mut spec = spec(&address, 4);
+    spec["timeouts"]["connect_s"] = json!(0.3);
+    assert_all(&run(&spec), "connect-timeout", 4);
 }
 
 #[test]
@@ -164,7 +166,6 @@ fn not_sent_and_unfinished() {
         while read_request(&mut socket) {}
     });
     let mut spec = spec(&address, 1000);
-    spec["timeouts"]["request_s"] = json!(5.0);
     spec["stop"]["within_s"] = json!(0.5);
     let record = run(&spec);
     assert_eq!(count(&record, "ok"), 4);

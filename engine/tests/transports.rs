@@ -79,7 +79,6 @@ fn tls_spec(address: &str, requests: u64, tls: Value) -> Value {
     let mut spec = spec(address, requests);
     spec["target"]["tls"] = tls;
     spec["threads"] = json!(1);
-    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
     spec
 }
 
@@ -319,7 +318,6 @@ fn an_open_shape_with_a_warm_up_adds_up() -> Outcome {
         assert!(sum("scheduled", "warm-up") <= 350);
         let not_sent = count(&record, "not-sent");
         assert!((650 - not_sent..=650).contains(&sum("scheduled", "measured")), "{not_sent} not sent");
-        assert_eq!(sum("duration_ns", "measured"), 650_000_000);
     }
     Ok(())
 }

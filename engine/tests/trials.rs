@@ -3,11 +3,12 @@
 mod peer;
 
 use std::io::{BufRead, BufReader};
+use std::ops::Range;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use peer::record::{assert_all, busy_connections, count};
+use peer::record::{assert_all, busy_connections, count, series};
 use peer::witness::{Exchange, Stalls, witnessed};
 use peer::{HELLO, NullServer, after, answering, refusal, run, spec};
 use serde_json::{Value, json};
@@ -28,7 +29,6 @@ fn a_warm_up_by_number_leaves_the_totals_alone() {
 fn a_warm_up_cut_short_says_what_it_did_not_send() {
     let (address, witness) = witnessed(|_| thread::sleep(Duration::from_millis(100)));
     let mut spec = spec(&address, 4);
-    spec["timeouts"]["request_s"] = json!(5.0);
     spec["warm_up"] = json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 100, "within_s": 0.45}});
     let record = run(&spec);
     assert_all(&record, "ok", 4);
@@ -77,7 +77,6 @@ fn every_connection_is_accounted_for_at_every_instant() {
 fn a_phase_by_the_clock_counts_what_ends_in_it() {
     let mut spec = spec(&after(Duration::from_millis(250)), 0);
     spec["shape"]["connections"] = json!(5);
-    spec["timeouts"]["request_s"] = json!(5.0);
     spec["warm_up"] =
         json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.4}});
     spec["stop"] = json!({"kind": "duration", "duration_s": 0.5});
@@ -124,7 +123,6 @@ fn ended_along(pause: &str, warm_up: Value) -> (Value, Vec<u64>) {
     spec["shape"] = json!({"kind": "closed", "connections": 100, "pause_ms": 1000.0, "pause": pause});
     spec["warm_up"] = warm_up;
     spec["stop"] = json!({"kind": "duration", "duration_s": 2.0});
-    spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0});
     let record = run(&spec);
     let ok: Vec<u64> = serde_json::from_value(record["series"]["ok"].clone()).unwrap();
     let measured = ok[ok.len() - 20..].to_vec();
@@ -177,28 +175,39 @@ fn threads_share_the_work() {
     assert_eq!(record["connections_opened"], 7);
 }
 
-/// Connections open at the beginning and at the end of a ramp from 1 to 8 that eight had warmed up for.
-fn open_along_a_ramp(pauses: bool) -> (serde_json::Value, Vec<u64>) {
+const WARM_UP: Duration = Duration::from_millis(400);
+
+/// A ramp from 1 connection to 8 within 1.6 s that eight had warmed up for.
+fn ramp(pauses: bool) -> Value {
     let mut spec = spec(&answering(HELLO), 0);
     spec["shape"] = json!({"kind": "ramp", "from_connections": 1, "to_connections": 8, "over_s": 1.6,
         "pause_ms": 200.0, "pause": "fixed"});
     spec["warm_up"] = json!({"connections": 8, "pauses": pauses,
-        "stop": {"kind": "duration", "duration_s": 0.4}});
+        "stop": {"kind": "duration", "duration_s": WARM_UP.as_secs_f64()}});
     spec["stop"] = json!({"kind": "duration", "duration_s": 2.0});
-    let record = run(&spec);
-    let open: Vec<u64> = serde_json::from_value(record["series"]["connections"].clone()).unwrap();
-    (record, open)
+    run(&spec)
+}
+
+/// Connections open at the end of the intervals that begin in `ms`, since the first instant.
+fn open_within(record: &Value, ms: Range<u64>) -> Vec<u64> {
+    let (at_ns, open): (Vec<u64>, Vec<u64>) = (series(record, "at_ns"), series(record, "connections"));
+    let within = at_ns.iter().zip(open).filter(|(at_ns, _)| ms.contains(&(**at_ns / 1_000_000)));
+    within.map(|(_, open)| open).collect()
 }
 
 #[test]
 fn who_warmed_up_for_a_ramp_comes_anew_when_its_turn_comes() {
     for pauses in [true, false] {
-        let (record, open) = open_along_a_ramp(pauses);
-        let measured = &open[open.len() - 20..];
-        assert_eq!(open[2], 8, "{open:?}");
-        assert!(measured[1] <= 2, "{open:?}");
-        assert!(measured.windows(2).all(|pair| pair[0] <= pair[1]), "{open:?}");
-        assert_eq!(*measured.last().unwrap(), 8, "{open:?}");
+        let record = ramp(pauses);
+        let warmed_up = open_within(&record, 200..350);
+        assert!(warmed_up.iter().all(|&open| open == 8), "{warmed_up:?}");
+        // One from the first instant on, the next after 0.23 s, the last after 1.6 s.
+        let begun = open_within(&record, 400..550);
+        assert!(begun.iter().all(|&open| open <= 2), "{begun:?}");
+        let measured = open_within(&record, 400..2400);
+        // A thread that comes late to the end of an interval may have one more or less.
+        assert!(measured.is_sorted_by(|one, next| *one <= next + 1), "{measured:?}");
+        assert_eq!(measured.last(), Some(&8), "{measured:?}");
         assert_eq!(record["connections_opened"], 16);
     }
 }
@@ -206,7 +215,7 @@ fn who_warmed_up_for_a_ramp_comes_anew_when_its_turn_comes() {
 #[test]
 fn a_warm_up_without_pauses_sends_at_once_and_the_ramp_pauses() {
     let sent = |pauses| {
-        let record = open_along_a_ramp(pauses).0;
+        let record = ramp(pauses);
         (record["warm_up"]["outcomes"]["ok"].as_u64().unwrap(), record["outcomes"]["ok"].as_u64().unwrap())
     };
     let ((paced, after), (unpaced, after_too)) = (sent(true), sent(false));
@@ -217,7 +226,7 @@ fn a_warm_up_without_pauses_sends_at_once_and_the_ramp_pauses() {
 
 #[test]
 fn a_short_ramp_is_logged_in_shorter_pieces() {
-    let record = open_along_a_ramp(true).0;
+    let record = ramp(true);
     assert_eq!(record["log"]["interval_ms"], 100);
 }
 

@@ -202,3 +202,18 @@ fn the_memo_never_answers_for_another_head() {
         assert_eq!(answer.outcome(&expect), outcome);
     }
 }
+
+#[test]
+fn what_came_in_place_of_an_answer_is_kept_as_it_came() {
+    for parts in [&["HTTP/1.1 2", "00 OK\r\nno colon\r\n"][..], &["SSH-2.0\r\n"], &["H", "T", "T", "T"]] {
+        let mut answer = Answer::default();
+        answer.begin(false);
+        let (last, before) = parts.split_last().unwrap();
+        for part in before {
+            answer.feed(part.as_bytes(), &expectation(""), &mut HeadMemo::default()).unwrap();
+        }
+        assert!(answer.feed(last.as_bytes(), &expectation(""), &mut HeadMemo::default()).is_err());
+        answer.keep_as_it_came(last.as_bytes());
+        assert_eq!(answer.take_kept().head, parts.concat().as_bytes());
+    }
+}

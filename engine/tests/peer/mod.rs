@@ -92,7 +92,7 @@ pub fn spec(address: &str, requests: u64) -> Value {
         "pacing": "sleep",
         "warm_up": null,
         "stop": {"kind": "requests", "requests": requests, "within_s": 10.0},
-        "timeouts": {"connect_s": 0.3, "request_s": 0.3},
+        "timeouts": {"connect_s": 10.0, "request_s": 10.0},
         "threads": 2,
         "cores": [],
         "probe": {"interval_ms": 100, "server_pid": std::process::id()},
@@ -100,6 +100,13 @@ pub fn spec(address: &str, requests: u64) -> Value {
         "examples": "unexpected",
         "seed": 42
     })
+}
+
+/// The same, but each request is given up after 0.3 s: for peers that let it wait for ever.
+pub fn impatient(address: &str, requests: u64) -> Value {
+    let mut spec = spec(address, requests);
+    spec["timeouts"]["request_s"] = json!(0.3);
+    spec
 }
 
 /// A request whose answer is to have this status and a body of so many bytes; five are to be `hello`.
