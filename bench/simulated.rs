@@ -1,11 +1,12 @@
 //! What the engine's loop costs with more users than a machine has descriptors: the same loop over simulated sockets.
 //!
-//!     simulated [USERS ...]
+//!     simulated [--shortest] [USERS ...]
 //!
 //! Prints a line of JSON for each shape and number of users: CPU time of a request and of an interval's end, and the
 //! bytes that the engine holds for each user. Costs are differences of two trials of unlike length, so that opening
 //! the connections is in none of them. `closed`: users who ask again at once, met in the order of their memory.
-//! `paused`: users with exponential think times, met in random order.
+//! `paused`: users with exponential think times, met in random order. In the shortest form the trials are too short to
+//! tell anything.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -24,8 +25,22 @@ use serde_json::{Value, json};
 const USERS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// As fast as the loop goes or faster, in the simulation's own time: requests per second.
 const PER_S: f64 = 250_000.0;
-const REQUESTS: f64 = 1_500_000.0;
-const INTERVALS: f64 = 3_000.0;
+
+/// By how much the long trials are longer.
+#[derive(Clone, Copy)]
+struct Longer {
+    requests: f64,
+    intervals: f64,
+}
+
+const LONGER: Longer = Longer {
+    requests: 1_500_000.0,
+    intervals: 3_000.0,
+};
+const SHORTEST: Longer = Longer {
+    requests: 5_000.0,
+    intervals: 30.0,
+};
 
 /// Counts what is held.
 struct Counting;
@@ -51,8 +66,11 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 fn main() {
+    let is_shortest = std::env::args().any(|argument| argument == "--shortest");
+    let longer = if is_shortest { SHORTEST } else { LONGER };
     let given: Vec<usize> = std::env::args()
         .skip(1)
+        .filter(|argument| argument != "--shortest")
         .map(|users| users.parse().expect("a number of users"))
         .collect();
     let users = if given.is_empty() {
@@ -62,22 +80,22 @@ fn main() {
     };
     for shape in ["closed", "paused"] {
         for &users in &users {
-            println!("{}", measured(shape, users));
+            println!("{}", measured(shape, users, longer));
         }
     }
 }
 
-fn measured(shape: &str, users: usize) -> Value {
+fn measured(shape: &str, users: usize, longer: Longer) -> Value {
     // Each user asks once in so long.
     let cycle_s = users as f64 / PER_S;
     let opened_s = cycle_s * 3.0 + 0.2;
     let short = trial(shape, users, cycle_s, opened_s);
-    let long = trial(shape, users, cycle_s, opened_s + REQUESTS / PER_S);
+    let long = trial(shape, users, cycle_s, opened_s + longer.requests / PER_S);
     // Nobody asks: all the loop does is to end intervals.
     let idle_short = trial("idle", users, cycle_s, 1.0);
-    let idle_long = trial("idle", users, cycle_s, 1.0 + INTERVALS * 0.1);
+    let idle_long = trial("idle", users, cycle_s, 1.0 + longer.intervals * 0.1);
     let intervals = ((long.seconds - short.seconds) / 0.1).round();
-    let interval_ns = (idle_long.cpu_ns - idle_short.cpu_ns) / INTERVALS;
+    let interval_ns = (idle_long.cpu_ns - idle_short.cpu_ns) / longer.intervals;
     let requests = (long.requests - short.requests) as f64;
     json!({
         "shape": shape,

@@ -23,6 +23,8 @@ from crumple.processes import listening
 from intervals import median_interval
 
 AT_MOST_S = 0.5
+# Done, and not valid: one request may be too few to say, which is not asked here.
+MEASURED = (0, 3)
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -54,7 +56,7 @@ def first_request_s(address: str, came_s: list[float]) -> float:
     """One load. Raises LoadError where it fails, or the server saw nothing."""
     came_s.clear()
     said = terminal.call("load", f"http://{address}/", "-n", "1")
-    if said.code != 0 or not came_s:
+    if said.code not in MEASURED or not came_s:
         raise load.LoadError(f"crumple load ended with {said.code}: {said.screen[-300:].strip()}")
     return came_s[0] - said.entered_s
 

@@ -30,7 +30,7 @@ SAYS = {
     "memory": "each more takes",
     "probe_cost": "95 % interval",
     "simulate_studies": "| 5.0% | 10 |",
-    "simulated": "ns_per_interval_end, 1,000 users over 10",
+    "simulated": "ns_per_interval_end",
     "start": "first request after",
 }
 # They build servers of the project, which are kept for the next time.
