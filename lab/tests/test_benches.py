@@ -10,7 +10,6 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from crumple import engine, project
@@ -33,25 +32,14 @@ SAYS = {
     "simulated": "ns_per_interval_end",
     "start": "first request after",
 }
-# They build servers of the project, which are kept for the next time.
-OF_PROJECT = ("agreement", "probe_cost")
-
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 IO_URING_SETUP, EPERM = 425, 1
 
 Bench = Callable[..., str]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all, so that what is measured once for a machine is measured once."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def bench(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cache: Path
-) -> Iterator[Bench]:
+def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """Runs a script in its shortest form, and brings what it said. Skips where it does, for its reason."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(project.root()).path))
@@ -61,8 +49,6 @@ def bench(
     open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def call(name: str, *arguments: str) -> str:
-        if name not in OF_PROJECT:
-            monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
         monkeypatch.setattr(sys, "argv", [f"{name}.py", "--shortest", *arguments])
         code: object = 0
         try:
