@@ -54,6 +54,14 @@ def test_waiting_for_a_core_of_its_own_is_as_good_as_using_it() -> None:
     assert validity.assess(unbound, placement="shared") == FINE
 
 
+def test_a_trial_of_a_moment_is_not_judged_by_the_share_of_its_cores() -> None:
+    busy = probed(threads=(documents.thread(0.95),), engine=documents.probe(0.95))
+    assert validity.assess(busy).word == "engine-limited"
+    moment = busy.model_copy(update={"measured_ns": 1_000_000})
+    assert engine_limits.engine_limited(moment, own=True) is None
+    assert engine_limits.starved(moment, own=True) is None
+
+
 def test_a_core_that_was_not_free_at_once_is_a_warning() -> None:
     assert validity.assess(probed(threads=(documents.thread(0.5, waited_share=0.04),))) == FINE
     warning = the_warning(probed(threads=(documents.thread(0.5, waited_share=0.06),)))

@@ -24,6 +24,8 @@ UNATTENDED_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
 KEEP_OFF = "keep other programs off the engine's cores"
+# One request alone is measured for a millisecond or less, of which an engine that begins and ends uses all.
+SHORTEST_JUDGED_NS = 100_000_000
 
 
 def engine_share(record: TrialRecord) -> float | None:
@@ -48,7 +50,7 @@ def starved(record: TrialRecord, own: bool) -> str | None:
     `own`: its cores serve nobody else, so that waiting for one of them is as good as using it. What comes of
     it in an open shape is told by lateness, and is not judged here.
     """
-    if isinstance(record.spec.shape, OpenShape):
+    if isinstance(record.spec.shape, OpenShape) or record.measured_ns < SHORTEST_JUDGED_NS:
         return None
     most, unattended = waited_share(record), unattended_share(record)
     limit = STARVED_SHARE_MAX_OWN if own else STARVED_SHARE_MAX
@@ -69,6 +71,8 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     """It used its cores up. `own`: they serve nobody else, so that all it used counts."""
     if record.spec.pacing == "spin":
         return None  # it uses all of its cores by intent; its lateness tells
+    if record.measured_ns < SHORTEST_JUDGED_NS:
+        return None
     share, threads = engine_share(record), _threads(record)
     by_share = own or not threads
     if by_share and share is None:
