@@ -2,7 +2,6 @@
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
 export PATH := $(CURDIR)/.bootstrap/tools:$(PATH):$(CURDIR)/.bootstrap/venv/bin:$(HOME)/.cargo/bin
-export UV_PROJECT_ENVIRONMENT := $(CURDIR)/.venv
 
 PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
@@ -18,7 +17,7 @@ test: develop
 # The environment of ./crumple, and in it what tests and linters need.
 develop:
 	@./crumple --help >/dev/null
-	@uv sync --quiet --frozen
+	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.venv uv sync --quiet --frozen
 
 # make -k lint: all of them, whatever the first finds.
 lint: lint-python lint-rust lint-shell lint-servers

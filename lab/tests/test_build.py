@@ -45,6 +45,16 @@ def test_the_same_content_is_built_once_and_other_content_anew(tmp_path):
     assert log.read_text().count("built") == 2
 
 
+def test_a_server_is_not_built_into_the_environment_its_user_works_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("UV_PROJECT_ENVIRONMENT", "/theirs")
+    monkeypatch.setenv("VIRTUAL_ENV", "/theirs")
+    monkeypatch.setenv("A_PROXY", "kept")
+    toml = '[build]\ncommand = [["sh", "-c", "env > made"]]\n'
+    built = servers.build(tiny_servers.described(tmp_path, toml=toml)).folder
+    made = (built / "made").read_text()
+    assert "/theirs" not in made and "A_PROXY=kept" in made
+
+
 def test_what_is_built_of_read_only_files_may_be_written_to(tmp_path):
     toml = '[build]\ncommand = [["sh", "-c", "echo >> server.py; echo made > part/made"]]\n'
     tiny = tiny_servers.described(tmp_path, toml=toml)

@@ -24,6 +24,8 @@ from crumple.server import runtimes
 from crumple.server.server import FILE, ServerDescription, filled
 
 LIMIT_S = 900.0
+# What names the virtual environment that somebody works in.
+THEIR_ENVIRONMENT = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")
 # Left in a folder by its user's own builds, or by editors; no part of the program.
 NOT_THE_PROGRAM = frozenset(
     {FILE, "node_modules", "target", "dist", "__pycache__", ".git", ".venv", ".ruff_cache", ".DS_Store"}
@@ -158,8 +160,12 @@ def _make_writable(folder: Path) -> None:
 
 
 def _run(command: tuple[str, ...], folder: Path) -> None:
-    """One command of the build, with the user's whole environment: proxies and certificates live there."""
-    env = {**os.environ, "PATH": runtimes.search_path()}
+    """One command of the build, with the user's environment: proxies and certificates live there.
+
+    But not the virtual environment that they work in: a server's packages would go there.
+    """
+    env = {name: value for name, value in os.environ.items() if name not in THEIR_ENVIRONMENT}
+    env["PATH"] = runtimes.search_path()
     scratch = ScratchFolder.made()
     guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=scratch)
     try:
