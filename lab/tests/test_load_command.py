@@ -87,6 +87,21 @@ def test_a_certificate_that_is_not_trusted_is_thought_of() -> None:
         spec=documents.spec(target=target), outcomes=outcomes, scheduled=4, connections_opened=0
     )
     assert "is its certificate trusted (--cacert FILE)?" in command.unanswered(record)
+    told = record.model_copy(update={"tls_fault": "certificate expired"})
+    assert "no TLS handshake was completed: certificate expired;" in command.unanswered(told)
+
+
+def test_where_no_connection_came_about_a_longer_load_is_no_remedy() -> None:
+    outcomes = documents.outcomes(unfinished=10)
+    record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)
+    assert "not once a connection came about" in command.unanswered(record)
+    opened = record.model_copy(update={"connections_opened": 10})
+    assert "give it longer with -z" in command.unanswered(opened)
+
+
+def test_a_server_that_hangs_up_may_speak_https() -> None:
+    record = documents.record(outcomes=documents.outcomes(reset=4), scheduled=4)
+    assert "is it the right port, and http, not https?" in command.unanswered(record)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +298,7 @@ def test_a_server_that_refuses_all_is_said_in_one_line(call: Call, answering: Ca
     [
         ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; see both sides with --debug"),
         ({"timeout": 1}, "1 of 1 timeout; the answers took longer than -t"),
-        ({"reset": 2}, "2 of 2 reset; look at what the server says"),
+        ({"reset": 2}, "2 of 2 reset; the server hung up without a whole answer"),
         ({}, "nothing was sent; make the load longer"),
     ],
 )

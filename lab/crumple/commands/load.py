@@ -9,6 +9,7 @@ import shlex
 from crumple import engine, project
 from crumple.commands import cleared, output
 from crumple.contract import TrialRecord
+from crumple.drawing.shown import shown
 from crumple.live.load import LoadView
 from crumple.load import load
 from crumple.load import plan as load_plan
@@ -43,8 +44,8 @@ def put_on(url: str, flags: LoadFlags) -> int:
 def command(arguments: list[str], seed: int) -> str:
     """What repeats a load, for a shell; its secrets are to be filled in. `arguments`: as it was called."""
     seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
-    shown = masked.arguments(arguments)
-    return shlex.join(["crumple", *shown, *([] if seeded else ["--seed", str(seed)])])
+    masked_ones = masked.arguments(arguments)
+    return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])
 
 
 def unanswered(record: TrialRecord) -> str:
@@ -62,9 +63,19 @@ def unanswered(record: TrialRecord) -> str:
 
 def _remedy(outcome: str, record: TrialRecord) -> str:
     address = record.spec.target.address
-    if outcome == "malformed" and record.spec.target.tls and not record.connections_opened:
-        return "no TLS handshake was completed; is it https, is its certificate trusted (--cacert FILE)?"
+    is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
+    if outcome == "malformed" and is_tls and not stands:
+        why = f": {shown(record.tls_fault)}" if record.tls_fault else ""
+        return (
+            f"no TLS handshake was completed{why}; is it https, is its certificate trusted (--cacert FILE)?"
+        )
+    if outcome == "unfinished" and not stands:
+        what = "a TLS handshake was completed" if is_tls else "a connection came about"
+        return f"not once {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"
+    hung_up = "the server hung up without a whole answer; is it the right port"
     remedies = {
+        "closed-early": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
+        "reset": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
         "refused": load.nobody_listens(address),
         "connect-timeout": f"{address} does not take connections; is it the right address?",
         "wrong-status": "see both sides with --debug, or say --expect-status",

@@ -10,7 +10,7 @@ from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswere
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.load import load
+from crumple.load import load, objective
 from crumple.load import plan as load_plan
 from crumple.load.flags import LoadFlags, OutputFlags
 from crumple.load.load import Conducted
@@ -73,7 +73,10 @@ def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Loa
     return Load(
         record=record,
         validity=validity.assess(
-            record, server_cores=load.cores_of(record.spec.probe.server_pid), ceiling=reached
+            record,
+            server_cores=load.cores_of(record.spec.probe.server_pid),
+            ceiling=reached,
+            asked=objective.asked(plan.fail_if),
         ),
         url=plan.resolved.url,
         command=command(sys.argv[1:], record.spec.seed),
