@@ -8,6 +8,7 @@ from pathlib import Path
 
 import documents
 import pytest
+from crumple.contract import CONTRACT_VERSION
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 from crumple.run import run_file, store
 from crumple.run.store import RunStore
@@ -154,9 +155,9 @@ def test_a_new_runs_folder_is_taken_once_and_gone_if_it_cannot_begin(
 
 def test_a_trial_of_another_version_says_so(run: RunStore) -> None:
     path = run.add(documents.stored())
-    path.write_text(
-        path.read_text().replace('"version":3', '"version":2').replace('"version": 3', '"version": 2')
-    )
+    present = f'"version":{CONTRACT_VERSION}'
+    assert present in path.read_text()
+    path.write_text(path.read_text().replace(present, '"version":2'))
     with pytest.raises(NotStored, match="is of another version of crumple"):
         run.trials()
 
