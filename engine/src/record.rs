@@ -124,7 +124,8 @@ pub struct RequestRecord {
     pub response_time: HistogramRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
-    /// Of each outcome and status the first, from the first instant on, warm-up included.
+    /// Of each outcome and status the first of which the answer was kept, or else the first: from the first instant
+    /// on, warm-up included. Until one has ended so, answers that look right are not kept.
     pub examples: Vec<Example>,
 }
 

@@ -21,7 +21,7 @@ struct Kind {
     statuses: BTreeMap<u16, u64>,
     response_time: HdrHistogram<u64>,
     bodies_hashed: u64,
-    /// By outcome and status; of several threads' the first.
+    /// By outcome and status; of several threads' the first that has a head, or else the first.
     examples: BTreeMap<(Outcome, Option<u16>), Example>,
 }
 
@@ -57,7 +57,8 @@ impl Kinds {
         for (kind, example) in &tally.examples {
             let had = &mut self.kinds[usize::from(*kind)].examples;
             let first = had.entry((example.outcome, example.status)).or_insert_with(|| example.clone());
-            if example.at_ns < first.at_ns {
+            // One of which something was kept says more than an earlier one.
+            if (example.head.is_empty(), example.at_ns) < (first.head.is_empty(), first.at_ns) {
                 first.clone_from(example);
             }
         }

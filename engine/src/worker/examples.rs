@@ -8,18 +8,24 @@ use crate::record::Example;
 use crate::tally::Tally;
 use crate::user::User;
 
-/// Of a body that is wrong nothing was kept, since it looked right: so many answers after it are kept in case
-/// another one is.
+/// Of an answer that looked right until its body turned out wrong, or was cut off, nothing was kept: so many answers
+/// after it are kept in case another one ends alike.
 const LOOKED_AT_NEXT: u32 = 1_000;
 /// Of one kind at most: a server may make up statuses.
 const MOST_EXAMPLES: usize = 32;
 
-/// Outcome and status of an example.
-type Shown = (Outcome, Option<u16>);
+/// An example that there is by now.
+#[derive(Clone, Copy)]
+struct Had {
+    outcome: Outcome,
+    status: Option<u16>,
+    /// Nothing was kept of its answer, although a head came.
+    is_bare: bool,
+}
 
 pub struct Examples {
     /// By kind.
-    had: Box<[Vec<Shown>]>,
+    had: Box<[Vec<Had>]>,
 }
 
 impl Examples {
@@ -27,7 +33,8 @@ impl Examples {
         Self { had: plan.requests.iter().map(|_| Vec::new()).collect() }
     }
 
-    /// Keeps the exchange of `user` that has ended `at_ns` after the first instant, where it is the first of its kind.
+    /// Keeps the exchange of `user` that has ended `at_ns` after the first instant, where it is the first of its kind,
+    /// or the first of which something was kept.
     #[cold]
     pub fn keep<N: Network>(
         &mut self,
@@ -41,19 +48,19 @@ impl Examples {
         let status = user.connection.status();
         let had = &mut self.had[usize::from(kind)];
         let keep = &mut wire.memos[usize::from(kind)].keep;
-        if had.contains(&(outcome, status)) || keep.enough {
+        let place = had.iter().position(|each| each.outcome == outcome && each.status == status);
+        if place.map_or(had.len() == MOST_EXAMPLES, |place| !had[place].is_bare) {
             return;
         }
-        if outcome == Outcome::WrongBody && !user.connection.is_kept() {
-            keep.more = LOOKED_AT_NEXT;
-            return;
+        let is_bare = status.is_some() && !user.connection.is_kept();
+        keep.more = if is_bare { LOOKED_AT_NEXT } else { 0 };
+        match place {
+            Some(_) if is_bare => return,
+            Some(place) => had[place].is_bare = false,
+            None => had.push(Had { outcome, status, is_bare }),
         }
-        if let Some(status) = status {
-            keep.had.push(status);
-        }
-        keep.more = 0;
-        had.push((outcome, status));
-        keep.enough = had.len() == MOST_EXAMPLES;
+        keep.had.extend(status.filter(|_| !is_bare));
+        keep.enough = had.len() == MOST_EXAMPLES && !had.iter().any(|each| each.is_bare);
         let kept = user.connection.take_kept();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let example = Example {

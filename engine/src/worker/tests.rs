@@ -353,6 +353,23 @@ fn a_wrong_body_is_shown_the_next_time() {
 }
 
 #[test]
+fn of_answers_that_are_cut_off_head_and_body_are_shown_the_next_time() {
+    const CUT: &[u8] = b"HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 5\r\n\r\nhel";
+    let cut_at = |answer: Answers| run(closed(1, 500, |_| {}), answering(10 * MS, answer));
+    let twice =
+        cut_at(|number| if number % 6 == 3 { Reply::BytesAndClose(CUT) } else { Reply::Bytes(HELLO) });
+    assert!(twice.outcomes.closed_early > 2, "{:?}", twice.outcomes);
+    let [example] = &twice.requests[0].examples[..] else { panic!("{:?}", twice.requests[0].examples) };
+    assert_eq!((example.outcome, example.status), (Outcome::ClosedEarly, Some(200)));
+    assert!(example.head.contains("Server: a"), "{example:?}");
+    assert_eq!(example.body, "hel");
+    // Of the only one nothing was kept, for it looked right until its end.
+    let once = cut_at(|number| if number == 3 { Reply::BytesAndClose(CUT) } else { Reply::Bytes(HELLO) });
+    let [example] = &once.requests[0].examples[..] else { panic!("{:?}", once.requests[0].examples) };
+    assert_eq!((example.status, example.head.as_str()), (Some(200), ""));
+}
+
+#[test]
 fn all_examples_are_kept_where_they_are_asked_for() {
     let spec = closed(1, 500, |spec| spec["examples"] = json!("all"));
     let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
