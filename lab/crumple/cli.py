@@ -5,6 +5,9 @@ What a command does is in `commands`, imported when it is called, so that help i
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,24 +23,49 @@ from crumple.load import flags as load_flags
 from crumple.load import habits
 
 
+@contextmanager
+def _aborting() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        # Else Typer ends with 130 by itself, and nobody says so.
+        raise typer.Abort from None
+
+
 class _Commands(TyperGroup):
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        with _aborting():
+            return super().make_context(*arguments, **extra)
+
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _aborting():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            # Else Typer ends with 130 by itself, and nobody says so.
-            raise typer.Abort from None
 
 
 app = typer.Typer(
     name="crumple",
     cls=_Commands,
-    help="Finds the load at which a server crumples, and says why.",
     epilog="Begin with: [bold]crumple try[/bold]",
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"crumple {metadata.version('crumple')}")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Say it and exit.")
+    ] = False,
+) -> None:
+    """Finds the load at which a server crumples, and says why."""
+
 
 Json = Annotated[bool, typer.Option("--json", help="The same facts as JSON on stdout.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]

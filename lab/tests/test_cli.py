@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import documents
@@ -57,6 +58,10 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:
         pytest.skip(f"needs the engine: {error}")
+
+
+def test_the_version_is_said(call: Call) -> None:
+    assert call("--version") == (0, f"crumple {metadata.version('crumple')}\n", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -4,11 +4,30 @@ import signal
 import subprocess
 import sys
 import threading
+import tomllib
+from pathlib import Path
 
 import pytest
 from crumple.errors import Interrupted
 from crumple.interrupt import SIGNALS, ending_early, held_back, interruptible
 
+COMMANDS = {
+    "try": "tour", "setup": "setup", "costs": "costs", "servers": "lists", "workloads": "lists",
+    "studies": "lists", "verify": "verify", "new-server a": "new_server", "run": "run", "report": "report",
+    "compare a b": "compare", "load http://127.0.0.1:1": "load", "find http://127.0.0.1:1": "find",
+}  # fmt: skip
+# Hits Ctrl-C as a module is about to be imported.
+HITS = """
+import os, signal, sys
+class Hits:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Hits())
+sys.argv[1:] = {arguments!r}
+from crumple.start import main
+main()
+"""
 IGNORED = "import signal; print([signal.getsignal(each) is signal.SIG_IGN for each in (1, 2, 15)])"
 
 
@@ -92,3 +111,24 @@ def test_off_the_main_thread_nothing_is_held_back():
     thread.start()
     thread.join()
     assert ended
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        ("--help", "crumple.cli"),
+        ("load http://127.0.0.1:1", "typer"),
+        # As the words of the command line are read.
+        ("--help", "typer.rich_utils"),
+        *((arguments, f"crumple.commands.{module}") for arguments, module in COMMANDS.items()),
+    ],
+)
+def test_ctrl_c_while_modules_are_imported_is_one_line(arguments, module, tmp_path):
+    code = HITS.format(module=module, arguments=arguments.split())
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
+
+
+def test_the_command_begins_where_ctrl_c_is_heard():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert project["project"]["scripts"] == {"crumple": "crumple.start:main"}
