@@ -124,7 +124,7 @@ def test_late_wake_ups_after_a_pause_are_judged_in_a_closed_shape_too() -> None:
     record = open_load({20_000: 19_000, 5_000_000: 1_000}, response_ns=1_200_000)
     paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=2.0))
     late = record.model_copy(update={"spec": paused})
-    assert "the engine was late: 5%" in the_problem(late, "schedule-missed")
+    assert "the engine was late: 5%" in the_problem(late, "engine-limited")
 
 
 def test_a_closed_shape_without_a_due_time_known_ahead_has_no_schedule_to_miss() -> None:

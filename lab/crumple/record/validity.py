@@ -9,17 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from crumple.contract import OUTCOMES, AfterRequests, TrialRecord
-from crumple.record import engine_limits, failures, invariants, littles_law, unanswered
+from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
+from crumple.record import engine_limits, failures, invariants, littles_law, retransmitted, unanswered
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
     from crumple.machine.machine import Placement
 
-# One segment sent again in so many requests is more than the p99.9 can hide.
-REQUESTS_PER_RETRANSMIT = 10_000
-SYN_AGAIN_NS = 1_000_000_000
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
 Word = Literal["valid", "engine-limited", "schedule-missed", "port-limited", "not-valid"]
@@ -84,7 +81,7 @@ def assess(
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),
-        _retransmitted(record),
+        retransmitted.sentence(record),
     )
     return Validity(
         word=problems[0][0] if problems else "valid",
@@ -110,13 +107,18 @@ class _Engine:
     def by_number(self) -> bool:
         return isinstance(self.record.spec.stop, AfterRequests)
 
+    @property
+    def late(self) -> Word:
+        """An engine that sent late has missed a schedule only where there is one."""
+        return "schedule-missed" if isinstance(self.record.spec.shape, OpenShape) else "engine-limited"
+
     def problems(self) -> tuple[tuple[Word, str | None], ...]:
         record, waited_share = self.record, engine_limits.waited_share(self.record)
         return (
             ("engine-limited", None if self.shared else engine_limits.engine_limited(record, self.own)),
             ("engine-limited", self.starved),
             ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
-            ("schedule-missed", engine_limits.schedule_missed(record, self.asked)),
+            (self.late, engine_limits.schedule_missed(record, self.asked)),
             # Where it hardly ran, what is missing is the time that it was away.
             ("not-valid", None if self.starved else littles_law.problem(record, waited_share)),
         )
@@ -261,33 +263,4 @@ def _side_by_side(both: Sequence[int]) -> str | None:
     return (
         f"the server may run on the engine's core {cores} too, and then each slows the other; "
         "bind the server to other cores (taskset)"
-    )
-
-
-def _retransmitted(record: TrialRecord) -> str | None:
-    sockets = record.probes.sockets
-    read = zip(sockets.at_ns, sockets.retransmitted, strict=True)
-    known = [(at_ns, number) for at_ns, number in read if number is not None]
-    if not known:
-        return None
-    before = [number for at_ns, number in known if at_ns <= record.warm_up_ns] or [known[0][1]]
-    again = known[-1][1] - before[-1]
-    if again * REQUESTS_PER_RETRANSMIT <= record.scheduled:
-        return None
-    sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
-    return (
-        f"{sent} sent again on this machine (limit 1 for "
-        f"{REQUESTS_PER_RETRANSMIT:,} requests): packets were lost or a backlog was full{_longest(record)}; "
-        "look at the network, or raise the server's backlog"
-    )
-
-
-def _longest(record: TrialRecord) -> str:
-    """What a SYN that was not answered does to the times: the kernel sends the next a second later."""
-    longest_ns = record.histograms.connect_time.max_ns or 0
-    if longest_ns < SYN_AGAIN_NS:
-        return ""
-    return (
-        f", and to connect took up to {longest_ns / 1e9:.3g} s, for the kernel sends a SYN again after 1 s "
-        "and more: the longest response times are of that"
     )
