@@ -9,6 +9,7 @@ from crumple import contract
 from crumple.load_report import sentences as say
 from crumple.load_report.figures import Condition, Load
 from crumple.load_report.summary import text
+from crumple.record import retransmitted
 from crumple.record.validity import Validity
 from golden_file import as_golden
 
@@ -184,8 +185,30 @@ def test_what_a_slow_connect_means(address: str, tls: bool, said: str) -> None:
     assert said in say.slow_connects(synthetic_load.load(record.model_copy(update={"spec": spec})))
 
 
+def test_segments_that_were_sent_again_are_said_once() -> None:
+    record = synthetic_load.closing().record
+    probes = record.probes.model_copy(update={"sockets": documents.sockets((100,) * 5 + (412,))})
+    record = record.model_copy(update={"probes": probes})
+    judged = Validity("valid", (), (retransmitted.sentence(record),))
+    (said,) = say.warnings(synthetic_load.load(record, judged))
+    assert said.startswith("100 connects took 1 s or more") and said.count("SYN") == 1
+    again = "; 312 TCP segments were sent again on this machine, by whichever program (limit 1 for"
+    assert again in said
+    quick = record.model_copy(update={"histograms": synthetic_load.closed().record.histograms})
+    judged = Validity("valid", (), (retransmitted.sentence(quick),))
+    (said,) = say.warnings(synthetic_load.load(quick, judged))
+    assert said.startswith("312 TCP segments") and "packets were lost or a backlog was full" in said
+
+
 def test_quick_connects_need_no_word() -> None:
     assert say.slow_connects(synthetic_load.constant()) == ""
+
+
+def test_the_failed_share_is_of_those_that_ended() -> None:
+    ended = documents.outcomes(ok=50, reset=50, not_sent=100, unfinished=300)
+    record = documents.record(outcomes=ended, scheduled=ended.total)
+    losses = say.losses(synthetic_load.load(record)).replace("\u202f", " ")
+    assert losses == "50 % failed, 20 % not sent"
 
 
 def test_why_requests_were_not_sent_is_said() -> None:

@@ -124,6 +124,14 @@ def test_the_share_of_failed_counts_what_was_not_sent() -> None:
     assert term.value(answered({MS: 9_980}, timeout=3, not_sent=17)) == 0.002
 
 
+def test_what_is_in_flight_at_the_end_has_not_failed_nor_ended() -> None:
+    (term,) = objective.parse("failed<1%").terms
+    record = answered({MS: 990}, waiting_ns={MS: 1_000}, timeout=10)
+    assert term.value(record) == 0.01 and term.holds(record) is False
+    assert term.counted(record) == 1_000
+    assert term.holds(answered({}, waiting_ns={MS: 1_000})) is None
+
+
 def test_one_failure_among_few_says_nothing_and_two_do() -> None:
     (term,) = objective.parse("failed<0.1%").terms
     assert term.holds(answered({MS: 400})) is None

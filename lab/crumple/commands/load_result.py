@@ -55,7 +55,7 @@ def condition(term: Term, record: TrialRecord) -> Condition:
         written=str(term),
         holds=term.holds(record),
         needed=term.requests_needed,
-        had=record.outcomes.ok if term.is_time else record.scheduled,
+        had=term.counted(record),
         of_answers=term.is_time,
     )
 

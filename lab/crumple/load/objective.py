@@ -13,7 +13,7 @@ from functools import lru_cache
 from crumple.contract import Histogram, TrialRecord
 from crumple.errors import UsageError
 from crumple.load.quantity import UNITS_S
-from crumple.record import histogram
+from crumple.record import failures, histogram
 from crumple.record.histogram import SAMPLES_BEYOND, Times
 from crumple.toml_file import did_you_mean
 
@@ -69,7 +69,7 @@ class Term:
     def value(self, record: TrialRecord) -> float | None:
         """What the record says of it, known well enough or not; None where no request says anything."""
         if self.quantity == "failed":
-            return _lost(record) / record.scheduled if record.scheduled else None
+            return failures.lost_share(record.outcomes)
         if self.quantity == "throughput":
             return record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns > 0 else None
         times = self._times(record)
@@ -84,12 +84,17 @@ class Term:
         value = self.value(record)
         if value is None:
             return None
-        if self._answers(record) < self.requests_needed and not self._beyond_doubt(record):
+        if self.counted(record) < self.requests_needed and not self._beyond_doubt(record):
             return None
         return OPERATORS[self.operator](value, self.limit)
 
-    def _answers(self, record: TrialRecord) -> int:
-        return self._times(record).count if self.is_time else record.scheduled
+    def counted(self, record: TrialRecord) -> int:
+        """How many requests its value is of."""
+        if self.is_time:
+            return self._times(record).count
+        # Of a request in flight nobody knows whether it fails.
+        in_flight = record.outcomes.unfinished if self.quantity == "failed" else 0
+        return record.scheduled - in_flight
 
     def _beyond_doubt(self, record: TrialRecord) -> bool:
         """Whether so many lie above the limit that no further request could bring the value below it."""

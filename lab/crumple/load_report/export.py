@@ -13,7 +13,7 @@ from crumple.contract import OUTCOMES
 from crumple.load_report import answer_sentences, answers
 from crumple.load_report.answers import Unexpected
 from crumple.load_report.figures import SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
-from crumple.record import histogram
+from crumple.record import failures, histogram
 
 VERSION = 1
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
@@ -93,7 +93,7 @@ def document(load: Load) -> dict[str, Any]:
         "fail_if": [_condition(each) for each in load.fail_if],
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),
-        "failed_share": record.outcomes.failed / record.scheduled if record.scheduled else None,
+        "failed_share": failures.share(record.outcomes),
         "statuses": {str(status): count for status, count in answers.statuses(record).items()},
         "unexpected": [_unexpected(each) for each in load.unexpected],
         "requests": [_kind(kind) for kind in load.kinds],

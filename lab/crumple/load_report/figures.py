@@ -13,7 +13,7 @@ import numpy as np
 from crumple import contract
 from crumple.load_report import answers
 from crumple.load_report.answers import Unexpected
-from crumple.record import histogram
+from crumple.record import failures, histogram
 from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
 from crumple.record.unanswered import Unanswered, unanswered
@@ -135,10 +135,11 @@ class Load:
     @property
     def lossy(self) -> bool:
         """More than 1 % of the requests were lost, or of the users unanswered: marked beside every speed."""
-        outcomes = self.record.outcomes
-        lost = outcomes.failed + outcomes.not_sent > FAILED_SHARE_MARKED * self.record.scheduled
+        lost = failures.lost_share(self.record.outcomes)
         silent = self.unanswered
-        return lost or (silent is not None and silent.connections > FAILED_SHARE_MARKED * silent.of)
+        return (lost or 0.0) > FAILED_SHARE_MARKED or (
+            silent is not None and silent.connections > FAILED_SHARE_MARKED * silent.of
+        )
 
     @cached_property
     def unanswered(self) -> Unanswered | None:

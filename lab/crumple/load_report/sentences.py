@@ -10,7 +10,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load_report import answer_sentences as answers
-from crumple.record import failures
+from crumple.record import failures, retransmitted
 
 if TYPE_CHECKING:
     from crumple.load_report.figures import Condition, Kind, Load, Spent, Spread, Step
@@ -105,10 +105,16 @@ def identity(record: contract.TrialRecord) -> str:
 
 
 def losses(load: "Load") -> str:
-    """Shares of requests that failed or were not sent, and users without an answer; empty: none."""
+    """Of those that ended how many failed, of those due how many were not sent, and users without an answer.
+
+    Empty: none.
+    """
     record, silent = load.record, load.unanswered
-    parts = ((record.outcomes.failed, "failed"), (record.outcomes.not_sent, "not sent"))
-    said = [f"{numerals.share(lost / record.scheduled)} {what}" for lost, what in parts if lost]
+    said = []
+    if record.outcomes.failed:
+        said.append(f"{numerals.share(failures.share(record.outcomes))} failed")
+    if record.outcomes.not_sent:
+        said.append(f"{numerals.share(record.outcomes.not_sent / record.scheduled)} not sent")
     if silent is not None:
         said.append(f"{silent.connections:,} of {silent.of:,} connections unanswered")
     return ", ".join(said)
@@ -144,8 +150,13 @@ def failed(kind: "Kind") -> str:
 
 def warnings(load: "Load") -> list[str]:
     """What may have touched the figures. What failed stands beside the verdict already, in more detail."""
-    known = (failures.sentence(load.record), "")
-    return [each for each in (*load.validity.warnings, slow_connects(load)) if each not in known]
+    slow = slow_connects(load)
+    known = ["", failures.sentence(load.record)]
+    if slow:
+        # It says what came of them.
+        known.append(retransmitted.sentence(load.record))
+        slow = "; ".join(filter(None, (slow, retransmitted.number(load.record))))
+    return [each for each in (*load.validity.warnings, slow) if each not in known]
 
 
 def slow_connects(load: "Load") -> str:

@@ -5,21 +5,31 @@ Times are of the requests that were answered rightly, so whoever reads them has 
 
 from collections import Counter
 
-from crumple.contract import TrialRecord
+from crumple.contract import Outcomes, TrialRecord
 
 # So many are marked wherever a trial is shown (rule 20 of the method).
 SHARE_MAX = 0.01
 STATUSES_NAMED = 3
 
 
+def share(outcomes: Outcomes) -> float | None:
+    """Failed requests in those that ended (0..1); what is in flight at the end may yet go either way."""
+    ended = outcomes.ok + outcomes.failed
+    return outcomes.failed / ended if ended else None
+
+
+def lost_share(outcomes: Outcomes) -> float | None:
+    """The same with those that were not sent, which count as failed and as ended."""
+    lost = outcomes.failed + outcomes.not_sent
+    return lost / (outcomes.ok + lost) if outcomes.ok + lost else None
+
+
 def sentence(record: TrialRecord) -> str | None:
     """Requests that failed, by status and by kind."""
-    outcomes = record.outcomes
-    ended = outcomes.ok + outcomes.failed
-    if not outcomes.ok or outcomes.failed <= SHARE_MAX * ended:
+    failed_share = share(record.outcomes)
+    if not record.outcomes.ok or failed_share is None or failed_share <= SHARE_MAX:
         return None
-    share = f"{outcomes.failed / ended * 100:.2g}%"
-    return f"{share} of the requests failed ({_kinds(record)}): all times are of the others"
+    return f"{failed_share * 100:.2g}% of the requests failed ({_kinds(record)}): all times are of the others"
 
 
 def _kinds(record: TrialRecord) -> str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crumple.errors import NotStored
-from crumple.record import histogram, invariants
+from crumple.record import failures, histogram, invariants
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
@@ -131,10 +131,9 @@ def _throughput_per_s(record: "TrialRecord") -> float:
 
 
 def _failed_share(record: "TrialRecord") -> float:
-    outcomes = record.outcomes
-    ended = outcomes.ok + outcomes.failed
+    share = failures.share(record.outcomes)
     # A server that let no request end has not served them without failure.
-    return outcomes.failed / ended if ended else 1.0
+    return 1.0 if share is None else share
 
 
 def _timed_out_share(record: "TrialRecord") -> float | None:
