@@ -1,5 +1,6 @@
 """Documents for tests: a spec, a valid record, a stored trial, a study, an engine."""
 
+import http.client
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -195,10 +196,19 @@ def request_record(**changes: Any) -> contract.RequestRecord:
 
 
 def example(
-    outcome: str, status: int | None, *, request: str = "", head: str = "", body: str = "", at_ns: int = 10**9
+    outcome: str,
+    status: int | None,
+    *,
+    request: str = "",
+    head: str = "",
+    body: str = "",
+    at_ns: int = 10**9,
+    phrase: str | None = None,
 ) -> contract.Example:
-    """One exchange. `head`: of an answer with a status its headers, without the status line."""
-    lines = [f"HTTP/1.1 {status} Said So", *([head] if head else []), "", ""] if status else [head]
+    """One exchange. `head`: of an answer with a status its headers; `phrase`: the server's own, if any."""
+    if phrase is None:
+        phrase = http.client.responses.get(status or 0, "")
+    lines = [f"HTTP/1.1 {status} {phrase}", *([head] if head else []), "", ""] if status else [head]
     asked = request or "GET /hello HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n"
     return contract.Example(
         outcome=outcome, status=status, at_ns=at_ns, request=asked, head="\r\n".join(lines), body=body

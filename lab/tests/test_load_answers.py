@@ -58,7 +58,7 @@ def test_each_request_expects_its_own_status() -> None:
         asked=asked,
     )
     assert [(each.status, each.count) for each in answers.unexpected(seen)] == [(200, 2), (404, 1)]
-    second = answers.unexpected_of(asked[1], seen.requests[1])
+    second = answers.unexpected_of(seen, asked[1], seen.requests[1])
     assert [(each.status, each.count) for each in second] == [(200, 2)]
 
 
@@ -105,7 +105,17 @@ def test_what_only_the_warm_up_saw_is_not_counted() -> None:
             documents.example(
                 "wrong-status", 403, request="GET / HTTP/1.1\r\nauthorization: Basic x\r\n\r\n"
             ),
-            "403 Forbidden",
+            "403 Forbidden; sent with Authorization",
+        ),
+        (documents.example("wrong-status", 503, phrase="No \x1bbackend  left"), "503 No \\x1bbackend left"),
+        (documents.example("wrong-status", 503, phrase=""), "503 Service Unavailable"),
+        (
+            documents.example("closed-early", 200, head="Content-Length: 13", body="Hel"),
+            "closed-early; the first after 200 OK and 3 of 13 bytes of its body; it began: `Hel`",
+        ),
+        (
+            documents.example("reset", 200, head="Transfer-Encoding: chunked"),
+            "reset; the first after 200 OK and 0 bytes of its body",
         ),
         (
             documents.example("wrong-status", 405, head="Allow: POST, PUT"),
@@ -123,7 +133,11 @@ def test_what_only_the_warm_up_saw_is_not_counted() -> None:
         ),
         (
             documents.example("wrong-body", 200, body="Hi"),
-            "wrong-body; 13 bytes were expected; first: `Hi`",
+            "wrong-body; 13 bytes were expected, 2 came; first: `Hi`",
+        ),
+        (
+            documents.example("wrong-body", 200, head="Content-Length: 13", body="Hello, wurld!"),
+            "wrong-body; 13 bytes came as expected, but others; first: `Hello, wurld!`",
         ),
     ],
 )
@@ -148,6 +162,46 @@ def test_what_explains_it_is_said(example: contract.Example, said: str) -> None:
 def test_a_body_is_said_in_its_words(body: str, said: str) -> None:
     line = say.unnumbered(found(documents.example("wrong-status", 500, body=body)))
     assert line == "500 Internal Server Error" + (f"; first: `{said}`" if said else "")
+
+
+def test_of_a_wrong_body_it_is_said_how_many_were_compared() -> None:
+    example = documents.example("wrong-body", 200, head="Content-Length: 13", body="Hello, wurld!")
+    wrong = kind({200: 20_012}, example, ok=20_000, wrong_body=12).model_copy(update={"bodies_hashed": 312})
+    sampled = contract.Expect(status=200, body_bytes=13, body_sha256="0" * 64, hash_one_in=64)
+    (only,) = answers.unexpected(record(wrong, asked=(documents.request(expect=sampled),)))
+    said = "bytes are compared in a sample: in 312 of the 20,000 ok answers; of the others, the length"
+    assert said in say.line(only)
+    by_length = contract.Expect(status=200, body_bytes=13, body_sha256=None, hash_one_in=0)
+    (only,) = answers.unexpected(record(wrong, asked=(documents.request(expect=by_length),)))
+    assert "compared" not in say.line(only)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "opened", "body", "said"),
+    [
+        ("malformed", 0, "", "TLS failed (malformed): certificate expired"),
+        ("malformed", 5, "", "TLS failed (malformed): certificate expired"),
+        ("malformed", 5, "SSH-2.0", "malformed; it began: `SSH-2.0`"),
+        ("closed-early", 0, "", "TLS failed (closed-early): certificate expired"),
+        ("closed-early", 5, "", "closed-early"),
+        ("refused", 0, "", "refused"),
+    ],
+)
+def test_where_tls_failed_that_is_said(outcome: str, opened: int, body: str, said: str) -> None:
+    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
+    ended = kind({}, documents.example(outcome, None, head=body), **{outcome.replace("-", "_"): 4})
+    seen = record(ended).model_copy(
+        update={
+            "spec": documents.spec(target=target),
+            "connections_opened": opened,
+            "tls_fault": "certificate expired",
+        }
+    )
+    (only,) = answers.unexpected(seen)
+    assert say.unnumbered(only) == said
+    assert (only.tls_fault is not None) is said.startswith("TLS")
+    plain = seen.model_copy(update={"spec": documents.spec()})
+    assert answers.unexpected(plain)[0].tls_fault is None
 
 
 def test_headers_of_a_server_do_not_act() -> None:

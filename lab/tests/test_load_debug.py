@@ -64,7 +64,7 @@ def test_both_sides_are_shown_and_what_was_expected() -> None:
         "> GET /hello HTTP/1.1",
         "> Host: 127.0.0.1:8080",
         "",
-        "< HTTP/1.1 200 Said So",
+        "< HTTP/1.1 200 OK",
         "< Content-Length: 13",
         "<",
         "< Hello, World!",

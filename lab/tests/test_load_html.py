@@ -67,7 +67,7 @@ def test_what_failed_stands_first_and_opens_to_both_sides_of_it() -> None:
     assert '<span class="losses lost">5.0\u202f% failed</span>' in validity
     (fault,) = re.findall(r'<details class="exchange">.*?500 Internal.*?</details>', validity, re.S)
     assert "5,000 × 500 Internal Server Error; first: `{&#34;error&#34;" in fault
-    assert "GET /hello HTTP/1.1" in fault and "HTTP/1.1 500 Said So" in fault
+    assert "GET /hello HTTP/1.1" in fault and "HTTP/1.1 500 Internal Server Error" in fault
     assert "pool \\x1b[31mexhausted" in fault and "\x1b" not in said
 
 

@@ -1,6 +1,7 @@
 """The summary in the terminal: against golden files, one screen long, and what it must never leave out."""
 
 from collections.abc import Callable
+from typing import Any
 
 import documents
 import pytest
@@ -9,7 +10,7 @@ from crumple import contract
 from crumple.load_report import sentences as say
 from crumple.load_report.figures import Condition, Load
 from crumple.load_report.summary import text
-from crumple.record import retransmitted
+from crumple.record import retransmitted, validity
 from crumple.record.validity import Validity
 from golden_file import as_golden
 
@@ -217,6 +218,76 @@ def test_why_requests_were_not_sent_is_said() -> None:
     assert say.losses(synthetic_load.load(both)).endswith("not sent")
     said = say.requests(both)
     assert said.endswith("not sent: 3,900 no connection was free in time, 100 no port was left")
+
+
+def _ended(stop: contract.Stop, shape: contract.Shape, measured_s: float) -> contract.TrialRecord:
+    record = synthetic_load.closed().record
+    spec = record.spec.model_copy(update={"stop": stop, "shape": shape})
+    sent = documents.not_sent(too_late=900)
+    return record.model_copy(update={"spec": spec, "not_sent": sent, "measured_ns": round(measured_s * 1e9)})
+
+
+def test_a_load_by_number_that_its_time_ended_says_so() -> None:
+    closed, stop = contract.ClosedShape(connections=2), contract.AfterRequests(requests=1_000, within_s=10)
+    over = say.requests(_ended(stop, closed, 10.0)).replace("\u202f", " ")
+    assert over.endswith("not sent: the time, 10 s, was over before all 1,000 were sent")
+    ended = say.requests(_ended(stop, closed, 4.0))
+    assert ended.endswith("not sent: the load was ended before all 1,000 were sent")
+    rate = contract.Rate(from_per_s=100, to_per_s=100, duration_s=10)
+    scheduled = contract.OpenShape(connections=2, rates=(rate,))
+    both = say.requests(_ended(stop, scheduled, 10.0))
+    assert both.endswith("was over before all 1,000 were sent, or no connection was free in time")
+    by_time = say.requests(_ended(contract.AfterDuration(duration_s=10), scheduled, 10.0))
+    assert by_time.endswith("not sent: no connection was free in time")
+
+
+def test_where_all_failed_it_is_shown_how_long_that_took() -> None:
+    record = synthetic_load.silent().record
+    times = record.histograms.model_copy(
+        update={"failed": documents.histogram({1_000_000: 120}), "timed_out": documents.histogram({})}
+    )
+    load = synthetic_load.load(record.model_copy(update={"histograms": times}))
+    lines = text(load, width=100, styled=False).splitlines()
+    (row,) = (line for line in lines if line.startswith("failed"))
+    assert row.split()[1:3] == ["1.00", "ms"] and row.endswith("from due to the failure")
+    assert not any(line.startswith("response time") for line in lines)
+    some = synthetic_load.failing()
+    assert not any(line.startswith("failed  ") for line in text(some, width=100, styled=False).splitlines())
+
+
+@pytest.mark.parametrize(
+    ("changes", "life"),
+    [
+        ({"connections_opened": 32}, " kept alive"),
+        ({"connections_opened": 35}, " kept alive"),
+        ({"connections_opened": 50_032}, " at a time, a new one after 50 % of the requests"),
+        (
+            {"outcomes": documents.outcomes(ok=60_000, reset=40_000)},
+            " at a time, a new one after 40 % of the",
+        ),
+        ({"requests": (documents.request_record(statuses={}),)}, ""),
+    ],
+)
+def test_connections_that_did_not_live_are_not_called_kept_alive(changes: dict[str, Any], life: str) -> None:
+    record = synthetic_load.closed().record.model_copy(update=changes)
+    said = say.shape(record.spec, synthetic_load.load(record)).replace("\u202f", " ")
+    assert said.startswith(f"closed: 32 connections{life}") and ("kept" in said) is ("kept" in life)
+
+
+def test_a_tls_failure_is_not_called_an_answer() -> None:
+    record = synthetic_load.closed().record
+    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
+    ended = documents.outcomes(malformed=4)
+    failed = record.model_copy(
+        update={
+            "spec": record.spec.model_copy(update={"target": target}),
+            "outcomes": ended, "scheduled": 4, "connections_opened": 0, "tls_fault": "certificate expired",
+            "requests": (documents.request_record(statuses={}, outcomes=ended),),
+        }
+    )  # fmt: skip
+    assert say.identity(failed) == "4 scheduled = 0 ok + 4 malformed (TLS failed)"
+    (problem,) = (each for each in validity.assess(failed).problems if "no answer" in each)
+    assert problem == "no answer was ok; 4 of 4 ended as malformed (TLS failed: certificate expired)"
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,13 @@ def test_a_url(written: str, shown: str) -> None:
         ("Location", "/login?session=SEKRIT&next=/a", "/login?session=…&next=/a"),
         ("Accept", "text/html,application/xhtml+xml", "text/html,application/xhtml+xml"),
         ("Content-Type", "multipart/form-data; boundary=----WebKitFormBoundary7MA4YWxkTrZu0gW", None),
-        ("WWW-Authenticate", 'Basic realm="x"', "…"),
+        ("WWW-Authenticate", 'Basic realm="x"', 'Basic realm="x"'),
+        (
+            "www-authenticate",
+            'Digest realm="a", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", qop="auth"',
+            'Digest realm="a", nonce="…", qop="auth"',
+        ),
+        ("Proxy-Authenticate", "NTLM TlRMTVNTUAACAAAAAAAAADgAAAABAoICaGo4Yw==", "NTLM …"),
     ],
 )
 def test_a_header(name: str, value: str, shown: str | None) -> None:

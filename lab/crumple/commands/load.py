@@ -16,6 +16,7 @@ from crumple.load import plan as load_plan
 from crumple.load.flags import LoadFlags
 from crumple.load_report import answer_sentences, answers, masked
 from crumple.machine import ceiling, turns
+from crumple.record import failures
 
 NO, NOT_VALID, INTERRUPTED = 1, 3, 130
 
@@ -55,7 +56,8 @@ def unanswered(record: TrialRecord) -> str:
         return "nothing was sent; make the load longer, or its rate higher"
     worst, number = max(ends.items(), key=lambda end: end[1])
     found = next((each for each in answers.unexpected(record) if each.outcome == worst), None)
-    said = f"{number:,} of {record.scheduled:,} {worst}"
+    fault = failures.tls_fault(record, worst)
+    said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"
     if found is not None and found.status is not None:
         said = f"{found.count:,} of {record.scheduled:,} were {answer_sentences.unnumbered(found)}"
     return f"nothing was answered as expected: {said}; {_remedy(worst, record)}"

@@ -14,6 +14,9 @@ from crumple.load_report import answers
 from crumple.load_report.answers import Unexpected
 
 EXCERPT_MAX = 120
+# The engine keeps no more of a body.
+KEPT_BYTES = 1024
+_CUT_OFF = ("closed-early", "reset", "timeout")
 # More than that in the body, and it is no text.
 _REPLACED_SHARE_MAX = 0.1
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
@@ -36,7 +39,8 @@ def unnumbered(each: Unexpected) -> str:
 
 def diagnosis(each: Unexpected) -> str:
     """What came, and the headers that say why: "415 Unsupported Media Type; sent without a Content-Type"."""
-    return "; ".join([_named(each), *(_telling(each.first, each.request) if each.first else ())])
+    told = _telling(each.first, each.request) if each.first else ()
+    return "; ".join([_named(each), *told, *_compared(each)])
 
 
 def lines(found: Sequence[Unexpected], at_most: int) -> list[str]:
@@ -50,7 +54,7 @@ def lines(found: Sequence[Unexpected], at_most: int) -> list[str]:
 
 def short(each: Unexpected) -> str:
     """What fits a cell of a table: "503 × 312", "reset × 9"."""
-    return f"{each.status or each.outcome} × {each.count:,}"
+    return f"{each.status or _outcome(each)} × {each.count:,}"
 
 
 def status(code: int) -> str:
@@ -83,11 +87,30 @@ def header(head: str, name: str) -> str | None:
     return None
 
 
+def _outcome(each: Unexpected) -> str:
+    return each.outcome if each.tls_fault is None else f"TLS failed ({each.outcome})"
+
+
 def _named(each: Unexpected) -> str:
     if each.status is None:
-        return each.outcome
+        return _outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else "")
     to = _target(each.first) if each.first else None
-    return status(each.status) + (f" → {shown(to)}" if to else "")
+    return _status_line(each.status, each.first) + (f" → {shown(to)}" if to else "")
+
+
+def _status_line(code: int, came: Example | None) -> str:
+    """With the server's own reason phrase, where it is known and not empty."""
+    words = came.head.partition("\r\n")[0].split(" ", 2) if came else []
+    phrase = " ".join(words[2].split()) if len(words) == 3 and words[1] == str(code) else ""
+    return f"{code} {_cut(shown(phrase))}" if phrase else status(code)
+
+
+def _compared(each: Unexpected) -> Iterator[str]:
+    """Of ok answers whose bytes were not compared, some may be as wrong."""
+    if each.compared is not None and each.compared[0] < each.compared[1]:
+        compared, ok = each.compared
+        of = f"in {compared:,} of the {ok:,} ok answers; of the others, the length"
+        yield f"bytes are compared in a sample: {of}"
 
 
 def _target(first: Example) -> str | None:
@@ -99,7 +122,9 @@ def _telling(first: Example, asked: Request | None) -> Iterator[str]:
     """The headers, sent or come, that say what is wrong with a request."""
     code = first.status
     if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:
-        yield f"{asked.expect.body_bytes:,} bytes were expected"
+        yield _wrong_body(first, asked.expect.body_bytes)
+    if first.outcome in _CUT_OFF and code is not None:
+        yield f"the first after {_status_line(code, first)}{_part(first)}"
     if first.outcome != "wrong-status" or code is None:
         return
     if _target(first):
@@ -108,13 +133,42 @@ def _telling(first: Example, asked: Request | None) -> Iterator[str]:
         sent = header(first.request, "Content-Type")
         yield "sent without a Content-Type" if sent is None else f"sent with Content-Type: {shown(sent)}"
     if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        if header(first.request, "Authorization") is None:
-            yield "sent without Authorization"
+        is_sent = header(first.request, "Authorization") is not None
+        yield f"sent {'with' if is_sent else 'without'} Authorization"
         yield from _came(first, "WWW-Authenticate")
     if code == HTTPStatus.METHOD_NOT_ALLOWED:
         yield f"{shown(first.request.partition(' ')[0])} was sent"
         yield from _came(first, "Allow")
     yield from _came(first, "Retry-After")
+
+
+def _wrong_body(first: Example, expected: int) -> str:
+    came = _body_bytes(first)
+    if came == expected:
+        return f"{expected:,} bytes came as expected, but others"
+    return f"{expected:,} bytes were expected{'' if came is None else f', {came:,} came'}"
+
+
+def _body_bytes(first: Example) -> int | None:
+    """How long the whole body was; None where that cannot be told from what was kept."""
+    said = header(first.head, "Content-Length")
+    if said is not None and said.isdecimal():
+        return int(said)
+    return _kept_bytes(first)
+
+
+def _kept_bytes(first: Example) -> int | None:
+    """How many bytes of a body are kept; None where all may not be, or bytes were replaced."""
+    kept = len(first.body.encode(errors="surrogatepass"))
+    return kept if first.head and kept < KEPT_BYTES and "\ufffd" not in first.body else None
+
+
+def _part(first: Example) -> str:
+    """How much of its body an answer had that was cut off: " and 3 of 5 bytes of its body"."""
+    came, said = _kept_bytes(first), header(first.head, "Content-Length")
+    if came is None:
+        return ""
+    return f" and {came:,}{f' of {said}' if said and said.isdecimal() else ''} bytes of its body"
 
 
 def _came(first: Example, name: str) -> Iterator[str]:
@@ -128,6 +182,8 @@ def _excerpt(each: Unexpected) -> Iterator[str]:
     assert each.first is not None
     if each.outcome in ("wrong-status", "wrong-body"):
         said, word = _text(each.first.body), "first"
+    elif each.outcome in _CUT_OFF and each.first.status is not None:
+        said, word = _text(each.first.body), "it began"
     else:
         # No whole answer: of a malformed one this is what tells what speaks there.
         said, word = _text(each.first.head + each.first.body), "it began"
@@ -141,5 +197,8 @@ def _text(body: str) -> str:
         return ""
     if body.lstrip()[:1] == "<":
         body = html.unescape(_TAGS.sub(" ", body))
-    said = shown(" ".join(body.split()))
+    return _cut(shown(" ".join(body.split())))
+
+
+def _cut(said: str) -> str:
     return said if len(said) <= EXCERPT_MAX else f"{said[: EXCERPT_MAX - 1].rstrip()}…"

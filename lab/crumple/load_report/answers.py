@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
+from crumple.record import failures
 
 _WRONG_STATUS = "wrong-status"
 # They are no answers, nor failures of one: each is told of elsewhere.
@@ -21,7 +22,9 @@ _Key = tuple[str, int | None]
 class Unexpected:
     """Requests that ended alike and not as expected. `status`: of whole answers with another than expected.
 
-    `first`: the first such exchange, None where the engine kept none; `request`: what it asked.
+    `first`: the first such exchange, None where the engine kept none; `request`: what it asked. `tls_fault`:
+    why TLS failed, where that is how they ended. `compared`: in how many of the ok answers the bytes were
+    compared, and how many those are; of the others the length alone is known.
     """
 
     outcome: str
@@ -29,16 +32,18 @@ class Unexpected:
     count: int
     request: Request | None
     first: Example | None
+    tls_fault: str | None = None
+    compared: tuple[int, int] | None = None
 
 
 def unexpected(record: TrialRecord) -> tuple[Unexpected, ...]:
     """All that came unexpected in the measured phase, the most frequent first."""
-    return _unexpected(record.outcomes, _kinds(record))
+    return _unexpected(record, record.outcomes, _kinds(record))
 
 
-def unexpected_of(asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
+def unexpected_of(record: TrialRecord, asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
     """The same of one of several requests."""
-    return _unexpected(kind.outcomes, [(asked, kind)])
+    return _unexpected(record, kind.outcomes, [(asked, kind)])
 
 
 def statuses(record: TrialRecord) -> Mapping[int, int]:
@@ -59,7 +64,7 @@ def _kinds(record: TrialRecord) -> list[_Kind]:
     return list(zip(record.spec.requests, record.requests, strict=True))
 
 
-def _unexpected(outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected, ...]:
+def _unexpected(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected, ...]:
     counts: dict[_Key, int] = {}
     for asked, kind in kinds:
         for status, count in kind.statuses.items():
@@ -71,10 +76,24 @@ def _unexpected(outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected,
             counts[outcome, None] = count
     firsts = _firsts(kinds)
     found = [
-        Unexpected(outcome, status, count, *firsts.get((outcome, status), (None, None)))
+        Unexpected(
+            outcome,
+            status,
+            count,
+            *firsts.get((outcome, status), (None, None)),
+            tls_fault=failures.tls_fault(record, outcome),
+            compared=_compared(kinds) if outcome == "wrong-body" else None,
+        )
         for (outcome, status), count in counts.items()
     ]
     return tuple(sorted(found, key=lambda each: -each.count))
+
+
+def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
+    sampled = [kind for asked, kind in kinds if asked.expect.body_sha256 and asked.expect.hash_one_in > 1]
+    if not sampled:
+        return None
+    return sum(kind.bodies_hashed for kind in sampled), sum(kind.outcomes.ok for kind in sampled)
 
 
 def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:

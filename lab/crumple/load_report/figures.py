@@ -161,7 +161,7 @@ class Load:
                 asked=asked,
                 record=each,
                 share=each.scheduled / sent if sent else 0.0,
-                unexpected=answers.unexpected_of(asked, each),
+                unexpected=answers.unexpected_of(record, asked, each),
                 spread=spread_of(each.response_time),
             )
             for asked, each in zip(record.spec.requests, record.requests, strict=True)
@@ -174,6 +174,14 @@ class Load:
         answered = sum(answers.statuses(record).values())
         kept = record.spec.connection == "keep-alive"
         return kept and 0 < _CLOSES_SHARE * answered <= record.connections_closed_by_server
+
+    @property
+    def renewed_share(self) -> float:
+        """Connections that were made beyond the first of each user, or broke, in the requests that ended."""
+        record, outcomes = self.record, self.record.outcomes
+        renewed = max(record.connections_opened - record.users, outcomes.reset + outcomes.closed_early)
+        ended = outcomes.ok + outcomes.failed
+        return min(1.0, max(0, renewed) / ended) if ended else 0.0
 
     @property
     def slow_connects(self) -> int:

@@ -23,6 +23,8 @@ MASK = "…"
 _SECRET = re.compile(
     "token|secret|passw|passphrase|credential|apikey|jwt|cookie|csrf|xsrf|authoriz|authentic"
 )
+# What a server asks for, which is no secret; only words in it may look like one (nonces).
+_CHALLENGES = frozenset({"www-authenticate", "proxy-authenticate"})
 _SECRET_WORDS = frozenset({"auth", "key", "pass", "pwd", "session", "sessionid", "sid", "sig", "signature"})
 # They hold long words that are no tokens.
 _PLAIN_HEADERS = frozenset({"accept", "content-type", "host", "user-agent"})
@@ -35,6 +37,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{32,}")
 _JWT = re.compile(r"eyJ[\w-]+\.[\w-]+\.")
 # In a form or in JSON.
 _IN_BODY = re.compile(r"([\w.-]+)\"?\s*[=:]\s*\"?([^\"&\s,}]+)")
+_CHALLENGE_WORD = re.compile(r"[^\s\",=]+=*")
 _USER = re.compile(r"(?<=://)[^/?#@\s]*@")
 # A shorter one may stand in an answer by chance.
 _SEARCHED_MIN = 6
@@ -80,6 +83,8 @@ def url(text: str) -> str:
 
 def header(name: str, value: str) -> str:
     """The value of a header, sent or come."""
+    if name.lower() in _CHALLENGES:
+        return _CHALLENGE_WORD.sub(lambda found: MASK if _looks_like_a_token(found[0]) else found[0], value)
     return MASK if _is_secret(name, value) else url(value)
 
 

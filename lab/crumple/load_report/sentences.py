@@ -31,6 +31,10 @@ SPREADS = {
     "timed_out": ("timed out", "from due to giving up"),
     "unfinished_age": ("unfinished", "how long they had been due at the end"),
 }
+# Less than that of its time, and a load was ended before it was over.
+_WHOLE = 0.99
+# With fewer connections made anew than that, they were kept alive as asked.
+_RENEWED_SHARE = 0.1
 _NOT_SENT = {
     "too_late": "no connection was free in time",
     "ports": "no port was left",
@@ -97,7 +101,11 @@ def _clock(load: "Load") -> str:
 
 def identity(record: contract.TrialRecord) -> str:
     """Every scheduled request, and how it ended: "1,000 scheduled = 990 ok + 10 timeout"."""
-    ends = {name: number for name, number in record.outcomes.as_dict().items() if number or name == "ok"}
+    ends = {
+        f"{name} (TLS failed)" if failures.tls_fault(record, name) else name: number
+        for name, number in record.outcomes.as_dict().items()
+        if number or name == "ok"
+    }
     sign = "=" if record.scheduled == record.outcomes.total else "≠"
     return f"{record.scheduled:,} scheduled {sign} " + " + ".join(
         f"{number:,} {name}" for name, number in ends.items()
@@ -123,8 +131,21 @@ def losses(load: "Load") -> str:
 def not_sent(record: contract.TrialRecord) -> str:
     """Why requests were not sent; empty if all were."""
     why = {name: number for name, number in record.not_sent.model_dump().items() if number}
-    reasons = [f"{f'{number:,} ' if len(why) > 1 else ''}{_NOT_SENT[name]}" for name, number in why.items()]
+    said = _NOT_SENT | ({"too_late": _too_late(record)} if record.spec.stop.kind == "requests" else {})
+    reasons = [f"{f'{number:,} ' if len(why) > 1 else ''}{said[name]}" for name, number in why.items()]
     return f"not sent: {', '.join(reasons)}" if reasons else ""
+
+
+def _too_late(record: contract.TrialRecord) -> str:
+    """Of a load that ends after so many requests: as a rule the time was over before."""
+    stop = record.spec.stop
+    assert stop.kind == "requests"
+    if record.measured_ns < _WHOLE * stop.within_s * 1e9:
+        if record.spec.shape.kind == "open":
+            return _NOT_SENT["too_late"]
+        return f"the load was ended before all {stop.requests:,} were sent"
+    said = f"the time, {seconds(stop.within_s)}, was over before all {stop.requests:,} were sent"
+    return f"{said}, or {_NOT_SENT['too_late']}" if record.spec.shape.kind == "open" else said
 
 
 def in_flight(record: contract.TrialRecord) -> str:
@@ -317,7 +338,13 @@ def _life(spec: contract.TrialSpec, load: "Load | None") -> str:
         return " at a time, a new one per request"
     if load is None:
         return ""
-    return " at a time, which the server closed after each answer" if load.server_closes else " kept alive"
+    if load.server_closes:
+        return " at a time, which the server closed after each answer"
+    if not answers.statuses(load.record):
+        return ""
+    if load.renewed_share > _RENEWED_SHARE:
+        return f" at a time, a new one after {numerals.share(load.renewed_share)} of the requests"
+    return " kept alive"
 
 
 def _pause(drawn: contract.ClosedShape | contract.RampShape) -> str:
@@ -337,7 +364,7 @@ def _measured(record: contract.TrialRecord) -> str:
     stop, measured_s = record.spec.stop, record.measured_ns / 1e9
     if stop.kind == "requests":
         return f"{_until(stop)} in {seconds(round(measured_s, 1))}"
-    cut_short = measured_s < 0.99 * stop.duration_s
+    cut_short = measured_s < _WHOLE * stop.duration_s
     return f"{seconds(round(measured_s, 1))} of {_until(stop)}" if cut_short else _until(stop)
 
 

@@ -22,6 +22,7 @@ _EXPLAINED = 96
 _HISTOGRAM_ROWS = 4
 _ROWS_OPEN = ("response_time", "service_time", "lateness")
 _ROWS_CLOSED = ("response_time",)
+_ROWS_FAILED = ("failed", "timed_out")
 _STEP_QUANTILES = (0.5, 0.9, 0.99)
 _KIND_QUANTILES = (0.5, 0.99)
 # Of what came unexpected; the least frequent are in the page and the JSON.
@@ -90,9 +91,7 @@ def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
         table.add_column(head, justify="right", no_wrap=True, min_width=7)
     if explained:
         table.add_column("", style="dim", no_wrap=True)
-    closed = load.record.spec.shape.kind != "open"
-    rows = _ROWS_CLOSED if closed else _ROWS_OPEN
-    shown = {name: load.spreads[name] for name in rows if name in load.spreads}
+    shown = {name: load.spreads[name] for name in _rows(load) if name in load.spreads}
     for name, spread in shown.items():
         title, meaning = say.SPREADS[name]
         cells = [*say.quantiles(spread, QUANTILES), numerals.duration(spread.max_ns)]
@@ -100,6 +99,14 @@ def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
     yield table
     if any(_lacks(spread) for spread in shown.values()):
         yield Text(say.TOO_FEW, style="dim")
+
+
+def _rows(load: Load) -> tuple[str, ...]:
+    """Where nothing was answered as expected, how long it took to fail is all there is."""
+    failed = tuple(name for name in _ROWS_FAILED if load.spreads[name].count)
+    if failed and not load.record.outcomes.ok:
+        return failed
+    return _ROWS_OPEN if load.record.spec.shape.kind == "open" else _ROWS_CLOSED
 
 
 def _lacks(spread: Spread) -> bool:

@@ -32,6 +32,24 @@ def sentence(record: TrialRecord) -> str | None:
     return f"{failed_share * 100:.2g}% of the requests failed ({_kinds(record)}): all times are of the others"
 
 
+def tls_fault(record: TrialRecord, outcome: str) -> str | None:
+    """Why TLS failed, where that is how the requests of this outcome ended; None: it is not.
+
+    The engine counts what speaks no TLS, and whom it does not trust, as malformed; who hangs up before a
+    connection stands, as closed early or reset.
+    """
+    fault = record.tls_fault
+    if record.spec.target.tls is None or fault is None:
+        return None
+    ended = [each for kind in record.requests for each in kind.examples if each.outcome == outcome]
+    # Of what came in place of an answer over a connection that stood, something is kept.
+    nothing_came = not any(each.head or each.body for each in ended)
+    none_stood = not record.connections_opened and not any(kind.statuses for kind in record.requests)
+    if outcome == "malformed":
+        return fault if nothing_came else None
+    return fault if outcome in ("closed-early", "reset") and none_stood else None
+
+
 def _kinds(record: TrialRecord) -> str:
     """How requests failed, the most frequent first: "wrong-status 312 (503 × 300, 500 × 12), timeout 4"."""
     ends = Counter(

@@ -219,6 +219,8 @@ def _some_answers(record: TrialRecord) -> str | None:
         return None
     worst = max(record.outcomes.as_dict().items(), key=lambda outcome: outcome[1])
     seen = failures.statuses(record) if worst[0] == "wrong-status" else ""
+    if fault := failures.tls_fault(record, worst[0]):
+        seen = f"TLS failed: {fault}"
     came = f" ({seen})" if seen else ""
     return f"no answer was ok; {worst[1]} of {record.scheduled} ended as {worst[0]}{came}"
 
