@@ -76,7 +76,11 @@ def meant(model: type[Model], written: dict[str, Any], file: Path) -> tuple[Mode
     except ValidationError as invalid:
         schema = model.model_json_schema()
         findings = invalid.errors(include_url=False, include_input=False)
-        return None, [_problem(finding, written, schema, file) for finding in findings]
+        return None, [
+            _problem(finding, written, schema, file)
+            for finding in findings
+            if not _follows(finding, findings)
+        ]
 
 
 def key_of(loc: Loc, written: Any) -> str:
@@ -94,6 +98,14 @@ def key_of(loc: Loc, written: Any) -> str:
             here = here.get(step) if isinstance(here, dict) else None
             parts.append(step)
     return ".".join(parts)
+
+
+def _follows(finding: Any, findings: Sequence[Any]) -> bool:
+    """A list is too short for pydantic when all its entries are wrong, which is said of each already."""
+    loc = finding["loc"]
+    return finding["type"] == "too_short" and any(
+        other["loc"][: len(loc)] == loc for other in findings if other is not finding
+    )
 
 
 def _problem(finding: Any, written: dict[str, Any], schema: dict[str, Any], file: Path) -> Problem:

@@ -234,6 +234,15 @@ def test_a_body_that_is_said_to_be_one_may_read_as_a_duration(said: dict[str, An
     assert _spec(**said).requests[0].body == said["body"]
 
 
+def test_a_body_behind_an_at_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "b").write_text("{seq}")
+    monkeypatch.chdir(tmp_path)
+    (asked,) = _spec(body="@b").requests
+    assert (asked.method, asked.body, asked.body_file) == ("POST", None, str(tmp_path / "b"))
+    with pytest.raises(UsageError, match="-d and -D both name a file for the body"):
+        _spec(body="@b", body_file="b")
+
+
 def test_the_table_of_requests_lies_beside_the_series(tmp_path: Path) -> None:
     assert load_plan.requests_csv(LoadFlags(csv=tmp_path / "a.csv")) == tmp_path / "a.requests.csv"
     assert load_plan.requests_csv(LoadFlags(csv=tmp_path / "a")) == tmp_path / "a.requests.csv"

@@ -263,7 +263,7 @@ def test_where_all_failed_it_is_shown_how_long_that_took() -> None:
         ({"connections_opened": 50_032}, " at a time, a new one after 50 % of the requests"),
         (
             {"outcomes": documents.outcomes(ok=60_000, reset=40_000)},
-            " at a time, a new one after 40 % of the",
+            " at a time, a new one after 40 % of",
         ),
         ({"requests": (documents.request_record(statuses={}),)}, ""),
     ],

@@ -331,3 +331,12 @@ def test_a_file_that_cannot_be_meant(tmp_path: Path, name: str, text: str | None
         request.several(file, Written(path="/"))
     for each in said:
         assert each in str(caught.value)
+
+
+@pytest.mark.parametrize("entries", [1, 2])
+def test_what_is_wrong_with_every_request_is_said_of_each_once(tmp_path: Path, entries: int) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text('[[requests]]\npath = "x"\n' * entries)
+    with pytest.raises(FileInvalid) as caught:
+        request.several(file, Written(path="/"))
+    assert len(caught.value.problems) == entries

@@ -76,11 +76,14 @@ class RequestFlags:
         flag(REQUEST, "--header", "-H", metavar="'NAME: VALUE'", help_="May be repeated."),
     ] = None
     body: Annotated[
-        str | None, flag(REQUEST, "--body", "-d", metavar="TEXT", help_="The body to send, typed out.")
+        str | None,
+        flag(
+            REQUEST, "--body", "-d", metavar="TEXT|@FILE", help_="The body to send, typed out or in a file."
+        ),
     ] = None
     body_file: Annotated[
         str | None,
-        flag(REQUEST, "--body-file", "-D", metavar="FILE", help_="A file that holds it, sent as it is."),
+        flag(REQUEST, "--body-file", "-D", metavar="FILE", help_="The file; -d @FILE means the same."),
     ] = None
     content_type: Annotated[
         str | None,
@@ -314,8 +317,8 @@ class OutputFlags:
             OUTPUT,
             "--csv",
             metavar="FILE",
-            help_="Write the series: a row per interval. Beside it, in FILE.requests.csv, a row per request: "
-            "how they ended, by outcome and status.",
+            help_="Write the series: a row per interval. Beside it, for a.csv in a.requests.csv, a row per "
+            "request: how they ended, by outcome and status.",
         ),
     ] = None
     hdr: Annotated[

@@ -87,12 +87,13 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
     mistakes = Mistakes()
     headers = [mistakes.of(lambda text=text: request.header(text)) for text in flags.header or ()]
     mistakes.of(lambda: _check_no_duration(flags))
+    body, body_file = mistakes.of(lambda: _body(flags)) or (None, None)
     written = request.Written(
         path=path,
         method=flags.method,
         headers=[each for each in headers if each],
-        body=flags.body,
-        body_file=flags.body_file,
+        body=body,
+        body_file=body_file,
         content_type=flags.content_type,
         accept=flags.accept,
         expect_status=flags.expect_status,
@@ -111,6 +112,21 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
     mistakes.none()
     assert several
     return several
+
+
+def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
+    """The body as typed, and the file that holds it: of -d behind an @, as in curl."""
+    typed = flags.body
+    if typed is None or not typed.startswith("@"):
+        return typed, flags.body_file
+    remedy = "write -d @FILE; a body that begins with @ can be sent from a file"
+    if flags.body_file is not None:
+        raise UsageError("-d and -D both name a file for the body", "leave one of them out")
+    if typed in ("@", "@-"):
+        raise UsageError(f"-d {typed}: that names no file", remedy)
+    if not Path(typed[1:]).exists():
+        raise UsageError(f"-d {typed}: there is no file {typed[1:]}", f"check the path; {remedy}")
+    return None, typed[1:]
 
 
 def _check_no_duration(flags: RequestFlags) -> None:

@@ -119,7 +119,12 @@ def _header_typed(line: str) -> str:
     return line if shown == written else f"{name}{colon} {shown}"
 
 
-_TYPED = {"-H": _header_typed, "--header": _header_typed, "-d": body, "--body": body}
+def _body_typed(text: str) -> str:
+    """The name of a file is none of what it holds."""
+    return text if text.startswith("@") else body(text)
+
+
+_TYPED = {"-H": _header_typed, "--header": _header_typed, "-d": _body_typed, "--body": _body_typed}
 
 
 def _kind(kind: RequestRecord, secrets: set[str]) -> RequestRecord:
