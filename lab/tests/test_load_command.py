@@ -88,7 +88,24 @@ def test_a_certificate_that_is_not_trusted_is_thought_of() -> None:
     )
     assert "is its certificate trusted (--cacert FILE)?" in command.unanswered(record)
     told = record.model_copy(update={"tls_fault": "certificate expired"})
-    assert "no TLS handshake was completed: certificate expired;" in command.unanswered(told)
+    assert "4 of 4 without TLS (malformed); no TLS handshake was completed: certificate expired;" in (
+        command.unanswered(told)
+    )
+    plain = record.model_copy(update={"tls_fault": "received corrupt message of type InvalidContentType"})
+    assert command.unanswered(plain).endswith("what speaks at 127.0.0.1:1 is no TLS; write http://")
+    silent = documents.outcomes(connect_timeout=4)
+    assert "does 127.0.0.1:1 speak TLS, or plain http?" in command.unanswered(
+        record.model_copy(update={"outcomes": silent})
+    )
+
+
+def test_a_server_that_hangs_up_within_its_answer_is_at_the_right_port() -> None:
+    ended = documents.outcomes(closed_early=4)
+    kind = documents.request_record(outcomes=ended, examples=(documents.example("closed-early", 200),))
+    record = documents.record(outcomes=ended, scheduled=4, requests=(kind,))
+    assert command.unanswered(record).endswith(
+        "the server hung up within its answer; look at what it says of it"
+    )
 
 
 def test_where_no_connection_came_about_a_longer_load_is_no_remedy() -> None:

@@ -223,20 +223,27 @@ def test_why_requests_were_not_sent_is_said() -> None:
 def _ended(stop: contract.Stop, shape: contract.Shape, measured_s: float) -> contract.TrialRecord:
     record = synthetic_load.closed().record
     spec = record.spec.model_copy(update={"stop": stop, "shape": shape})
-    sent = documents.not_sent(too_late=900)
-    return record.model_copy(update={"spec": spec, "not_sent": sent, "measured_ns": round(measured_s * 1e9)})
+    return record.model_copy(
+        update={
+            "spec": spec, "measured_ns": round(measured_s * 1e9),
+            "scheduled": 1_000, "not_sent": documents.not_sent(too_late=900),
+            "outcomes": documents.outcomes(ok=98, not_sent=900, unfinished=2),
+        }
+    )  # fmt: skip
 
 
 def test_a_load_by_number_that_its_time_ended_says_so() -> None:
     closed, stop = contract.ClosedShape(connections=2), contract.AfterRequests(requests=1_000, within_s=10)
     over = say.requests(_ended(stop, closed, 10.0)).replace("\u202f", " ")
     assert over.endswith("not sent: the time, 10 s, was over before all 1,000 were sent")
+    assert say.circumstances(_ended(stop, closed, 10.0))[0].startswith("100 of 1,000 requests in 10")
     ended = say.requests(_ended(stop, closed, 4.0))
     assert ended.endswith("not sent: the load was ended before all 1,000 were sent")
     rate = contract.Rate(from_per_s=100, to_per_s=100, duration_s=10)
     scheduled = contract.OpenShape(connections=2, rates=(rate,))
     both = say.requests(_ended(stop, scheduled, 10.0))
     assert both.endswith("was over before all 1,000 were sent, or no connection was free in time")
+    assert " due" not in say.throughput(synthetic_load.load(_ended(stop, scheduled, 10.0)))
     by_time = say.requests(_ended(contract.AfterDuration(duration_s=10), scheduled, 10.0))
     assert by_time.endswith("not sent: no connection was free in time")
 

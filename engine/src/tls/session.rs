@@ -211,6 +211,9 @@ impl Session {
 
     /// Tells the server that no more will come, as far as the kernel takes it at once (RFC 8446, 6.1).
     pub fn close(&mut self, fd: BorrowedFd) {
+        if self.why.is_some() {
+            return; // It was told why, which is the end of it; what failed must not be processed again.
+        }
         let status = self.connection.process_tls_records(&mut self.incoming);
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state {
             let _ =

@@ -18,6 +18,19 @@ fn what_is_no_tls_fails_and_says_so() {
 }
 
 #[test]
+fn a_failure_is_told_once() {
+    let (mut client, mut peer) = Client::new(&SERVER.tls(|_| ()));
+    peer.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+    assert_eq!(client.shake(), Err(Errno::PROTO));
+    client.session.close(client.socket.as_fd());
+    drop(client);
+    let mut told = Vec::new();
+    peer.read_to_end(&mut told).unwrap();
+    let alerts = told.windows(5).filter(|bytes| *bytes == [21, 3, 3, 0, 2]).count();
+    assert_eq!(alerts, 1, "{told:?}");
+}
+
+#[test]
 fn a_server_that_hangs_up_on_the_handshake_is_told_apart() {
     let (mut client, mut peer) = Client::new(&SERVER.tls(|_| ()));
     assert_eq!(client.session.shake(client.socket.as_fd()), Ok(false));

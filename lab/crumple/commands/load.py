@@ -8,7 +8,7 @@ import shlex
 
 from crumple import engine, project
 from crumple.commands import cleared, output
-from crumple.contract import TrialRecord
+from crumple.contract import Example, TrialRecord
 from crumple.drawing.shown import shown
 from crumple.live.load import LoadView
 from crumple.load import load
@@ -57,15 +57,22 @@ def unanswered(record: TrialRecord) -> str:
     worst, number = max(ends.items(), key=lambda end: end[1])
     found = next((each for each in answers.unexpected(record) if each.outcome == worst), None)
     fault = failures.tls_fault(record, worst)
+    first = found.first if found else None
     said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"
     if found is not None and found.status is not None:
         said = f"{found.count:,} of {record.scheduled:,} were {answer_sentences.unnumbered(found)}"
-    return f"nothing was answered as expected: {said}; {_remedy(worst, record)}"
+    return f"nothing was answered as expected: {said}; {_remedy(worst, first, record)}"
 
 
-def _remedy(outcome: str, record: TrialRecord) -> str:
+def _remedy(outcome: str, first: Example | None, record: TrialRecord) -> str:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
+    if outcome in ("closed-early", "reset") and first is not None and first.status is not None:
+        return "the server hung up within its answer; look at what it says of it"
+    if outcome == "connect-timeout" and is_tls:
+        return f"no TLS handshake was completed in time; does {address} speak TLS, or plain http?"
+    if outcome == "malformed" and is_tls and "InvalidContentType" in (record.tls_fault or ""):
+        return f"what speaks at {address} is no TLS; write http://"
     if outcome == "malformed" and is_tls and not stands:
         why = f": {shown(record.tls_fault)}" if record.tls_fault else ""
         return (

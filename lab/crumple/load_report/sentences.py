@@ -210,7 +210,9 @@ def throughput(load: "Load") -> str:
     """Ok answers and bytes per second; in open shapes beside what was due."""
     record = load.record
     said = f"{numerals.rate(load.throughput_per_s)} ok"
-    if record.spec.shape.kind == "open":
+    # Of a load by number all are scheduled, also those that were not due when its time was over.
+    by_number = record.spec.stop.kind == "requests" and record.not_sent.too_late
+    if record.spec.shape.kind == "open" and not by_number:
         said += f" of {numerals.rate(load.per_s(record.scheduled))} due"
     received, sent = (
         numerals.size(load.per_s(count)) for count in (record.received_bytes, record.sent_bytes)
@@ -363,7 +365,9 @@ def _until(stop: contract.Stop) -> str:
 def _measured(record: contract.TrialRecord) -> str:
     stop, measured_s = record.spec.stop, record.measured_ns / 1e9
     if stop.kind == "requests":
-        return f"{_until(stop)} in {seconds(round(measured_s, 1))}"
+        left = record.not_sent.too_late
+        part = f"{record.scheduled - left:,} of " if left else ""
+        return f"{part}{_until(stop)} in {seconds(round(measured_s, 1))}"
     cut_short = measured_s < _WHOLE * stop.duration_s
     return f"{seconds(round(measured_s, 1))} of {_until(stop)}" if cut_short else _until(stop)
 
