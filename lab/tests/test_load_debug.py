@@ -104,7 +104,7 @@ def test_no_connection_is_said_with_its_reason() -> None:
     none = failed.record.histograms.model_copy(update={"connect_time": documents.histogram({})})
     shown = said(Exchange(failed.record.model_copy(update={"histograms": none})))
     assert shown.splitlines()[0] == "no connection to 127.0.0.1:1: no \\x07cipher"
-    assert "✗ malformed after 1.20 ms" in shown and ">" not in shown
+    assert "✗ TLS failed (malformed) after 1.20 ms: no \\x07cipher; status 200" in shown and ">" not in shown
 
 
 def test_tls_is_told_of() -> None:

@@ -37,6 +37,11 @@ def unnumbered(each: Unexpected) -> str:
     return "; ".join([diagnosis(each), *(_excerpt(each) if each.first else ())])
 
 
+def outcome(each: Unexpected) -> str:
+    """Its word; of what TLS failed for that as well, as "malformed" speaks of an answer."""
+    return each.outcome if each.tls_fault is None else f"TLS failed ({each.outcome})"
+
+
 def diagnosis(each: Unexpected) -> str:
     """What came, and the headers that say why: "415 Unsupported Media Type; sent without a Content-Type"."""
     told = _telling(each.first, each.request) if each.first else ()
@@ -54,7 +59,7 @@ def lines(found: Sequence[Unexpected], at_most: int) -> list[str]:
 
 def short(each: Unexpected) -> str:
     """What fits a cell of a table: "503 × 312", "reset × 9"."""
-    return f"{each.status or _outcome(each)} × {each.count:,}"
+    return f"{each.status or outcome(each)} × {each.count:,}"
 
 
 def status(code: int) -> str:
@@ -87,13 +92,9 @@ def header(head: str, name: str) -> str | None:
     return None
 
 
-def _outcome(each: Unexpected) -> str:
-    return each.outcome if each.tls_fault is None else f"TLS failed ({each.outcome})"
-
-
 def _named(each: Unexpected) -> str:
     if each.status is None:
-        return _outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else "")
+        return outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else "")
     to = _target(each.first) if each.first else None
     return _status_line(each.status, each.first) + (f" → {shown(to)}" if to else "")
 

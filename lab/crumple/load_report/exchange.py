@@ -126,11 +126,9 @@ def _verdict(exchange: Exchange) -> Text:
     wanted = expected(exchange.asked.expect)
     if exchange.is_met:
         return Text(f"✓ ok{took}: {wanted} was expected, and came", style="green")
-    found = answers.unexpected(exchange.record)
-    why = (
-        answer_sentences.diagnosis(found[0]).removeprefix(exchange.outcome).removeprefix("; ")
-        if found
-        else ""
-    )
+    word, why = exchange.outcome, ""
+    for each in answers.unexpected(exchange.record):
+        word = answer_sentences.outcome(each)
+        why = answer_sentences.diagnosis(each).removeprefix(word).lstrip(";: ")
     parts = [*([why] if why else []), f"{wanted} was expected"]
-    return Text(f"✗ {exchange.outcome}{took}: {'; '.join(parts)}", style="bold red")
+    return Text(f"✗ {word}{took}: {'; '.join(parts)}", style="bold red")
