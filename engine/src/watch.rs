@@ -18,7 +18,6 @@ pub struct Watches {
     sockets: Sockets,
     pace: Pace,
     is_open: bool,
-    is_closed: bool,
 }
 
 impl Watches {
@@ -31,23 +30,19 @@ impl Watches {
             sockets: Sockets::new(),
             pace: Pace::default(),
             is_open: false,
-            is_closed: false,
         }
     }
 
-    /// Whether the measured phase has begun or ended, and that was not sampled yet.
-    pub fn at_a_boundary(&self, course: &Course, now_ns: u64) -> bool {
-        (!self.is_open && now_ns >= course.measured_from_ns())
-            || (!self.is_closed && now_ns >= course.ends_at_ns())
+    /// Whether the measured phase has begun, and that was not sampled yet.
+    pub fn are_to_open(&self, course: &Course, now_ns: u64) -> bool {
+        !self.is_open && now_ns >= course.measured_from_ns()
     }
 
-    /// Takes the samples that were due at `due_ns`, as many as the pace allows; full ones at both ends of the
-    /// measured phase, and none after it.
+    /// Takes the samples that were due at `due_ns`, as many as the pace allows; full ones where the measured phase
+    /// has begun.
     pub fn sample(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
-        if !self.is_open && now_ns >= course.measured_from_ns() {
+        if self.are_to_open(course, now_ns) {
             self.open(course, now_ns);
-        } else if now_ns >= course.ends_at_ns() {
-            self.close(course);
         } else if self.pace.allows_row(now_ns) {
             self.sample_at_pace(course, due_ns, now_ns);
         }
@@ -62,13 +57,11 @@ impl Watches {
         self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
     }
 
-    /// Takes the samples that close the measured phase, unless they were taken.
+    /// The measured phase is over: takes the last samples, full ones.
     pub fn close(&mut self, course: &Course) {
-        if !std::mem::replace(&mut self.is_closed, true) {
-            self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
-            self.threads.close();
-            self.sockets.boundary(course.ends_at_ns(), course.began_ns());
-        }
+        self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
+        self.threads.close();
+        self.sockets.boundary(course.ends_at_ns(), course.began_ns());
     }
 
     fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
