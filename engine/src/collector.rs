@@ -33,6 +33,7 @@ pub struct Collector {
     /// Whole answers of the warm-up by status.
     warm_up_statuses: BTreeMap<u16, u64>,
     tls_fault: Option<String>,
+    head_fault: Option<&'static str>,
     times: [HdrHistogram<u64>; TIMES],
     kinds: Kinds,
     intervals: Intervals,
@@ -49,6 +50,7 @@ impl Collector {
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
             warm_up_statuses: BTreeMap::new(),
             tls_fault: None,
+            head_fault: None,
             times: std::array::from_fn(|_| hdr()),
             kinds: Kinds::new(&plan.requests),
             intervals: Intervals::new(plan),
@@ -59,6 +61,7 @@ impl Collector {
         if self.tls_fault.is_none() {
             self.tls_fault.clone_from(&tally.tls_fault);
         }
+        self.head_fault = self.head_fault.or(tally.head_fault);
         self.kinds.add_examples(tally);
         self.add_to_totals(tally);
         self.intervals.add(tally);
@@ -183,6 +186,7 @@ impl Collector {
             not_sent: counts.not_sent,
             retried: counts.retried,
             tls_fault: self.tls_fault,
+            head_fault: self.head_fault.map(Into::into),
             bodies_hashed: self.kinds.bodies_hashed(),
             received_bytes: counts.received_bytes,
             sent_bytes: counts.sent_bytes,

@@ -2,6 +2,7 @@
 
 use crate::clock::now_ns;
 use crate::phase::Course;
+use crate::probe::machine::Machine;
 use crate::probe::processes::{DEAR, Processes, Sample};
 use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
@@ -16,6 +17,7 @@ pub struct Watches {
     server: Option<Watch>,
     threads: Threads,
     sockets: Sockets,
+    machine: Machine,
     pace: Pace,
     is_open: bool,
 }
@@ -28,6 +30,7 @@ impl Watches {
             server: server.map(Watch::new),
             threads: Threads::new(threads),
             sockets: Sockets::new(),
+            machine: Machine::new(),
             pace: Pace::default(),
             is_open: false,
         }
@@ -51,6 +54,7 @@ impl Watches {
     fn open(&mut self, course: &Course, now_ns: u64) {
         self.is_open = true;
         let began_cpu_ns = own_cpu_ns();
+        self.machine.open();
         self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
         self.threads.open();
         self.sockets.boundary(now_ns, course.began_ns());
@@ -59,6 +63,7 @@ impl Watches {
 
     /// The measured phase is over: takes the last samples, full ones.
     pub fn close(&mut self, course: &Course) {
+        self.machine.close();
         self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
         self.threads.close();
         self.sockets.boundary(course.ends_at_ns(), course.began_ns());
@@ -106,6 +111,7 @@ impl Watches {
             server: self.server.map(|server| server.record(course)),
             threads: self.threads.records(),
             sockets: self.sockets.record(),
+            machine: self.machine.record(),
         }
     }
 

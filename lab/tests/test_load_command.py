@@ -91,6 +91,13 @@ def test_a_certificate_that_is_not_trusted_is_thought_of() -> None:
     assert "no TLS handshake was completed: certificate expired;" in command.unanswered(told)
 
 
+def test_a_head_beyond_bounds_is_no_other_protocol() -> None:
+    record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
+    assert "is no HTTP/1.1; is it the right port" in command.unanswered(record)
+    told = record.model_copy(update={"head_fault": "a head longer than 64 KiB"})
+    assert "; an answer has a head longer than 64 KiB, which is read no further; let" in command.unanswered(told)
+
+
 def test_where_no_connection_came_about_a_longer_load_is_no_remedy() -> None:
     outcomes = documents.outcomes(unfinished=10)
     record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)
