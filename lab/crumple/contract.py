@@ -423,7 +423,7 @@ class SocketRecord(Frozen):
 
 
 class MachineWindow(Frozen):
-    """CPU time of all cores: used by everybody, the engine and the server among them; taken by the hypervisor."""
+    """CPU time of all cores: what everybody used, engine and server included; what the hypervisor took."""
 
     busy_ns: Count
     steal_ns: Count
@@ -438,7 +438,7 @@ class MachineRecord(Frozen):
 
 
 class Probes(Frozen):
-    """The engine's own tree and threads, the server's tree if its pid was given, the machine's sockets and cores."""
+    """The engine's own tree and threads, the server's tree if its pid was given, the machine as a whole."""
 
     engine: ProbeRecord
     server: ProbeRecord | None
