@@ -22,28 +22,35 @@ use crate::spec::{CONTRACT_VERSION, TrialSpec};
 use crate::tally::{Counts, TIMES, Tally, Time};
 use crate::timetable::Left;
 
-pub struct Collector<'a> {
-    plan: &'a Plan,
+pub struct Collector {
+    is_open: bool,
+    /// Whether the kernel stamps what arrives.
+    stamped: bool,
+    slower_than_ns: Vec<u64>,
     outcomes: Outcomes,
     counts: Counts,
     warm_up: WarmUpRecord,
     /// Whole answers of the warm-up by status.
     warm_up_statuses: BTreeMap<u16, u64>,
     tls_fault: Option<String>,
+    head_fault: Option<&'static str>,
     times: [HdrHistogram<u64>; TIMES],
     kinds: Kinds,
     intervals: Intervals,
 }
 
-impl<'a> Collector<'a> {
-    pub fn new(plan: &'a Plan) -> Self {
+impl Collector {
+    pub fn new(plan: &Plan) -> Self {
         Self {
-            plan,
+            is_open: plan.shape.is_open(),
+            stamped: plan.stamped,
+            slower_than_ns: plan.slower_than_ns.clone(),
             outcomes: Outcomes::default(),
             counts: Counts::default(),
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
             warm_up_statuses: BTreeMap::new(),
             tls_fault: None,
+            head_fault: None,
             times: std::array::from_fn(|_| hdr()),
             kinds: Kinds::new(&plan.requests),
             intervals: Intervals::new(plan),
@@ -54,6 +61,7 @@ impl<'a> Collector<'a> {
         if self.tls_fault.is_none() {
             self.tls_fault.clone_from(&tally.tls_fault);
         }
+        self.head_fault = self.head_fault.or(tally.head_fault);
         self.kinds.add_examples(tally);
         self.add_to_totals(tally);
         self.intervals.add(tally);
@@ -114,8 +122,7 @@ impl<'a> Collector<'a> {
         for (&status, &count) in &self.warm_up_statuses {
             *statuses.entry(status).or_default() += count;
         }
-        let slower: Vec<u64> =
-            self.plan.slower_than_ns.iter().map(|&ns| self.kinds.slower_than(ns)).collect();
+        let slower: Vec<u64> = self.slower_than_ns.iter().map(|&ns| self.kinds.slower_than(ns)).collect();
         let line = json!({
             "at_s": (now_ns - course.began_ns()) as f64 / 1e9,
             "phase": phase,
@@ -140,7 +147,7 @@ impl<'a> Collector<'a> {
 
     fn histograms(&self) -> Histograms {
         let of = |time| HistogramRecord::of(&self.times[time as usize]);
-        let of_open = |time| self.plan.shape.is_open().then(|| of(time));
+        let of_open = |time| self.is_open.then(|| of(time));
         Histograms {
             response_time: HistogramRecord::of(&self.kinds.response_time()),
             service_time: of_open(Time::Service),
@@ -179,6 +186,7 @@ impl<'a> Collector<'a> {
             not_sent: counts.not_sent,
             retried: counts.retried,
             tls_fault: self.tls_fault,
+            head_fault: self.head_fault.map(Into::into),
             bodies_hashed: self.kinds.bodies_hashed(),
             received_bytes: counts.received_bytes,
             sent_bytes: counts.sent_bytes,
@@ -189,7 +197,7 @@ impl<'a> Collector<'a> {
             users_waited_ns: counts.users_waited_ns,
             requests: self.kinds.records(),
             arrivals: ArrivalRecord {
-                clock: if self.plan.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
+                clock: if self.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
                 unstamped: counts.unstamped,
                 held_ns: counts.held_ns,
             },

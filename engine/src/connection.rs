@@ -32,6 +32,8 @@ pub struct Wire<'a, N> {
     pub not_sent: NotSentReason,
     /// Why TLS failed, the first time.
     pub tls_fault: Option<String>,
+    /// Why a head was not read though it broke no rule, the first time.
+    pub head_fault: Option<&'static str>,
 }
 
 impl<'a, N: Network> Wire<'a, N> {
@@ -53,6 +55,7 @@ impl<'a, N: Network> Wire<'a, N> {
             closed_by_server: 0,
             not_sent: NotSentReason::TooLate,
             tls_fault: None,
+            head_fault: None,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The requests in flight of one thread, in the order in which they began, so that the one whose patience ends
-//! first is known without a look at the others. A list that is linked through an array: putting in and taking out
-//! cost the same however many there are.
+//! The requests in flight of one thread, in the order in which they were due, so that the one whose patience ends
+//! first is known without a look at the others. A list that is linked through an array: taking out costs the same
+//! however many there are, and so does putting in a request that was due after the others.
 
 const NONE: u32 = u32::MAX;
 
@@ -8,6 +8,7 @@ const NONE: u32 = u32::MAX;
 struct Links {
     before: u32,
     after: u32,
+    since_ns: u64,
 }
 
 /// Users by their number, each at most once.
@@ -20,31 +21,41 @@ pub struct InFlight {
 impl InFlight {
     pub fn new(users: usize) -> Self {
         Self {
-            links: vec![Links { before: NONE, after: NONE }; users].into_boxed_slice(),
+            links: vec![Links { before: NONE, after: NONE, since_ns: 0 }; users].into_boxed_slice(),
             first: NONE,
             last: NONE,
         }
     }
 
-    /// Who began first.
+    /// Whose request was due first, and when.
     #[inline]
-    pub fn first(&self) -> Option<u32> {
-        (self.first != NONE).then_some(self.first)
+    pub fn first(&self) -> Option<(u32, u64)> {
+        (self.first != NONE).then(|| (self.first, self.links[self.first as usize].since_ns))
     }
 
+    /// A request of `user` begins that was due at `since_ns`. Where it is sent late, it goes before those that were
+    /// due meanwhile.
     #[inline]
-    pub fn push(&mut self, user: u32) {
-        self.links[user as usize] = Links { before: self.last, after: NONE };
-        match self.last {
-            NONE => self.first = user,
-            last => self.links[last as usize].after = user,
+    pub fn push(&mut self, user: u32, since_ns: u64) {
+        let (mut before, mut after) = (self.last, NONE);
+        while before != NONE && self.links[before as usize].since_ns > since_ns {
+            after = before;
+            before = self.links[before as usize].before;
         }
-        self.last = user;
+        self.links[user as usize] = Links { before, after, since_ns };
+        self.join(before, user);
+        self.join(user, after);
     }
 
     #[inline]
     pub fn remove(&mut self, user: u32) {
-        let Links { before, after } = self.links[user as usize];
+        let Links { before, after, .. } = self.links[user as usize];
+        self.join(before, after);
+    }
+
+    /// Puts `after` right behind `before`; `NONE` is the end that the list has there.
+    #[inline]
+    fn join(&mut self, before: u32, after: u32) {
         match before {
             NONE => self.first = after,
             before => self.links[before as usize].after = after,
@@ -63,23 +74,25 @@ mod tests {
     use rand::Rng;
 
     #[test]
-    fn it_keeps_the_order_whoever_leaves() {
+    fn it_keeps_the_order_whoever_leaves_and_however_late_they_are_sent() {
         let mut random = shape::random(1, 0);
         let mut list = InFlight::new(50);
-        let mut expected: Vec<u32> = Vec::new();
-        for _ in 0..10_000 {
+        let mut expected: Vec<(u64, u32)> = Vec::new();
+        for now_ns in 100..10_100 {
             let user = random.random_range(0..50);
-            if let Some(place) = expected.iter().position(|&other| other == user) {
+            if let Some(place) = expected.iter().position(|&(_, other)| other == user) {
                 expected.remove(place);
                 list.remove(user);
             } else {
-                expected.push(user);
-                list.push(user);
+                let since_ns = now_ns - random.random_range(0..4) * random.random_range(0..30);
+                let place = expected.partition_point(|&(other_ns, _)| other_ns <= since_ns);
+                expected.insert(place, (since_ns, user));
+                list.push(user, since_ns);
             }
-            assert_eq!(list.first(), expected.first().copied());
+            assert_eq!(list.first(), expected.first().map(|&(since_ns, user)| (user, since_ns)));
         }
-        for user in expected {
-            assert_eq!(list.first(), Some(user));
+        for (since_ns, user) in expected {
+            assert_eq!(list.first(), Some((user, since_ns)));
             list.remove(user);
         }
         assert_eq!(list.first(), None);

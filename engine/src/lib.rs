@@ -3,6 +3,7 @@
 
 mod bounds;
 pub mod clock;
+mod collecting;
 mod collector;
 mod connection;
 mod cores;

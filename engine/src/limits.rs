@@ -4,8 +4,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::failure::Failure;
 
-/// Beside connections and threads some fifteen: standard streams, spools, the files of `/proc`. With ten threads
-/// it is the 64 that the lab leaves beside the connections.
+/// Beside connections and threads some fifteen: standard streams, spools, the files of `/proc`. The lab reckons alike
+/// (`descriptors_beside`).
 const OTHERS: u64 = 32;
 /// Of each thread: its epoll instance, a timer, and the file that tells how long it waited for a core.
 const PER_THREAD: u64 = 3;

@@ -35,6 +35,8 @@ pub struct TrialRecord {
     pub retried: u64,
     /// Why no TLS connection came about, the first time that none did.
     pub tls_fault: Option<String>,
+    /// Why an answer counts as `malformed` though its head breaks no rule, the first time: it goes beyond a bound.
+    pub head_fault: Option<String>,
     pub warm_up: WarmUpRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
@@ -258,6 +260,28 @@ pub struct Probes {
     /// The engine's threads that send and receive.
     pub threads: Vec<ThreadRecord>,
     pub sockets: SocketRecord,
+    pub machine: MachineRecord,
+}
+
+/// CPU time of the whole machine, whoever used it.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineRecord {
+    /// Over the measured phase; null where it could not be read at both its ends.
+    pub window: Option<MachineWindow>,
+    pub unread: Vec<Unread>,
+}
+
+/// The kernel counts these in ticks, of 10 ms as a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineWindow {
+    /// What everybody used: user, nice, system, irq and softirq; the engine and a server that runs here are among them.
+    pub busy_ns: u64,
+    /// For how long a core had work and the hypervisor ran something else.
+    pub steal_ns: u64,
+    /// Cores that are online.
+    pub cores: u64,
 }
 
 /// One thread; a row per sample, cumulative. Null = could not be read.

@@ -1,19 +1,19 @@
-//! `crumple-engine run`: one trial from its spec to its record. This thread watches and collects; the load
-//! is the workers', and what they wait for has threads of its own.
+//! `crumple-engine run`: one trial from its spec to its record. This thread starts the others, sleeps while they
+//! load and collect, and finishes. It keeps its priority, so that what else runs here does not hold the record up.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::clock::{now_ns, unix_ahead_ns};
+use crate::collecting::{Channels, Collecting, Shared};
 use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
-use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
@@ -21,7 +21,6 @@ use crate::record::TrialRecord;
 use crate::shape::Shape;
 use crate::socket::Stamping;
 use crate::spec::{Pacing, TrialSpec};
-use crate::tally::Tally;
 use crate::timetable::{Filler, Timetable};
 use crate::watch::Watches;
 use crate::worker::{Place, Worker};
@@ -35,6 +34,8 @@ pub struct Run {
 }
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
+/// How often it is looked whether somebody wants no more.
+const ENOUGH_POLL_NS: u64 = 100_000_000;
 
 /// Reads the spec, runs the trial, prints the record. SIGINT ends the trial early, with its record.
 ///
@@ -74,26 +75,25 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
     })
 }
 
-/// The ends of the channels that lead from the workers and to them, and their threads.
 struct Workers {
-    inbox: Receiver<Box<Tally>>,
-    returns: Vec<Sender<Box<Tally>>>,
+    channels: Channels,
     threads: Vec<Pid>,
+    /// Says that one has come to its end.
+    ended: Receiver<()>,
 }
 
 fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
     let (feeds, renderer) = feed::feeds(&plan.requests, plan.threads, plan.seed);
-    let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
+    let course = Arc::new(Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop));
     let timetable = match &plan.shape {
         Shape::Open(shape) => Some(Timetable::new(shape)),
         Shape::Closed(_) => None,
     };
-    let mut collector = Collector::new(plan);
     let begin = OnceLock::new();
     // Threads that are started from here on run there, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
-    let (began_unix_ns, watches, filler) = thread::scope(|scope| {
+    let (began_unix_ns, mut collector, watches, filler) = thread::scope(|scope| {
         if let Some(renderer) = renderer {
             spawn(scope, "renderer", || {
                 stand_back(plan);
@@ -107,15 +107,15 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
         course.begin(beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
+        let collecting = workers.and_then(|workers| collect(plan, &course, workers));
         // None begins before the others: it would have their requests.
-        let _ = begin.set(workers.is_ok() && filling.is_ok());
-        let (workers, filling) = (workers?, filling?);
-        step_aside(plan);
-        let progress = Progress::begin();
-        let mut watches = Watches::new(&workers.threads, plan.server_pid);
-        collect(plan, &course, workers, enough, &progress, &mut collector, &mut watches);
+        let _ = begin.set(filling.is_ok() && collecting.is_ok());
+        let (filling, (collecting, ended)) = (filling?, collecting?);
+        keep_clear(plan);
+        wait_for_the_end(&course, &ended, enough);
+        let (collector, watches) = collecting.take_over().finish();
         drop(over);
-        Ok((beginning.unix_ns, watches, filling.and_then(|filling| filling.join().ok())))
+        Ok((beginning.unix_ns, collector, watches, filling.and_then(|filling| filling.join().ok())))
     })?;
     match (timetable, filler) {
         (Some(table), Some(filler)) => {
@@ -126,6 +126,31 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         _ => collector.count_never_issued(&course),
     }
     Ok(collector.record(spec, &course, began_unix_ns, watches.record(&course)))
+}
+
+/// Starts the thread that collects, and says by which channel the end of a worker is told.
+fn collect(plan: &Plan, course: &Arc<Course>, workers: Workers) -> Result<(Shared, Receiver<()>), Failure> {
+    let watches = Watches::new(&workers.threads, plan.server_pid);
+    let collecting =
+        Collecting::new(plan, Arc::clone(course), workers.channels, Collector::new(plan), watches);
+    let (pacing, is_open, cores) = (plan.pacing, plan.shape.is_open(), plan.cores.clone());
+    let shared = Shared::begin(collecting, move || step_aside(pacing, is_open, &cores))?;
+    Ok((shared, workers.ended))
+}
+
+/// Until the time is up, a worker has come to its end, or somebody wants no more.
+fn wait_for_the_end(course: &Course, ended: &Receiver<()>, enough: &AtomicBool) {
+    loop {
+        let now_ns = now_ns();
+        if enough.load(Relaxed) {
+            course.stop(now_ns);
+        }
+        let left_ns = course.ends_at_ns().saturating_sub(now_ns);
+        let wait = Duration::from_nanos(left_ns.min(ENOUGH_POLL_NS));
+        if left_ns == 0 || ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+    }
 }
 
 /// The first instant of a trial, by both clocks.
@@ -142,14 +167,21 @@ impl Beginning {
     }
 }
 
-/// Where this thread runs while it watches and collects: what is due must not wait for it.
-fn step_aside(plan: &Plan) {
-    match plan.pacing {
+/// Where the calling thread runs that watches and collects: what is due must not wait for it.
+fn step_aside(pacing: Pacing, is_open: bool, cores: &[usize]) {
+    match pacing {
         // A thread that never sleeps leaves us nothing of its core.
-        Pacing::Spin => cores::keep_off(&plan.cores),
-        Pacing::Sleep if plan.shape.is_open() => cores::step_aside(),
+        Pacing::Spin => cores::keep_off(cores),
+        Pacing::Sleep if is_open => cores::step_aside(),
         // A closed load can wait, and may leave us nothing else.
         Pacing::Sleep => {}
+    }
+}
+
+/// Where a thread runs that sleeps nearly all the time.
+fn keep_clear(plan: &Plan) {
+    if plan.pacing == Pacing::Spin {
+        cores::keep_off(&plan.cores);
     }
 }
 
@@ -178,9 +210,7 @@ fn fill<'scope, 'env>(
     let mut filler = Filler::new(shape, began_ns, warm_up_ns, plan.stop.requests, plan.seed);
     filler.fill(table);
     let filling = spawn(scope, "filler", move || {
-        if plan.pacing == Pacing::Spin {
-            cores::keep_off(&plan.cores);
-        }
+        keep_clear(plan);
         filler.run(table, is_over)
     });
     filling.map(Some)
@@ -207,6 +237,7 @@ fn start<'scope, 'env>(
     begin: &'env OnceLock<bool>,
 ) -> Result<Workers, Failure> {
     let (outbox, inbox) = mpsc::channel();
+    let (ending, ended) = mpsc::channel();
     let (telling, told) = mpsc::channel::<Result<Pid, Failure>>();
     let mut returns = Vec::new();
     for (index, feed) in feeds.into_iter().enumerate() {
@@ -215,19 +246,21 @@ fn start<'scope, 'env>(
         let place = Place { course, timetable, thread: index, feed, outbox: outbox.clone(), spent };
         let worker = Worker::new(plan, place)?;
         let core = plan.cores.get(index % plan.cores.len().max(1)).copied();
-        let telling = telling.clone();
+        let (telling, ending) = (telling.clone(), ending.clone());
         spawn(scope, &format!("worker-{index}"), move || {
             let _ = telling.send(settle(core));
             drop(telling);
             if *begin.wait() {
                 let spent = worker.run();
+                let _ = ending.send(());
                 // The thread has to be there still when it is read for the last time.
                 while spent.recv().is_ok() {}
             }
         })?;
     }
     drop(telling);
-    Ok(Workers { inbox, returns, threads: told.iter().collect::<Result<_, _>>()? })
+    let threads = told.iter().collect::<Result<_, _>>()?;
+    Ok(Workers { channels: Channels { inbox, returns }, threads, ended })
 }
 
 /// Binds the calling thread to its core, and says which thread it is.
@@ -236,57 +269,6 @@ fn settle(core: Option<usize>) -> Result<Pid, Failure> {
         Failure::new(format!("a thread cannot run on core {}: {errno}", core.unwrap_or_default()))
     })?;
     Ok(rustix::thread::gettid().as_raw_nonzero().get())
-}
-
-/// Until every worker has handed in its last tally: adds up, samples, tells how it goes.
-fn collect(
-    plan: &Plan,
-    course: &Course,
-    workers: Workers,
-    enough: &AtomicBool,
-    progress: &Progress,
-    collector: &mut Collector,
-    watches: &mut Watches,
-) {
-    let mut next_sample_ns = course.began_ns();
-    let mut next_progress_ns = course.began_ns() + plan.progress_every_ns;
-    let mut working = plan.threads;
-    let mut turn = 0;
-    while working > 0 {
-        let now_ns = now_ns();
-        if enough.load(Relaxed) {
-            course.stop(now_ns);
-        }
-        if now_ns >= next_sample_ns || watches.at_a_boundary(course, now_ns) {
-            watches.sample(course, next_sample_ns, now_ns);
-            if now_ns >= next_sample_ns {
-                next_sample_ns +=
-                    plan.probe_interval_ns * (1 + (now_ns - next_sample_ns) / plan.probe_interval_ns);
-            }
-        }
-        if now_ns >= next_progress_ns {
-            progress.say(collector.progress(course, now_ns));
-            next_progress_ns +=
-                plan.progress_every_ns * (1 + (now_ns - next_progress_ns) / plan.progress_every_ns);
-        }
-        let mut wake_ns = next_sample_ns.min(next_progress_ns);
-        for boundary_ns in [course.measured_from_ns(), course.ends_at_ns()] {
-            if boundary_ns > now_ns {
-                wake_ns = wake_ns.min(boundary_ns);
-            }
-        }
-        match workers.inbox.recv_timeout(Duration::from_nanos(wake_ns.saturating_sub(now_ns))) {
-            Ok(tally) => {
-                collector.add(&tally);
-                working -= usize::from(tally.is_last);
-                turn = (turn + 1) % workers.returns.len();
-                let _ = workers.returns[turn].send(tally); // Its worker may have ended.
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    watches.close(course);
 }
 
 #[cfg(test)]

@@ -22,11 +22,12 @@ impl Address {
         matches!(self, Self::Tcp(_))
     }
 
-    /// A non-blocking socket that is being connected, from `source` where one is given.
+    /// A non-blocking socket that is being connected, from `source` where one is given. `of_many`: there will be so
+    /// many that the kernel is to look for a port among all of them at once.
     ///
     /// # Errors
     /// What the kernel says; `ADDRNOTAVAIL` when it has no port left.
-    pub fn connect(&self, source: Option<IpAddr>, stamped: bool) -> Result<OwnedFd, Errno> {
+    pub fn connect(&self, source: Option<IpAddr>, stamped: bool, of_many: bool) -> Result<OwnedFd, Errno> {
         let family = match self {
             Self::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
             Self::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
@@ -39,6 +40,9 @@ impl Address {
                 sockopt::set_tcp_nodelay(&socket, true)?;
                 if stamped {
                     ask_for_stamps(&socket)?;
+                }
+                if of_many {
+                    look_among_all_ports(&socket);
                 }
                 if let Some(source) = source {
                     bind_without_port(&socket, source)?;
@@ -100,6 +104,18 @@ fn bind_without_port(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     net::bind(socket, &SocketAddr::new(source, 0))
 }
+
+/// Of its own accord the kernel looks for a port of one parity first, and through all of these each time once they are
+/// taken. It takes the next one of a range that a socket names (ip(7), IP_LOCAL_PORT_RANGE); one that goes beyond the
+/// machine's own leaves that as it is. Linux before 6.3 knows no such range, and looks as ever.
+fn look_among_all_ports(socket: &OwnedFd) {
+    let _ = set_option(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, ALL_PORTS);
+}
+
+/// Of linux/in.h; libc does not have it.
+const IP_LOCAL_PORT_RANGE: i32 = 51;
+/// The first in the lower half, the last in the upper.
+const ALL_PORTS: i32 = (65_535_u32 << 16 | 1) as i32;
 
 /// Lets the kernel report a TCP socket as readable only where so many bytes wait, or the peer has closed. It reports
 /// sooner where its buffer holds no more, so that nothing waits for ever (`tcp_epollin_ready`).
@@ -197,7 +213,7 @@ mod tests {
     fn pair(stamped: bool) -> (OwnedFd, std::net::TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Address::Tcp(listener.local_addr().unwrap());
-        let socket = address.connect(Some("127.0.0.3".parse().unwrap()), stamped).unwrap();
+        let socket = address.connect(Some("127.0.0.3".parse().unwrap()), stamped, true).unwrap();
         let (peer, from) = listener.accept().unwrap();
         assert_eq!(from.ip().to_string(), "127.0.0.3");
         connected(&socket).unwrap();
@@ -237,6 +253,33 @@ mod tests {
             peer.write_all(b"hello").unwrap();
             std::thread::sleep(std::time::Duration::from_millis(1));
             assert_ne!(read(&socket, true).stamp, 0);
+        }
+    }
+
+    /// What the kernel keeps of the range; `None` where it knows none.
+    fn port_range(socket: &OwnedFd) -> Option<i32> {
+        let (mut range, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
+        // SAFETY: both live through the call, and `length` is that of `range`.
+        let got = unsafe {
+            let range = (&raw mut range).cast();
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_IP,
+                IP_LOCAL_PORT_RANGE,
+                range,
+                &raw mut length,
+            )
+        };
+        (got == 0).then_some(range)
+    }
+
+    #[test]
+    fn of_many_sockets_each_may_have_any_port() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        for (of_many, range) in [(false, 0), (true, ALL_PORTS)] {
+            let socket = address.connect(None, false, of_many).unwrap();
+            assert_eq!(port_range(&socket).unwrap_or(range), range);
         }
     }
 

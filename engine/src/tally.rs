@@ -148,6 +148,7 @@ pub struct Tally {
     pub times: Times,
     /// Why TLS failed, the first time it did.
     pub tls_fault: Option<String>,
+    pub head_fault: Option<&'static str>,
     /// The first exchanges of their kind, outcome and status.
     pub examples: Vec<(u16, Example)>,
     /// Connections open when the interval ended.
@@ -170,6 +171,7 @@ impl Tally {
             counts: Counts::default(),
             times: Times::new(),
             tls_fault: None,
+            head_fault: None,
             examples: Vec::new(),
             connections_open: 0,
             is_last: false,
@@ -188,6 +190,7 @@ impl Tally {
         self.taken_over = 0;
         self.counts = Counts::default();
         self.tls_fault = None;
+        self.head_fault = None;
         self.examples.clear();
         self.connections_open = 0;
         self.is_last = false;

@@ -2,6 +2,7 @@
 
 use crate::clock::now_ns;
 use crate::phase::Course;
+use crate::probe::machine::Machine;
 use crate::probe::processes::{DEAR, Processes, Sample};
 use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
@@ -16,9 +17,9 @@ pub struct Watches {
     server: Option<Watch>,
     threads: Threads,
     sockets: Sockets,
+    machine: Machine,
     pace: Pace,
     is_open: bool,
-    is_closed: bool,
 }
 
 impl Watches {
@@ -29,25 +30,22 @@ impl Watches {
             server: server.map(Watch::new),
             threads: Threads::new(threads),
             sockets: Sockets::new(),
+            machine: Machine::new(),
             pace: Pace::default(),
             is_open: false,
-            is_closed: false,
         }
     }
 
-    /// Whether the measured phase has begun or ended, and that was not sampled yet.
-    pub fn at_a_boundary(&self, course: &Course, now_ns: u64) -> bool {
-        (!self.is_open && now_ns >= course.measured_from_ns())
-            || (!self.is_closed && now_ns >= course.ends_at_ns())
+    /// Whether the measured phase has begun, and that was not sampled yet.
+    pub fn are_to_open(&self, course: &Course, now_ns: u64) -> bool {
+        !self.is_open && now_ns >= course.measured_from_ns()
     }
 
-    /// Takes the samples that were due at `due_ns`, as many as the pace allows; full ones at both ends of the
-    /// measured phase, and none after it.
+    /// Takes the samples that were due at `due_ns`, as many as the pace allows; full ones where the measured phase
+    /// has begun.
     pub fn sample(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
-        if !self.is_open && now_ns >= course.measured_from_ns() {
+        if self.are_to_open(course, now_ns) {
             self.open(course, now_ns);
-        } else if now_ns >= course.ends_at_ns() {
-            self.close(course);
         } else if self.pace.allows_row(now_ns) {
             self.sample_at_pace(course, due_ns, now_ns);
         }
@@ -56,19 +54,19 @@ impl Watches {
     fn open(&mut self, course: &Course, now_ns: u64) {
         self.is_open = true;
         let began_cpu_ns = own_cpu_ns();
+        self.machine.open();
         self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
         self.threads.open();
         self.sockets.boundary(now_ns, course.began_ns());
         self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
     }
 
-    /// Takes the samples that close the measured phase, unless they were taken.
+    /// The measured phase is over: takes the last samples, full ones.
     pub fn close(&mut self, course: &Course) {
-        if !std::mem::replace(&mut self.is_closed, true) {
-            self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
-            self.threads.close();
-            self.sockets.boundary(course.ends_at_ns(), course.began_ns());
-        }
+        self.machine.close();
+        self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
+        self.threads.close();
+        self.sockets.boundary(course.ends_at_ns(), course.began_ns());
     }
 
     fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
@@ -113,6 +111,7 @@ impl Watches {
             server: self.server.map(|server| server.record(course)),
             threads: self.threads.records(),
             sockets: self.sockets.record(),
+            machine: self.machine.record(),
         }
     }
 

@@ -239,8 +239,8 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         if phase == Phase::WarmUp {
             wake_ns = wake_ns.min(self.course.measured_from_ns());
         }
-        if let Some(index) = self.in_flight.first() {
-            wake_ns = wake_ns.min(self.users[index as usize].since_ns + self.plan.request_timeout_ns);
+        if let Some((_, since_ns)) = self.in_flight.first() {
+            wake_ns = wake_ns.min(since_ns + self.plan.request_timeout_ns);
         }
         if let Some(&(began_ns, _)) = self.connecting.front() {
             wake_ns = wake_ns.min(began_ns + self.plan.connect_timeout_ns);

@@ -26,6 +26,22 @@ fn the_switches_of_a_server_with_a_thread_per_request_are_not_known() {
 }
 
 #[test]
+fn what_the_machine_did_is_at_least_what_engine_and_server_did() {
+    let mut spec = spec(&after(Duration::ZERO), 0);
+    spec["stop"] = for_seconds(1.0);
+    let record = run(&spec);
+    let machine = &record["probes"]["machine"];
+    let of = |field: &str| machine["window"][field].as_u64().unwrap_or_else(|| panic!("{machine}"));
+    assert_eq!(machine["unread"], json!([]));
+    assert!(of("cores") >= 1);
+    // It is counted in ticks, which meet a thread in its work or not.
+    let server = &record["probes"]["server"]["window"];
+    let server_ns = server["cpu_user_ns"].as_u64().unwrap() + server["cpu_kernel_ns"].as_u64().unwrap();
+    assert!(of("busy_ns") >= server_ns / 2, "{machine} beside {server}");
+    assert!(of("steal_ns") <= of("cores") * 2_000_000_000, "{machine}");
+}
+
+#[test]
 fn readings_keep_to_half_a_percent_of_the_time_however_often_they_are_due() {
     let mut spec = spec(&after(Duration::from_millis(2)), 0);
     spec["probe"]["interval_ms"] = json!(1);

@@ -97,6 +97,26 @@ fn without_an_expected_status_any_of_the_200s_will_do() {
 }
 
 #[test]
+fn a_head_with_many_cookies_is_read_and_one_beyond_bounds_is_named() {
+    let with = |cookies: usize, bytes: usize| -> &'static [u8] {
+        let cookie = format!("Set-Cookie: {}\r\n", "c".repeat(bytes));
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n{}\r\nhello", cookie.repeat(cookies));
+        Box::leak(head.into_bytes().into_boxed_slice())
+    };
+    let record = run(&spec_for(with(5, 4_000), "GET", 200, 5));
+    assert_all(&record, "ok", 20);
+    assert_eq!(record["head_fault"], Value::Null);
+    for (cookies, bytes, fault) in
+        [(20, 4_000, "a head longer than 64 KiB"), (120, 10, "a head of more than 100 fields")]
+    {
+        let record = run(&spec_for(with(cookies, bytes), "GET", 200, 5));
+        assert_all(&record, "malformed", 20);
+        assert_eq!(record["head_fault"], fault);
+    }
+    assert_eq!(run(&spec_for(b"SSH-2.0\r\n", "GET", 200, 5))["head_fault"], Value::Null);
+}
+
+#[test]
 fn chunks_with_extensions_and_trailers() {
     let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n\
         2;name=value;other=\"a;b\"\r\nhe\r\n003 ;x\r\nllo\r\n0;last\r\nServer-Timing: a\r\nX: y\r\n\r\n";

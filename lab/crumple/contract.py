@@ -422,13 +422,29 @@ class SocketRecord(Frozen):
     unread: tuple[Unread, ...]
 
 
+class MachineWindow(Frozen):
+    """CPU time of all cores: what everybody used, engine and server included; what the hypervisor took."""
+
+    busy_ns: Count
+    steal_ns: Count
+    cores: Count
+
+
+class MachineRecord(Frozen):
+    """The whole machine over the measured phase; `window` None: not read at both its ends."""
+
+    window: MachineWindow | None
+    unread: tuple[Unread, ...]
+
+
 class Probes(Frozen):
-    """The engine's own tree and threads, the server's tree if its pid was given, the machine's sockets."""
+    """The engine's own tree and threads, the server's tree if its pid was given, the machine as a whole."""
 
     engine: ProbeRecord
     server: ProbeRecord | None
     threads: tuple[ThreadRecord, ...]
     sockets: SocketRecord
+    machine: MachineRecord
 
 
 class TrialRecord(Frozen):
@@ -450,6 +466,7 @@ class TrialRecord(Frozen):
     not_sent: NotSent
     retried: Count
     tls_fault: str | None = None
+    head_fault: str | None = None
     warm_up: WarmUpRecord
     bodies_hashed: Count
     received_bytes: Count

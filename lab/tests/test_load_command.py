@@ -108,6 +108,15 @@ def test_a_server_that_hangs_up_within_its_answer_is_at_the_right_port() -> None
     )
 
 
+def test_a_head_beyond_bounds_is_no_other_protocol() -> None:
+    record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
+    assert "is no HTTP/1.1; is it the right port" in command.unanswered(record)
+    told = record.model_copy(update={"head_fault": "a head longer than 64 KiB"})
+    assert "; an answer has a head longer than 64 KiB, which is read no further; let" in command.unanswered(
+        told
+    )
+
+
 def test_where_no_connection_came_about_a_longer_load_is_no_remedy() -> None:
     outcomes = documents.outcomes(unfinished=10)
     record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)

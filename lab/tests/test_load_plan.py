@@ -174,8 +174,13 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
         ),
         ({"warm_up": "x"}, "--warm-up x: that is no duration; write 30s, 2m or 500ms, for instance"),
         (
-            {"connections": 4_937, "source_address": ["127.0.0.2-127.0.0.6"]},
-            "4,937 connections need more than the 5,000 files that may be open here; raise the limit "
+            {"connections": 4_968, "source_address": ["127.0.0.2-127.0.0.6"]},
+            "4,968 connections need more than the 5,000 files that may be open here; raise the limit "
+            "(ulimit -Hn), or use fewer connections",
+        ),
+        (
+            {"connections": 4_936, "threads": 11, "source_address": ["127.0.0.2-127.0.0.6"]},
+            "4,936 connections need more than the 5,000 files that may be open here; raise the limit "
             "(ulimit -Hn), or use fewer connections",
         ),
         (

@@ -151,7 +151,11 @@ impl<S> Connection<S> {
 
     #[cold]
     pub(super) fn malformed<N: Network<Socket = S>>(&mut self, bytes: usize, wire: &mut Wire<N>) -> Step {
-        self.answer.keep_as_it_came(&wire.buffer[..bytes]);
+        let bytes = &wire.buffer[..bytes];
+        if wire.head_fault.is_none() {
+            wire.head_fault = self.answer.head_fault(bytes);
+        }
+        self.answer.keep_as_it_came(bytes);
         self.fail(Outcome::Malformed, wire)
     }
 }

@@ -3,8 +3,8 @@
 
 use sha2::{Digest, Sha256};
 
-use super::head::{Framing, Head, HeadMemo, LONGEST_BODY_BYTES, LONGEST_HEAD_BYTES, Malformed};
-use super::lines::{FieldLines, PartialHead};
+use super::head::{Framing, Head, HeadMemo, LONGEST_BODY_BYTES, Malformed};
+use super::lines::{self, FieldLines, LONGEST_TRAILERS_BYTES, PartialHead};
 use crate::outcome::Outcome;
 
 /// The answer that counts as `ok`.
@@ -171,6 +171,13 @@ impl Answer {
         let mut head = [more.partial_head.bytes(), bytes].concat();
         head.truncate(KEPT_HEAD_BYTES);
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
+    }
+
+    /// Which bound of ours its head goes beyond, that goes on with `bytes` and was not read for it.
+    pub fn head_fault(&self, bytes: &[u8]) -> Option<&'static str> {
+        let before = self.more.as_ref().map_or(&[][..], |more| more.partial_head.bytes());
+        let all = before.iter().chain(bytes).copied();
+        (self.stage == Stage::Head).then(|| lines::fault(all)).flatten()
     }
 
     /// Whether it is kept.
@@ -407,7 +414,7 @@ fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage,
 }
 
 fn trailer(lines: FieldLines, bytes: u16, byte: u8) -> Result<Stage, Malformed> {
-    if usize::from(bytes) == LONGEST_HEAD_BYTES {
+    if bytes == LONGEST_TRAILERS_BYTES {
         return Err(Malformed);
     }
     let goes_on = lines.after(byte)?.map(|lines| Stage::Trailer { lines, bytes: bytes + 1 });

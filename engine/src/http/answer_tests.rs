@@ -1,6 +1,7 @@
 //! Answers with known outcomes, each fed whole, byte by byte and at every split.
 
 use super::*;
+use crate::http::lines::LONGEST_HEAD_BYTES;
 
 fn expectation(body: &str) -> Expectation {
     Expectation {
@@ -91,14 +92,14 @@ fn nonsense_is_malformed() {
 
 #[test]
 fn what_frames_a_body_has_a_longest_length() {
-    let line = "X: yyyyyyyyyyyyyyyyyyyyyyyyyyyy\r\n".repeat(LONGEST_HEAD_BYTES / 32);
+    let line = format!("X: {}\r\n", "y".repeat(1_000)).repeat(LONGEST_HEAD_BYTES / 1_000 + 1);
+    let trailer = "y".repeat(LONGEST_TRAILERS_BYTES.into());
     let value = "y".repeat(LONGEST_HEAD_BYTES);
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for endless in [
         format!("HTTP/1.1 200 OK\r\nX: {value}\r\nContent-Length: 0\r\n\r\n"),
         format!("HTTP/1.1 200 OK\r\n{line}Content-Length: 0\r\n\r\n"),
-        format!("{chunked}0\r\n{line}\r\n"),
-        format!("{chunked}0\r\nX: {value}\r\n\r\n"),
+        format!("{chunked}0\r\nX: {trailer}\r\n\r\n"),
         format!("{chunked}0;{value}\r\n\r\n"),
         format!("{chunked}0{}\r\n\r\n", " ".repeat(LONGEST_HEAD_BYTES)),
     ] {

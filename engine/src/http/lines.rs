@@ -1,10 +1,13 @@
 //! The lines of a head, and of the trailers behind a last chunk, byte by byte: where they end, and whether HTTP
 //! allows them (RFC 9112, 2.2, 4 and 5). What they mean is `head.rs`'s to say.
 
-/// Longest head, and longest trailers, that are read. By default Tomcat sends, and nginx takes from a server behind it,
-/// no head beyond 8 KiB, HAProxy and Node.js's client none beyond 16 KiB; curl reads 300 KB. So 16 KiB is more than a
-/// server behind a proxy can use. A peer can make every connection hold this much: 160 MB at 10,000 connections.
-pub const LONGEST_HEAD_BYTES: usize = 16 * 1024;
+/// Longest head that is read. By default Tomcat sends, and nginx takes from a server behind it, no head beyond 8 KiB,
+/// HAProxy and Node.js's client none beyond 16 KiB, Go's client 1 MB; curl reads 300 KB. So 64 KiB is more than most that
+/// users have can read. Only a head that comes in pieces is held, as far as it has come. A peer can make every connection
+/// hold this much: 640 MB at 10,000 connections.
+pub const LONGEST_HEAD_BYTES: usize = 64 * 1024;
+/// Longest trailers that are read.
+pub const LONGEST_TRAILERS_BYTES: u16 = 16 * 1024;
 /// Most fields of a head or of trailers, as in hyper and in Python's http.client.
 pub const MOST_FIELDS: usize = 100;
 
@@ -98,6 +101,14 @@ const STATUS: &[u8] = b"HTTP/1.1 000";
 const MINOR_VERSION_AT: usize = 7;
 
 impl HeadLines {
+    const BEGIN: Self = Self::Empty { carriage_return: false };
+
+    /// Whether there are more fields than there may be, which is known as the line behind them begins.
+    fn has_most_fields_before(self, byte: u8) -> bool {
+        matches!(self, Self::Fields(FieldLines { part: FieldPart::Next, fields })
+            if usize::from(fields) == MOST_FIELDS && !is_blank(byte))
+    }
+
     /// As `FieldLines::after`.
     fn after(self, byte: u8) -> Result<Option<Self>, Malformed> {
         let next = match (self, byte) {
@@ -129,6 +140,27 @@ impl HeadLines {
     }
 }
 
+/// Why a head that begins with `bytes`, and keeps to the rules so far, is not read any further: the bound of ours
+/// that it goes beyond.
+pub fn fault(bytes: impl Iterator<Item = u8>) -> Option<&'static str> {
+    let mut lines = HeadLines::BEGIN;
+    for (at, byte) in bytes.enumerate() {
+        if at == LONGEST_HEAD_BYTES {
+            return Some("a head longer than 64 KiB");
+        }
+        match lines.after(byte) {
+            Ok(Some(next)) => lines = next,
+            Ok(None) => return None,
+            Err(Malformed) => {
+                return lines.has_most_fields_before(byte).then_some("a head of more than 100 fields");
+            }
+        }
+    }
+    None
+}
+
+const _: () = assert!(LONGEST_HEAD_BYTES == 64 * 1024 && MOST_FIELDS == 100, "as `fault` says");
+
 /// A head that comes in pieces. Each byte is looked at once, so that a head costs the same however it is cut; the
 /// parser need only be asked when all of it is there.
 #[derive(Debug)]
@@ -139,7 +171,7 @@ pub struct PartialHead {
 
 impl PartialHead {
     pub const fn new() -> Self {
-        Self { bytes: Vec::new(), lines: HeadLines::Empty { carriage_return: false } }
+        Self { bytes: Vec::new(), lines: HeadLines::BEGIN }
     }
 
     /// Takes the next piece; says how many of its bytes are of the head, `None` where the head goes on behind it.

@@ -47,6 +47,24 @@ fn no_more_is_read_than_the_longest_head() {
 }
 
 #[test]
+fn the_bound_that_a_head_goes_beyond_is_named() {
+    let long = head_of(LONGEST_HEAD_BYTES + 1);
+    let begin = |fields: usize| format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(fields)).into_bytes();
+    let wrong = [begin(MOST_FIELDS), b": y\r\n".to_vec()].concat();
+    for (bytes, named) in [
+        (long.as_slice(), Some("a head longer than 64 KiB")),
+        (&long[..LONGEST_HEAD_BYTES], None),
+        (&[begin(MOST_FIELDS + 1), b"\r\n".to_vec()].concat(), Some("a head of more than 100 fields")),
+        (&begin(MOST_FIELDS), None),
+        (&wrong, None),
+        (&[b'x'; 2 * LONGEST_HEAD_BYTES], None),
+        (b"HTTP/1.1 200 OK\r\n\r\nHTTP", None),
+    ] {
+        assert_eq!(fault(bytes.iter().copied()), named, "{}", bytes[..60.min(bytes.len())].escape_ascii());
+    }
+}
+
+#[test]
 fn what_begins_no_head_is_known_by_its_first_wrong_byte() {
     for (text, wrong_at) in [
         ("SSH-2.0", 0),

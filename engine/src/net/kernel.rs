@@ -17,6 +17,9 @@ use crate::stream::Stream;
 use crate::tls::Resumable;
 
 const EVENTS_AT_ONCE: usize = 256;
+/// So many connections from one source leave the kernel ports of the parity that it tries first, of which there are
+/// 14,116 by default. Who listens has those of the other parity, as long as nobody connects from them.
+const FEW_FOR_A_SOURCE: usize = 8_192;
 /// How long the distance between wall clock and monotonic clock is taken to hold: even while the wall
 /// clock is being adjusted (at most 500 µs a second, adjtimex(2)) it moves half a microsecond meanwhile.
 const CLOCKS_HOLD_NS: u64 = 1_000_000;
@@ -34,6 +37,8 @@ pub struct Kernel<'a> {
     epoll: OwnedFd,
     /// Attempts to connect so far, by which the next one's local address is chosen.
     attempts: usize,
+    /// There are so many connections that the kernel is to look for a port among all at once.
+    of_many: bool,
     /// How far the wall clock was ahead of the monotonic one when it was last read.
     unix_ahead_ns: u64,
     clocks_read_ns: u64,
@@ -56,6 +61,7 @@ impl<'a> Kernel<'a> {
             plan,
             epoll,
             attempts: 0,
+            of_many: plan.shape.connections() > FEW_FOR_A_SOURCE * plan.sources.len().max(1),
             unix_ahead_ns: unix_ahead_ns(),
             clocks_read_ns: now_ns(),
             resumables: Vec::new(),
@@ -69,7 +75,7 @@ impl<'a> Kernel<'a> {
         for _ in 0..sources.len().max(1) {
             let source = (!sources.is_empty()).then(|| sources[self.attempts % sources.len()]);
             self.attempts += 1;
-            match self.plan.address.connect(source, self.plan.stamped) {
+            match self.plan.address.connect(source, self.plan.stamped, self.of_many) {
                 Err(errno @ Errno::ADDRNOTAVAIL) => last = errno,
                 other => return other,
             }

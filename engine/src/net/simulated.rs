@@ -31,6 +31,9 @@ pub struct Script {
     pub connect: fn(u32) -> Result<(), Errno>,
     /// How long a request takes to be answered.
     pub answer_ns: u64,
+    /// How long it takes the engine to open a connection, and to read once.
+    pub open_ns: u64,
+    pub read_ns: u64,
     /// What is answered to request number so many (from 0) over all connections.
     pub answer: fn(u64) -> Reply,
     /// How many bytes of a request a connection takes at once; the next after as long as an answer takes.
@@ -45,6 +48,8 @@ impl Default for Script {
             connect_ns: 0,
             connect: |_| Ok(()),
             answer_ns: 0,
+            open_ns: 0,
+            read_ns: 0,
             answer: |_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
             takes_bytes: usize::MAX,
             request_bytes: 1,
@@ -85,6 +90,8 @@ pub struct Simulated {
     connects: VecDeque<(u64, u64)>,
     answers: VecDeque<(u64, u64)>,
     takes: VecDeque<(u64, u64)>,
+    /// Answers that have come and were not reported yet.
+    came: VecDeque<Ready>,
     /// So many connections were begun, and so many requests answered.
     connected: u32,
     requests: u64,
@@ -100,6 +107,7 @@ impl Simulated {
             connects: VecDeque::new(),
             answers: VecDeque::new(),
             takes: VecDeque::new(),
+            came: VecDeque::new(),
             connected: 0,
             requests: 0,
         }
@@ -112,6 +120,16 @@ impl Simulated {
     fn next_event_ns(&self) -> Option<u64> {
         let first = |events: &VecDeque<(u64, u64)>| events.front().map(|&(at_ns, _)| at_ns);
         [first(&self.connects), first(&self.answers), first(&self.takes)].into_iter().flatten().min()
+    }
+
+    /// What has been answered by now lies in its socket, reported or not.
+    fn let_answers_come(&mut self) {
+        while let Some((at_ns, token)) = due(&mut self.answers, self.now_ns) {
+            if self.state(token).token == token {
+                let about = self.answer(at_ns, token);
+                self.came.push_back(about);
+            }
+        }
     }
 
     fn answer(&mut self, at_ns: u64, token: u64) -> Ready {
@@ -151,10 +169,11 @@ impl Network for Simulated {
     }
 
     fn wait(&mut self, ready: &mut Vec<Ready>, sleep_ns: u64) {
-        let next_ns = self.next_event_ns().unwrap_or(u64::MAX);
+        let next_ns = if self.came.is_empty() { self.next_event_ns().unwrap_or(u64::MAX) } else { 0 };
         // Who looks at the clock until an instant comes sees it move.
         let ends_ns = self.now_ns + sleep_ns.max(TURN_NS);
         self.now_ns = self.now_ns.max(next_ns.min(ends_ns));
+        self.let_answers_come();
         while ready.len() < EVENTS_AT_ONCE {
             if let Some((_, token)) = due(&mut self.connects, self.now_ns) {
                 let state = self.state(token);
@@ -168,11 +187,8 @@ impl Network for Simulated {
                     state.is_full = false;
                     ready.push(Ready { token, read: false, write: true, closed: false });
                 }
-            } else if let Some((at_ns, token)) = due(&mut self.answers, self.now_ns) {
-                if self.state(token).token == token {
-                    let about = self.answer(at_ns, token);
-                    ready.push(about);
-                }
+            } else if let Some(about) = self.came.pop_front() {
+                ready.push(about);
             } else {
                 return;
             }
@@ -182,6 +198,7 @@ impl Network for Simulated {
     fn connect(&mut self, token: u64) -> Result<Socket, Errno> {
         let number = self.connected;
         self.connected += 1;
+        self.now_ns += self.script.open_ns;
         (self.script.connect)(number)?;
         *self.state(token) = State { token, ..State::default() };
         self.connects.push_back((self.now_ns + self.script.connect_ns, token));
@@ -224,6 +241,8 @@ impl Network for Simulated {
 
     #[inline]
     fn receive(&mut self, socket: &mut Socket, buffer: &mut [u8]) -> Result<Received, Errno> {
+        self.now_ns += self.script.read_ns;
+        self.let_answers_come();
         let state = self.state(socket.0);
         if state.unread.is_empty() {
             return match state.end {

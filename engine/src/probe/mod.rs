@@ -1,6 +1,7 @@
 //! What the operating system sees while the load runs. Probes read; they never steer.
 
 mod cpu_clock;
+pub mod machine;
 mod members;
 mod pace;
 pub mod processes;

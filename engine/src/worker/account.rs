@@ -69,6 +69,7 @@ impl<'a> Account<'a> {
         tally.counts.sent_bytes = std::mem::take(&mut wire.sent_bytes);
         tally.counts.connections_closed_by_server = std::mem::take(&mut wire.closed_by_server);
         tally.tls_fault.clone_from(&wire.tls_fault);
+        tally.head_fault = wire.head_fault;
         self.ledger.hand_over(now_ns, wire.open);
     }
 

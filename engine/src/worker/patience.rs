@@ -2,7 +2,7 @@
 
 use super::Loop;
 use crate::connection::Step;
-use crate::net::Network;
+use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
 use crate::shape::Load;
 
@@ -13,18 +13,33 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         if !self.connecting.is_empty() || !self.again.is_empty() {
             self.lose_patience_with_connections(now_ns);
         }
-        while let Some(index) = self.in_flight.first() {
-            let user = &mut self.users[index as usize];
-            if now_ns.saturating_sub(user.since_ns) < self.plan.request_timeout_ns {
+        while let Some((index, since_ns)) = self.in_flight.first() {
+            if now_ns.saturating_sub(since_ns) < self.plan.request_timeout_ns {
                 break;
             }
-            user.connection.close(&mut self.wire);
-            self.end(index, Outcome::Timeout);
-            if self.in_flight.first() == Some(index) {
-                break; // The trial is over.
+            let outcome = self.last_read(index);
+            self.end(index, outcome);
+            if self.in_flight.first() == Some((index, since_ns)) {
+                break; // The trial is over, or it is sent once more.
             }
         }
         self.end_all();
+    }
+
+    /// What the request of user `index`, whose time is up, has come to: its answer may have come in time and wait to
+    /// be read. Where there is none, its connection is closed.
+    #[cold]
+    fn last_read(&mut self, index: u32) -> Outcome {
+        let user = &mut self.users[index as usize];
+        if !user.is_connecting() {
+            let ready =
+                Ready { token: user.connection.token(index), read: true, write: false, closed: false };
+            if let Step::Ended(outcome) = user.connection.advance(ready, &mut self.wire) {
+                return outcome;
+            }
+        }
+        user.connection.close(&mut self.wire);
+        Outcome::Timeout
     }
 
     #[cold]

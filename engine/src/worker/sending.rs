@@ -79,7 +79,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             }
         };
         debug_assert!(self.users[index as usize].in_flight.is_none(), "one request at a time");
-        self.in_flight.push(index);
+        self.in_flight.push(index, due_ns);
         let hash = self.samples(kind, index);
         let user = &mut self.users[index as usize];
         let may_repeat =

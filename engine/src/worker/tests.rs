@@ -1,6 +1,8 @@
 //! The loop over simulated sockets: what it counts, whatever a peer does. Times are exact here, since the clock moves
 //! only while the loop waits.
 
+mod patience;
+
 use std::sync::mpsc;
 
 use rustix::io::Errno;
@@ -268,23 +270,6 @@ fn why_a_request_was_not_sent_goes_with_the_request() {
         assert_eq!(record.outcomes.refused, 0, "{errno}");
         assert!(of(&record.not_sent) > 0, "{errno}: {:?}", record.not_sent);
     }
-}
-
-#[test]
-fn no_connection_comes_about_in_time() {
-    let slow = Script { connect_ns: 10_000 * MS, ..Script::default() };
-    let record = run(closed(2, 1_000, |_| {}), slow);
-    assert!(record.outcomes.connect_timeout >= 8, "{:?}", record.outcomes);
-    assert_eq!((record.users, record.users_unanswered), (2, 2));
-    let times = &record.histograms.timed_out;
-    assert!(times.min_ns >= Some(199 * MS) && times.max_ns <= Some(201 * MS), "{times:?}");
-}
-
-#[test]
-fn an_answer_that_comes_after_its_time_is_a_timeout() {
-    let record = run(closed(3, 2_000, |_| {}), answering(500 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(record.outcomes.ok, 0, "{:?}", record.outcomes);
-    assert_eq!(record.outcomes.timeout, 9, "{:?}", record.outcomes);
 }
 
 #[test]

@@ -10,7 +10,7 @@ import h11
 
 HERE = Path(__file__).parent
 CORPUS = HERE.parents[1] / "fuzz" / "corpus" / "named"
-LONGEST_HEAD_BYTES = 16 * 1024
+LONGEST_HEAD_BYTES = 64 * 1024
 END_OF_STREAM = ("peer closed", "peer unexpectedly closed", "can't handle event type ConnectionClosed")
 
 

@@ -78,6 +78,8 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord) -> str:
         return (
             f"no TLS handshake was completed{why}; is it https, is its certificate trusted (--cacert FILE)?"
         )
+    if outcome == "malformed" and record.head_fault:
+        return f"an answer has {record.head_fault}, which is read no further; let the server send less in it"
     if outcome == "unfinished" and not stands:
         what = "a TLS handshake was completed" if is_tls else "a connection came about"
         return f"not once {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"

@@ -15,8 +15,7 @@ from crumple.load import objective, quantity
 from crumple.load import plan as load_plan
 from crumple.load import shape as load_shape
 from crumple.load.flags import RequestFlags, TargetFlags
-from crumple.load.load import Options
-from crumple.load.plan import DESCRIPTORS_BESIDE
+from crumple.load.load import Options, descriptors_beside
 from crumple.load.shape import CONNECTIONS_OPEN_MAX, ArrivalKind
 from crumple.load.target import Resolved
 from crumple.machine import facts
@@ -133,7 +132,8 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
         )
     if by == "connections" and flags.arrivals is not None:
         mistakes.add("--arrivals is about a rate, and connections have none", "leave it out")
-    most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, to))
+    threads = flags.threads or max(1, len(facts.usable_cores()) // 2)
+    most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, threads, to))
     mistakes.none()
     assert meant and by and budget_s and arrivals and most
     return Question(
@@ -174,9 +174,9 @@ def _budget_s(text: str | None) -> float:
     return budget_s
 
 
-def _connections_most(by: By, asked: int | None, to: contract.Target | None) -> int:
+def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:
     """The most connections the search may open. Raises UsageError where there cannot be as many as asked."""
-    files = facts.open_files_hard() - DESCRIPTORS_BESIDE
+    files = facts.open_files_hard() - descriptors_beside(threads)
     ports = (
         files if to and to.address.startswith("unix:") else _ports() * max(1, len(to.sources) if to else 1)
     )

@@ -101,6 +101,11 @@ def connections_of(shape: contract.Shape) -> int:
     return shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
 
 
+def descriptors_beside(threads: int) -> int:
+    """What the engine opens beside connections: streams and probes, and three for each thread."""
+    return 32 + 3 * threads
+
+
 def threads_for(shape: contract.Shape, usable_cores: int) -> int:
     """One; more for many connections or a high rate, up to half of the cores: the server needs some."""
     if isinstance(shape, contract.OpenShape):

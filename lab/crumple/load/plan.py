@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from crumple.load.objective import Term
 
 _DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
-# The engine's own: standard streams, epoll, timers, probes.
-DESCRIPTORS_BESIDE = 64
 
 
 @dataclass(frozen=True)
@@ -278,7 +276,8 @@ def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mi
     if isinstance(shape, contract.OpenShape):
         return
     descriptors = facts.open_files_hard()
-    if connections + DESCRIPTORS_BESIDE > descriptors:
+    threads = options.threads or load.threads_for(shape, len(facts.usable_cores()))
+    if connections + load.descriptors_beside(threads) > descriptors:
         mistakes.add(
             f"{connections:,} connections need more than the {descriptors:,} files that may be open here",
             "raise the limit (ulimit -Hn), or use fewer connections",

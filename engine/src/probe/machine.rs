@@ -1,0 +1,140 @@
+//! CPU time of the whole machine over the measured phase: what everybody used, and what the hypervisor took. Read at both
+//! ends alone: the kernel sums over all cores and interrupts for it. It knows no process.
+
+use std::fs::File;
+use std::io;
+
+use super::reread::reread;
+use super::stat::ns_per_tick;
+use crate::record::{MachineRecord, MachineWindow, Unread};
+
+/// The lines of some hundred cores.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// `/proc/stat` (proc(5)) at one instant, in ticks since the machine started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reading {
+    busy_ticks: u64,
+    stolen_ticks: u64,
+    cores: u64,
+}
+
+pub struct Machine {
+    stat: io::Result<File>,
+    buffer: Box<[u8]>,
+    opened: Option<Reading>,
+    closed: Option<Reading>,
+    /// Why it could not be read, where it was tried.
+    why: Option<String>,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Self {
+        Self {
+            // Kept open: a trial that runs out of descriptors is to be seen as well.
+            stat: File::open("/proc/stat"),
+            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
+            opened: None,
+            closed: None,
+            why: None,
+        }
+    }
+
+    /// The measured phase begins.
+    pub fn open(&mut self) {
+        self.opened = self.read();
+    }
+
+    /// The measured phase is over.
+    pub fn close(&mut self) {
+        self.closed = self.read();
+    }
+
+    pub fn record(self) -> MachineRecord {
+        let window = self.opened.zip(self.closed).map(|(opened, closed)| Reading::window(opened, closed));
+        let unread = self.why.map(|why| Unread { field: "window".into(), why });
+        MachineRecord { window, unread: unread.into_iter().collect() }
+    }
+
+    fn read(&mut self) -> Option<Reading> {
+        let text = match &self.stat {
+            Ok(file) => reread(file, &mut self.buffer).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let read = text
+            .and_then(|text| Reading::parse(text).ok_or_else(|| "this kernel does not count it".to_owned()));
+        read.map_err(|why| self.why = Some(why)).ok()
+    }
+}
+
+impl Reading {
+    /// `user nice system idle iowait irq softirq steal` of all cores, and a line for each of them. What guests of this
+    /// machine used is in `user` and `nice` already.
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let all: Option<Vec<u64>> = lines
+            .next()?
+            .strip_prefix("cpu ")?
+            .split_ascii_whitespace()
+            .map(|field| field.parse().ok())
+            .collect();
+        let &[user, nice, system, _idle, _waiting, irq, softirq, stolen_ticks, ..] = all?.as_slice() else {
+            return None;
+        };
+        let cores = lines.take_while(|line| line.starts_with("cpu")).count() as u64;
+        Some(Self { busy_ticks: user + nice + system + irq + softirq, stolen_ticks, cores })
+    }
+
+    fn window(opened: Self, closed: Self) -> MachineWindow {
+        let between = |from: u64, to: u64| to.saturating_sub(from) * ns_per_tick();
+        MachineWindow {
+            busy_ns: between(opened.busy_ticks, closed.busy_ticks),
+            steal_ns: between(opened.stolen_ticks, closed.stolen_ticks),
+            cores: closed.cores,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    const STAT: &str = "cpu  100 20 30 9999 50 4 6 7 90 10\ncpu0 50 10 15 5000 25 2 3 4 0 0\n\
+        cpu1 50 10 15 4999 25 2 3 3 0 0\nintr 39109522 0 0\nctxt 5\n";
+
+    #[test]
+    fn what_is_used_is_told_from_what_is_idle_waits_or_is_taken() {
+        let read = Reading::parse(STAT).unwrap();
+        assert_eq!(read, Reading { busy_ticks: 160, stolen_ticks: 7, cores: 2 });
+        let later = Reading { busy_ticks: 163, stolen_ticks: 8, cores: 2 };
+        let tick_ns = ns_per_tick();
+        assert_eq!(
+            Reading::window(read, later),
+            MachineWindow { busy_ns: 3 * tick_ns, steal_ns: tick_ns, cores: 2 }
+        );
+    }
+
+    #[test]
+    fn what_a_kernel_does_not_say_is_not_zero() {
+        for text in ["", "cpu  1 2 3 4 5 6 7\n", "cpu  1 2 x 4 5 6 7 8\n", "intr 1 2 3 4 5 6 7 8 9\n"] {
+            assert_eq!(Reading::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn our_own_work_is_among_everybody_s() {
+        let mut machine = Machine::new();
+        machine.open();
+        let own_ns = || super::super::cpu_clock::thread_ns(rustix::thread::gettid().as_raw_nonzero().get());
+        let (from_ns, deadline) = (own_ns().unwrap(), Instant::now() + Duration::from_secs(20));
+        while own_ns().unwrap() < from_ns + 200_000_000 && Instant::now() < deadline {
+            std::hint::spin_loop();
+        }
+        machine.close();
+        let window = machine.record().window.unwrap();
+        // Of 200 ms; ticks fall where they fall.
+        assert!(window.busy_ns >= 100_000_000, "{window:?}");
+        assert!(window.cores >= 1);
+    }
+}

@@ -1,0 +1,48 @@
+//! Which thread does what at which priority, as the kernel has it.
+
+mod peer;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use peer::{HELLO, answering, for_seconds, open, record_of, spec, start};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The scheduling policy of each thread of `process` by its name; its first thread is `first`.
+fn policies(process: Pid) -> BTreeMap<String, i32> {
+    let process = process.as_raw_nonzero().get();
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let each = tasks.filter_map(|task| {
+        let tid: i32 = task.file_name().to_str()?.parse().ok()?;
+        let name = fs::read_to_string(task.path().join("comm")).ok()?;
+        // SAFETY: it takes a number and gives one.
+        let policy = unsafe { libc::sched_getscheduler(tid) };
+        Some((if tid == process { "first".into() } else { name.trim().into() }, policy))
+    });
+    each.collect()
+}
+
+/// Who may be left without a core by whatever else runs must not be needed for the record.
+#[test]
+fn the_thread_that_writes_the_record_is_not_the_one_that_steps_aside() {
+    let mut spec = spec(&answering(HELLO), 0);
+    spec["shape"] = open(4, 100.0);
+    spec["threads"] = serde_json::json!(1);
+    spec["stop"] = for_seconds(50.0);
+    let engine = start(&spec);
+    let pid = Pid::from_child(&engine);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let mut found = BTreeMap::new();
+    while found.get("collector") != Some(&libc::SCHED_IDLE) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+        found = policies(pid);
+    }
+    kill_process(pid, Signal::INT).unwrap();
+    record_of(engine);
+    assert_eq!(found.get("collector"), Some(&libc::SCHED_IDLE), "{found:?}");
+    for needed in ["first", "worker-0", "filler"] {
+        assert_eq!(found.get(needed), Some(&libc::SCHED_OTHER), "{needed} of {found:?}");
+    }
+}
