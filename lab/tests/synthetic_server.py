@@ -6,29 +6,33 @@ and its clock has moved on by as long as that would have taken.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import documents
 import numpy as np
 from crumple import contract
+from crumple.engine import EndEarly
+from crumple.errors import Interrupted
 from crumple.find.find import Place, Site
 from crumple.load.load import Options
 from crumple.record.validity import Validity, Word
+from numpy.typing import NDArray
 
 VALID = Validity("valid", (), ())
 ENGINE_START_S = 0.05
 Judge = Callable[[float], Word]
+Floats = NDArray[np.float64]
 
 
 @dataclass
 class SyntheticServer:
     """It answers `capacity_per_s` on average, one after the other, each in a random (exponential) time.
 
-    `engine_limit_per_s`: above that the engine is what gives in, and requests wait for it. `spread`: of the
-    capacity over starts, as a logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come
-    out as a hiccup has them.
+    `engine_limit_per_s`: above that the engine sends late. `spread`: of the capacity over starts, as a
+    logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come out as a hiccup has them.
+    `wrong_share`: of the requests, answered 500. `takes_s`: each, besides. `interrupted_at`: the load during which the user gives up.
     """
 
     capacity_per_s: float
@@ -38,6 +42,9 @@ class SyntheticServer:
     dies_above_per_s: float = math.inf
     refuses: bool = False
     slip_at: tuple[int, ...] = ()
+    wrong_share: float = 0.0
+    takes_s: float = 0.0
+    interrupted_at: int | None = None
     start_s: float = 0.5
     now_s: float = 0.0
     starts: int = 0
@@ -73,59 +80,143 @@ class SyntheticServer:
         return Site("synthetic", opened, afresh, 1, (0,), self._assess)
 
     def run(
-        self, spec: contract.TrialSpec, _on_progress: Callable[[contract.Progress], None]
+        self,
+        spec: contract.TrialSpec,
+        on_progress: Callable[[contract.Progress], None],
+        end_early: EndEarly,
     ) -> contract.TrialRecord:
-        """What the engine would record."""
+        """What the engine would record, with its lines of progress on the way; it ends when it is asked to."""
         self.loads.append(spec)
         warm_up_s = spec.warm_up.stop.duration_s if spec.warm_up else 0.0  # type: ignore[union-attr]
-        measured_s = spec.stop.duration_s if spec.stop.kind == "duration" else 0.01
-        self.now_s += warm_up_s + measured_s + ENGINE_START_S
+        by_number = spec.stop.requests if spec.stop.kind == "requests" else 0
+        planned_s = spec.stop.within_s if spec.stop.kind == "requests" else spec.stop.duration_s
+        if len(self.loads) == self.interrupted_at:
+            raise Interrupted("SIGINT")
         if self.refuses or not self.alive:
-            return _record(spec, measured_s, refused=100)
-        if spec.shape.kind == "open":
-            return self._open(spec, spec.shape.rates[0].from_per_s, warm_up_s, measured_s)
-        return self._closed(spec, spec.shape.connections, measured_s)  # type: ignore[union-attr]
+            requests = Requests(np.zeros(0), np.zeros(0), warm_up_s, refused=100)
+        elif by_number:
+            requests = self._in_turn(by_number)
+            planned_s = min(planned_s, float(requests.ended_s[-1]))
+        elif spec.shape.kind == "open":
+            requests = self._open(spec.shape.rates[0].from_per_s, warm_up_s, planned_s)
+        else:
+            requests = self._closed(spec.shape.connections, warm_up_s, planned_s)  # type: ignore[union-attr]
+        every_s = spec.progress.every_ms / 1e3
+        measured_s = planned_s
+        for tick in range(1, math.ceil(planned_s / every_s)):
+            on_progress(requests.progress(tick * every_s, spec.progress.slower_than_ns))
+            if end_early.asked:
+                measured_s = tick * every_s
+                break
+        self.now_s += warm_up_s + measured_s + ENGINE_START_S
+        return requests.record(spec, measured_s)
 
     def _assess(self, record: contract.TrialRecord) -> Validity:
         if not record.outcomes.ok:
             return Validity("not-valid", ("no answer was ok",), ())
         if record.scheduled / record.measured_ns * 1e9 > self.engine_limit_per_s:
-            return Validity("engine-limited", ("the engine used 97% of its cores",), ())
+            return Validity("schedule-missed", ("the engine was late: 10% of the requests were sent late",), ())
         return VALID
 
-    def _open(
-        self, spec: contract.TrialSpec, per_s: float, warm_up_s: float, measured_s: float
-    ) -> contract.TrialRecord:
+    def _open(self, per_s: float, warm_up_s: float, measured_s: float) -> "Requests":
         self._levels += 1
         if per_s > self.dies_above_per_s:
             self.alive = False
-            return _record(spec, measured_s, reset=100)
+            return Requests(np.zeros(0), np.zeros(0), warm_up_s, reset=100)
         ends_s = warm_up_s + measured_s
-        due = np.sort(self._random.uniform(0, ends_s, self._random.poisson(per_s * ends_s)))
+        due_s = np.sort(self._random.uniform(0, ends_s, self._random.poisson(per_s * ends_s)))
         slower = 2.0 if self._levels in self.slip_at else 1.0
-        # Who gives in first, server or engine, makes the queue.
-        least_per_s = min(self._capacity_per_s, self.engine_limit_per_s)
-        served = np.cumsum(self._random.exponential(slower / least_per_s, len(due)))
+        served_s = np.cumsum(self._random.exponential(slower / self._capacity_per_s, len(due_s)))
         # Lindley: an answer is ready when all before it are, and when its own request has come.
-        ended = served + np.maximum.accumulate(due - np.concatenate([[0.0], served[:-1]]))
-        took_ns = (ended - due) * 1e9
-        measured, in_time = due >= warm_up_s, ended <= ends_s
-        waiting = measured & ~in_time
+        ended_s = served_s + np.maximum.accumulate(due_s - np.concatenate([[0.0], served_s[:-1]]))
+        if per_s > self.engine_limit_per_s:
+            # Every tenth request is sent a second late, and takes as much longer.
+            ended_s += self._random.uniform(size=len(due_s)) < 0.1
+        ended_s += self.takes_s
+        busy = min(1.0, slower * per_s / self._capacity_per_s)
+        wrong = self._random.uniform(size=len(due_s)) < self.wrong_share
+        return Requests(due_s, ended_s, warm_up_s, busy=busy, wrong=wrong)
+
+    def _in_turn(self, number: int) -> "Requests":
+        """One after the other."""
+        took_s = self.takes_s + self._random.exponential(1 / self._capacity_per_s, number)
+        ended_s = np.cumsum(took_s)
+        return Requests(ended_s - took_s, ended_s, 0.0)
+
+    def _closed(self, connections: int, warm_up_s: float, measured_s: float) -> "Requests":
+        """Each waits for all the others, which were there before it."""
+        ends_s = warm_up_s + measured_s
+        answers = connections + round(self._capacity_per_s * ends_s)
+        ended_s = np.cumsum(self._random.exponential(1 / self._capacity_per_s, answers))
+        due_s = np.concatenate([np.zeros(connections), ended_s])[:answers]
+        if self.takes_s:
+            # Far below its capacity: each connection waits for its own answers only.
+            ended_s = self.takes_s * (1 + np.arange(answers) // connections)
+            due_s = ended_s - self.takes_s
+        # A request of the warm-up that ends in the window is the window's.
+        due_s = np.where((due_s < warm_up_s) & (ended_s > warm_up_s), warm_up_s, due_s)
+        return Requests(due_s, ended_s, warm_up_s, busy=1.0)
+
+
+@dataclass
+class Requests:
+    """What became of all requests of a load, in seconds since it began; measured from `warm_up_s` on.
+
+    `refused`, `reset`: so many that ended otherwise. `wrong`: which were answered 500.
+    """
+
+    due_s: Floats
+    ended_s: Floats
+    warm_up_s: float
+    refused: int = 0
+    reset: int = 0
+    busy: float = 0.0
+    wrong: NDArray[np.bool_] | None = None
+
+    def progress(self, at_s: float, slower_than_ns: Sequence[int]) -> contract.Progress:
+        """The engine's line when it has measured for `at_s`."""
+        now_s = self.warm_up_s + at_s
+        ok, wrong, scheduled = self._ended(now_s)
+        took_ns = (self.ended_s[ok] - self.due_s[ok]) * 1e9
+        measured = contract.Measured(
+            seconds=at_s,
+            scheduled=int(scheduled.sum()) + self.refused + self.reset,
+            outcomes=documents.outcomes(
+                ok=int(ok.sum()), wrong_status=int(wrong.sum()), refused=self.refused, reset=self.reset
+            ),
+            slower=tuple(int((took_ns > limit_ns).sum()) for limit_ns in slower_than_ns),
+        )
+        return contract.Progress(
+            at_s=now_s, phase="measured", ok=measured.outcomes.ok, failed=measured.outcomes.failed,
+            throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=None,
+            measured=measured,
+        )  # fmt: skip
+
+    def record(self, spec: contract.TrialSpec, measured_s: float) -> contract.TrialRecord:
+        """What the engine records when it has measured for so long."""
+        ends_s = self.warm_up_s + measured_s
+        ok, wrong, scheduled = self._ended(ends_s)
+        waiting = scheduled & (self.ended_s > ends_s)
+        before = self.due_s < self.warm_up_s
         return _record(
             spec,
             measured_s,
-            took_ns=took_ns[measured & in_time],
-            waiting_ns=(ends_s - due[waiting]) * 1e9,
-            carried=int((~measured & (ended > warm_up_s)).sum()),
-            warm_up_unfinished=int((~measured & ~in_time).sum()),
-            busy=min(1.0, slower * per_s / self._capacity_per_s),
+            took_ns=(self.ended_s[ok] - self.due_s[ok]) * 1e9,
+            waiting_ns=(ends_s - self.due_s[waiting]) * 1e9,
+            carried=int((before & (self.ended_s > self.warm_up_s)).sum()),
+            warm_up_unfinished=int((before & (self.ended_s > ends_s)).sum()),
+            busy=self.busy,
+            wrong_status=int(wrong.sum()),
+            refused=self.refused,
+            reset=self.reset,
         )
 
-    def _closed(self, spec: contract.TrialSpec, connections: int, measured_s: float) -> contract.TrialRecord:
-        answers = max(1, round(self._capacity_per_s * measured_s))
-        # Each waits for all the others, which were there before it.
-        took_s = self._random.gamma(connections, 1 / self._capacity_per_s, answers)
-        return _record(spec, measured_s, took_ns=took_s * 1e9, busy=1.0)
+    def _ended(self, now_s: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which were answered rightly by then, which wrongly, and which were due; measured ones only."""
+        scheduled = (self.due_s >= self.warm_up_s) & (self.due_s <= now_s)
+        ended = scheduled & (self.ended_s <= now_s)
+        wrong = ended & self.wrong if self.wrong is not None else np.zeros_like(ended)
+        return ended & ~wrong, wrong, scheduled
 
 
 def _record(
@@ -153,6 +244,9 @@ def _record(
             "outcomes": documents.outcomes(ok=ok, unfinished=unfinished, **failed),
             "warm_up": contract.WarmUpRecord(
                 scheduled=warm_up_unfinished, outcomes=documents.outcomes(unfinished=warm_up_unfinished)
+            ),
+            "requests": (
+                documents.request_record(statuses={200: ok, 500: failed.get("wrong_status", 0)}),
             ),
             "histograms": plain.histograms.model_copy(
                 update={

@@ -1,11 +1,13 @@
 """The search with everything but a server: on queues whose breaking point is known beforehand."""
 
+import math
 from typing import Any
 
 import pytest
 from crumple.find.find import Found, Question, Unanswered, find
 from crumple.find.level import Level
 from crumple.find.search import Step
+from crumple.find.times import Outlook
 from crumple.load import objective
 from synthetic_server import SyntheticServer
 
@@ -22,6 +24,8 @@ class Notes:
         self.steps: list[Step] = []
         self.levels: list[Level] = []
         self.left_s: list[float] = []
+        self.outlooks: list[Outlook] = []
+        self.lines = 0
 
     def starting(self, start: int) -> None:
         self.starts.append(start)
@@ -32,8 +36,11 @@ class Notes:
     def trying(self, step: Step) -> None:
         self.steps.append(step)
 
+    def planned(self, outlook: Outlook) -> None:
+        self.outlooks.append(outlook)
+
     def progress(self, progress: object) -> None:
-        raise AssertionError(f"the synthetic engine has none: {progress}")
+        self.lines += 1
 
     def tried(self, level: Level, left_s: float) -> None:
         self.levels.append(level)
@@ -97,18 +104,21 @@ def test_every_load_has_a_seed_of_its_own_and_a_second_search_the_same() -> None
 def test_the_first_guess_is_closed_and_levels_are_open_with_a_warm_up() -> None:
     server = SyntheticServer(2_000.0)
     found, notes = searched(server)
-    guess, first, *_ = server.loads
+    guess, over, calm, first, *_ = server.loads
     assert guess.shape.kind == "closed" and notes.guesses == [64]
-    assert guess.warm_up and guess.warm_up.stop.duration_s == 2.0  # type: ignore[union-attr]
+    assert found.guess and guess.warm_up and guess.warm_up.stop.duration_s == 2.0  # type: ignore[union-attr]
+    # What the guess left behind is over before the first level.
+    assert [spec.stop.requests for spec in (over, calm)] == [1, 20]  # type: ignore[union-attr]
+    assert over.shape.connections == calm.shape.connections == 1  # type: ignore[union-attr]
     assert first.shape.kind == "open" and first.warm_up
-    assert first.shape.rates[0].from_per_s == pytest.approx(0.5 * (found.guess_per_s or 0))
+    assert first.shape.rates[0].from_per_s == pytest.approx(0.75 * found.guess.per_s)
 
 
 def test_by_connections_the_load_is_closed() -> None:
     # Each of n connections waits for the others: half of them 250 ms long at 250 ms x capacity.
     server = SyntheticServer(400.0)
     found, notes = searched(server, by="connections", objective=objective.parse("p50<250ms"))
-    assert not notes.guesses and found.guess_per_s is None
+    assert not notes.guesses and found.guess is None
     assert {spec.shape.kind for spec in server.loads} == {"closed"}
     assert found.point is not None and found.point.low <= 100 <= found.point.high
     assert all(level.load == round(level.load) for level in found.levels)
@@ -149,11 +159,78 @@ def test_an_objective_no_load_holds() -> None:
     assert found.ending == "never" and found.point is None and found.highest_held is None
 
 
-def test_too_few_answers_in_the_budget_never_count_as_holding() -> None:
-    found, _ = searched(SyntheticServer(30.0), budget_s=60.0)
-    assert found.ending == "budget" and found.point is None and not found.levels
+def test_a_slow_server_has_an_answer_within_the_budget() -> None:
     found, _ = searched(SyntheticServer(30.0), budget_s=60.0, objective=objective.parse("p90<250ms"))
-    assert found.levels and all(level.ok >= 100 for level in found.levels if level.outcome == "held")
+    edge = 30 - math.log(10) / 0.25
+    assert found.ending == "found" and found.point is not None
+    assert found.point.low <= edge <= found.point.high < 2 * found.point.low
+
+
+def test_a_level_without_a_slow_answer_holds_from_so_many_on() -> None:
+    _, notes = searched(SyntheticServer(200.0), budget_s=60.0, objective=objective.parse("p99<250ms"))
+    held = [level for level in notes.levels if level.outcome == "held"]
+    assert held and all(level.ok >= 300 for level in held)
+    slow = [level for level in notes.levels if level.measured_s < 1.7]
+    assert all(level.outcome == "broke" or level.load > 150 for level in slow)
+
+
+def test_a_level_ends_once_it_is_decided() -> None:
+    server = SyntheticServer(2_000.0)
+    _, notes = searched(server, budget_s=60.0, objective=objective.parse("p99<250ms"))
+    planned = {step.load: step.measure_s for step in notes.steps}
+    early = [level for level in notes.levels if level.measured_s < 0.9 * planned[level.load]]
+    assert {level.outcome for level in early} >= {"held", "broke"} and notes.lines > 100
+    spec = next(spec for spec in server.loads if spec.shape.kind == "open")
+    assert (spec.progress.every_ms, spec.progress.slower_than_ns) == (100, (250_000_000,))
+
+
+def test_it_says_what_the_budget_can_reach() -> None:
+    _, notes = searched(SyntheticServer(66.0), budget_s=60.0, objective=objective.parse("p99<250ms"))
+    (outlook,) = notes.outlooks
+    assert 8 <= outlook.levels <= 14 and outlook.load == pytest.approx(49, rel=0.2)
+    assert (outlook.least_s, outlook.most_s) == (1.0, 6.0)
+    _, notes = searched(SyntheticServer(400.0), by="connections", objective=objective.parse("p50<250ms"))
+    assert notes.outlooks[0].load is None
+
+
+def test_it_goes_far_below_the_first_level_that_broke() -> None:
+    # Alone a request takes 10 ms on average, and half of them 6.9 ms at most.
+    found, _ = searched(SyntheticServer(100.0), objective=objective.parse("p50<8ms"), afresh=False)
+    edge = 100 - math.log(2) / 0.008
+    assert edge < 14 and found.ending == "found" and found.point is not None
+    assert found.point.low <= edge <= found.point.high and found.highest_held is not None
+
+
+def test_what_fails_at_every_level_is_never_held() -> None:
+    found, notes = searched(SyntheticServer(2_000.0, wrong_share=0.05))
+    assert found.ending == "never" and found.point is None and found.highest_held is None
+    assert all(level.statuses == {500: level.failures["wrong-status"]} for level in notes.levels)
+    assert found.took_s < 45, "it need not use up its budget"
+
+
+def test_what_fails_at_every_level_is_known_though_the_engine_is_late() -> None:
+    found, _ = searched(SyntheticServer(2_000.0, wrong_share=0.05, engine_limit_per_s=1.0))
+    assert found.ending == "never"
+    assert {level.word for level in found.levels} == {"schedule-missed"}
+    assert {level.outcome for level in found.levels} == {"broke"}
+
+
+def test_interrupted_it_keeps_what_it_has() -> None:
+    whole, _ = searched(SyntheticServer(2_000.0), afresh=False)
+    loads = SyntheticServer(2_000.0, interrupted_at=12)
+    found, notes = searched(loads, afresh=False)
+    assert found.ending == "interrupted" and found.point is not None and whole.point is not None
+    assert found.levels == tuple(notes.levels) and found.levels == whole.levels[: len(found.levels)]
+    none, _ = searched(SyntheticServer(2_000.0, interrupted_at=1), afresh=False)
+    assert none.ending == "interrupted" and not none.levels and none.point is None
+
+
+def test_a_guess_that_only_its_connections_bound_is_not_flat_out() -> None:
+    bound = SyntheticServer(50_000.0, takes_s=0.05)
+    found, _ = searched(bound, objective=objective.parse("p99<250ms"))
+    assert found.guess is not None and found.guess.per_s < 2_000 and not found.is_flat_out
+    found, _ = searched(SyntheticServer(2_000.0))
+    assert found.is_flat_out
 
 
 def test_a_hiccup_on_the_way_does_not_move_it() -> None:

@@ -12,36 +12,35 @@ from crumple.commands import cleared, output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.engine import Engine
-from crumple.errors import CrumpleError, Interrupted
+from crumple.errors import CrumpleError
 from crumple.find import find
 from crumple.find import plan as find_plan
 from crumple.find import site as find_site
-from crumple.find.find import GUESS_CONNECTIONS, Site, Unanswered
+from crumple.find.find import Site, Unanswered
 from crumple.find.flags import FindFlags
+from crumple.find.found import Ending
 from crumple.find.plan import ServerPlan, UrlPlan
+from crumple.find.site import CeilingOf
 from crumple.find_report import export as find_export
 from crumple.find_report import html as find_html
 from crumple.find_report import summary as find_summary
 from crumple.find_report.figures import Finding
 from crumple.interrupt import interruptible
 from crumple.live.find import FindView
-from crumple.load import load
 from crumple.load_report import masked
 from crumple.machine import ceiling, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.machine import raise_open_files
 from crumple.server import servers, variant
 
-# A server of the project has its address only when it runs.
-NO_ADDRESS = "127.0.0.1:0"
-CODES: dict[find.Ending, int] = {
+CODES: dict[Ending, int] = {
     "found": 0,
     "highest": 0,
     "never": NO,
     "gone": NO,
     "engine": NOT_VALID,
     "budget": NOT_VALID,
-    "unknown": NOT_VALID,
+    "interrupted": INTERRUPTED,
 }
 
 
@@ -50,8 +49,11 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
-    if flags.html is not None:
-        _write(finding, flags.html)
+    for file, drawn in ((flags.html, find_html.html), (flags.csv, find_export.levels_csv)):
+        if file is not None:
+            _write(file, drawn(finding))
+    if finding.found.ending == "interrupted":
+        output.say("interrupted; this is what was found before")
     if flags.json:
         output.as_json(find_export.document(finding))
     else:
@@ -65,8 +67,8 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
     asked = f"{plan.requests[0].method} {url}"
     if len(plan.requests) > 1:
         asked = f"{len(plan.requests)} requests by weight to {url}"
-    search = _Search(plan, asked, plan.resolved.is_local, plan.resolved.target, project.root())
-    return search.carry_out(lambda known: find_site.of_url(plan, known), flags.quiet)
+    search = _Search(plan, asked, plan.resolved.is_local, project.root())
+    return search.carry_out(lambda ceiling_of: find_site.of_url(plan, ceiling_of), flags.quiet)
 
 
 def _of_server(name: str, flags: FindFlags) -> Finding | None:
@@ -80,22 +82,21 @@ def _of_server(name: str, flags: FindFlags) -> Finding | None:
         output.say(f"building {description.name} (once; kept for the next time)")
     built = servers.build(description)
     asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
-    search = _Search(plan, asked, True, contract.Target(address=NO_ADDRESS, host=NO_ADDRESS), here.root)
-    return search.carry_out(lambda known: find_site.of_server(plan, built, known), flags.quiet)
+    search = _Search(plan, asked, True, here.root)
+    return search.carry_out(lambda ceiling_of: find_site.of_server(plan, built, ceiling_of), flags.quiet)
 
 
 @dataclass(frozen=True)
 class _Search:
-    """One search, whatever it is of. `target`: for the engine's ceiling, which needs to know its kind."""
+    """One search, whatever it is of."""
 
     plan: UrlPlan | ServerPlan
     asked: str
     is_local: bool
-    target: contract.Target
     root: Path
 
-    def carry_out(self, site_with: Callable[[Ceiling | None], Site], quiet: bool) -> Finding | None:
-        """None: interrupted. The budget begins here."""
+    def carry_out(self, site_with: Callable[[CeilingOf], Site], quiet: bool) -> Finding | None:
+        """None: interrupted before a level was over. The budget begins here."""
         question, loader = self.plan.question, engine.load(self.root)
         cleared.away()
         output.say_not_kept(ceiling.cache())
@@ -107,14 +108,14 @@ class _Search:
                 turns.beside(output.say_disturbed),
                 FindView(question.by, question.budget_s, quiet=quiet) as view,
             ):
-                site = site_with(self._ceiling(loader))
+                site = site_with(_Ceilings(loader))
                 run = partial(engine.run, loader)
                 found = find.find(question, site, run, time.monotonic, view, began_s)
-        except Interrupted:
-            output.say("interrupted; a search cut short has no answer")
-            return None
         except Unanswered as nothing:
             raise CrumpleError(unanswered(nothing.record)) from None
+        if found.ending == "interrupted" and not found.levels:
+            output.say("interrupted before the first level was over")
+            return None
         return Finding(
             question=question,
             found=found,
@@ -127,21 +128,22 @@ class _Search:
             began_unix_s=began_unix_s,
         )
 
-    def _ceiling(self, loader: Engine) -> Ceiling | None:
-        like = load.spec(
-            label="ceiling",
-            target=self.target,
-            requests=self.plan.requests,
-            shape=contract.ClosedShape(connections=GUESS_CONNECTIONS),
-            stop=contract.AfterDuration(duration_s=1.0),
-            options=self.plan.options,
-            usable_cores=1,
-        )
-        return ceiling.ceiling(loader, like, ceiling.cache())
+
+class _Ceilings:
+    """What the engine reaches at most; measured when a load first came near it."""
+
+    def __init__(self, loader: Engine) -> None:
+        self._loader = loader
+        self._reached: Ceiling | None = None
+
+    def __call__(self, record: contract.TrialRecord) -> Ceiling | None:
+        if self._reached is None:
+            self._reached = ceiling.measured_after(self._loader, record, ceiling.cache())
+        return self._reached
 
 
-def _write(finding: Finding, file: Path) -> None:
+def _write(file: Path, text: str) -> None:
     try:
-        output.write(file, find_html.html(finding))
+        output.write(file, text)
     except OSError as error:
         raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None

@@ -1,25 +1,28 @@
-"""Where a server breaks: loads that held and loads that broke → the breaking point and its 95 % interval.
+"""Where a server breaks: levels that were put on → the breaking point and its 95 % interval.
 
-Pure. Which loads are tried is `search`; whether a level held is `level`.
+Pure. Which loads are tried is `search`; what a level saw is `seen`; how likely that is at a breaking point is
+`queue_law`, where slow answers came in crowds out of a queue, and `share_law` otherwise.
 
-It is the highest load that lasts: of levels at it nine in ten hold. Where only half of them do, a queue is on
-the edge of growing without end, and holds for some seconds by luck.
-
-The model is that of a threshold (Finney, *Probit Analysis*, 1947): a start breaks at a load of its own,
-spread around the server's on a logarithmic scale, and a level on that start holds with a probability that
-falls around it. Both spreads are unknown; the interval is that of the posterior over a grid of them, so that
-levels which contradict each other widen it, and few starts do too.
+It is the highest load that lasts: the one at which the share of requests that miss the objective is the
+objective's limit. The machine is faster in some levels than in others, and each start has a breaking point of
+its own: both spreads, and what the laws leave open, are unknown, and the interval is that of the posterior
+over a grid of them. So levels that contradict each other widen it, and few starts do too.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
-from scipy.ndimage import gaussian_filter1d
+from scipy import fft
 
+from crumple.find.judged import LEAST_S, Base, Judged
+from crumple.find.queue_law import ROOM_SHARE_MIN, QueueLaw
+from crumple.find.seen import Evidence
+from crumple.find.share_law import ShareLaw
 from crumple.stats.stats import CONFIDENCE, Interval
 
 Floats = NDArray[np.float64]
@@ -27,94 +30,196 @@ Floats = NDArray[np.float64]
 # Spread of levels around their start's breaking point, and of starts around the server's, as logarithms: from
 # what a level of seconds cannot resolve to what makes the figure worthless. Beforehand they are as likely as
 # Cauchy distributions with medians of 1 % and 2.5 % have them, which leave room for much worse.
-WITHIN = np.array((0.004, 0.008, 0.016, 0.03, 0.06, 0.12))
+WITHIN = np.array((0.004, 0.012, 0.035, 0.1))
 BETWEEN = np.array((0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16))
 WITHIN_MEDIAN, BETWEEN_MEDIAN = 0.01, 0.025
-# Standard deviations below the load at which half of the levels hold: there nine in ten do.
-LASTING = 1.2816
 # Levels that say nothing of the load: a hiccup of the machine, or luck. (Wichmann & Hill, Perception &
 # Psychophysics 2001: without such a share a single slip moves the whole estimate.)
-LAPSE = 0.02
-GRID_STEP = 0.002
+LAPSE = 0.04
+GRID_STEP = 0.004
+# Standard deviations beyond which a spread reaches nothing.
+REACH = 4.0
 # How far beyond the loads tried it is looked for, as a factor.
 BEYOND = 2.0
+# Slow answers are those of a queue where so much of them came in crowds, in levels so near to the edge.
+CROWDED_SHARE, NEAR = 0.6, 1.2
+# A server that answers so much of a load that far beyond the edge is slow for another reason than a queue.
+PACE_KEPT, FAR = 0.97, 1.2
+
+
+class Law(Protocol):
+    """How likely a level is at each breaking point, of which something else is unknown too, its `prior`."""
+
+    prior: Floats
+
+    def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
+        """Unknown × grid of breaking points, as logarithms."""
+
+    def blind(self, evidence: Evidence) -> float:
+        """The same of a level that says nothing."""
+
+    def reach(self, logs: Floats) -> Floats:
+        """Unknown × grid: the load at which levels tell most, as a logarithm."""
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A level that says something of the server: its load, on which start, and whether the objective held."""
+class Binding:
+    """The part of the objective that breaks first. `queue`: its slow answers came out of one."""
 
-    load: float
-    start: int
-    held: bool
+    name: str
+    queue: bool
+    posterior: "Posterior"
 
 
 class Posterior:
-    """What `levels` (one at least) leave of the breaking point, on a logarithmic grid of loads."""
+    """What levels (one at least) leave of the breaking point by one part, on a logarithmic grid."""
 
-    def __init__(self, levels: Sequence[Judged]) -> None:
+    def __init__(self, levels: Sequence[Judged], name: str, law: Law) -> None:
         self._grid = _grid(levels)
-        self.starts = len({level.start for level in levels})
-        self._likelihood = {
-            start: _likelihood(self._grid, [level for level in levels if level.start == start], WITHIN)
-            for start in sorted({level.start for level in levels})
-        }
+        self._law = law
+        seen = [(level, evidence) for level in levels if (evidence := level.of(name)) is not None]
+        self.starts = len({level.start for level, _ in seen})
+        self._likelihood: dict[int, Floats] = {}
+        for start in sorted({level.start for level, _ in seen}):
+            each = [self._of_level(level, evidence) for level, evidence in seen if level.start == start]
+            self._likelihood[start] = _product(each)
 
+    @cached_property
     def interval(self) -> Interval:
         """The breaking point (median) and its central 95 % interval; `n`: starts."""
-        # With one start nothing tells its own breaking point from the server's.
-        between = BETWEEN if self.starts > 1 else BETWEEN[:1]
-        weights = _likely(between, BETWEEN_MEDIAN)[:, np.newaxis, np.newaxis] * self._server(between)
+        if self.starts == 1:
+            # Nothing tells its own breaking point from the server's.
+            (weights,) = self._likelihood.values()
+        else:
+            likely = _likely(BETWEEN, BETWEEN_MEDIAN)[:, np.newaxis, np.newaxis, np.newaxis]
+            weights = (likely * _product(list(self._spread.values()))).sum(axis=0)
         shares = ((1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2)
-        low, estimate, high = self._loads_at(weights.sum(axis=0), shares, LASTING)
+        low, estimate, high = self._loads_at(weights, self._grid, shares)
         return Interval(estimate, low, high, CONFIDENCE, self.starts)
 
-    def of_start(self, start: int, shares: Sequence[float], *, lasting: bool) -> tuple[float, ...]:
+    def of_start(self, start: int, shares: Sequence[float], *, telling: bool = False) -> tuple[float, ...]:
         """The loads below which one start, which may have no level yet, breaks with these probabilities.
 
-        With `lasting` False: below which half of its levels hold.
+        With `telling`: those at which levels tell most.
         """
-        others = self._server(BETWEEN, without=start)
-        own = self._likelihood.get(start, np.ones((len(WITHIN), len(self._grid))))
-        weights = sum(
-            likely * own * _blurred(server, spread)
-            for likely, server, spread in zip(_likely(BETWEEN, BETWEEN_MEDIAN), others, BETWEEN, strict=True)
-        )
-        return self._loads_at(weights, shares, LASTING if lasting else 0.0)
+        weights = self._likelihood.get(start, np.ones(1))
+        others = [spread for other, spread in self._spread.items() if other != start]
+        if others:
+            likely = _likely(BETWEEN, BETWEEN_MEDIAN)
+            each = zip(likely, _product(others), BETWEEN, strict=True)
+            told = [share * _blurred(other, np.array([spread]))[0] for share, other, spread in each]
+            weights = weights * sum(told)
+        at = self._law.reach(self._grid) if telling else self._grid
+        return self._loads_at(weights, at, shares)
 
-    def _server(self, between: Floats, without: int | None = None) -> Floats:
-        """Between × within × grid: how likely the levels are, if that is where half of the server's hold."""
-        product = np.ones((len(between), len(WITHIN), len(self._grid)))
-        for start, spread in self._spread.items():
-            if start != without:
-                product *= spread[: len(between)]
-        return product
+    def _of_level(self, level: Judged, evidence: Evidence) -> Floats:
+        """Within × unknown × grid: how likely it is if the machine is faster or slower by as much."""
+        likely = self._law.likelihood(level, evidence, self._grid)
+        return (1 - LAPSE) * _blurred(likely, WITHIN) + LAPSE * self._law.blind(evidence)
 
     @cached_property
     def _spread(self) -> dict[int, Floats]:
-        """Start → between × within × grid: the same for its levels alone."""
-        return {
-            start: np.stack([_blurred(likelihood, spread) for spread in BETWEEN])
-            for start, likelihood in self._likelihood.items()
-        }
+        """Start → between × within × unknown × grid: how likely its levels are, were that the server's."""
+        return {start: _blurred(likelihood, BETWEEN) for start, likelihood in self._likelihood.items()}
 
-    def _loads_at(self, weights: Floats, shares: Sequence[float], below: float) -> tuple[float, ...]:
-        """Of a posterior (within × grid), so many standard deviations `below` the load it is of."""
-        weights = _likely(WITHIN, WITHIN_MEDIAN)[:, np.newaxis] * weights
-        logs = self._grid - below * WITHIN[:, np.newaxis]
-        order = np.argsort(logs, axis=None)
-        return _loads_at(logs.ravel()[order], weights.ravel()[order], shares)
+    def _loads_at(self, weights: Floats, logs: Floats, shares: Sequence[float]) -> tuple[float, ...]:
+        """Of a posterior (within × unknown × grid), where each has the load `logs`."""
+        beforehand = (
+            _likely(WITHIN, WITHIN_MEDIAN)[:, np.newaxis, np.newaxis] * self._law.prior[:, np.newaxis]
+        )
+        each = (beforehand * weights).sum(axis=0)
+        at = np.broadcast_to(logs, each.shape).ravel()
+        order = np.argsort(at)
+        return _loads_at(at[order], each.ravel()[order], shares)
 
 
-def narrowed(levels: Sequence[Judged], share: float) -> tuple[float, float, float]:
-    """Where half of the levels hold with probability `share`, were spreads the least: low end, middle, high.
+def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None = None) -> Binding | None:
+    """What breaks first; None where no level leans against a part of the objective.
 
-    The middle is the load to try next: it halves what is left, and a slip costs levels, not the answer.
+    `arrivals`: variance of the gaps between requests over the square of their mean; None: they wait for
+    answers. `calm`: what requests take one by one; None: as in the level of the lowest load.
     """
-    grid = _grid(levels)
-    weights = _likelihood(grid, levels, WITHIN[:1])[0]
+    first: dict[str, float] = {}
+    for level in sorted(levels, key=lambda each: each.load):
+        for evidence in level.evidence if level.leans_against else ():
+            if evidence.leans_against:
+                first.setdefault(evidence.name, level.load)
+    shares = {name: load for name, load in first.items() if not _is_whole(levels, name)}
+    # What is only known of a level as a whole is known least.
+    whole = {name: load for name, load in first.items() if load < min(shares.values(), default=math.inf)}
+    lowest = min((level for level in levels if level.base), key=lambda each: each.load, default=None)
+    calm = calm or (lowest and lowest.base)
+    found = [_by_law(levels, name, arrivals, calm) for name in {**shares, **whole}]
+    return min(found, key=lambda each: each.posterior.interval.estimate, default=None)
+
+
+def narrowed(loads: Sequence[tuple[float, bool]], share: float) -> tuple[float, float, float]:
+    """Where the edge between loads that held and others lies with that probability: low end, middle, high.
+
+    For what is sharp, such as the load at which the engine gives in.
+    """
+    grid = np.arange(
+        math.log(min(load for load, _ in loads)), math.log(max(load for load, _ in loads)), GRID_STEP / 2
+    )
+    weights = np.ones(len(grid))
+    for load, held in loads:
+        holds = 1 / (1 + np.exp(np.clip((math.log(load) - grid) / WITHIN[0], -500, 500)))
+        weights *= LAPSE / 2 + (1 - LAPSE) * (holds if held else 1 - holds)
     low, middle, high = _loads_at(grid, weights, ((1 - share) / 2, 0.5, (1 + share) / 2))
     return low, middle, high
+
+
+def _is_whole(levels: Sequence[Judged], name: str) -> bool:
+    return all(evidence.known <= 1 for level in levels if (evidence := level.of(name)) is not None)
+
+
+def _by_law(levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None) -> Binding:
+    seen = [evidence for level in levels if (evidence := level.of(name)) is not None]
+    together = float(np.median([each.against / each.bunches for each in seen if each.bunches] or [1.0]))
+    shared = Posterior(levels, name, ShareLaw(seen[0].limit, together))
+    law = _queue(levels, name, arrivals, calm, shared.interval.estimate)
+    if law is None:
+        return Binding(name, False, shared)
+    return Binding(name, True, Posterior(levels, name, law))
+
+
+def _queue(
+    levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None, edge: float
+) -> QueueLaw | None:
+    """The law of the queue, where the answers against it came out of one."""
+    against = [
+        (level.load, evidence)
+        for level in levels
+        if (evidence := level.of(name)) is not None and evidence.leans_against
+    ]
+    near = [each for each in against if edge / NEAR <= each[0] <= edge * NEAR] or against
+    # By its root, so that one level far in trouble does not speak for all.
+    weights = [math.sqrt(evidence.against) for _, evidence in near]
+    crowded = sum(
+        weight * evidence.crowded / evidence.against
+        for weight, (_, evidence) in zip(weights, near, strict=True)
+    )
+    limit, limit_s = near[0][1].limit, near[0][1].limit_s
+    if arrivals is None or calm is None or limit_s is None or crowded < CROWDED_SHARE * sum(weights):
+        return None
+    held_s = [
+        evidence.watched_s
+        for level in levels
+        if (evidence := level.of(name)) is not None and evidence.passed_s is None
+    ]
+    law = QueueLaw(limit, limit_s, calm, arrivals, float(np.median(held_s or [LEAST_S])))
+    roomy = limit_s - calm.median_s >= ROOM_SHARE_MIN * limit_s
+    applies = roomy and law.holds_for(near[0][0]) and not _keeps_pace(against, edge)
+    return law if applies else None
+
+
+def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:
+    """Whether it answers as much as it is asked though the load is far too high: then no queue grows."""
+    told = [(load, each.pace) for load, each in against if each.pace is not None]
+    if not told:
+        return False
+    load, (answers, seconds) = max(told)
+    return load > FAR * edge and answers / seconds >= PACE_KEPT * load
 
 
 def _grid(levels: Sequence[Judged]) -> Floats:
@@ -124,26 +229,32 @@ def _grid(levels: Sequence[Judged]) -> Floats:
 
 def _likely(spreads: Floats, median: float) -> Floats:
     """How likely each spread is beforehand: the share of a half-Cauchy distribution that is nearest to it."""
+    if len(spreads) == 1:
+        return np.ones(1)
     middles = (spreads[1:] + spreads[:-1]) / 2
     below = np.concatenate([[0.0], np.arctan(middles / median), [np.pi / 2]])
     return np.diff(below) / (np.pi / 2)
 
 
-def _likelihood(grid: Floats, levels: Sequence[Judged], within: Floats) -> Floats:
-    """Within × grid: how likely the levels of one start are if there half of them hold; the largest is 1."""
-    logs = np.zeros((len(within), len(grid)))
-    for level in levels:
-        distance = (grid - np.log(level.load)) / within[:, np.newaxis]
-        holds = LAPSE + (1 - 2 * LAPSE) * special.ndtr(distance)
-        logs += np.log(holds if level.held else 1 - holds)
-    return np.exp(logs - logs.max())
+def _product(parts: Sequence[Floats]) -> Floats:
+    """Of likelihoods, the largest made 1 after each, so that none is too small to be held."""
+    product = np.ones(1)
+    for part in parts:
+        product = product * part
+        product = product / product.max()
+    return product
 
 
-def _blurred(values: Floats, spread: float) -> Floats:
-    """Each row smoothed by a normal distribution of that standard deviation along the grid."""
-    if not spread:
-        return values
-    return gaussian_filter1d(values, spread / GRID_STEP, axis=-1, mode="nearest", truncate=5.0)
+def _blurred(values: Floats, spreads: Floats) -> Floats:
+    """For each spread, each row smoothed along the grid by a normal distribution of that deviation."""
+    reach = math.ceil(REACH * float(spreads.max()) / GRID_STEP)
+    widened = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(reach, reach)], mode="edge")
+    length = fft.next_fast_len(widened.shape[-1], real=True)
+    waves = 2 * np.pi * fft.rfftfreq(length, GRID_STEP)
+    smooth = np.exp(-((spreads[:, np.newaxis] * waves) ** 2) / 2)
+    smooth = smooth.reshape((len(spreads), *[1] * (values.ndim - 1), len(waves)))
+    told = fft.irfft(fft.rfft(widened, length, axis=-1) * smooth, length, axis=-1)
+    return np.maximum(told[..., reach : reach + values.shape[-1]], 0.0)
 
 
 def _loads_at(logs: Floats, weights: Floats, shares: Sequence[float]) -> tuple[float, ...]:

@@ -12,37 +12,39 @@ from typing import Literal, Protocol
 
 from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
-from crumple.find import breaking_point, search
+from crumple.engine import EndEarly
+from crumple.errors import Interrupted
+from crumple.find import breaking_point, search, times, watch
 from crumple.find import level as levels
+from crumple.find.found import Ending, Found, Guess
+from crumple.find.judged import Base
 from crumple.find.level import Level
-from crumple.find.search import ANSWERS_SPARE, Aim, Step, Stop, Tried
+from crumple.find.search import Aim, Step, Stop, Tried
+from crumple.find.times import Outlook
+from crumple.find.watch import Watch
 from crumple.load import load
 from crumple.load.load import Options
 from crumple.load.objective import Objective
 from crumple.load.shape import ArrivalKind
+from crumple.record import histogram
 from crumple.record.validity import Validity
-from crumple.stats.stats import Interval
 
 By = Literal["rate", "connections"]
-# "gone": the server answered no more.
-Ending = Literal[search.Ending, "gone"]
-
-# A level is measured for this part of the budget: some twenty of them, with what is around them, fill it.
-LEVELS_IN_BUDGET = 36
-LEVEL_S_MIN, LEVEL_S_MAX = 1.0, 30.0
-SETTLE_SHARE, SETTLE_S_MIN = 0.2, 0.5
 # What a level takes besides, until it is known: the engine's start, its record, the server's recovery. Of the
 # last few levels it is the longest.
 BESIDE_S, BESIDE_OF = 0.3, 3
 # The first guess of a rate: what so many connections get out of the server. It begins at this share of it.
-GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.5
+GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.75
 FIRST_CONNECTIONS = 8
 STEP_UP: dict[By, float] = {"rate": 1.6, "connections": 4.0}
-# The lowest rate tried is one whose answers are enough within this share of the budget.
-LOWEST_SHARE = 0.15
+LOWEST_PER_S = 0.1
+# Of the gaps between requests: the variance over the square of the mean.
+VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
 # A server has recovered when it answers one request about as fast as it did unloaded.
 RECOVERY_S_MAX = 5.0
 CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
+# How it answers one by one is looked at once, so often, if there is time.
+CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 5, 0.7
 _SEED_BITS = 48
 
 
@@ -98,11 +100,14 @@ class Watcher(Protocol):
     def guessing(self, connections: int) -> None:
         """The first guess of a rate is made."""
 
+    def planned(self, outlook: Outlook) -> None:
+        """What the rest of the budget can reach; said once, before the first level."""
+
     def trying(self, step: Step) -> None:
         """A level begins."""
 
     def progress(self, progress: Progress) -> None:
-        """The engine's line of the last second."""
+        """A line of the engine."""
 
     def tried(self, level: Level, left_s: float) -> None:
         """A level is over, and so much of the budget is left."""
@@ -116,26 +121,8 @@ class Unanswered(Exception):  # noqa: N818 - it reads as what happened
         super().__init__("nothing was answered")
 
 
-@dataclass(frozen=True)
-class Found:
-    """What came of it. `point` None: the levels do not say where it breaks, and `ending` says why.
-
-    `guess_per_s`: what GUESS_CONNECTIONS got out of the server; None by connections.
-    """
-
-    ending: Ending
-    levels: tuple[Level, ...]
-    point: Interval | None
-    guess_per_s: float | None
-    took_s: float
-
-    @property
-    def highest_held(self) -> float | None:
-        """The highest load at which the objective held in a valid level; one level may be luck."""
-        return max((each.load for each in self.levels if each.outcome == "held"), default=None)
-
-
-Run = Callable[[TrialSpec, Callable[[Progress], None]], TrialRecord]
+# The last may be called while it runs, to end it.
+Run = Callable[[TrialSpec, Callable[[Progress], None], EndEarly], TrialRecord]
 
 
 def find(
@@ -148,13 +135,16 @@ def find(
 ) -> Found:
     """Search until it is over. `clock`: seconds; the budget counts from `began_s` of it, or from this call.
 
-    Raises Unanswered, and what `site` and `run` raise.
+    Interrupted, it keeps the levels that were over. Raises Unanswered, and what `site` and `run` raise.
     """
     course = _Course(question, site, run, clock, watcher, clock() if began_s is None else began_s)
-    while course.ending is None:
-        course.begin_start()
-        with site.opened() as place:
-            course.use(place)
+    try:
+        while course.ending is None:
+            course.begin_start()
+            with site.opened() as place:
+                course.use(place)
+    except Interrupted:
+        course.ending = "interrupted"
     return course.found()
 
 
@@ -176,11 +166,12 @@ class _Course:
         self._clock = clock
         self._watcher = watcher
         self._began_s = self._start_began_s = began_s
-        self._level_s = min(LEVEL_S_MAX, max(LEVEL_S_MIN, question.budget_s / LEVELS_IN_BUDGET))
-        self._settle_s = max(SETTLE_S_MIN, SETTLE_SHARE * self._level_s)
+        self._durations = times.durations(question.objective, question.budget_s)
         self._beside_s = [BESIDE_S]
         self._opening_s = 0.0
-        self._guess_per_s: float | None = None
+        self._guess: Guess | None = None
+        self._calm: Base | None = None
+        self._is_planned = False
         self._levels: list[Level] = []
         self._pending: Step | None = None
         self._loads_put_on = 0
@@ -197,9 +188,20 @@ class _Course:
         """Put levels on a start until the search wants another start, or is over."""
         self._opening_s = max(self._opening_s, self._clock() - self._start_began_s)
         settle_s = self._question.warm_up_s
-        if self._question.by == "rate" and self._guess_per_s is None:
-            self._guess_per_s = self._guess(place)
-            settle_s = self._settle_s
+        if self._question.by == "rate" and self._guess is None:
+            self._guess = self._guessed(place)
+            settle_s = self._durations.settle_s
+            if not self._recovers(place):
+                return
+            self._calm = self._looks_at(place)
+        if not self._is_planned:
+            self._is_planned = True
+            load = self._first() if self._guess else None
+            self._watcher.planned(
+                times.outlook(
+                    self._question.objective, self._durations, load, self._left_s(), self._besides_s
+                )
+            )
         while True:
             began_s = self._clock()
             step = self._pending or self._next_step()
@@ -211,24 +213,32 @@ class _Course:
             self._pending = None
             self._try(step, place, settle_s)
             goes_on = self._goes_on(place)
-            self._beside_s.append(self._clock() - began_s - settle_s - step.measure_s)
-            settle_s = self._settle_s
+            self._beside_s.append(self._clock() - began_s - settle_s - self._levels[-1].measured_s)
+            settle_s = self._durations.settle_s
             if not goes_on:
                 return
 
     def found(self) -> Found:
         """What it came to."""
         assert self.ending is not None
-        judged = search.judged(self._tried())
-        both = {each.held for each in judged} == {True, False}
-        stated = both and self.ending in ("found", "gone")
+        server = search.of_server(self._tried())
+        both = {each.leans_against for each in server} == {True, False}
+        stated = both and self.ending in ("found", "gone", "interrupted")
+        breaks = breaking_point.binding(server, self._arrivals, self._calm) if stated else None
         return Found(
             ending=self.ending,
             levels=tuple(self._levels),
-            point=breaking_point.Posterior(judged).interval() if stated else None,
-            guess_per_s=self._guess_per_s,
+            point=breaks.posterior.interval if breaks else None,
+            breaks_by=breaks.name if breaks else None,
+            queue=breaks.queue if breaks else False,
+            guess=self._guess,
+            calm=self._calm,
             took_s=self._clock() - self._began_s,
         )
+
+    @property
+    def _arrivals(self) -> float | None:
+        return VARIATION[self._question.arrivals] if self._question.by == "rate" else None
 
     def _next_step(self) -> Step | None:
         step = search.next_step(self._tried(), self._left_s(), self._aim())
@@ -243,63 +253,81 @@ class _Course:
         return self._question.budget_s - (self._clock() - self._began_s)
 
     def _tried(self) -> list[Tried]:
-        return [
-            Tried(each.load, each.start, each.purpose, each.outcome, each.throughput_per_s)
-            for each in self._levels
-        ]
+        return [Tried(each.judged, each.purpose, each.throughput_per_s) for each in self._levels]
 
     def _aim(self) -> Aim:
         question = self._question
-        needed = question.objective.requests_needed
-        if question.by == "rate":
-            first = GUESS_SHARE * (self._guess_per_s or 1.0)
-            lowest = min(first, ANSWERS_SPARE * needed / (LOWEST_SHARE * question.budget_s))
-            highest = float("inf")
-        else:
+        lowest, highest = LOWEST_PER_S, float("inf")
+        if question.by == "connections":
             lowest, highest = 1.0, float(question.connections_most)
-            first = min(float(FIRST_CONNECTIONS), highest)
-        beside_s = max(self._beside_s[-BESIDE_OF:])
         # The first level of a start takes its longer warm-up, and then the server has to end.
-        start_s = self._opening_s + self._question.warm_up_s + beside_s
+        start_s = self._opening_s + question.warm_up_s + self._besides_s
         return Aim(
-            first=first,
+            first=self._first(),
             lowest=lowest,
             highest=highest,
             step_up=STEP_UP[question.by],
             whole=question.by == "connections",
-            requests_needed=needed,
-            level_s=self._level_s,
-            around_s=self._settle_s + beside_s,
+            answers_needed=times.answers_needed(question.objective),
+            level_s=self._durations.level_s,
+            level_most_s=self._durations.longest_s,
+            around_s=self._durations.settle_s + self._besides_s,
             start_s=start_s if self._site.afresh else None,
+            arrivals=self._arrivals,
+            calm=self._calm,
+            limit_s=times.longest_limit_s(question.objective),
             seed=question.seed,
         )
 
-    def _guess(self, place: Place) -> float:
+    def _first(self) -> float:
+        if self._guess is not None:
+            return max(LOWEST_PER_S, GUESS_SHARE * self._guess.per_s)
+        return min(float(FIRST_CONNECTIONS), float(self._question.connections_most))
+
+    @property
+    def _besides_s(self) -> float:
+        return max(self._beside_s[-BESIDE_OF:])
+
+    def _guessed(self, place: Place) -> Guess:
         connections = min(GUESS_CONNECTIONS, self._question.connections_most)
         self._watcher.guessing(connections)
         stop = contract.AfterDuration(duration_s=GUESS_S)
         record = self._put_on(place, self._closed(connections), stop, self._question.warm_up_s)
         if not record.outcomes.ok:
             raise Unanswered(record)
-        return record.outcomes.ok / record.measured_ns * 1e9
+        median_ns = histogram.decoded(record.histograms.response_time).quantile_ns(0.5)
+        return Guess(record.outcomes.ok / record.measured_ns * 1e9, connections, median_ns)
 
     def _try(self, step: Step, place: Place, settle_s: float) -> None:
         self._watcher.trying(step)
         stop = contract.AfterDuration(duration_s=step.measure_s)
-        record = self._put_on(place, self._shape(step), stop, settle_s)
-        if not self._levels and self._guess_per_s is None and not record.outcomes.ok:
+        end_early = EndEarly()
+        watched = Watch(self._question.objective, step, self._answers_expected(step), end_early)
+        record = self._put_on(place, self._shape(step), stop, settle_s, watched, end_early)
+        if not self._levels and self._guess is None and not record.outcomes.ok:
             raise Unanswered(record)
         judged = self._site.assess(record)
-        seen = levels.level(step, self._start, record, self._question.objective, judged)
+        seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
         self._levels.append(seen if place.alive() else seen.died())
         self._watcher.tried(self._levels[-1], self._left_s())
 
+    def _answers_expected(self, step: Step) -> float:
+        """At most, of a level."""
+        if self._question.by == "rate":
+            return step.load * step.measure_s
+        per_s = max((each.throughput_per_s for each in self._levels), default=float("inf"))
+        return per_s * step.measure_s
+
     def _goes_on(self, place: Place) -> bool:
-        """Whether this start can take another level; it is given time to get over one that did not hold."""
+        """Whether this start can take another level, now or after some time."""
         if not place.alive():
             return False
-        if self._levels[-1].outcome == "held":
+        if not self._levels[-1].judged.leans_against and self._levels[-1].outcome != "limited":
             return True
+        return self._recovers(place)
+
+    def _recovers(self, place: Place) -> bool:
+        """Wait until one request is answered about as fast as without a load; whether any was."""
         began_s = self._clock()
         answered = calm = False
         while not calm and self._clock() - began_s < RECOVERY_S_MAX:
@@ -311,8 +339,15 @@ class _Course:
             self.ending = "gone"
         return answered
 
+    def _looks_at(self, place: Place) -> Base | None:
+        """What requests take one by one."""
+        stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=CALM_S)
+        return levels.base(self._put_on(place, self._closed(1), stop, None), CALM_REQUESTS_MIN)
+
     def _calm_ns(self) -> float:
         medians = [each.p50_ns for each in self._levels if each.outcome == "held" and each.p50_ns is not None]
+        if self._calm is not None:
+            medians.append(self._calm.median_s * 1e9)
         return max(CALM_NS_MIN, CALM_FACTOR * min(medians)) if medians else float("inf")
 
     def _shape(self, step: Step) -> contract.Shape:
@@ -329,7 +364,13 @@ class _Course:
         )
 
     def _put_on(
-        self, place: Place, shape: contract.Shape, stop: contract.Stop, warm_up_s: float | None
+        self,
+        place: Place,
+        shape: contract.Shape,
+        stop: contract.Stop,
+        warm_up_s: float | None,
+        watched: Watch | None = None,
+        end_early: EndEarly | None = None,
     ) -> TrialRecord:
         self._loads_put_on += 1
         drawn = random.Random(f"{self._question.seed}/{self._loads_put_on}")
@@ -344,4 +385,16 @@ class _Course:
             usable_cores=2 * self._site.threads_most,
             warm_up_s=warm_up_s,
         )
-        return self._run(spec, self._watcher.progress)
+
+        def told(progress: Progress) -> None:
+            self._watcher.progress(progress)
+            if watched is not None:
+                watched(progress)
+
+        return self._run(spec.model_copy(update={"progress": self._progress}), told, end_early or EndEarly())
+
+    @property
+    def _progress(self) -> contract.ProgressSpec:
+        return contract.ProgressSpec(
+            every_ms=watch.EVERY_MS, slower_than_ns=watch.slower_than_ns(self._question.objective)
+        )

@@ -120,6 +120,9 @@ class FoundFlags:
     json: Annotated[bool, flag(OUTPUT, "--json", metavar=None, help_="The same facts as JSON on stdout.")] = (
         False
     )
+    csv: Annotated[
+        Path | None, flag(OUTPUT, "--csv", metavar="FILE", help_="Write a row per level, times in ns.")
+    ] = None
     html: Annotated[
         Path | None, flag(OUTPUT, "--html", metavar="FILE", help_="Write a page that needs no network.")
     ] = None

@@ -1,31 +1,41 @@
 """One load that was put on for some seconds on the way to the breaking point, and whether the objective held.
 
-Pure: a record → what the search and the reader need of it. Which load comes next is `search`.
+Pure: a record, and what was seen of it while it ran → what the search and the reader need of it. Which load
+comes next is `search`.
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from crumple.contract import OpenShape, ProbeRecord, TrialRecord
-from crumple.find.search import Outcome, Purpose, Step
-from crumple.load.objective import Objective
-from crumple.record import engine_limits, histogram
+from crumple.contract import OpenShape, Outcomes, ProbeRecord, TrialRecord
+from crumple.find import proportion
+from crumple.find.judged import Base, Judged, Outcome
+from crumple.find.search import Purpose, Step
+from crumple.find.seen import Evidence
+from crumple.find.watch import Course, Watch
+from crumple.load.objective import Objective, Term, asked
+from crumple.record import engine_limits, failures, histogram, lateness
 from crumple.record.validity import Validity
 
 # A backlog that grows by more than this share of what came due, and by more than chance moves it, is of no
-# load that lasts, even where a level of seconds is too short for its response times to show it.
-GROWTH_SHARE_MAX = 0.005
+# load that lasts, even where a level of seconds is too short for its response times to show it. At the
+# capacity chance alone moves it by the root of twice the requests.
+GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 # What must hold besides the objective.
 KEEPS_UP, ALIVE = "keeps up", "stays alive"
-# The engine gave in, or sent late: its part of the response times makes them longer, never shorter.
-LATE = ("engine-limited", "schedule-missed")
+# A level that is judged as a whole is on either side of the breaking point as often as not.
+WHOLE_LIMIT = 0.5
+# So many answers have a median and a variance.
+BASE_ANSWERS_MIN = 20
 
 
 @dataclass(frozen=True)
 class Part:
     """What one part of the objective came to; `value` and `limit`: in ns, a share, or per second.
 
-    `name`: as written, or KEEPS_UP, ALIVE. `holds` None: too few requests to know.
+    `name`: as written, or KEEPS_UP, ALIVE. `holds` None: not decided. `known`, `against`: requests whose fate
+    is known, and those of them that missed it; 0 where it is about no share.
     """
 
     name: str
@@ -33,14 +43,22 @@ class Part:
     limit: float
     value: float | None
     holds: bool | None
+    known: int = 0
+    against: int = 0
+
+    @property
+    def share(self) -> float | None:
+        """Of the requests known, how many missed it (0..1)."""
+        return self.against / self.known if self.known else None
 
 
 @dataclass(frozen=True)
 class Level:
     """A load and what came of it. `start` counts from 0; None: not read, or too few samples.
 
-    `failed_share`: of the scheduled, with those not sent, which are `not_sent`. `backlog_grew`: requests that
-    waited when it ended, less those when measuring began. `connections_limit`: of the shape.
+    `failed_share`: of the scheduled, with those not sent, which are `not_sent`. `failures`, `statuses`: how
+    requests failed, by outcome, and by the status of answers that were not expected. `backlog_grew`: requests
+    that waited when it ended, less those when measuring began. `connections_limit`: of the shape.
     `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP segments.
     """
 
@@ -57,36 +75,55 @@ class Level:
     ok: int
     throughput_per_s: float
     p50_ns: float | None
+    p90_ns: float | None
+    p95_ns: float | None
     p99_ns: float | None
     failed_share: float
     not_sent: int
+    failures: Mapping[str, int]
+    statuses: Mapping[int, int]
     backlog_grew: int
     connections_most: int
     connections_limit: int
     server_cores_busy: float | None
     engine_share: float | None
     retransmitted: int | None
+    base: Base | None = None
+    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
 
     @property
     def broken(self) -> tuple[Part, ...]:
         """The parts that did not hold."""
         return tuple(part for part in self.parts if part.holds is False)
 
+    @property
+    def judged(self) -> Judged:
+        """What the breaking point is read from."""
+        return Judged(self.load, self.start, self.outcome, self.evidence, self.base)
+
     def died(self) -> "Level":
         """The same, of a server that was gone when it was over."""
         gone = Part(ALIVE, "alive", 1.0, 0.0, False)
-        return replace(self, outcome="broke", parts=(gone, *self.parts))
+        seen = (_whole(ALIVE, False), *self.evidence)
+        return replace(self, outcome="broke", parts=(gone, *self.parts), evidence=seen)
 
 
-def level(step: Step, start: int, record: TrialRecord, objective: Objective, judged: Validity) -> Level:
-    """What a record says of a level; `judged`: the same record. Raises NotStored on a damaged histogram."""
-    parts = (*_terms(record, objective), *_kept_up(record))
+def level(
+    step: Step, start: int, record: TrialRecord, objective: Objective, watch: Watch, judged: Validity
+) -> Level:
+    """What a record says of a level, and `watch`, which saw it run; `judged`: the same record.
+
+    Raises NotStored on a damaged histogram.
+    """
+    watch.close(record)
+    courses = {course.term: course for course in watch.courses}
+    parts = tuple(_part(term, courses.get(term), record) for term in objective.terms) + _kept_up(record)
     measured_s, outcomes = record.measured_ns / 1e9, record.outcomes
     return Level(
         load=step.load,
         start=start,
         purpose=step.purpose,
-        outcome=_outcome(parts, judged, record),
+        outcome=_outcome(parts, objective, record, judged, watch),
         parts=parts,
         word=judged.word,
         problems=judged.problems,
@@ -96,31 +133,48 @@ def level(step: Step, start: int, record: TrialRecord, objective: Objective, jud
         ok=outcomes.ok,
         throughput_per_s=outcomes.ok / measured_s if measured_s else 0.0,
         p50_ns=_quantile_ns(record, 0.5),
+        p90_ns=_quantile_ns(record, 0.9),
+        p95_ns=_quantile_ns(record, 0.95),
         p99_ns=_quantile_ns(record, 0.99),
-        not_sent=outcomes.not_sent,
         failed_share=(outcomes.failed + outcomes.not_sent) / record.scheduled if record.scheduled else 0.0,
+        not_sent=outcomes.not_sent,
+        failures=_failures(outcomes),
+        statuses=dict(failures.unexpected(record).most_common()),
         backlog_grew=_backlog_grew(record),
         connections_most=max(record.series.connections, default=0),
         connections_limit=_connections_limit(record),
         server_cores_busy=_cores_busy(record.probes.server, record.measured_ns),
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
+        base=base(record, BASE_ANSWERS_MIN),
+        evidence=_evidence(parts, watch, record.warm_up_ns / 1e9),
     )
 
 
-def _terms(record: TrialRecord, objective: Objective) -> tuple[Part, ...]:
-    return tuple(
-        Part(str(term), term.quantity, term.limit, term.value(record), term.holds(record))
-        for term in objective.terms
-    )
+def base(record: TrialRecord, answers_min: int) -> Base | None:
+    """What requests took, where so many were answered."""
+    times = histogram.decoded(record.histograms.response_time)
+    mean_ns = times.mean_ns
+    if mean_ns is None or times.count < answers_min:
+        return None
+    square = float(((times.values_ns - mean_ns) ** 2 * times.counts).sum()) / times.count
+    return Base(times.quantile_ns(0.5) / 1e9, square / mean_ns**2)
+
+
+def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:
+    value = term.value(record)
+    if course is None:
+        return Part(str(term), term.quantity, term.limit, value, term.holds(record))
+    holds = {"held": True, "broke": False, "undecided": None}[course.verdict]
+    known, against = term.shares(record)
+    return Part(str(term), term.quantity, term.limit, value, holds, known, against)
 
 
 def _kept_up(record: TrialRecord) -> tuple[Part, ...]:
     """In an open shape: whether the backlog stayed as it was, as far as chance allows."""
     if not isinstance(record.spec.shape, OpenShape) or not record.scheduled:
         return ()
-    # Of n independent arrivals the number varies by its square root.
-    limit = GROWTH_SHARE_MAX + 1 / math.sqrt(record.scheduled)
+    limit = GROWTH_SHARE_MAX + GROWTH_ROOTS / math.sqrt(record.scheduled)
     value = max(0, _backlog_grew(record)) / record.scheduled
     return (Part(KEEPS_UP, "backlog", limit, value, value <= limit),)
 
@@ -130,37 +184,72 @@ def _backlog_grew(record: TrialRecord) -> int:
     return left - record.histograms.carried_over.count
 
 
-def _outcome(parts: tuple[Part, ...], judged: Validity, record: TrialRecord) -> Outcome:
-    if judged.word in LATE:
-        return _outcome_though_late(parts, record)
-    if judged.word != "valid":
+def _outcome(
+    parts: tuple[Part, ...], objective: Objective, record: TrialRecord, judged: Validity, watch: Watch
+) -> Outcome:
+    """What can be said of the server, whatever the engine did.
+
+    Response times run from when a request was due, so a late engine can only lengthen them: what holds in
+    spite of it holds. What breaks is the server's doing if the engine had little part in it.
+    """
+    said = _said(parts, watch)
+    if judged.word == "valid":
+        return said
+    if judged.word == "not-valid":
         # Where nothing was answered the record is not valid either, but that is the server's doing.
-        unanswered = judged.word == "not-valid" and record.scheduled > 0 and not record.outcomes.ok
-        return "broke" if unanswered else "limited"
+        return "broke" if record.scheduled > 0 and not record.outcomes.ok else "limited"
+    if said == "held" or (said == "broke" and _is_servers_doing(objective, record, judged)):
+        return said
+    return "limited"
+
+
+def _said(parts: tuple[Part, ...], watch: Watch) -> Outcome:
     answers = [part.holds for part in parts]
     if False in answers:
         return "broke"
-    return "unknown" if None in answers else "held"
+    # A share that takes more answers than a level can have is not waited for, if nothing speaks against it.
+    hopeless = {str(course.term) for course in watch.hopeless}
+    decided = all(part.holds or part.name in hopeless for part in parts)
+    return "held" if decided and any(part.holds for part in parts if part.name != KEEPS_UP) else "undecided"
 
 
-def _outcome_though_late(parts: tuple[Part, ...], record: TrialRecord) -> Outcome:
-    """Times run from due, so an engine that is late or busy can only make them longer: what holds, holds.
+def _is_servers_doing(objective: Objective, record: TrialRecord, judged: Validity) -> bool:
+    """Whether it would have broken with an engine in time: by wrong answers, or by its own times."""
+    outcomes = record.outcomes
+    # What did not come in time, or was not sent, may be the engine's doing.
+    wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
+    ended = outcomes.total - outcomes.unfinished
+    limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
+    if any(proportion.verdict(limit, proportion.Counted(ended, wrong, wrong)) == "broke" for limit in limits):
+        return True
+    is_open = isinstance(record.spec.shape, OpenShape)
+    return judged.word == "engine-limited" and is_open and not lateness.missed(record, asked(objective.terms))
 
-    And what the server answered wrongly, or refused, is no matter of time.
-    """
-    if all(part.holds for part in parts):
-        return "held"
-    answered = record.outcomes.ok + record.outcomes.failed
-    failed_share = record.outcomes.failed / answered if answered else 0.0
-    of_failures = [part for part in parts if part.quantity == "failed" and part.holds is False]
-    return "broke" if any(failed_share > part.limit for part in of_failures) else "limited"
+
+def _evidence(parts: tuple[Part, ...], watch: Watch, settled_s: float) -> tuple[Evidence, ...]:
+    shares = [course.evidence(settled_s) for course in watch.courses]
+    names = {each.name for each in shares}
+    wholes = [
+        _whole(part.name, part.holds) for part in parts if part.name not in names and part.holds is not None
+    ]
+    return (*shares, *wholes)
+
+
+def _whole(name: str, holds: bool) -> Evidence:
+    """A level that is for or against as a whole."""
+    return Evidence(name, WHOLE_LIMIT, known=1, against=int(not holds), bunches=int(not holds))
+
+
+def _failures(outcomes: Outcomes) -> dict[str, int]:
+    apart = ("ok", "unfinished")
+    return {name: number for name, number in outcomes.as_dict().items() if number and name not in apart}
 
 
 def _quantile_ns(record: TrialRecord, q: float) -> float | None:
     stored = record.histograms.response_time
     if not histogram.printable(q, stored.count):
         return None
-    return histogram.decode(stored.encoded).quantile_ns(q)
+    return histogram.decoded(stored).quantile_ns(q)
 
 
 def _connections_limit(record: TrialRecord) -> int:

@@ -110,8 +110,8 @@ def _shared(
 ) -> tuple[Options | None, Question | None]:
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options.seed if options else 0))
-    if flags.html is not None:
-        mistakes.of(lambda: _check_folder(flags.html))
+    for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
+        mistakes.of(lambda flag=flag, file=file: _check_folder(flag, file))
     return options, question
 
 
@@ -236,10 +236,10 @@ def _as_described(
     return {name: variant.typed(description.name, name, text, defaults) for name, text in given.items()}
 
 
-def _check_folder(file: Path | None) -> None:
+def _check_folder(flag: str, file: Path | None) -> None:
     if file is not None and (file.is_dir() or not file.parent.is_dir()):
         raise UsageError(
-            f"--html {file}: no page can be written there", "name a file in a folder that exists"
+            f"{flag} {file}: nothing can be written there", "name a file in a folder that exists"
         )
 
 

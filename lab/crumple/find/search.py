@@ -1,7 +1,7 @@
 """Which load is tried next: what was tried so far and the time left → the next level, or why it is over.
 
-Pure: the same levels, time and seed have the same answer. First a bracket in growing steps, then halves on a
-logarithmic scale, then levels drawn from where the breaking point may still lie, in random order.
+Pure: the same levels, time and seed have the same answer. First a bracket in growing steps, then loads drawn
+from where the breaking point may still lie, and from where levels tell most of it.
 """
 
 import math
@@ -11,47 +11,51 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from crumple.find.breaking_point import Judged, Posterior, narrowed
+from crumple.find import proportion, queue_law
+from crumple.find.breaking_point import Binding, binding, narrowed
+from crumple.find.judged import LEAST_S, Base, Judged
 
-# How a level came out. "limited": it measured the engine or its limits, and says nothing of the server;
-# "unknown": too few answers to tell.
-Outcome = Literal["held", "broke", "limited", "unknown"]
 Purpose = Literal["bracket", "bisect", "repeat"]
 # "never": broke at the lowest load; "highest": held at the highest it may try; "engine": that gave in before
-# the server; "budget": the time was over before there was a bracket; "unknown": too few answers in the time.
-Ending = Literal["found", "never", "highest", "engine", "budget", "unknown"]
+# the server; "budget": the time was over before there was a bracket.
+Ending = Literal["found", "never", "highest", "engine", "budget"]
 
-# Halving ends where so much of what is left lies this close together, or after so many levels.
-RESOLVED_SHARE, RESOLUTION = 0.9, 0.03
+# Halving ends where so much of what is left lies this close together.
+RESOLVED_SHARE, RESOLUTION = 0.9, 0.1
 # With other starts to come it may be coarser: each looks again, and how they differ matters more.
-RESOLUTION_STARTS = 0.06
-BISECTIONS_MAX = 9
+RESOLUTION_STARTS = 0.25
+ENGINE_RESOLUTION = 0.03
 # After so many levels in a row that came out alike the next is this far beyond them, then farther.
 ALIKE, STEP_BEYOND = 5, 1.1
-# Repeats are drawn between these shares of where the breaking point may lie.
-DRAWN_BETWEEN = (0.1, 0.9)
+# Repeats are drawn between these shares of where the breaking point may lie, or levels tell most; so many of
+# the former.
+DRAWN_BETWEEN, DRAWN_THERE = (0.15, 0.85), 0.3
 LEVELS_A_START = 3
 # It is over before its time with an interval so narrow, from as many starts as a verdict asks for.
 NARROW_ENOUGH, STARTS_ENOUGH = 0.015, 5
 # Once so many levels held, steps up are squared: the first guess was far off.
 GUESS_TRUSTED = 3
-EXTENDED_MAX = 2
 # A level that was limited is tried again: one alone may be a hiccup of the machine.
 LIMITED_MIN = 2
 # And at the end so often in all, before it is the engine's own limit.
 LOOKS_MAX = 4
-# Answers come unevenly, so a level is planned for somewhat more than it needs.
-ANSWERS_SPARE = 1.2
+# A level ends once it is decided; near the edge, and by chance, that takes more answers.
+ANSWERS_SPARE = 2.0
+# The last level may have less time than planned, but this share of it.
+SHORTENED_MIN = 0.4
+# Where a queue comes to its balance within seconds, a level that holds lasts for so many of these times.
+BALANCES = 3.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """A level to try. `afresh`: on a new start."""
+    """A level to try. `measure_s`: at most, and `least_s` at least if it holds. `afresh`: on a new start."""
 
     load: float
     measure_s: float
     purpose: Purpose
     afresh: bool = False
+    least_s: float = LEAST_S
 
 
 @dataclass(frozen=True)
@@ -65,20 +69,34 @@ class Stop:
 class Tried:
     """A level that was tried. `answers_per_s`: what came of it while measuring."""
 
-    load: float
-    start: int
+    judged: Judged
     purpose: Purpose
-    outcome: Outcome
     answers_per_s: float
+
+    @property
+    def load(self) -> float:
+        """Of the level."""
+        return self.judged.load
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it says nothing of the server."""
+        return self.judged.outcome == "limited"
+
+    @property
+    def held(self) -> bool:
+        """Whether the server rather held."""
+        return not self.is_limited and not self.judged.leans_against
 
 
 @dataclass(frozen=True)
 class Aim:
     """What is searched. Loads are requests per second, or connections where `whole`.
 
-    `step_up`: factor of the bracket. `requests_needed`: by the objective. `level_s`: shortest measured phase;
-    `around_s`: what a level takes besides. `start_s`: what a fresh start takes until its first level; None:
-    it cannot be started afresh.
+    `step_up`: factor of the bracket. `answers_needed`: by the objective. `level_s`, `level_most_s`: shortest
+    and longest measured phase; `around_s`: what a level takes besides. `start_s`: what a fresh start takes
+    until its first level; None: it cannot be started afresh. `arrivals`, `calm`: see `breaking_point.binding`;
+    `limit_s`: of the response time that the objective is about, or 0.
     """
 
     first: float
@@ -86,10 +104,14 @@ class Aim:
     highest: float
     step_up: float
     whole: bool
-    requests_needed: int
+    answers_needed: int
     level_s: float
+    level_most_s: float
     around_s: float
     start_s: float | None
+    arrivals: float | None
+    calm: Base | None
+    limit_s: float
     seed: int
 
 
@@ -98,10 +120,9 @@ def next_step(tried: Sequence[Tried], left_s: float, aim: Aim) -> Step | Stop:
     return _Search(tried, left_s, aim).next()
 
 
-def judged(tried: Sequence[Tried]) -> list[Judged]:
+def of_server(tried: Sequence[Tried]) -> list[Judged]:
     """The levels that say something of the server."""
-    said = [each for each in tried if each.outcome in ("held", "broke")]
-    return [Judged(each.load, each.start, each.outcome == "held") for each in said]
+    return [each.judged for each in tried if not each.is_limited]
 
 
 class _Search:
@@ -109,53 +130,41 @@ class _Search:
         self._tried = tried
         self._left_s = left_s
         self._aim = aim
-        self._levels = [each for each in tried if each.outcome != "unknown" and not self._is_chance(each)]
-        self._held = [each for each in self._levels if each.outcome == "held"]
-        self._stopped = [each for each in self._levels if each.outcome != "held"]
+        self._levels = [each for each in tried if not self._is_chance(each)]
+        self._held = [each for each in self._levels if each.held]
+        self._broke = [each for each in self._levels if not each.held and not each.is_limited]
+        self._limited = [each for each in self._levels if each.is_limited]
 
     def next(self) -> Step | Stop:
-        if self._tried and self._tried[-1].outcome == "unknown":
-            return self._extended(self._tried[-1])
         if self._tried and self._wants_another_look(self._tried[-1]):
             return self._if_time(self._tried[-1].load, self._tried[-1].purpose)
         if not self._levels:
             return self._if_time(self._aim.first, "bracket")
-        if not self._stopped:
+        if not self._broke and not self._limited:
             return self._up()
         if not self._held:
             return self._down()
         elsewhere = self._elsewhere()
         if elsewhere is not None:
             return self._if_time(elsewhere, "bracket")
-        middle = self._halved()
-        if middle is not None:
-            return self._if_time(middle, "bisect")
-        if self._engine_gave_in():
-            return self._last_look()
-        return self._repeated()
+        found = self._binding()
+        if self._engine_gave_in(found):
+            return self._engines_limit()
+        assert found is not None
+        return self._around(found)
 
     def _is_chance(self, each: Tried) -> bool:
-        """Whether a limited level is no limit: there was one alone, or it held at that load or above."""
-        if each.outcome != "limited":
+        """Whether a limited level is no limit: there was one alone, or the server was seen there or above."""
+        if not each.is_limited:
             return False
-        if any(other.load >= each.load and other.outcome == "held" for other in self._tried):
+        if any(other.load >= each.load and other.held for other in self._tried):
             return True
-        there = [other.outcome for other in self._tried if other.load == each.load]
-        return "broke" in there or there.count("limited") < LIMITED_MIN
+        there = [other for other in self._tried if other.load == each.load]
+        return any(not other.is_limited for other in there) or len(there) < LIMITED_MIN
 
     def _wants_another_look(self, last: Tried) -> bool:
         there = [each for each in self._tried if each.load == last.load]
-        return last.outcome == "limited" and last.purpose != "repeat" and len(there) < LIMITED_MIN
-
-    def _extended(self, last: Tried) -> Step | Stop:
-        """The same load for as long as its answers need."""
-        again = [each for each in self._tried if each.outcome == "unknown" and each.load == last.load]
-        if not last.answers_per_s or len(again) > EXTENDED_MAX:
-            return Stop("unknown")
-        measure_s = ANSWERS_SPARE ** len(again) * self._aim.requests_needed / last.answers_per_s
-        if measure_s + self._aim.around_s > self._left_s:
-            return Stop("found" if self._bracketed() else "unknown")
-        return Step(last.load, measure_s, last.purpose)
+        return last.is_limited and last.purpose != "repeat" and len(there) < LIMITED_MIN
 
     def _up(self) -> Step | Stop:
         top = max(each.load for each in self._held)
@@ -165,71 +174,87 @@ class _Search:
         return self._if_time(min(self._aim.highest, top * step), "bracket")
 
     def _down(self) -> Step | Stop:
-        at_lowest = [each for each in self._stopped if each.load <= self._aim.lowest]
+        stopped = [*self._broke, *self._limited]
+        lowest = max(self._aim.lowest, self._telling_from())
+        at_lowest = [each for each in stopped if each.load <= lowest * (1 + 1e-9)]
         if len(at_lowest) > 1:
             # Twice, for once may be a hiccup.
-            limited = all(each.outcome == "limited" for each in at_lowest)
-            return Stop("engine" if limited else "never")
-        bottom, tries = min(each.load for each in self._stopped), len({each.load for each in self._stopped})
-        return self._if_time(max(self._aim.lowest, bottom / 2**tries), "bracket")
+            return Stop("engine" if all(each.is_limited for each in at_lowest) else "never")
+        bottom, tries = min(each.load for each in stopped), len({each.load for each in stopped})
+        return self._if_time(max(min(lowest, bottom), bottom / 2**tries), "bracket")
+
+    def _telling_from(self) -> float:
+        """The lowest load at which a level can tell whether the server is as it was above."""
+        decided = [each for each in self._broke if each.judged.outcome == "broke"]
+        if self._aim.whole or not decided:
+            return 0.0
+        lowest = min(decided, key=lambda each: each.load)
+        answers = [
+            proportion.answers_to_break(each.limit, each.share)
+            for each in lowest.judged.evidence
+            if each.leans_against
+        ]
+        return ANSWERS_SPARE * max(answers, default=0.0) / self._aim.level_most_s
 
     def _elsewhere(self) -> float | None:
         """After a row of levels that all came out alike: beyond them, for a slip may have set the bracket."""
-        last = self._levels[-1].outcome == "held"
-        alike = list(takewhile(lambda each: (each.outcome == "held") == last, reversed(self._levels)))
+        last = self._levels[-1].held
+        alike = list(takewhile(lambda each: each.held == last, reversed(self._levels)))
         if len(alike) < ALIKE:
             return None
         step = min(self._aim.step_up, STEP_BEYOND ** (len(alike) - ALIKE + 1))
         if last:
             return max(each.load for each in self._held) * step
-        return min(each.load for each in self._stopped) / step
+        return min(each.load for each in (*self._broke, *self._limited)) / step
 
-    def _halved(self) -> float | None:
-        """The load that halves the bracket; None where that is narrow enough."""
-        if sum(each.purpose == "bisect" for each in self._levels) >= BISECTIONS_MAX:
-            return None
-        low, middle, high = narrowed(self._marks(), RESOLVED_SHARE)
-        near = RESOLUTION if self._aim.start_s is None else RESOLUTION_STARTS
-        if math.log(high / low) <= near or (self._aim.whole and high - low < 1):
-            return None
-        return min(middle, self._aim.step_up * max(each.load for each in self._held))
+    def _binding(self) -> Binding | None:
+        server = [each.judged for each in self._levels if not each.is_limited]
+        return binding(server, self._aim.arrivals, self._aim.calm)
 
-    def _marks(self) -> list[Judged]:
+    def _engine_gave_in(self, found: Binding | None) -> bool:
+        if not self._limited or found is None:
+            return found is None
+        server = found.posterior.interval.estimate
+        return server > self._engines_edge()[1] * (1 + ENGINE_RESOLUTION)
+
+    def _engines_edge(self) -> tuple[float, float, float]:
         # Where the engine gives in no higher load is worth a try, whatever the server did.
-        return [Judged(each.load, 0, each.outcome == "held") for each in self._levels]
+        return narrowed([(each.load, each.held) for each in self._levels], RESOLVED_SHARE)
 
-    def _engine_gave_in(self) -> bool:
-        if all(each.outcome != "limited" for each in self._levels):
-            return False
-        if all(each.outcome != "broke" for each in self._levels):
-            return True
-        server = Posterior(judged(self._levels)).interval().estimate
-        return server > narrowed(self._marks(), RESOLVED_SHARE)[1] * (1 + RESOLUTION)
-
-    def _last_look(self) -> Step | Stop:
-        """The lowest load that was too much for the engine, later; what disturbed it may be over."""
-        limited = [each.load for each in self._levels if each.outcome == "limited"]
+    def _engines_limit(self) -> Step | Stop:
+        low, middle, high = self._engines_edge()
+        if math.log(high / low) > ENGINE_RESOLUTION and not (self._aim.whole and high - low < 1):
+            return self._if_time(middle, "bisect")
+        # The lowest load that was too much for it, later: what disturbed it may be over.
+        limited = [each.load for each in self._limited]
         if not limited or limited.count(min(limited)) >= LOOKS_MAX:
             return Stop("engine")
         return self._if_time(min(limited), "repeat")
 
-    def _repeated(self) -> Step | Stop:
+    def _around(self, found: Binding) -> Step | Stop:
         """A level around the edge; on a fresh start where the present one had its share and there is time."""
-        posterior = Posterior(judged(self._levels))
-        interval = posterior.interval()
+        posterior = found.posterior
+        interval = posterior.interval
         starts_enough = self._aim.start_s is None or posterior.starts >= STARTS_ENOUGH
         if starts_enough and interval.high <= interval.low * (1 + NARROW_ENOUGH):
             return Stop("found")
-        present = max(each.start for each in self._tried)
+        present = max(each.judged.start for each in self._tried)
+        shares = (1 - RESOLVED_SHARE) / 2, 0.5, (1 + RESOLVED_SHARE) / 2
+        low, middle, high = posterior.of_start(present, shares, telling=True)
+        if len(self._tried) % 2:
+            _, middle, _ = posterior.of_start(present, shares)
+        near = RESOLUTION if self._aim.start_s is None else RESOLUTION_STARTS
+        if math.log(high / low) > near and not (self._aim.whole and high - low < 1):
+            top = self._aim.step_up * max(each.load for each in self._held)
+            return self._if_time(min(middle, top), "bisect")
         afresh = self._has_time_for_another_start(interval.estimate, present)
         drawn = random.Random(f"{self._aim.seed}/{len(self._tried)}")
-        # Half of the levels tell half-way, the others what is to be known: how far below it a load lasts.
-        lasting, share = drawn.random() < 0.5, drawn.uniform(*DRAWN_BETWEEN)
-        (load,) = posterior.of_start(present + afresh, [share], lasting=lasting)
+        telling, share = drawn.random() >= DRAWN_THERE, drawn.uniform(*DRAWN_BETWEEN)
+        (load,) = posterior.of_start(present + afresh, [share], telling=telling)
         return self._if_time(load, "repeat", afresh)
 
     def _has_time_for_another_start(self, load: float, present: int) -> bool:
-        here = sum(each.start == present for each in self._tried)
+        here = sum(each.judged.start == present for each in self._tried)
         if self._aim.start_s is None or here < LEVELS_A_START:
             return False
         level_s = self._measure_s(load) + self._aim.around_s
@@ -237,20 +262,25 @@ class _Search:
 
     def _if_time(self, load: float, purpose: Purpose, afresh: bool = False) -> Step | Stop:
         load = min(self._aim.highest, max(self._aim.lowest, round(load) if self._aim.whole else load))
-        measure_s = self._measure_s(load)
-        if measure_s + self._aim.around_s <= self._left_s:
-            return Step(load, measure_s, purpose, afresh)
-        if self._bracketed():
-            return Stop("engine" if self._engine_gave_in() else "found")
+        measure_s, left_s = self._measure_s(load), self._left_s - self._aim.around_s
+        if left_s >= SHORTENED_MIN * measure_s:
+            return Step(load, min(measure_s, left_s), purpose, afresh, min(left_s, self._least_s(load)))
+        if self._held and (self._broke or self._limited):
+            return Stop("engine" if self._engine_gave_in(self._binding()) else "found")
         return Stop("budget")
 
     def _measure_s(self, load: float) -> float:
-        """Long enough for the answers that the objective needs."""
+        """Long enough for the answers that the objective needs, within reason."""
         per_s = load
         if self._aim.whole:
             near = min(self._levels, key=lambda each: abs(math.log(each.load / load)), default=None)
             per_s = near.answers_per_s if near else math.inf
-        return max(self._aim.level_s, ANSWERS_SPARE * self._aim.requests_needed / max(per_s, 1e-9))
+        needed_s = ANSWERS_SPARE * self._aim.answers_needed / max(per_s, 1e-9)
+        return min(self._aim.level_most_s, max(self._aim.level_s, needed_s, self._least_s(load)))
 
-    def _bracketed(self) -> bool:
-        return bool(self._held and self._stopped)
+    def _least_s(self, load: float) -> float:
+        """Queues begin empty; where they take longer to be in balance, `queue_law` makes up for it."""
+        if self._aim.arrivals is None:
+            return LEAST_S
+        balance_s = BALANCES * queue_law.balance_s(self._aim.limit_s, load)
+        return max(LEAST_S, balance_s) if balance_s <= self._aim.level_most_s else LEAST_S

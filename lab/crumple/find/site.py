@@ -3,7 +3,7 @@
 It starts servers and looks at processes; what is loaded, and how much, is `find`'s.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,7 +12,8 @@ from crumple.contract import TrialRecord
 from crumple.database import database
 from crumple.find.find import Place, Site
 from crumple.find.plan import ServerPlan, UrlPlan
-from crumple.load import load, objective
+from crumple.load import load
+from crumple.load.objective import asked
 from crumple.machine import machine
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
@@ -23,38 +24,39 @@ from crumple.server import servers
 from crumple.server.build import Built
 from crumple.verify import verify
 
+# What the engine reaches at most, as far as a record needs to know.
+CeilingOf = Callable[[TrialRecord], Ceiling | None]
 # One of so many cores is the engine's, where it is to have cores of its own.
 CORES_PER_THREAD = 4
 
 
-def of_url(plan: UrlPlan, ceiling: Ceiling | None) -> Site:
+def of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     """A server that runs already, whoever started it."""
-    cores = load.cores_of(plan.options.server_pid)
-    asked = objective.asked(plan.question.objective.terms)
+    cores, limits = load.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
 
     @contextmanager
     def opened() -> Iterator[Place]:
         yield Place(plan.resolved.target, plan.requests, plan.options, alive=lambda: True)
 
     def assess(record: TrialRecord) -> Validity:
-        return validity.assess(record, server_cores=cores, ceiling=ceiling, asked=asked)
+        return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)
 
     threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
     return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
 
 
-def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
+def of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     """A server of the project, on cores of its own where there are two; each start's answers are checked.
 
     `opened` raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.
     """
     many = len(usable_cores())
-    asked = objective.asked(plan.question.objective.terms)
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
     placement: Placement = "separate" if many > 1 else "shared"
     cores = machine.cores_for(placement, threads)
     options = replace(plan.options, cores=plan.options.cores or cores.engine)
 
+    limits = asked(plan.question.objective.terms)
     asks = plan.workload is not None and plan.workload.database is not None
 
     @contextmanager
@@ -76,7 +78,7 @@ def of_server(plan: ServerPlan, built: Built, ceiling: Ceiling | None) -> Site:
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(
-            record, placement=placement, server_cores=cores.server, ceiling=ceiling, asked=asked
+            record, placement=placement, server_cores=cores.server, ceiling=ceiling(record), asked=limits
         )
 
     return Site(plan.label, opened, True, threads, cores.server, assess)

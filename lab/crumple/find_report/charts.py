@@ -10,14 +10,15 @@ import altair as alt
 
 from crumple.drawing import axes, theme
 from crumple.drawing.chart import Chart
-from crumple.find_report import sentences as say
+from crumple.find_report import level_sentences as say
 from crumple.find_report.figures import Finding
 
 HEIGHT_PX = 300
 _GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
-_COLOURS = {"held": _GREEN, "broke": _ORANGE, "limited": theme.MUTED, "unknown": theme.CONTEXT}
-_SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "unknown": "triangle"}
+_COLOURS = {"held": _GREEN, "broke": _ORANGE, "limited": theme.MUTED, "undecided": theme.CONTEXT}
+_SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "undecided": "triangle"}
 _LOGARITHMIC_FROM = 5.0
+TICKS_MAX = 5
 
 
 def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
@@ -55,8 +56,9 @@ CHARTS = (
     Chart(
         "response-over-load",
         "Response time over load",
-        "A mark for each level; small dots are the medians. The dashed line is the limit of the objective, "
-        "the band the 95 % interval of the breaking point. A level may break by another part of it.",
+        "A mark for each level, at the highest quantile that most of them have the answers for; small dots "
+        "are the medians. The dashed line is the limit of the objective, the band the 95 % interval of the "
+        "breaking point. A level may break by another part of it.",
         response_over_load,
     ),
 )
@@ -79,7 +81,8 @@ def _load_axis(finding: Finding, rows: Sequence[dict[str, Any]]) -> alt.X:
         "load:Q",
         title="requests per second" if finding.by_rate else "connections",
         scale=alt.Scale(type="log" if logarithmic else "linear", domain=[low, high], nice=False),
-        axis=alt.Axis(tickCount=6, labelExpr=axes.PLAIN_LABEL, grid=False),
+        # Of a logarithmic scale Vega labels more than there is room for.
+        axis=alt.Axis(values=axes.round_ticks(low, high, TICKS_MAX), format=",~r", grid=False),
     )
 
 

@@ -11,13 +11,21 @@ from functools import cached_property
 from typing import NamedTuple
 
 from crumple.find import saturation
-from crumple.find.find import Found, Question
+from crumple.find.find import Question
+from crumple.find.found import Found
 from crumple.find.level import Level, Part
 from crumple.find.saturation import Sign
 
 # How far beyond the interval a level still tells how it breaks there.
 EDGE_FACTOR = 1.25
 FIRST_BROKEN_OF = 5
+# What misses the objective at loads below this share of the interval's low end is not of the load.
+FAR_BELOW = 0.9
+# Quantiles that the chart may show, and the share of the levels that have to tell it.
+QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
+TOLD_BY = 0.75
+# A share of failures worth a word, where the objective has none.
+FAILING_SHARE = 0.001
 # Sentences that differ by their figures alone are of one kind.
 _FIGURES = re.compile(r"[\d.,]+ ?(?:ns|µs|ms|s|%)?")
 
@@ -28,6 +36,15 @@ class Mark(NamedTuple):
     level: Level
     time_ns: float | None
     p50_ns: float | None
+
+
+class Moments(NamedTuple):
+    """Requests that missed a part of the objective though the load was low, and in how many bunches."""
+
+    name: str
+    known: int
+    missed: int
+    bunches: int
 
 
 @dataclass(frozen=True)
@@ -107,6 +124,39 @@ class Finding:
         limited = [each for each in self.rows if each.outcome == "limited"]
         return _one_of_each_kind([problem for each in limited for problem in each.problems[:1]])
 
+    @cached_property
+    def moments_below(self) -> Moments | None:
+        """What missed the part that breaks at loads far below; None where that is within the limit."""
+        point, name = self.found.point, self.found.breaks_by
+        if point is None or name is None:
+            return None
+        seen = [
+            evidence
+            for each in self.found.levels
+            if each.outcome != "limited" and each.load < FAR_BELOW * point.low
+            if (evidence := each.judged.of(name)) is not None
+        ]
+        known, missed = sum(each.known for each in seen), sum(each.against for each in seen)
+        bunches = sum(each.bunches for each in seen)
+        if bunches < 2 or missed <= seen[0].limit * known:
+            return None
+        return Moments(name, known, missed, bunches)
+
+    @cached_property
+    def fails_everywhere(self) -> bool:
+        """Whether requests failed at every level, and not for want of time or connections.
+
+        Whatever the engine did, that is the server's doing.
+        """
+        tried = [each for each in self.found.levels if each.scheduled]
+        return len(tried) > 1 and all(_wrong(each) > self._failed_limit * each.scheduled for each in tried)
+
+    @property
+    def _failed_limit(self) -> float:
+        """The share of failures that the objective allows, or else what is worth a word."""
+        limits = [term.limit for term in self.question.objective.terms if term.quantity == "failed"]
+        return max([*limits, FAILING_SHARE])
+
     @property
     def time_limit_ns(self) -> float | None:
         """The limit of the first part that is a response time."""
@@ -114,10 +164,24 @@ class Finding:
         return terms[0].limit if terms else None
 
     @property
+    def time_heads(self) -> tuple[str, ...]:
+        """The parts of the objective that are response times, as they were written."""
+        return tuple(str(term) for term in self.question.objective.terms if term.is_time)
+
+    @cached_property
     def time_name(self) -> str:
-        """The quantity that the chart shows over the load."""
+        """The quantity that the chart shows over the load: the highest quantile that most levels tell."""
         terms = [term for term in self.question.objective.terms if term.is_time]
-        return terms[0].quantity if terms else "p99"
+        if terms and terms[0].quantile is None:
+            return terms[0].quantity
+        q = terms[0].quantile if terms and terms[0].quantile else 1.0
+        told = [name for name, of in QUANTILES.items() if of <= q and self._most_tell(name)]
+        return told[0] if told else "p50"
+
+    def _most_tell(self, name: str) -> bool:
+        answered = [each for each in self.found.levels if each.ok]
+        told = [each for each in answered if getattr(each, f"{name}_ns") is not None]
+        return bool(told) and len(told) >= TOLD_BY * len(answered)
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
@@ -125,11 +189,18 @@ class Finding:
         return tuple(Mark(each, self.time_of(each), each.p50_ns) for each in self.rows)
 
     def time_of(self, level: Level) -> float | None:
-        """Of a level what `time_name` says, in ns; without the requests for a quantile None."""
-        parts = [part for part in level.parts if part.quantity == self.time_name]
-        if not parts:
-            return level.p99_ns
-        return parts[0].value if parts[0].holds is not None else None
+        """Of a level what `time_name` says, in ns; without the requests for it None."""
+        if self.time_name in QUANTILES:
+            told: float | None = getattr(level, f"{self.time_name}_ns")
+            return told
+        part = next((part for part in level.parts if part.quantity == self.time_name), None)
+        return part.value if part and part.holds is not None else None
+
+
+def _wrong(level: Level) -> int:
+    """Requests that failed otherwise than by taking too long, or not being sent."""
+    apart = ("not-sent", "timeout", "connect-timeout")
+    return sum(number for name, number in level.failures.items() if name not in apart)
 
 
 def _one_of_each_kind(sentences: Sequence[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ Pure: Finding → str. Figures come from `figures`, words from `sentences`, layo
 
 from crumple.drawing import page
 from crumple.drawing.chart import drawings
+from crumple.find_report import level_sentences
 from crumple.find_report import sentences as say
 from crumple.find_report.charts import CHARTS
 from crumple.find_report.figures import Finding
@@ -21,6 +22,10 @@ def html(finding: Finding) -> str:
             say=say,
             style=page.style(),
             drawings=drawings(CHARTS, finding),
-            levels=[(level, say.cells(finding, level), say.verdict(level)) for level in finding.rows],
+            heads=level_sentences.heads(finding),
+            levels=[
+                (level_sentences.cells(finding, level), level_sentences.verdict(level))
+                for level in finding.rows
+            ],
         )
     )

@@ -9,12 +9,12 @@ from rich.text import Text
 
 from crumple.drawing import numerals, terminal_plot
 from crumple.drawing.terminal_plot import Axis
-from crumple.find_report import sentences as say
+from crumple.find_report import level_sentences as say
 from crumple.find_report.figures import Finding, Mark
 
 ROWS = 12
 LABEL_COLUMNS = 11
-STYLES = {"held": "green", "broke": "red", "limited": "yellow", "unknown": "dim"}
+STYLES = {"held": "green", "broke": "red", "limited": "yellow", "undecided": "dim"}
 # Far below the breaking point all is calm, and takes the room away from where it is not.
 FARTHEST_FACTOR = 4.0
 _MEDIAN, _LIMIT, _POINT = "·", "╌", "░"

@@ -1,6 +1,6 @@
 """What is said of one search, in the words of the glossary: plain text, no markup.
 
-The summary, the page and the lines of the live view say it alike.
+The summary, the page and the lines of the live view say it alike. How levels are told is `level_sentences`.
 """
 
 from datetime import UTC, datetime
@@ -8,51 +8,52 @@ from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
-from crumple.find.find import GUESS_CONNECTIONS
-from crumple.find.level import ALIVE, KEEPS_UP, Level, Part
+from crumple.find import proportion
+from crumple.find.times import Outlook
+from crumple.find_report import level_sentences
+from crumple.find_report.level_sentences import figure, load
 
 if TYPE_CHECKING:
     from crumple.find.saturation import Sign
     from crumple.find_report.figures import Finding
 
-LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
+LOOPBACK = "loopback on one small machine ranks mechanisms, not data centres"
 READING = (
-    "The breaking point is the load at which a level holds as often as it breaks; its interval takes the "
-    "noise of levels into account, and that of starts where there are several."
+    "At the breaking point the share of requests that miss the objective is as high as it may be. Its "
+    "interval takes the noise of levels into account, and that of starts where there are several."
 )
-ONE_START = "One start: the interval is that of this process; another start of it may break elsewhere."
-OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "unknown": "too few answers"}
-FAULTS = {KEEPS_UP: "did not keep up", ALIVE: "the server ended"}
-GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "unknown": "?"}
+QUEUE = (
+    "slow answers came in crowds, out of a queue, so levels are weighed by the law of queues: one of seconds "
+    "below the capacity often holds by chance"
+)
+ONE_START = "the interval is that of this process; another start of it may break elsewhere"
 
 
-def load(value: float | None, by_rate: bool) -> str:
-    """ "8,410 /s", or "512 connections"."""
-    if value is None:
-        return numerals.ABSENT
-    return f"{figure(value, True)}{NARROW}/s" if by_rate else numerals.count(round(value), "connection")
-
-
-def figure(value: float, by_rate: bool) -> str:
-    """The same without its unit."""
-    # Levels lie close to each other: a digit more than elsewhere tells them apart.
-    return numerals.significant(value, 4) if by_rate else f"{round(value):,}"
+def outlook(seen: Outlook, budget_s: float) -> str:
+    """What the budget can reach, said before the first level."""
+    each = f"{seen.least_s:.2g} to {seen.most_s:.2g}{NARROW}s"
+    levels = f"{numerals.seconds(budget_s)}: about {numerals.count(seen.levels, 'level')}"
+    if seen.load is None:
+        return f"{levels} of {each}"
+    return f"{levels}; at {load(seen.load, True)} one takes {each}"
 
 
 def headline(finding: "Finding") -> str:
-    """The answer in one sentence."""
+    """The answer in one sentence; all else that is said explains it."""
     found, by_rate = finding.found, finding.by_rate
-    held = load(found.highest_held, by_rate)
     if found.point is not None:
         return f"breaks at {point(finding)}"
+    if finding.fails_everywhere:
+        return failing(finding)
     if found.ending == "never":
-        lowest = finding.rows[0].load if finding.rows else None
-        return f"the objective does not hold even at {load(lowest, by_rate)}"
-    if found.ending == "gone" and found.highest_held is None:
-        return "the server answers no more"
-    if found.highest_held is None:
-        return "no breaking point: no valid level held"
-    return f"at least {held}"
+        return f"does not hold at any load that was tried, down to {load(finding.rows[0].load, by_rate)}"
+    if found.highest_held is not None:
+        return f"at least {load(found.highest_held, by_rate)}"
+    return {
+        "gone": "the server answers no more",
+        "engine": "no answer: the engine gave in at every load",
+        "interrupted": "no answer: interrupted before a level held",
+    }.get(found.ending, "no answer: no level held in the time there was")
 
 
 def point(finding: "Finding") -> str:
@@ -66,13 +67,23 @@ def point(finding: "Finding") -> str:
     return f"{load(at.estimate, False)} [{low}{NARROW}–{NARROW}{high}]"
 
 
+def failing(finding: "Finding") -> str:
+    """What failed at every level, and how."""
+    tried = [each for each in finding.rows if each.scheduled]
+    share = sum(each.failed_share * each.scheduled for each in tried) / sum(each.scheduled for each in tried)
+    from_load = load(tried[0].load, finding.by_rate)
+    return (
+        f"{numerals.share(share)} failed at every level, from {from_load} on "
+        f"({level_sentences.failures(tried)})"
+    )
+
+
 def why(finding: "Finding") -> str:
     """What the answer rests on, or why there is no better one; with its remedy."""
     found = finding.found
     match found.ending:
         case "found":
-            starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
-            return f"95{NARROW}% interval, from {numerals.count(len(found.levels), 'level')} on {starts}"
+            return _rests_on(finding)
         case "never":
             return "it broke at the lowest load tried; loosen --objective, or look at what one request takes"
         case "highest":
@@ -84,39 +95,79 @@ def why(finding: "Finding") -> str:
             gave_in = "the engine gave in before the server" if found.highest_held else "no level was valid"
             return f"{gave_in}: {limit}"
         case "budget":
-            return "the budget was over before it broke; give it a longer --budget"
-        case "unknown":
-            return _too_few(finding)
+            return "the budget was over before there was a load that held and one that broke; raise --budget"
+        case "interrupted":
+            tried = numerals.count(len(found.levels), "level")
+            rest = f"95{NARROW}% interval, from {tried}" if found.point else tried
+            return f"{rest} until it was interrupted, after {numerals.seconds(found.took_s)}"
         case "gone":
             return (
                 "the server answered no more after the last level; start it again, and look at what it says"
             )
 
 
+def _rests_on(finding: "Finding") -> str:
+    starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
+    return f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
+
+
 def first_broken(finding: "Finding") -> str:
-    """Which part gave first: "p99<250ms: 612 ms at 8,900 /s"; empty where none did."""
+    """Which part gave first: "p99<250ms: 17 % of 295 took longer, at 100 /s"; empty where none did."""
     part, level = finding.first_broken, finding.first_broken_level
     if part is None or level is None:
         return ""
-    said = f"{_broke(part)} at {load(level.load, finding.by_rate)}"
-    if part.quantity == "failed" and 2 * level.not_sent > level.failed_share * level.scheduled:
-        said += f", most of it not sent: no one of {level.connections_limit:,} connections was free in time"
-    return said
+    return f"{level_sentences.missed(part, level)}, at {load(level.load, finding.by_rate)}"
 
 
-def _broke(part: Part) -> str:
-    if part.name == KEEPS_UP:
-        return f"{FAULTS[KEEPS_UP]}: the backlog grew by {numerals.share(part.value)} of what came due"
-    return FAULTS.get(part.name) or f"{part.name}: {value(part)}"
+def too_few(finding: "Finding") -> str:
+    """Shares that no level could decide, and what all that held came to."""
+    said = []
+    held = [each for each in finding.found.levels if each.outcome == "held"]
+    for term in finding.question.objective.terms:
+        parts = [part for each in held for part in each.parts if part.name == str(term)]
+        if not parts or term.share_limit is None or all(part.holds for part in parts):
+            continue
+        known, against = sum(part.known for part in parts), sum(part.against for part in parts)
+        number = f"{against:,}" if against else "none"
+        said.append(
+            f"{term}: {number} of {known:,} missed it in the levels that held; for one to say so takes "
+            f"{proportion.answers_needed(term.share_limit):,}"
+        )
+    return "; ".join(said)
 
 
-def value(part: Part) -> str:
-    """What a part came to, in its unit."""
-    if part.value is None:
-        return numerals.ABSENT
-    if part.quantity in ("failed", "backlog"):
-        return numerals.share(part.value)
-    return numerals.rate(part.value) if part.quantity == "throughput" else numerals.duration(part.value)
+def highest_held(finding: "Finding") -> str:
+    """The highest load that held; where that is above the interval, why it is no other answer."""
+    found = finding.found
+    if found.highest_held is None or found.point is None:
+        return ""
+    level = next(each for each in found.levels if each.load == found.highest_held)
+    said = (
+        f"{load(found.highest_held, finding.by_rate)}, in one level of {numerals.seconds(level.measured_s)}"
+    )
+    return f"{said}: above the interval, by chance" if found.highest_held > found.point.high else said
+
+
+def below(finding: "Finding") -> str:
+    """What missed the objective though the load was low: no load mends that."""
+    seen = finding.moments_below
+    if seen is None:
+        return ""
+    return (
+        f"{numerals.share(seen.missed / seen.known)} of {seen.known:,} missed {seen.name} at loads far below "
+        f"the interval, {seen.bunches:,} times or more: the server, or this machine, stops at times"
+    )
+
+
+def first_guess(finding: "Finding") -> tuple[str, str]:
+    """What connections that ask again at once got, and whether that is what the server can do."""
+    found = finding.found
+    if found.guess is None:
+        return "", ""
+    got = f"{numerals.rate(found.guess.per_s)} with {numerals.count(found.guess.connections, 'connection')}"
+    if found.is_flat_out:
+        return "flat out", f"{got}, which is no load it sustains"
+    return "first guess", f"{got}, each asking again at once: as much as these can ask for"
 
 
 def sign(found: "Sign") -> str:
@@ -144,46 +195,22 @@ def sign(found: "Sign") -> str:
 
 def facts(finding: "Finding") -> list[tuple[str, str]]:
     """What stands below the answer: its name, and what is said; only what there is to say."""
-    found = finding.found
-    rows = [("", why(finding))]
-    if found.point is not None and finding.starts == 1:
-        rows.append(("", ONE_START))
-    rows.append(("broke first", first_broken(finding)))
-    rows.append(("used up", "; ".join(sign(each) for each in finding.signs)))
-    if found.highest_held is not None:
-        rows.append(("highest held", f"{load(found.highest_held, finding.by_rate)}, in one level"))
-    if found.guess_per_s is not None:
-        guess = numerals.count(GUESS_CONNECTIONS, "connection")
-        rows.append(
-            ("flat out", f"{numerals.rate(found.guess_per_s)} with {guess}, which is no load it sustains")
-        )
-    if finding.is_local:
-        rows.append(("", LOOPBACK))
-    return [(name, said) for name, said in rows if said]
-
-
-def heads(finding: "Finding") -> list[str]:
-    """Of the table of levels, but for how each came out."""
-    shown = ["start"] if finding.afresh else []
-    times = dict.fromkeys(("p50", finding.time_name, "p99"))
-    watched = ["server CPU"] if finding.server_cores is not None else []
-    return [*shown, "load", "ok", *times, "failed", *watched]
-
-
-def cells(finding: "Finding", level: Level) -> list[str]:
-    """One row of it."""
-    shown = [f"{level.start + 1}"] if finding.afresh else []
-    times = {"p50": level.p50_ns, finding.time_name: finding.time_of(level), "p99": level.p99_ns}
-    busy = level.server_cores_busy
-    cores = numerals.ABSENT if busy is None else f"{numerals.significant(busy, 2)} of {finding.server_cores}"
-    return [
-        *shown,
-        figure(level.load, finding.by_rate),
-        numerals.rate(level.throughput_per_s),
-        *(numerals.duration(ns) for ns in times.values()),
-        numerals.share(level.failed_share),
-        *([cores] if finding.server_cores is not None else []),
+    point_found = finding.found.point is not None
+    failed = failing(finding) if finding.fails_everywhere and point_found else ""
+    rows = [
+        ("rests on" if point_found else "because", why(finding)),
+        ("broke first", first_broken(finding)),
+        ("failing", failed),
+        ("weighed as", QUEUE if finding.found.queue else ""),
+        ("not decided", too_few(finding)),
+        ("far below", below(finding)),
+        ("used up", "; ".join(sign(each) for each in finding.signs)),
+        ("highest held", highest_held(finding)),
+        first_guess(finding),
+        ("one start", ONE_START if point_found and finding.starts == 1 else ""),
+        ("machine", LOOPBACK if finding.is_local else ""),
     ]
+    return [(name, said) for name, said in rows if said]
 
 
 def circumstances(finding: "Finding") -> list[str]:
@@ -203,35 +230,3 @@ def circumstances(finding: "Finding") -> list[str]:
         f"engine {finding.engine_version}",
         f"{began:%Y-%m-%d %H:%M:%S} UTC",
     ]
-
-
-def verdict(level: Level) -> str:
-    """How a level came out, and by what: "broke: p99<250ms"."""
-    said = OUTCOMES[level.outcome]
-    if level.outcome == "limited":
-        return level.word
-    if level.outcome == "broke":
-        faults = [FAULTS.get(part.name, part.name) for part in level.broken]
-        return f"{said}: {', '.join(faults) or 'no answer was ok'}"
-    return said
-
-
-def line(level: Level, by_rate: bool) -> str:
-    """A level in one line."""
-    parts = [
-        f"{load(level.load, by_rate):>16}",
-        f"{numerals.rate(level.throughput_per_s):>11} ok",
-        f"p50 {numerals.duration(level.p50_ns):>8}",
-        f"p99 {numerals.duration(level.p99_ns):>8}",
-        verdict(level),
-    ]
-    return "  ".join(parts).replace(NARROW, " ")
-
-
-def _too_few(finding: "Finding") -> str:
-    needed = finding.question.objective.requests_needed
-    slowest = min((each.throughput_per_s for each in finding.found.levels), default=0.0)
-    return (
-        f"the objective takes {needed:,} requests to judge, and at {numerals.rate(slowest)} that is more "
-        "than the budget holds; raise --budget, or ask for a lower quantile"
-    )

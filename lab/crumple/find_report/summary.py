@@ -11,6 +11,7 @@ from rich.text import Text
 
 from crumple.drawing import terminal
 from crumple.find.level import Level
+from crumple.find_report import level_sentences
 from crumple.find_report import sentences as say
 from crumple.find_report.figures import Finding
 from crumple.find_report.plot import STYLES, plot
@@ -53,16 +54,19 @@ def _facts(finding: Finding) -> Table:
 
 def _levels(finding: Finding) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in say.heads(finding):
+    for head in level_sentences.heads(finding):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("", overflow="fold")
     for level in finding.rows:
-        table.add_row(*say.cells(finding, level), _verdict(level))
+        table.add_row(*level_sentences.cells(finding, level), _verdict(level))
     return table
 
 
 def _verdict(level: Level) -> Text:
-    return Text(f"{say.GLYPHS[level.outcome]} {say.verdict(level)}", style=STYLES[level.outcome])
+    return Text(
+        f"{level_sentences.GLYPHS[level.outcome]} {level_sentences.verdict(level)}",
+        style=STYLES[level.outcome],
+    )
 
 
 def _problems(finding: Finding) -> list[str]:

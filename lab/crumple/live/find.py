@@ -17,7 +17,9 @@ from crumple.drawing.terminal import Terminal
 from crumple.find.find import By
 from crumple.find.level import Level
 from crumple.find.search import Step
-from crumple.find_report import sentences as say
+from crumple.find.times import Outlook
+from crumple.find_report import level_sentences as say
+from crumple.find_report import sentences
 from crumple.find_report.plot import STYLES
 
 
@@ -29,7 +31,7 @@ class FindView:
     ) -> None:
         self._console = console or Terminal(stderr=True, quiet=quiet)
         self._by_rate = by == "rate"
-        self._left_s = budget_s
+        self._budget_s = self._left_s = budget_s
         self._now = Text()
         self._doing = ""
         self._live = Live(
@@ -53,7 +55,12 @@ class FindView:
 
     def guessing(self, connections: int) -> None:
         """The same."""
-        self._say(f"flat out with {numerals.count(connections, 'connection')}, for a first guess")
+        asking = "each asking again at once, for a first guess"
+        self._say(f"{numerals.count(connections, 'connection')}, {asking}")
+
+    def planned(self, outlook: Outlook) -> None:
+        """One line that stays."""
+        self._line(Text(sentences.outlook(outlook, self._budget_s).replace(NARROW, " "), style="dim"))
 
     def trying(self, step: Step) -> None:
         """The same."""
@@ -70,6 +77,9 @@ class FindView:
         self._left_s = left_s
         line = Text(say.line(level, self._by_rate), no_wrap=True, overflow="ellipsis")
         line.stylize(STYLES[level.outcome], len(line) - len(say.verdict(level)))
+        self._line(line)
+
+    def _line(self, line: Text) -> None:
         self._console.print(line, soft_wrap=not self._console.is_interactive)
 
     def _say(self, doing: str) -> None:

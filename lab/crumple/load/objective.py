@@ -8,9 +8,8 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-from crumple.contract import Histogram, TrialRecord
+from crumple.contract import TrialRecord
 from crumple.errors import UsageError
 from crumple.load.quantity import UNITS_S
 from crumple.record import failures, histogram
@@ -53,6 +52,31 @@ class Term:
     def is_time(self) -> bool:
         """Whether its value and limit are response times in ns."""
         return self.quantity not in ("failed", "throughput")
+
+    @property
+    def share_limit(self) -> float | None:
+        """The share of the requests (0..1) that may miss it: 1 % of `p99<250ms`, 0.1 % of `failed<0.1%`.
+
+        None where it is about no such share, or where there is nothing between none and one.
+        """
+        if self.operator not in ("<", "<="):
+            return None
+        if self.quantile is not None:
+            return round(1 - self.quantile, 12)
+        return self.limit or None if self.quantity == "failed" else None
+
+    def shares(self, record: TrialRecord) -> tuple[int, int]:
+        """Of a term that has a `share_limit`: requests whose fate is known, and how many of them missed it.
+
+        Failed and not sent is missed, for a time too, and so is what has waited for longer than the limit.
+        """
+        outcomes, lost = record.outcomes, _lost(record)
+        ended = outcomes.total - outcomes.unfinished
+        if not self.is_time:
+            return ended, lost
+        waiting = histogram.decoded(record.histograms.unfinished_age).count_above(self.limit)
+        slow = histogram.decoded(record.histograms.response_time).count_above(self.limit)
+        return ended + waiting, slow + lost + waiting
 
     @property
     def requests_needed(self) -> int:
@@ -110,8 +134,8 @@ class Term:
         Requests without an answer are cut off on the right: those that are younger may yet hold the limit,
         the others have missed it, whenever they end.
         """
-        answered = _decoded(record.histograms.response_time)
-        waiting = _decoded(record.histograms.unfinished_age)
+        answered = histogram.decoded(record.histograms.response_time)
+        waiting = histogram.decoded(record.histograms.unfinished_age)
         late = waiting.values_ns > self.limit
         if not late.any():
             return answered
@@ -206,12 +230,3 @@ def _quantile(quantity: str) -> float | None:
 
 def _lost(record: TrialRecord) -> int:
     return record.outcomes.failed + record.outcomes.not_sent
-
-
-def _decoded(stored: Histogram) -> Times:
-    return _times_of(stored.encoded) if stored.count else histogram.merge([])
-
-
-@lru_cache(maxsize=64)
-def _times_of(encoded: str) -> Times:
-    return histogram.decode(encoded)

@@ -68,11 +68,21 @@ def _kinds(record: TrialRecord) -> str:
 
 def statuses(record: TrialRecord) -> str:
     """Those that were not expected, the most frequent first, with how often each came; none: empty."""
+    return named(unexpected(record))
+
+
+def named(seen: Counter[int]) -> str:
+    """Statuses, the most frequent first, with how often each came."""
+    said = [f"{status} × {number:,}" for status, number in seen.most_common(STATUSES_NAMED)]
+    return ", ".join([*said, "…"] if len(seen) > STATUSES_NAMED else said)
+
+
+def unexpected(record: TrialRecord) -> Counter[int]:
+    """Statuses that were not expected, and how often each came."""
     seen: Counter[int] = Counter()
     for asked, came in zip(record.spec.requests, record.requests, strict=False):
         for status, number in came.statuses.items():
             expected = asked.expect.status
             if status != expected and (expected is not None or not 200 <= status <= 299):
                 seen[status] += number
-    named = [f"{status} × {number:,}" for status, number in seen.most_common(STATUSES_NAMED)]
-    return ", ".join([*named, "…"] if len(seen) > STATUSES_NAMED else named)
+    return seen

@@ -8,6 +8,8 @@ import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
@@ -15,6 +17,9 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from crumple.errors import NotStored
+
+if TYPE_CHECKING:
+    from crumple.contract import Histogram
 
 SAMPLES_BEYOND = 10
 UNREADABLE = (
@@ -104,6 +109,16 @@ def decode(encoded: str) -> Times:
     counts = np.asarray(read.counts, dtype=np.int64)
     index = np.flatnonzero(counts)
     return Times(_middle_ns(index, read), counts[index])
+
+
+def decoded(stored: "Histogram") -> Times:
+    """The times of a record's histogram, which may be empty."""
+    return _decoded(stored.encoded) if stored.count else merge([])
+
+
+@lru_cache(maxsize=64)
+def _decoded(encoded: str) -> Times:
+    return decode(encoded)
 
 
 def merge(parts: Sequence[Times]) -> Times:

@@ -1,0 +1,179 @@
+"""What a level says of a server before which a queue grows: the law of queues near their capacity. Pure.
+
+Near its capacity the wait in any queue moves like a random walk that cannot fall below zero (Kingman, *The
+heavy traffic approximation*, 1965): it drifts by load/capacity − 1, and spreads with what arrivals and the
+work of requests vary. From these follow how likely it is that a wait grows beyond the limit within a level,
+which begins without one, and which share of requests waits for longer in the long run. That share is the
+objective's limit at `capacity − ln(1/share) × variance / (2 × room)`: the breaking point. `room`: the limit
+less what a request takes without a queue.
+
+So a level of seconds that holds says little of a load little below the capacity, and counts as little.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from crumple.find.judged import Base, Judged
+from crumple.find.seen import Evidence
+
+Floats = NDArray[np.float64]
+
+# How far the variance may lie from what arrivals and answers say, as logarithms, and how likely: that of
+# arrivals is known, that of the work is read off some answers; work that comes in bunches, or a server that
+# stops at times, spread it more.
+DEVIATIONS = np.linspace(-0.75, 1.75, 11)
+_KNOWN_TO, _READ_TO = 0.15, 0.5
+_AS_SAID, _MORE = 0.85, (0.15, stats.norm(0.5, 0.6))
+VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
+# The limit has to leave a queue so much of itself.
+ROOM_SHARE_MIN = 0.2
+# When a wait passed the limit is known to so much.
+PASSED_S = 0.3
+# Of a measured pace: its quanta, and the degrees of freedom of what else disturbs it.
+PACE_S, PACE_FREEDOM = 0.02, 4
+PACE_VARIANCE_MIN = 0.1
+# The limit has room for a queue of so many requests, or it is no walk of small steps.
+QUEUE_MIN = 12.0
+# A wait stays beyond the limit for so long, or it is told better by counting answers.
+BEYOND_S_MIN = 0.05
+# A wait that passed the limit before measuring began is seen if that was within so many times that.
+LIMITS_SEEN = 4.0
+# The walk, scaled to a limit of 1 and a spread of 1: cells, drifts and times of the table.
+_CELLS, _DRIFTS, _TIMES = 40, 49, 61
+_DRIFT_UNIT, _DRIFT_MAX = 0.5, 60.0
+_TIME_MIN, _TIME_MAX = 0.003, 60.0
+_LEAST = 1e-12
+
+
+class QueueLaw:
+    """Of one part of an objective: `limit` its share, `limit_s` its time; at a server known so far.
+
+    `calm`: what requests take without a queue; `arrivals`: variance of the gaps between requests over the
+    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that holds is.
+    """
+
+    def __init__(self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float) -> None:
+        self._level_s = level_s
+        self._log_share = math.log(1 / limit)
+        self._room_s = max(limit_s - calm.median_s, ROOM_SHARE_MIN * limit_s)
+        self._answers = min(calm.variation, ANSWERS_VARIANCE_MAX)
+        self._variance = max(VARIANCE_MIN, arrivals + self._answers)
+        self._variances = self._variance * np.exp(DEVIATIONS)
+        known_to = math.hypot(_KNOWN_TO, _READ_TO * self._answers / self._variance)
+        share, more = _MORE
+        likely = _AS_SAID * stats.norm.pdf(DEVIATIONS, 0.0, known_to) + share * more.pdf(DEVIATIONS)
+        self.prior: Floats = likely / likely.sum()
+
+    def beyond_s(self, capacity: float) -> float:
+        """How long a wait that has passed the limit stays beyond it, on average, at the breaking point."""
+        return 2 * self._room_s**2 * capacity / (self._log_share**2 * self._variance)
+
+    def holds_for(self, load: float) -> bool:
+        """Whether the law tells what happens near that load."""
+        return self._room_s * load >= QUEUE_MIN and self.beyond_s(load) >= BEYOND_S_MIN
+
+    def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
+        """Variances × grid of breaking points, as logarithms: how likely the level is."""
+        capacity = np.exp(self._capacity_log(logs))
+        spread = self._variances[:, np.newaxis] / capacity
+        drift = (level.load / capacity - 1) * self._room_s / spread
+        speed = spread / self._room_s**2
+        # What passed before measuring began, and is over, is not seen.
+        before_s = min(evidence.settled_s, LIMITS_SEEN * self.beyond_s(level.load))
+        if evidence.passed_s is None:
+            # Who came later than that is not known to be slow yet.
+            watched_s = max(0.0, evidence.watched_s - (evidence.limit_s or 0.0))
+            likely = below(drift, speed * (before_s + watched_s))
+        else:
+            at_s = before_s + evidence.passed_s
+            early, late = max(0.0, at_s - PASSED_S), max(PASSED_S, at_s + PASSED_S)
+            likely = below(drift, speed * early) - below(drift, speed * late)
+        return np.maximum(likely, _LEAST) * self._pace(evidence, capacity)
+
+    def blind(self, evidence: Evidence) -> float:
+        """The same of a level that says nothing: anything may come of it."""
+        passed = 0.5 if evidence.passed_s is None else PASSED_S / max(evidence.watched_s, PASSED_S)
+        return passed * (1.0 if evidence.pace is None else 0.5)
+
+    def reach(self, logs: Floats) -> Floats:
+        """Variances × grid: a load at which about half of the levels hold, as a logarithm.
+
+        At most the capacity, above which the pace tells.
+        """
+        logs = self._capacity_log(logs)
+        spread = self._variances[:, np.newaxis] / np.exp(logs)
+        drift = np.interp(np.log(self._level_s * spread / self._room_s**2), *_halves())
+        return logs + np.log1p(np.clip(drift * spread / self._room_s, -0.9, 0.0))
+
+    def _capacity_log(self, logs: Floats) -> Floats:
+        below_it = self._log_share * self._variances[:, np.newaxis] / (2 * self._room_s)
+        return np.log(np.exp(logs) + below_it)
+
+    def _pace(self, evidence: Evidence, capacity: Floats) -> Floats | float:
+        if evidence.pace is None:
+            return 1.0
+        answers, seconds = evidence.pace
+        spread = math.hypot(
+            math.sqrt(max(PACE_VARIANCE_MIN, self._answers) / max(1, answers)), PACE_S / seconds
+        )
+        off = (np.log(capacity) - math.log(max(1, answers) / seconds)) / spread
+        return np.asarray(stats.t.pdf(off, PACE_FREEDOM) / spread)
+
+
+def balance_s(limit_s: float, load: float) -> float:
+    """About how long a queue takes to reach its balance, at a load near the breaking point by that limit."""
+    return limit_s**2 * load / 2
+
+
+def below(drift: Floats, time: Floats) -> Floats:
+    """How likely the walk, which begins at 0, has not come to 1 within `time`."""
+    table, time = _table(), np.asarray(time)
+    unit = 2 * math.asinh(_DRIFT_MAX / _DRIFT_UNIT) / (_DRIFTS - 1)
+    across = np.arcsinh(np.clip(drift, -_DRIFT_MAX, _DRIFT_MAX) / _DRIFT_UNIT) / unit + (_DRIFTS - 1) / 2
+    within = np.clip(time, _TIME_MIN, _TIME_MAX)
+    along = np.log(within / _TIME_MIN) / math.log(_TIME_MAX / _TIME_MIN) * (_TIMES - 1)
+    row = np.clip(across.astype(int), 0, _DRIFTS - 2)
+    column = np.clip(along.astype(int), 0, _TIMES - 2)
+    down, right = across - row, along - column
+    logs = (1 - down) * ((1 - right) * table[row, column] + right * table[row, column + 1]) + down * (
+        (1 - right) * table[row + 1, column] + right * table[row + 1, column + 1]
+    )
+    # In the long run it falls evenly.
+    return np.exp(logs * np.maximum(1.0, time / _TIME_MAX) * (time > 0))
+
+
+@cache
+def _table() -> Floats:
+    """Drifts × times: the logarithm of that, from the walk on a row of cells."""
+    width = 1 / _CELLS
+    end = math.asinh(_DRIFT_MAX / _DRIFT_UNIT)
+    times = np.geomspace(_TIME_MIN, _TIME_MAX, _TIMES)
+    rows = []
+    for drift in _DRIFT_UNIT * np.sinh(np.linspace(-end, end, _DRIFTS)):
+        # Rates of a step that are right for any drift (Scharfetter & Gummel, 1969).
+        up, down = (_bernoulli(sign * 2 * drift * width) / (2 * width**2) for sign in (-1, 1))
+        steps = np.diag(np.full(_CELLS - 1, up), 1) + np.diag(np.full(_CELLS - 1, down), -1)
+        steps -= np.diag(np.full(_CELLS, up + down))
+        # The first cell has a wall on one side, and is half as wide.
+        steps[0, :2] = -2 * up, 2 * up
+        values, vectors = np.linalg.eig(steps)
+        shares = vectors[0] * np.linalg.solve(vectors, np.ones(_CELLS))
+        rows.append((shares * np.exp(np.outer(times, values))).sum(axis=1).real)
+    return np.log(np.clip(rows, _LEAST, 1.0))
+
+
+@cache
+def _halves() -> tuple[Floats, Floats]:
+    """Times, as logarithms, and the drift at which half of the walks have not come to 1 by then."""
+    end = math.asinh(_DRIFT_MAX / _DRIFT_UNIT)
+    drifts = _DRIFT_UNIT * np.sinh(np.linspace(-end, end, _DRIFTS))
+    half = [np.interp(-math.log(0.5), -column, drifts) for column in _table().T]
+    return np.log(np.geomspace(_TIME_MIN, _TIME_MAX, _TIMES)), np.array(half)
+
+
+def _bernoulli(value: float) -> float:
+    return value / math.expm1(value) if abs(value) > 1e-9 else 1.0

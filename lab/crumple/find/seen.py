@@ -1,0 +1,162 @@
+"""What is seen of one part of the objective while a level runs: a count each tenth of a second. Pure.
+
+From the counts follows whether answers that speak against it came one by one or in crowds, as they do once a
+queue has grown beyond the limit.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crumple.find.proportion import Counted
+
+# In a crowd most are slow, and there are so many.
+CROWDED_SHARE, CROWD_MIN = 0.5, 4
+# Its first tick is partly of the time before, so the server's pace is read from so many after it.
+PACE_TICKS_MIN = 3
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Requests that ended in it; those that became known, and how many of these speak against the limit.
+
+    A request that has waited beyond the limit is known before it has ended. `slow`: they are against it for
+    their time, and did not fail. `end_s`: since measuring began.
+    """
+
+    end_s: float
+    ended: int
+    known: int
+    against: int
+    slow: int = 0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a level says of one part of the objective, whose share against it is to stay below `limit`.
+
+    `bunches`: the fewest rows of neighbours that the answers against it make up; `crowded`: how many slow
+    ones came in crowds. `settled_s`: how long the load was on before it was measured, for `watched_s`.
+    `passed_s`: when a queue grew beyond the limit, since measuring began (before it, where negative); None:
+    not in that time. `pace`: what the server answered while it had more to do than it could, and in how many
+    seconds.
+    `limit_s`: of a response time; None: it is about none.
+    """
+
+    name: str
+    limit: float
+    known: int
+    against: int
+    bunches: int
+    crowded: int = 0
+    settled_s: float = 0.0
+    watched_s: float = 0.0
+    passed_s: float | None = None
+    pace: tuple[int, float] | None = None
+    limit_s: float | None = None
+
+    @property
+    def share(self) -> float:
+        """Of those known, how many speak against it (0..1)."""
+        return self.against / self.known if self.known else 0.0
+
+    @property
+    def leans_against(self) -> bool:
+        """Whether more speak against it than the limit allows, decided or not."""
+        return self.share > self.limit
+
+
+def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
+    """In sum; answers against the limit within `together_s` of the first of them are one occasion."""
+    occasions, until_s = 0, -1.0
+    for tick in ticks:
+        if tick.against and tick.end_s > until_s:
+            occasions, until_s = occasions + 1, tick.end_s + together_s * (1 - 1e-9)
+    known, against = sum(tick.known for tick in ticks), sum(tick.against for tick in ticks)
+    return Counted(known, against, min(occasions, against))
+
+
+def bunches(ticks: Sequence[Tick]) -> int:
+    """The fewest rows of neighbours that answers against the limit can have come in."""
+    found, goes_on = 0, False
+    for tick in (tick for tick in ticks if tick.known):
+        found += bool(tick.against) and not goes_on
+        goes_on = 2 * tick.against >= tick.known
+    return found
+
+
+def evidence(
+    name: str, limit: float, ticks: Sequence[Tick], *, limit_s: float | None, settled_s: float
+) -> Evidence:
+    """`limit_s`: of a response time, else None; `settled_s`: how long the load was on before that."""
+    whole = counted(ticks, 0.0)
+    plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks))
+    if limit_s is None or not ticks:
+        return plain
+    crowd = _crowd(ticks)
+    first = _first_row(ticks)
+    return Evidence(
+        name=name,
+        limit=limit,
+        known=whole.known,
+        against=whole.against,
+        bunches=plain.bunches,
+        crowded=sum(tick.slow for tick, within in zip(ticks, crowd, strict=True) if within),
+        settled_s=settled_s,
+        watched_s=ticks[-1].end_s,
+        # What is slow now came when the queue was that long.
+        passed_s=None if first is None else _began_s(ticks, first) - limit_s,
+        pace=_pace(ticks, crowd),
+        limit_s=limit_s,
+    )
+
+
+def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
+    """Which ticks are part of a crowd: rows in which nearly all are slow, with the ticks at their ends."""
+    within = np.zeros(len(ticks), bool)
+    full = [tick.slow >= CROWDED_SHARE * tick.known for tick in ticks]
+    at = 0
+    while at < len(ticks):
+        end = at
+        while end < len(ticks) and full[end]:
+            end += 1
+        if sum(tick.slow for tick in ticks[at:end]) >= CROWD_MIN:
+            within[max(0, at - 1) : end + 1] = True
+        at = end + 1
+    return within & np.array([tick.slow > 0 for tick in ticks])
+
+
+def _first_row(ticks: Sequence[Tick]) -> int | None:
+    """The first tick of a row that has so many slow answers that they may be of a queue."""
+    rows = (place for place, tick in enumerate(ticks) if tick.slow and _row(ticks, place) >= CROWD_MIN)
+    return next(rows, None)
+
+
+def _row(ticks: Sequence[Tick], place: int) -> int:
+    """Slow answers from there on: of that tick, the next, and those after it in which most are."""
+    slow = ticks[place].slow
+    for number, tick in enumerate(ticks[place + 1 :]):
+        if number and tick.slow < CROWDED_SHARE * tick.known:
+            break
+        slow += tick.slow
+    return slow
+
+
+def _pace(ticks: Sequence[Tick], crowd: NDArray[np.bool_]) -> tuple[int, float] | None:
+    """How many ended within crowds, but for their first and last ticks, and in what time."""
+    # At first those end that were due before measuring began, and are not counted.
+    inner = crowd & (np.cumsum([0, *(tick.ended for tick in ticks[:-1])]) > 0)
+    inner[1:] &= crowd[:-1]
+    inner[:-1] &= crowd[1:]
+    inner[:1] = inner[-1:] = False
+    if inner.sum() < PACE_TICKS_MIN:
+        return None
+    places = np.flatnonzero(inner)
+    seconds = sum(ticks[place].end_s - _began_s(ticks, place) for place in places)
+    return sum(ticks[place].ended for place in places), seconds
+
+
+def _began_s(ticks: Sequence[Tick], place: int) -> float:
+    return ticks[place - 1].end_s if place else 0.0
