@@ -76,7 +76,9 @@ def unsteady(server: Server, spread: float) -> Server:
     return put_on
 
 
-def share_beyond(server: Server, load: float, limit_s: float, noise: np.random.Generator, requests: int) -> float:
+def share_beyond(
+    server: Server, load: float, limit_s: float, noise: np.random.Generator, requests: int
+) -> float:
     """Which share of the requests takes longer in the long run."""
     due_s, ended_s = server(load, requests / load, noise)
     late = due_s > 0.05 * due_s[-1]
@@ -143,7 +145,9 @@ class Search:
         took = (ended_s - due_s)[(ended_s <= over_s) & (due_s >= 0)]
         evidence = seen.evidence("p99", self.share, seen_so_far, limit_s=self.limit_s, settled_s=SETTLE_S)
         base = Base(float(np.median(took)), float(took.var() / took.mean() ** 2)) if len(took) >= 20 else None
-        drains_s = max(0.0, float(ended_s[due_s <= over_s].max(initial=0.0)) - over_s) if said == "broke" else 0.0
+        drains_s = (
+            max(0.0, float(ended_s[due_s <= over_s].max(initial=0.0)) - over_s) if said == "broke" else 0.0
+        )
         return over_s + drains_s, Judged(step.load, start, said, (evidence,), base)
 
     def _aim(self) -> Aim:

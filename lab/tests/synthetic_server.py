@@ -32,7 +32,8 @@ class SyntheticServer:
 
     `engine_limit_per_s`: above that the engine sends late. `spread`: of the capacity over starts, as a
     logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come out as a hiccup has them.
-    `wrong_share`: of the requests, answered 500. `takes_s`: each, besides. `interrupted_at`: the load during which the user gives up.
+    `wrong_share`: of the requests, answered 500. `takes_s`: each, besides. `interrupted_at`: the load during
+    which the user gives up.
     """
 
     capacity_per_s: float
@@ -115,7 +116,9 @@ class SyntheticServer:
         if not record.outcomes.ok:
             return Validity("not-valid", ("no answer was ok",), ())
         if record.scheduled / record.measured_ns * 1e9 > self.engine_limit_per_s:
-            return Validity("schedule-missed", ("the engine was late: 10% of the requests were sent late",), ())
+            return Validity(
+                "schedule-missed", ("the engine was late: 10% of the requests were sent late",), ()
+            )
         return VALID
 
     def _open(self, per_s: float, warm_up_s: float, measured_s: float) -> "Requests":
@@ -153,16 +156,15 @@ class SyntheticServer:
             # Far below its capacity: each connection waits for its own answers only.
             ended_s = self.takes_s * (1 + np.arange(answers) // connections)
             due_s = ended_s - self.takes_s
-        # A request of the warm-up that ends in the window is the window's.
-        due_s = np.where((due_s < warm_up_s) & (ended_s > warm_up_s), warm_up_s, due_s)
-        return Requests(due_s, ended_s, warm_up_s, busy=1.0)
+        return Requests(due_s, ended_s, warm_up_s, busy=1.0, carries_over=True)
 
 
 @dataclass
 class Requests:
     """What became of all requests of a load, in seconds since it began; measured from `warm_up_s` on.
 
-    `refused`, `reset`: so many that ended otherwise. `wrong`: which were answered 500.
+    `refused`, `reset`: so many that ended otherwise. `wrong`: which were answered 500. `carries_over`: what
+    ends while it is measured is counted, whenever it was due.
     """
 
     due_s: Floats
@@ -172,6 +174,7 @@ class Requests:
     reset: int = 0
     busy: float = 0.0
     wrong: NDArray[np.bool_] | None = None
+    carries_over: bool = False
 
     def progress(self, at_s: float, slower_than_ns: Sequence[int]) -> contract.Progress:
         """The engine's line when it has measured for `at_s`."""
@@ -213,7 +216,8 @@ class Requests:
 
     def _ended(self, now_s: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
         """Which were answered rightly by then, which wrongly, and which were due; measured ones only."""
-        scheduled = (self.due_s >= self.warm_up_s) & (self.due_s <= now_s)
+        begins_s = self.ended_s if self.carries_over else self.due_s
+        scheduled = (begins_s >= self.warm_up_s) & (self.due_s <= now_s)
         ended = scheduled & (self.ended_s <= now_s)
         wrong = ended & self.wrong if self.wrong is not None else np.zeros_like(ended)
         return ended & ~wrong, wrong, scheduled
@@ -245,9 +249,7 @@ def _record(
             "warm_up": contract.WarmUpRecord(
                 scheduled=warm_up_unfinished, outcomes=documents.outcomes(unfinished=warm_up_unfinished)
             ),
-            "requests": (
-                documents.request_record(statuses={200: ok, 500: failed.get("wrong_status", 0)}),
-            ),
+            "requests": (documents.request_record(statuses={200: ok, 500: failed.get("wrong_status", 0)}),),
             "histograms": plain.histograms.model_copy(
                 update={
                     "response_time": stored,

@@ -58,7 +58,9 @@ def searched(
 
 def test_where_five_workers_break_in_the_long_run() -> None:
     noise = np.random.default_rng(1)
-    shares = [share_beyond(FIVE_WORKERS, load, 0.25, noise, 3_000_000) for load in (88.5, FIVE_BREAK_AT, 90.5)]
+    shares = [
+        share_beyond(FIVE_WORKERS, load, 0.25, noise, 3_000_000) for load in (88.5, FIVE_BREAK_AT, 90.5)
+    ]
     assert shares[0] < 0.009 < shares[1] < 0.0112 < shares[2]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from crumple.find import share_law
 from crumple.find.judged import LEAST_S, Base, Judged
 from crumple.find.queue_law import ROOM_SHARE_MIN, QueueLaw
 from crumple.find.seen import Evidence
@@ -42,7 +43,7 @@ REACH = 4.0
 # How far beyond the loads tried it is looked for, as a factor.
 BEYOND = 2.0
 # Slow answers are those of a queue where so much of them came in crowds, in levels so near to the edge.
-CROWDED_SHARE, NEAR = 0.6, 1.2
+CROWDED_SHARE, NEAR = 0.4, 1.2
 # A server that answers so much of a load that far beyond the edge is slow for another reason than a queue.
 PACE_KEPT, FAR = 0.97, 1.2
 
@@ -175,11 +176,13 @@ def _is_whole(levels: Sequence[Judged], name: str) -> bool:
 
 def _by_law(levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None) -> Binding:
     seen = [evidence for level in levels if (evidence := level.of(name)) is not None]
-    together = float(np.median([each.against / each.bunches for each in seen if each.bunches] or [1.0]))
-    shared = Posterior(levels, name, ShareLaw(seen[0].limit, together))
+    shared = Posterior(levels, name, ShareLaw(seen[0].limit, share_law.together(seen)))
     law = _queue(levels, name, arrivals, calm, shared.interval.estimate)
     if law is None:
         return Binding(name, False, shared)
+    if not law.holds:
+        small = ShareLaw(seen[0].limit, share_law.together(seen), law.gap)
+        return Binding(name, True, Posterior(levels, name, small))
     return Binding(name, True, Posterior(levels, name, law))
 
 
@@ -207,10 +210,10 @@ def _queue(
         for level in levels
         if (evidence := level.of(name)) is not None and evidence.passed_s is None
     ]
-    law = QueueLaw(limit, limit_s, calm, arrivals, float(np.median(held_s or [LEAST_S])))
     roomy = limit_s - calm.median_s >= ROOM_SHARE_MIN * limit_s
-    applies = roomy and law.holds_for(near[0][0]) and not _keeps_pace(against, edge)
-    return law if applies else None
+    if not roomy or _keeps_pace(against, edge):
+        return None
+    return QueueLaw(limit, limit_s, calm, arrivals, float(np.median(held_s or [LEAST_S])), near[0][0])
 
 
 def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:

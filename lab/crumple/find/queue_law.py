@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 # arrivals is known, that of the work is read off some answers; work that comes in bunches, or a server that
 # stops at times, spread it more.
 DEVIATIONS = np.linspace(-0.75, 1.75, 11)
-_KNOWN_TO, _READ_TO = 0.15, 0.5
+_KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 3.0
 _AS_SAID, _MORE = 0.85, (0.15, stats.norm(0.5, 0.6))
 VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
 # The limit has to leave a queue so much of itself.
@@ -56,14 +56,14 @@ class QueueLaw:
     square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that holds is.
     """
 
-    def __init__(self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float) -> None:
-        self._level_s = level_s
+    def __init__(self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float, near: float) -> None:
+        self._level_s, self._near = level_s, near
         self._log_share = math.log(1 / limit)
         self._room_s = max(limit_s - calm.median_s, ROOM_SHARE_MIN * limit_s)
         self._answers = min(calm.variation, ANSWERS_VARIANCE_MAX)
         self._variance = max(VARIANCE_MIN, arrivals + self._answers)
         self._variances = self._variance * np.exp(DEVIATIONS)
-        known_to = math.hypot(_KNOWN_TO, _READ_TO * self._answers / self._variance)
+        known_to = math.hypot(_KNOWN_TO, _READ_TO * self._answers / self._variance, _SMALL / (self._room_s * near))
         share, more = _MORE
         likely = _AS_SAID * stats.norm.pdf(DEVIATIONS, 0.0, known_to) + share * more.pdf(DEVIATIONS)
         self.prior: Floats = likely / likely.sum()
@@ -72,9 +72,15 @@ class QueueLaw:
         """How long a wait that has passed the limit stays beyond it, on average, at the breaking point."""
         return 2 * self._room_s**2 * capacity / (self._log_share**2 * self._variance)
 
-    def holds_for(self, load: float) -> bool:
+    @property
+    def holds(self) -> bool:
         """Whether the law tells what happens near that load."""
-        return self._room_s * load >= QUEUE_MIN and self.beyond_s(load) >= BEYOND_S_MIN
+        return self._room_s * self._near >= QUEUE_MIN and self.beyond_s(self._near) >= BEYOND_S_MIN
+
+    @property
+    def gap(self) -> float:
+        """Between the breaking point and the capacity, as a logarithm."""
+        return math.log1p(self._log_share * self._variance / (2 * self._room_s * self._near))
 
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
         """Variances × grid of breaking points, as logarithms: how likely the level is."""

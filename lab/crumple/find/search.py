@@ -44,7 +44,7 @@ ANSWERS_SPARE = 2.0
 # The last level may have less time than planned, but this share of it.
 SHORTENED_MIN = 0.4
 # Where a queue comes to its balance within seconds, a level that holds lasts for so many of these times.
-BALANCES = 3.0
+BALANCES = 6.0
 
 
 @dataclass(frozen=True)

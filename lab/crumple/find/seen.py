@@ -14,6 +14,9 @@ from crumple.find.proportion import Counted
 
 # In a crowd most are slow, and there are so many.
 CROWDED_SHARE, CROWD_MIN = 0.5, 4
+# Slow answers that belong together lie within this time, or twice their limit; their number varies from one
+# such block to the next. A block has so many known, on average, or it is longer.
+BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
 # Its first tick is partly of the time before, so the server's pace is read from so many after it.
 PACE_TICKS_MIN = 3
 
@@ -34,10 +37,22 @@ class Tick:
 
 
 @dataclass(frozen=True)
+class Dispersion:
+    """How much more the number of answers against the limit varies from block to block than chance has it.
+
+    `excess`: sum of the squares over the variance of independent answers; `freedom`: its degrees of freedom.
+    """
+
+    excess: float = 0.0
+    freedom: int = 0
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What a level says of one part of the objective, whose share against it is to stay below `limit`.
 
-    `bunches`: the fewest rows of neighbours that the answers against it make up; `crowded`: how many slow
+    `bunches`: the fewest rows of neighbours that the answers against it make up; `dispersion`: how much their
+    number varies; `crowded`: how many slow
     ones came in crowds. `settled_s`: how long the load was on before it was measured, for `watched_s`.
     `passed_s`: when a queue grew beyond the limit, since measuring began (before it, where negative); None:
     not in that time. `pace`: what the server answered while it had more to do than it could, and in how many
@@ -50,6 +65,7 @@ class Evidence:
     known: int
     against: int
     bunches: int
+    dispersion: Dispersion = Dispersion()
     crowded: int = 0
     settled_s: float = 0.0
     watched_s: float = 0.0
@@ -87,12 +103,30 @@ def bunches(ticks: Sequence[Tick]) -> int:
     return found
 
 
+def dispersion(ticks: Sequence[Tick], limit_s: float | None) -> Dispersion:
+    """Over the blocks of a level; none where nothing is against the limit, or everything."""
+    known, against = sum(tick.known for tick in ticks), sum(tick.against for tick in ticks)
+    if not 0 < against < known:
+        return Dispersion()
+    share, length_s = against / known, ticks[-1].end_s
+    block_s = max(BLOCK_S, BLOCK_LIMITS * (limit_s or 0.0), BLOCK_KNOWN_MIN * length_s / known)
+    number = max(1, int(length_s / block_s))
+    blocks = np.zeros((number, 2))
+    for tick in ticks:
+        blocks[min(number - 1, int((tick.end_s - 1e-9) / length_s * number))] += tick.known, tick.against
+    blocks = blocks[blocks[:, 0] > 0]
+    each_known, each_against = blocks.T
+    squares = (each_against - share * each_known) ** 2 / (each_known * share * (1 - share))
+    return Dispersion(float(squares.sum()), len(blocks) - 1)
+
+
 def evidence(
     name: str, limit: float, ticks: Sequence[Tick], *, limit_s: float | None, settled_s: float
 ) -> Evidence:
     """`limit_s`: of a response time, else None; `settled_s`: how long the load was on before that."""
     whole = counted(ticks, 0.0)
-    plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks))
+    varied = dispersion(ticks, limit_s)
+    plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks), varied)
     if limit_s is None or not ticks:
         return plain
     crowd = _crowd(ticks)
@@ -103,6 +137,7 @@ def evidence(
         known=whole.known,
         against=whole.against,
         bunches=plain.bunches,
+        dispersion=varied,
         crowded=sum(tick.slow for tick, within in zip(ticks, crowd, strict=True) if within),
         settled_s=settled_s,
         watched_s=ticks[-1].end_s,
