@@ -154,7 +154,7 @@ class Search:
         aim = Aim(
             first=0.75 * self.guess, lowest=0.1, highest=math.inf, step_up=1.6, whole=False,
             answers_needed=proportion.answers_needed(self.share), level_s=max(1.0, self.budget_s / 36),
-            level_most_s=self.budget_s / 10, around_s=SETTLE_S + BESIDE_S, start_s=None, arrivals=1.0, calm=None,
-            limit_s=self.limit_s, seed=self.seed,
+            level_most_s=self.budget_s / 10, around_s=SETTLE_S + BESIDE_S, start_s=None, arrivals=1.0,
+            calm=None, limit_s=self.limit_s, seed=self.seed,
         )  # fmt: skip
         return replace(aim, start_s=3.5) if self.starts else aim

@@ -86,7 +86,7 @@ class SyntheticServer:
         on_progress: Callable[[contract.Progress], None],
         end_early: EndEarly,
     ) -> contract.TrialRecord:
-        """What the engine would record, with its lines of progress on the way; it ends when it is asked to."""
+        """What the engine would record, with its lines of progress on the way; it ends when asked to."""
         self.loads.append(spec)
         warm_up_s = spec.warm_up.stop.duration_s if spec.warm_up else 0.0  # type: ignore[union-attr]
         by_number = spec.stop.requests if spec.stop.kind == "requests" else 0

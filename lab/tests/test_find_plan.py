@@ -105,7 +105,7 @@ def test_flags_say_it_otherwise() -> None:
         ),
         (
             {"html": Path("/no/such/folder/x.html")},
-            "--html /no/such/folder/x.html: no page can be written there; ",
+            "--html /no/such/folder/x.html: nothing can be written there; ",
         ),
         ({"seed": -1}, "--seed -1: that is too few; write 0 or more"),
     ],

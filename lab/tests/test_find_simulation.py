@@ -11,7 +11,8 @@ import pytest
 from crumple.stats.stats import Interval
 from queues import Search, Server, at_times, even, share_beyond, single, unsteady
 
-# Five workers of 50 ms: 100 per second at most. In the long run 1 % of the requests take longer than 250 ms at:
+# Five workers of 50 ms: 100 per second at most. In the long run 1 % of the requests take longer than 250 ms
+# at:
 FIVE_WORKERS, FIVE_BREAK_AT = even(5, 0.05), 89.5
 COVERED_MIN = 0.93
 

@@ -26,6 +26,8 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ALIVE = "keeps up", "stays alive"
 # A level that is judged as a whole is on either side of the breaking point as often as not.
 WHOLE_LIMIT = 0.5
+# The engine was busy, or sent late: its part of the response times makes them longer, never shorter.
+LATE = ("engine-limited", "schedule-missed")
 # So many answers have a median and a variance.
 BASE_ANSWERS_MIN = 20
 
@@ -118,12 +120,15 @@ def level(
     watch.close(record)
     courses = {course.term: course for course in watch.courses}
     parts = tuple(_part(term, courses.get(term), record) for term in objective.terms) + _kept_up(record)
+    outcome = _outcome(parts, objective, record, judged, watch)
+    if judged.word in LATE and not _is_in_time(objective, record, judged):
+        parts = tuple(_unless_late(part) for part in parts)
     measured_s, outcomes = record.measured_ns / 1e9, record.outcomes
     return Level(
         load=step.load,
         start=start,
         purpose=step.purpose,
-        outcome=_outcome(parts, objective, record, judged, watch),
+        outcome=outcome,
         parts=parts,
         word=judged.word,
         problems=judged.problems,
@@ -198,9 +203,9 @@ def _outcome(
     if judged.word == "not-valid":
         # Where nothing was answered the record is not valid either, but that is the server's doing.
         return "broke" if record.scheduled > 0 and not record.outcomes.ok else "limited"
-    if said == "held" or (said == "broke" and _is_servers_doing(objective, record, judged)):
+    if said == "held" or (said == "broke" and _is_in_time(objective, record, judged)):
         return said
-    return "limited"
+    return _by_wrong_answers(objective, record)
 
 
 def _said(parts: tuple[Part, ...], watch: Watch) -> Outcome:
@@ -213,21 +218,33 @@ def _said(parts: tuple[Part, ...], watch: Watch) -> Outcome:
     return "held" if decided and any(part.holds for part in parts if part.name != KEEPS_UP) else "undecided"
 
 
-def _is_servers_doing(objective: Objective, record: TrialRecord, judged: Validity) -> bool:
-    """Whether it would have broken with an engine in time: by wrong answers, or by its own times."""
-    outcomes = record.outcomes
-    # What did not come in time, or was not sent, may be the engine's doing.
-    wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
-    ended = outcomes.total - outcomes.unfinished
-    limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
-    if any(proportion.verdict(limit, proportion.Counted(ended, wrong, wrong)) == "broke" for limit in limits):
-        return True
+def _is_in_time(objective: Objective, record: TrialRecord, judged: Validity) -> bool:
+    """Whether the engine, busy as it was, sent nearly all as it was due."""
     is_open = isinstance(record.spec.shape, OpenShape)
     return judged.word == "engine-limited" and is_open and not lateness.missed(record, asked(objective.terms))
 
 
+def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
+    """What answers say that were wrong, or refused: the engine has no part in these, however late it is."""
+    outcomes = record.outcomes
+    # What did not come in time, or was not sent, may be the engine's doing.
+    wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
+    seen = proportion.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
+    limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
+    if any(proportion.verdict(limit, seen) == "broke" for limit in limits):
+        return "broke"
+    leans = wrong > 1 and any(proportion.evidence(limit, seen) > 0 for limit in limits)
+    return "undecided" if leans else "limited"
+
+
+def _unless_late(part: Part) -> Part:
+    """What a late engine leaves of a part: a time that did not hold may be the engine's."""
+    return part if part.quantity == "failed" or part.holds else replace(part, holds=None, known=0, against=0)
+
+
 def _evidence(parts: tuple[Part, ...], watch: Watch, settled_s: float) -> tuple[Evidence, ...]:
-    shares = [course.evidence(settled_s) for course in watch.courses]
+    told = {part.name for part in parts if part.known}
+    shares = [course.evidence(settled_s) for course in watch.courses if str(course.term) in told]
     names = {each.name for each in shares}
     wholes = [
         _whole(part.name, part.holds) for part in parts if part.name not in names and part.holds is not None

@@ -53,17 +53,22 @@ class QueueLaw:
     """Of one part of an objective: `limit` its share, `limit_s` its time; at a server known so far.
 
     `calm`: what requests take without a queue; `arrivals`: variance of the gaps between requests over the
-    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that holds is.
+    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that holds is;
+    `near`: a load near the breaking point.
     """
 
-    def __init__(self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float, near: float) -> None:
+    def __init__(
+        self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float, near: float
+    ) -> None:
         self._level_s, self._near = level_s, near
         self._log_share = math.log(1 / limit)
         self._room_s = max(limit_s - calm.median_s, ROOM_SHARE_MIN * limit_s)
         self._answers = min(calm.variation, ANSWERS_VARIANCE_MAX)
         self._variance = max(VARIANCE_MIN, arrivals + self._answers)
         self._variances = self._variance * np.exp(DEVIATIONS)
-        known_to = math.hypot(_KNOWN_TO, _READ_TO * self._answers / self._variance, _SMALL / (self._room_s * near))
+        known_to = math.hypot(
+            _KNOWN_TO, _READ_TO * self._answers / self._variance, _SMALL / (self._room_s * near)
+        )
         share, more = _MORE
         likely = _AS_SAID * stats.norm.pdf(DEVIATIONS, 0.0, known_to) + share * more.pdf(DEVIATIONS)
         self.prior: Floats = likely / likely.sum()

@@ -95,8 +95,8 @@ class Aim:
 
     `step_up`: factor of the bracket. `answers_needed`: by the objective. `level_s`, `level_most_s`: shortest
     and longest measured phase; `around_s`: what a level takes besides. `start_s`: what a fresh start takes
-    until its first level; None: it cannot be started afresh. `arrivals`, `calm`: see `breaking_point.binding`;
-    `limit_s`: of the response time that the objective is about, or 0.
+    until its first level; None: it cannot be started afresh. `arrivals`, `calm`: see
+    `breaking_point.binding`; `limit_s`: of the response time that the objective is about, or 0.
     """
 
     first: float

@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 # By which power the share rises with the load: beforehand each is as likely as any.
 POWERS = np.geomspace(0.5, 1_500.0, 12)
 # Of the limit: what is there at any load.
-FLOORS = np.array((0.0, 0.6))
+FLOORS = np.array((0.0, 0.6, 0.9))
 # Shares that a level may show if it says nothing of the load.
 _ANY = -np.expm1(-np.exp(np.linspace(-12.0, 2.5, 50)))
-# A queue grows beyond the limit now and then, so levels of seconds hold at more than what lasts: by how much of
-# the gap between that and the capacity, as logarithms.
+# A queue grows beyond the limit now and then, so levels of seconds hold at more than what lasts: by how much
+# of the gap between that and the capacity, as logarithms.
 HELD_BEYOND = np.array((0.0, 0.3, 0.6))
 # So far from the limit, as odds, shares count alike.
 FAR = 8.0

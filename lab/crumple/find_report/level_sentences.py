@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from crumple.find_report.figures import Finding
 
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
-FAULTS = {KEEPS_UP: "did not keep up", ALIVE: "the server ended"}
+FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
+# Of a line's first column: "1,995 /s", "512 connections".
+LOAD_WIDTH = {True: 10, False: 15}
 GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
 
 
@@ -33,7 +35,7 @@ def figure(value: float, by_rate: bool) -> str:
 def missed(part: Part, level: Level) -> str:
     """What a part that did not hold came to: "p99<250ms: 17 % of 295 took longer"."""
     if part.name == KEEPS_UP:
-        return f"{FAULTS[KEEPS_UP]}: the backlog grew by {numerals.share(part.value)} of what came due"
+        return f"the backlog grew by {numerals.share(part.value)} of what came due"
     if part.name in FAULTS:
         return FAULTS[part.name]
     if part.share is None:
@@ -124,7 +126,7 @@ def line(level: Level, by_rate: bool) -> str:
         (part for part in level.parts if part.known), key=lambda part: part.share or 0.0, default=None
     )
     parts = [
-        f"{load(level.load, by_rate):>14}",
+        f"{load(level.load, by_rate):>{LOAD_WIDTH[by_rate]}}",
         f"{numerals.seconds(level.measured_s):>6}",
         f"{numerals.rate(level.throughput_per_s):>10} ok",
         f"p50 {numerals.duration(level.p50_ns):>7}",
