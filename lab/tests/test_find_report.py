@@ -36,7 +36,7 @@ def searches(kind: str) -> tuple[Any, Found]:
         "engine": (SyntheticServer(20_000.0, engine_limit_per_s=6_000.0), {}, True),
         "dies": (SyntheticServer(5_000.0, dies_above_per_s=1_500.0), {}, True),
         "gone": (SyntheticServer(2_000.0, dies_above_per_s=1_500.0), {}, False),
-        "budget": (SyntheticServer(3.0), {"budget_s": 10.0}, True),
+        "budget": (SyntheticServer(8.0), {"budget_s": 10.0}, True),
         "highest": (SyntheticServer(400.0), {**by_connections, "connections_most": 50}, True),
     }
     server, changes, afresh = asked[kind]
@@ -117,7 +117,8 @@ def test_requests_that_were_not_sent_did_not_fail_at_the_server() -> None:
     point = replace(seen.found.point, low=level.load, high=level.load)  # type: ignore[type-var]
     said = say.first_broken(replace(seen, found=replace(seen.found, levels=(unsent,), point=point)))
     assert plain(said).startswith(
-        "failed<0.1%: 2.0 % of 1,000 failed (not-sent 15: no one of 1,000 connections was free in time, reset 5)"
+        "failed<0.1%: 2.0 % of 1,000 failed "
+        "(not-sent 15: no one of 1,000 connections was free in time, reset 5)"
     )
 
 

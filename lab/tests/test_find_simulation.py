@@ -44,13 +44,20 @@ class Outcomes:
 
 
 def searched(
-    server: Server, truth: float, guess: float, searches: int, *, limit_s: float = 0.25, starts: float = 0.0
+    server: Server,
+    truth: float,
+    guess: float,
+    searches: int,
+    *,
+    limit_s: float = 0.25,
+    share: float = 0.01,
+    starts: float = 0.0,
 ) -> Outcomes:
     """Searches of 60 s; `starts`: spread of the capacity over starts."""
     intervals = []
     for seed in range(searches):
         factors = np.exp(np.random.default_rng(seed).normal(0, starts, 40)) if starts else ()
-        search = Search(server, guess, limit_s, seed, starts=tuple(factors))
+        search = Search(server, guess, limit_s, seed, share=share, starts=tuple(factors))
         found = search.run()
         assert search.ending == "found" and found is not None
         intervals.append(found.posterior.interval)
@@ -66,7 +73,7 @@ def test_where_five_workers_break_in_the_long_run() -> None:
 
 
 def test_five_workers_are_known_to_a_tenth_in_nine_of_ten_searches_of_a_minute() -> None:
-    found = searched(FIVE_WORKERS, FIVE_BREAK_AT, 100.0, 100)
+    found = searched(FIVE_WORKERS, FIVE_BREAK_AT, 100.0, 60)
     assert found.near(0.1) >= 0.9
     assert found.covered >= COVERED_MIN
 
@@ -87,11 +94,38 @@ def test_five_workers_are_known_to_a_tenth_in_nine_of_ten_searches_of_a_minute()
 def test_the_interval_holds_what_lasts_and_is_narrow(
     server: Server, truth: float, guess: float, limit_s: float, half_width: float
 ) -> None:
-    found = searched(server, truth, guess, 30, limit_s=limit_s)
-    # Of thirty searches two or more must fail to tell less than nine in ten from what is asked.
-    assert found.covered >= 0.87
+    found = searched(server, truth, guess, 20, limit_s=limit_s)
+    # Of twenty searches two miss more often than not where nine in ten hold, which is less than is asked.
+    assert found.covered >= 0.85
     # An interval that holds everything would hold the truth too.
     assert found.half_width <= half_width
+
+
+@pytest.mark.parametrize(
+    ("server", "limit_s", "share", "guess"),
+    [
+        (single(100.0), 0.1, 0.01, 100.0),
+        (even(2, 0.05), 0.25, 0.01, 40.0),
+        (even(5, 0.05), 0.15, 0.05, 100.0),
+    ],
+    ids=["one worker of 10 ms", "two of 50 ms", "a limit of three answers' times"],
+)
+def test_where_the_limit_has_room_for_few_requests_the_interval_is_wide_and_right(
+    server: Server, limit_s: float, share: float, guess: float
+) -> None:
+    truth = lasting(server, limit_s, share, guess)
+    found = searched(server, truth, guess, 20, limit_s=limit_s, share=share)
+    assert found.covered >= 0.85
+
+
+def lasting(server: Server, limit_s: float, share: float, capacity: float) -> float:
+    """The load at which that share takes longer in the long run."""
+    low, high = 0.1 * capacity, capacity
+    for _ in range(10):
+        middle = (low + high) / 2
+        beyond = share_beyond(server, middle, limit_s, np.random.default_rng(1), 400_000)
+        low, high = (middle, high) if beyond < share else (low, middle)
+    return low
 
 
 def test_starts_that_break_elsewhere_widen_it() -> None:

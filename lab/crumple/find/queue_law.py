@@ -53,8 +53,8 @@ class QueueLaw:
     """Of one part of an objective: `limit` its share, `limit_s` its time; at a server known so far.
 
     `calm`: what requests take without a queue; `arrivals`: variance of the gaps between requests over the
-    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that holds is;
-    `near`: a load near the breaking point.
+    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that
+    holds is; `near`: a load near the breaking point.
     """
 
     def __init__(

@@ -2,8 +2,9 @@
 
 The share is a floor, which is there at any load, and a Weibull curve above it (as in Quick, *A vector
 magnitude model*, 1974) whose steepness is unknown: from a slow rise to a cliff. Answers that came in bunches
-count as so many fewer: by how much more their number varies within levels than that of independent answers. Shares far from the limit all count alike: no curve is right over all loads, and a
-level far below the breaking point would decide how steep it is there.
+count as so many fewer: by how much more their number varies within levels than that of independent answers.
+Shares far from the limit all count alike: no curve is right over all loads, and a level far below the
+breaking point would decide how steep it is there.
 """
 
 import math
@@ -32,7 +33,11 @@ FAR = 8.0
 
 
 class ShareLaw:
-    """Of one part of an objective, `limit` its share. `together`: so many answers count as one; `gap`: of a queue, see HELD_BEYOND."""
+    """Of one part of an objective, `limit` its share.
+
+    `together`: so many answers count as one; `gap`: where slow answers come out of a queue, that between the
+    breaking point and the capacity, as a logarithm.
+    """
 
     def __init__(self, limit: float, together: float, gap: float = 0.0) -> None:
         self._together = together
