@@ -27,6 +27,8 @@ pub struct Collector {
     /// Whether the kernel stamps what arrives.
     stamped: bool,
     slower_than_ns: Vec<u64>,
+    /// Requests that wait for longer than each of these.
+    waiting: Vec<i64>,
     outcomes: Outcomes,
     counts: Counts,
     warm_up: WarmUpRecord,
@@ -45,6 +47,7 @@ impl Collector {
             is_open: plan.shape.is_open(),
             stamped: plan.stamped,
             slower_than_ns: plan.slower_than_ns.clone(),
+            waiting: vec![0; plan.slower_than_ns.len()],
             outcomes: Outcomes::default(),
             counts: Counts::default(),
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
@@ -82,6 +85,9 @@ impl Collector {
             self.counts.connections_opened += tally.counts.connections_opened;
             tally.times.of(Time::Connect).add_to(&mut self.times[Time::Connect as usize]);
             return;
+        }
+        for (total, more) in self.waiting.iter_mut().zip(&tally.waiting) {
+            *total += more;
         }
         self.outcomes += tally.outcomes();
         self.counts += tally.counts;
@@ -122,7 +128,9 @@ impl Collector {
         for (&status, &count) in &self.warm_up_statuses {
             *statuses.entry(status).or_default() += count;
         }
-        let slower: Vec<u64> = self.slower_than_ns.iter().map(|&ns| self.kinds.slower_than(ns)).collect();
+        let slower = self.slower_than_ns.iter().zip(&self.waiting);
+        let slower: Vec<u64> =
+            slower.map(|(&ns, &waiting)| self.kinds.slower_than(ns).saturating_add_signed(waiting)).collect();
         let line = json!({
             "at_s": (now_ns - course.began_ns()) as f64 / 1e9,
             "phase": phase,

@@ -47,6 +47,17 @@ impl InFlight {
         self.join(user, after);
     }
 
+    /// How many were due between these times.
+    pub fn count(&self, from_ns: u64, to_ns: u64) -> u64 {
+        let mut count = 0;
+        let mut user = self.first;
+        while user != NONE && self.links[user as usize].since_ns <= to_ns {
+            count += u64::from(self.links[user as usize].since_ns >= from_ns);
+            user = self.links[user as usize].after;
+        }
+        count
+    }
+
     #[inline]
     pub fn remove(&mut self, user: u32) {
         let Links { before, after, .. } = self.links[user as usize];
@@ -90,6 +101,9 @@ mod tests {
                 list.push(user, since_ns);
             }
             assert_eq!(list.first(), expected.first().map(|&(since_ns, user)| (user, since_ns)));
+            let (from_ns, to_ns) = (now_ns - 80, now_ns - 20);
+            let between = expected.iter().filter(|&&(since_ns, _)| from_ns <= since_ns && since_ns <= to_ns);
+            assert_eq!(list.count(from_ns, to_ns), between.count() as u64);
         }
         for (since_ns, user) in expected {
             assert_eq!(list.first(), Some((user, since_ns)));

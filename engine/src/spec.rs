@@ -202,7 +202,7 @@ pub struct ProbeSpec {
 #[serde(deny_unknown_fields)]
 pub struct ProgressSpec {
     pub every_ms: u64,
-    /// For each of these times: how many measured answers took longer.
+    /// For each of these times: how many measured answers took longer, or have been waited for so long.
     pub slower_than_ns: Vec<u64>,
 }
 

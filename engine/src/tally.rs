@@ -153,6 +153,8 @@ pub struct Tally {
     pub examples: Vec<(u16, Example)>,
     /// Connections open when the interval ended.
     pub connections_open: u64,
+    /// By how many more than in the interval before wait for longer than each of the times that are counted.
+    pub waiting: Vec<i64>,
     /// The thread's last.
     pub is_last: bool,
 }
@@ -174,6 +176,7 @@ impl Tally {
             head_fault: None,
             examples: Vec::new(),
             connections_open: 0,
+            waiting: Vec::new(),
             is_last: false,
         }
     }
@@ -193,6 +196,7 @@ impl Tally {
         self.head_fault = None;
         self.examples.clear();
         self.connections_open = 0;
+        self.waiting.clear();
         self.is_last = false;
     }
 

@@ -102,6 +102,8 @@ pub struct Loop<'a, N: Network, L> {
     account: Account<'a>,
     /// Requests in flight, the one that was due first in front.
     in_flight: InFlight,
+    /// How many of them waited for longer than each of the times that are counted, as the last interval ended.
+    waiting: Vec<i64>,
     /// Attempts to connect and when they began; some are over.
     connecting: VecDeque<(u64, u32)>,
     /// Who met a full backlog, with the beginning of the attempt, and when the first of them is to try again.
@@ -153,6 +155,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             pacer: Pacer::new(plan.pacing),
             account: Account::new(plan, place.course, ledger),
             in_flight: InFlight::new(users),
+            waiting: vec![0; plan.slower_than_ns.len()],
             connecting: VecDeque::new(),
             again: VecDeque::new(),
             again_at_ns: 0,
@@ -200,7 +203,24 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             self.account.turn(&mut self.wire, now_ns);
             self.load.begin(Phase::Measured, now_ns);
         } else if now_ns >= self.account.ends_at_ns() {
+            self.count_waiting(phase, now_ns);
             self.account.next_interval(&mut self.wire, now_ns);
+        }
+    }
+
+    /// Counts the requests that wait for longer than somebody wants to know, which costs as much as they are many.
+    #[cold]
+    fn count_waiting(&mut self, phase: Phase, now_ns: u64) {
+        if phase == Phase::WarmUp {
+            return;
+        }
+        // A closed shape counts what the warm-up left behind.
+        let from_ns = if L::IS_OPEN { self.course.measured_from_ns() } else { 0 };
+        let waiting = &mut self.account.tally().waiting;
+        for (slower_than_ns, before) in self.plan.slower_than_ns.iter().zip(&mut self.waiting) {
+            let count = self.in_flight.count(from_ns, now_ns.saturating_sub(*slower_than_ns)) as i64;
+            waiting.push(count - *before);
+            *before = count;
         }
     }
 

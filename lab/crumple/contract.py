@@ -172,7 +172,7 @@ class Probe(Frozen):
 
 
 class ProgressSpec(Frozen):
-    """How often the engine writes a line of progress; `slower_than_ns`: it counts the answers above each."""
+    """How often the engine writes a line of progress; it counts what takes longer than `slower_than_ns`."""
 
     every_ms: int = 1000
     slower_than_ns: tuple[int, ...] = ()
@@ -485,7 +485,9 @@ class TrialRecord(Frozen):
 
 
 class Measured(Frozen):
-    """The measured phase so far. `slower`: right answers that took longer than each of the spec's times."""
+    """The measured phase so far. `slower`: right answers that took longer than each of the spec's times, and
+    requests that have waited for longer.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from crumple.find import proportion, seen
+from crumple.find import proportion, seen, times
 from crumple.find.breaking_point import Binding, binding
 from crumple.find.judged import Base, Judged
 from crumple.find.search import Aim, Step, Tried, next_step, of_server
 from crumple.find.seen import Tick
+from crumple.load import objective
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -55,12 +56,12 @@ def single(capacity: float) -> Server:
     return put_on
 
 
-def at_times(share: Callable[[float], float]) -> Server:
+def at_times(share: Callable[[float], float], takes_s: float = 0.6) -> Server:
     """No queue: of all requests a share is slow, which depends on the load."""
 
     def put_on(load: float, for_s: float, noise: np.random.Generator) -> tuple[Floats, Floats]:
         due_s = due(load, for_s, noise)
-        return due_s, due_s + np.where(noise.uniform(size=len(due_s)) < share(load), 0.6, 0.02)
+        return due_s, due_s + np.where(noise.uniform(size=len(due_s)) < share(load), takes_s, 0.02)
 
     return put_on
 
@@ -90,7 +91,7 @@ def ticks(due_s: Floats, ended_s: Floats, measured_s: float, limit_s: float) -> 
     measured = due_s >= 0
     due_s, ended_s = due_s[measured], ended_s[measured]
     slow = ended_s - due_s > limit_s
-    known_s = np.where(slow, due_s + limit_s, ended_s)
+    known_s = due_s + limit_s
     edges = np.arange(0, measured_s + 1e-9, TICK_S)
     columns = [np.histogram(times, edges)[0] for times in (ended_s, known_s, known_s[slow])]
     return [
@@ -111,6 +112,7 @@ class Search:
     share: float = 0.01
     spent_s: float = 4.0
     starts: tuple[float, ...] = ()
+    calm: Base | None = None
     tried: list[Tried] = field(default_factory=list)
     ending: str = ""
 
@@ -127,7 +129,7 @@ class Search:
             assert left_s > -1.5, "it planned beyond its time"
             self.tried.append(Tried(judged, step.purpose, step.load))
         self.ending = step.ending
-        return binding(of_server(self.tried), aim.arrivals)
+        return binding(of_server(self.tried), aim.arrivals, self.calm)
 
     def _level(self, step: Step, start: int, noise: np.random.Generator) -> tuple[float, Judged]:
         factor = self.starts[start] if self.starts else 1.0
@@ -151,10 +153,12 @@ class Search:
         return over_s + drains_s, Judged(step.load, start, said, (evidence,), base)
 
     def _aim(self) -> Aim:
+        asked = objective.parse(f"p{100 * (1 - self.share):g}<{self.limit_s:g}s")
+        planned = times.durations(asked, self.budget_s)
         aim = Aim(
             first=0.75 * self.guess, lowest=0.1, highest=math.inf, step_up=1.6, whole=False,
-            answers_needed=proportion.answers_needed(self.share), level_s=max(1.0, self.budget_s / 36),
-            level_most_s=self.budget_s / 10, around_s=SETTLE_S + BESIDE_S, start_s=None, arrivals=1.0,
-            calm=None, limit_s=self.limit_s, seed=self.seed,
+            answers_needed=proportion.answers_needed(self.share), level_s=planned.level_s,
+            level_most_s=planned.longest_s, around_s=planned.settle_s + BESIDE_S, start_s=None, arrivals=1.0,
+            calm=self.calm, limit_s=self.limit_s, seed=self.seed,
         )  # fmt: skip
         return replace(aim, start_s=3.5) if self.starts else aim

@@ -160,8 +160,8 @@ def test_an_objective_no_load_holds() -> None:
 
 
 def test_a_slow_server_has_an_answer_within_the_budget() -> None:
-    found, _ = searched(SyntheticServer(30.0), budget_s=60.0, objective=objective.parse("p90<250ms"))
-    edge = 30 - math.log(10) / 0.25
+    found, _ = searched(SyntheticServer(60.0), budget_s=60.0, objective=objective.parse("p90<250ms"))
+    edge = 60 - math.log(10) / 0.25
     assert found.ending == "found" and found.point is not None
     assert found.point.low <= edge <= found.point.high < 2 * found.point.low
 
@@ -215,7 +215,7 @@ def test_what_fails_at_every_level_is_known_though_the_engine_is_late() -> None:
     assert found.ending == "never"
     assert {level.word for level in found.levels} == {"schedule-missed"}
     assert "broke" in {level.outcome for level in found.levels}
-    assert all(level.judged.leans_against for level in found.levels)
+    assert all(level.judged.leans_against for level in found.levels if level.outcome != "limited")
     assert {part.name for level in found.levels for part in level.broken} == {"failed<0.1%"}
 
 

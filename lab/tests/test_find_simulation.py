@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from crumple.find.judged import Base
 from crumple.stats.stats import Interval
 from queues import Search, Server, at_times, even, share_beyond, single, unsteady
 
 # Five workers of 50 ms: 100 per second at most. In the long run 1 % of the requests take longer than 250 ms
 # at:
 FIVE_WORKERS, FIVE_BREAK_AT = even(5, 0.05), 89.5
+# One by one each takes 50 ms, and 64 connections get a hundred answers in the second of the first guess.
+FIVE_CALM = Base(0.05, 0.0, (100, 1.0))
 COVERED_MIN = 0.93
 
 
@@ -52,12 +55,13 @@ def searched(
     limit_s: float = 0.25,
     share: float = 0.01,
     starts: float = 0.0,
+    calm: Base | None = None,
 ) -> Outcomes:
     """Searches of 60 s; `starts`: spread of the capacity over starts."""
     intervals = []
     for seed in range(searches):
         factors = np.exp(np.random.default_rng(seed).normal(0, starts, 40)) if starts else ()
-        search = Search(server, guess, limit_s, seed, share=share, starts=tuple(factors))
+        search = Search(server, guess, limit_s, seed, share=share, starts=tuple(factors), calm=calm)
         found = search.run()
         assert search.ending == "found" and found is not None
         intervals.append(found.posterior.interval)
@@ -73,7 +77,7 @@ def test_where_five_workers_break_in_the_long_run() -> None:
 
 
 def test_five_workers_are_known_to_a_tenth_in_nine_of_ten_searches_of_a_minute() -> None:
-    found = searched(FIVE_WORKERS, FIVE_BREAK_AT, 100.0, 60)
+    found = searched(FIVE_WORKERS, FIVE_BREAK_AT, 100.0, 60, calm=FIVE_CALM)
     assert found.near(0.1) >= 0.9
     assert found.covered >= COVERED_MIN
 
@@ -126,6 +130,19 @@ def lasting(server: Server, limit_s: float, share: float, capacity: float) -> fl
         beyond = share_beyond(server, middle, limit_s, np.random.default_rng(1), 400_000)
         low, high = (middle, high) if beyond < share else (low, middle)
     return low
+
+
+@pytest.mark.parametrize(("limit_s", "takes_s", "power"), [(0.5, 1.5, 3), (1.0, 2.0, 3), (2.0, 5.0, 6)])
+def test_slow_answers_that_are_known_late_are_not_missed(limit_s: float, takes_s: float, power: int) -> None:
+    server = at_times(lambda load: min(1.0, 0.01 * (load / 200) ** power), takes_s)
+    found = searched(server, 200.0, 400.0, 20, limit_s=limit_s)
+    assert found.covered >= 0.85
+
+
+def test_what_is_slow_at_any_load_never_holds() -> None:
+    search = Search(at_times(lambda _: 0.05, 2.0), 1_000.0, 1.0, 1)
+    search.run()
+    assert search.ending == "never"
 
 
 def test_starts_that_break_elsewhere_widen_it() -> None:

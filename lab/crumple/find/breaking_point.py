@@ -56,6 +56,9 @@ class Law(Protocol):
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
         """Unknown × grid of breaking points, as logarithms."""
 
+    def before(self, logs: Floats) -> Floats | None:
+        """The same of what is known before the first level."""
+
     def blind(self, evidence: Evidence) -> float:
         """The same of a level that says nothing."""
 
@@ -83,6 +86,8 @@ class Posterior:
         self._likelihood: dict[int, Floats] = {}
         for start in sorted({level.start for level, _ in seen}):
             each = [self._of_level(level, evidence) for level, evidence in seen if level.start == start]
+            if not self._likelihood and (before := law.before(self._grid)) is not None:
+                each.append(_blurred(before, WITHIN))
             self._likelihood[start] = _product(each)
 
     @cached_property

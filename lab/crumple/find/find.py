@@ -4,6 +4,7 @@ Which load comes next is `search`, whether it held is `level`, what they come to
 server is started, the engine called and a record judged comes from the caller.
 """
 
+import math
 import random
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -35,16 +36,22 @@ By = Literal["rate", "connections"]
 BESIDE_S, BESIDE_OF = 0.3, 3
 # The first guess of a rate: what so many connections get out of the server. It begins at this share of it.
 GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.75
+# Of a slow server it takes longer, by this factor, but no more than that share of the budget.
+GUESS_LONGER, GUESS_BUDGET_SHARE = 4.0, 0.25
 FIRST_CONNECTIONS = 8
 STEP_UP: dict[By, float] = {"rate": 1.6, "connections": 4.0}
 LOWEST_PER_S = 0.1
 # Of the gaps between requests: the variance over the square of the mean.
 VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
-# A server has recovered when it answers one request about as fast as it did unloaded.
+# A server has recovered when it answers one request about as fast as it did unloaded. One that answers is
+# waited for this long; one that is silent for so many times longer than its backlog takes is gone.
 RECOVERY_S_MAX = 5.0
+BACKLOGS = 2.0
 CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
 # How it answers one by one is looked at once, so often, if there is time.
 CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 5, 0.7
+# Requests in flight are as many as they become after some times of what one takes.
+SETTLE_ANSWERS = 4.0
 _SEED_BITS = 48
 
 
@@ -190,10 +197,10 @@ class _Course:
         settle_s = self._question.warm_up_s
         if self._question.by == "rate" and self._guess is None:
             self._guess = self._guessed(place)
-            settle_s = self._durations.settle_s
             if not self._recovers(place):
                 return
-            self._calm = self._looks_at(place)
+            self._calm = self._with_pace(self._looks_at(place))
+            settle_s = self._settle_s
         if not self._is_planned:
             self._is_planned = True
             load = self._first() if self._guess else None
@@ -214,7 +221,7 @@ class _Course:
             self._try(step, place, settle_s)
             goes_on = self._goes_on(place)
             self._beside_s.append(self._clock() - began_s - settle_s - self._levels[-1].measured_s)
-            settle_s = self._durations.settle_s
+            settle_s = self._settle_s
             if not goes_on:
                 return
 
@@ -271,7 +278,7 @@ class _Course:
             answers_needed=times.answers_needed(question.objective),
             level_s=self._durations.level_s,
             level_most_s=self._durations.longest_s,
-            around_s=self._durations.settle_s + self._besides_s,
+            around_s=self._settle_s + self._besides_s,
             start_s=start_s if self._site.afresh else None,
             arrivals=self._arrivals,
             calm=self._calm,
@@ -285,18 +292,29 @@ class _Course:
         return min(float(FIRST_CONNECTIONS), float(self._question.connections_most))
 
     @property
+    def _settle_s(self) -> float:
+        """A load is on for so long before it is measured, and the requests in flight grow in number."""
+        calm_s = self._calm.median_s if self._calm else 0.0
+        return max(self._durations.settle_s, min(SETTLE_ANSWERS * calm_s, self._durations.longest_s))
+
+    @property
     def _besides_s(self) -> float:
         return max(self._beside_s[-BESIDE_OF:])
 
     def _guessed(self, place: Place) -> Guess:
         connections = min(GUESS_CONNECTIONS, self._question.connections_most)
         self._watcher.guessing(connections)
-        stop = contract.AfterDuration(duration_s=GUESS_S)
-        record = self._put_on(place, self._closed(connections), stop, self._question.warm_up_s)
-        if not record.outcomes.ok:
-            raise Unanswered(record)
+        guess_s, warm_up_s = GUESS_S, self._question.warm_up_s
+        while True:
+            stop = contract.AfterDuration(duration_s=guess_s)
+            record = self._put_on(place, self._closed(connections), stop, warm_up_s)
+            if record.outcomes.ok:
+                break
+            guess_s, warm_up_s = guess_s * GUESS_LONGER, None
+            if not record.outcomes.unfinished or guess_s > GUESS_BUDGET_SHARE * self._question.budget_s:
+                raise Unanswered(record)
         median_ns = histogram.decoded(record.histograms.response_time).quantile_ns(0.5)
-        return Guess(record.outcomes.ok / record.measured_ns * 1e9, connections, median_ns)
+        return Guess(record.outcomes.ok, record.measured_ns / 1e9, connections, median_ns)
 
     def _try(self, step: Step, place: Place, settle_s: float) -> None:
         self._watcher.trying(step)
@@ -329,20 +347,42 @@ class _Course:
     def _recovers(self, place: Place) -> bool:
         """Wait until one request is answered about as fast as without a load; whether any was."""
         began_s = self._clock()
+        silent_s = min(RECOVERY_S_MAX + BACKLOGS * self._backlog_s(), self._left_s())
         answered = calm = False
-        while not calm and self._clock() - began_s < RECOVERY_S_MAX:
-            stop = contract.AfterRequests(requests=1, within_s=1.0)
+        while not calm:
+            left_s = (RECOVERY_S_MAX if answered else silent_s) - (self._clock() - began_s)
+            if left_s <= 0:
+                break
+            stop = contract.AfterRequests(requests=1, within_s=max(1.0, left_s))
             record = self._put_on(place, self._closed(1), stop, None)
-            answered = record.outcomes.ok > 0
-            calm = answered and (record.histograms.response_time.max_ns or 0) <= self._calm_ns()
+            answered = answered or record.outcomes.ok > 0
+            took_ns = record.histograms.response_time.max_ns or math.inf
+            calm = record.outcomes.ok > 0 and took_ns <= self._calm_ns()
         if not answered and not self._site.afresh:
             self.ending = "gone"
         return answered
+
+    def _backlog_s(self) -> float:
+        """About how long the server works on what it was left with."""
+        if self._levels:
+            last = self._levels[-1]
+            waiting, per_s = last.connections_most, last.throughput_per_s
+        elif self._guess:
+            waiting, per_s = self._guess.connections, self._guess.per_s
+        else:
+            return 0.0
+        return min(waiting / per_s, self._durations.longest_s) if per_s else self._durations.longest_s
 
     def _looks_at(self, place: Place) -> Base | None:
         """What requests take one by one."""
         stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=CALM_S)
         return levels.base(self._put_on(place, self._closed(1), stop, None), CALM_REQUESTS_MIN)
+
+    def _with_pace(self, calm: Base | None) -> Base | None:
+        """Where its connections had to wait for each other, the guess was all that the server can."""
+        if calm is None or self._guess is None or not self._guess.is_flat_out(calm):
+            return calm
+        return replace(calm, pace=(self._guess.answers, self._guess.seconds))
 
     def _calm_ns(self) -> float:
         medians = [each.p50_ns for each in self._levels if each.outcome == "held" and each.p50_ns is not None]

@@ -17,11 +17,21 @@ FLAT_OUT_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Guess:
-    """What so many connections got out of the server, each asking again at once, and their median time."""
+    """Right answers that so many connections got in so many seconds, each asking again at once."""
 
-    per_s: float
+    answers: int
+    seconds: float
     connections: int
     p50_ns: float
+
+    @property
+    def per_s(self) -> float:
+        """Answers per second."""
+        return self.answers / self.seconds
+
+    def is_flat_out(self, calm: Base) -> bool:
+        """Whether it was as much as the server can: connections had to wait for each other."""
+        return self.p50_ns / 1e9 > FLAT_OUT_FACTOR * calm.median_s
 
 
 @dataclass(frozen=True)
@@ -51,4 +61,4 @@ class Found:
         """Whether the guess was as much as the server can: its connections had to wait for each other."""
         if self.guess is None or self.calm is None:
             return False
-        return self.guess.p50_ns / 1e9 > FLAT_OUT_FACTOR * self.calm.median_s
+        return self.guess.is_flat_out(self.calm)

@@ -15,10 +15,15 @@ FEW = 5
 
 @dataclass(frozen=True)
 class Base:
-    """What requests take without a queue: their median, and their variance over the square of their mean."""
+    """What requests take without a queue: their median, and their variance over the square of their mean.
+
+    `pace`: how many the server answered, and in how many seconds, when it had more to do than it could; None:
+    not known beforehand.
+    """
 
     median_s: float
     variation: float
+    pace: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ALIVE = "keeps up", "stays alive"
 # A level that is judged as a whole is on either side of the breaking point as often as not.
 WHOLE_LIMIT = 0.5
-# The engine was busy, or sent late: its part of the response times makes them longer, never shorter.
-LATE = ("engine-limited", "schedule-missed")
 # So many answers have a median and a variance.
 BASE_ANSWERS_MIN = 20
 
@@ -59,9 +57,10 @@ class Level:
     """A load and what came of it. `start` counts from 0; None: not read, or too few samples.
 
     `failed_share`: of the scheduled, with those not sent, which are `not_sent`. `failures`, `statuses`: how
-    requests failed, by outcome, and by the status of answers that were not expected. `backlog_grew`: requests
-    that waited when it ended, less those when measuring began. `connections_limit`: of the shape.
-    `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP segments.
+    requests failed, by outcome, and by the status of answers that were not expected. `backlog_grew`: by how
+    many requests more waited when it ended than when measuring began, but for moments. `connections_limit`:
+    of the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
+    segments.
     """
 
     load: float
@@ -119,10 +118,12 @@ def level(
     """
     watch.close(record)
     courses = {course.term: course for course in watch.courses}
-    parts = tuple(_part(term, courses.get(term), record) for term in objective.terms) + _kept_up(record)
+    parts = tuple(_part(term, courses.get(term), record) for term in objective.terms)
+    grew = watch.backlog.grew()
+    parts += _kept_up(record, grew)
     outcome = _outcome(parts, objective, record, judged, watch)
-    if judged.word in LATE and not _is_in_time(objective, record, judged):
-        parts = tuple(_unless_late(part) for part in parts)
+    if judged.word not in ("valid", "not-valid") and not _is_in_time(objective, record, judged):
+        parts = tuple(_unless_late(part, record) for part in parts)
     measured_s, outcomes = record.measured_ns / 1e9, record.outcomes
     return Level(
         load=step.load,
@@ -145,7 +146,7 @@ def level(
         not_sent=outcomes.not_sent,
         failures=_failures(outcomes),
         statuses=dict(failures.unexpected(record).most_common()),
-        backlog_grew=_backlog_grew(record),
+        backlog_grew=grew,
         connections_most=max(record.series.connections, default=0),
         connections_limit=_connections_limit(record),
         server_cores_busy=_cores_busy(record.probes.server, record.measured_ns),
@@ -171,22 +172,17 @@ def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:
     if course is None:
         return Part(str(term), term.quantity, term.limit, value, term.holds(record))
     holds = {"held": True, "broke": False, "undecided": None}[course.verdict]
-    known, against = term.shares(record)
-    return Part(str(term), term.quantity, term.limit, value, holds, known, against)
+    seen = course.counted
+    return Part(str(term), term.quantity, term.limit, value, holds, seen.known, seen.against)
 
 
-def _kept_up(record: TrialRecord) -> tuple[Part, ...]:
+def _kept_up(record: TrialRecord, grew: int) -> tuple[Part, ...]:
     """In an open shape: whether the backlog stayed as it was, as far as chance allows."""
     if not isinstance(record.spec.shape, OpenShape) or not record.scheduled:
         return ()
     limit = GROWTH_SHARE_MAX + GROWTH_ROOTS / math.sqrt(record.scheduled)
-    value = max(0, _backlog_grew(record)) / record.scheduled
+    value = max(0, grew) / record.scheduled
     return (Part(KEEPS_UP, "backlog", limit, value, value <= limit),)
-
-
-def _backlog_grew(record: TrialRecord) -> int:
-    left = record.outcomes.unfinished + record.not_sent.too_late + record.warm_up.outcomes.unfinished
-    return left - record.histograms.carried_over.count
 
 
 def _outcome(
@@ -226,20 +222,30 @@ def _is_in_time(objective: Objective, record: TrialRecord, judged: Validity) -> 
 
 def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
     """What answers say that were wrong, or refused: the engine has no part in these, however late it is."""
-    outcomes = record.outcomes
-    # What did not come in time, or was not sent, may be the engine's doing.
-    wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
-    seen = proportion.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
+    seen = _wrong(record)
     limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
     if any(proportion.verdict(limit, seen) == "broke" for limit in limits):
         return "broke"
-    leans = wrong > 1 and any(proportion.evidence(limit, seen) > 0 for limit in limits)
+    leans = seen.against > 1 and any(proportion.evidence(limit, seen) > 0 for limit in limits)
     return "undecided" if leans else "limited"
 
 
-def _unless_late(part: Part) -> Part:
-    """What a late engine leaves of a part: a time that did not hold may be the engine's."""
-    return part if part.quantity == "failed" or part.holds else replace(part, holds=None, known=0, against=0)
+def _wrong(record: TrialRecord) -> proportion.Counted:
+    """Requests that ended, and those that failed otherwise than for their time."""
+    outcomes = record.outcomes
+    wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
+    return proportion.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
+
+
+def _unless_late(part: Part, record: TrialRecord) -> Part:
+    """What a late engine leaves of a part: what did not come in time, or was not sent, may be its doing."""
+    if part.holds:
+        return part
+    if part.quantity == "failed":
+        seen = _wrong(record)
+        broke = proportion.verdict(part.limit, seen) == "broke" if 0 < part.limit < 1 else seen.against > 0
+        return replace(part, holds=False if broke else None, known=seen.known, against=seen.against)
+    return replace(part, holds=None, known=0, against=0)
 
 
 def _evidence(parts: tuple[Part, ...], watch: Watch, settled_s: float) -> tuple[Evidence, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from crumple import contract
+from crumple.drawing import numerals
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find import By, Question
 from crumple.find.flags import FindFlags, SearchFlags
@@ -27,6 +28,8 @@ from crumple.toml_file import did_you_mean
 from crumple.workload.workload import Value, Workload
 
 BUDGET_S, BUDGET_S_MIN = 90.0, 10.0
+# A level has a fifth of the budget at most, and sees a queue beyond a limit only after some times that.
+LIMITS_IN_BUDGET = 25.0
 WARM_UP_S = 2.0
 CONNECTIONS_CLOSED_MAX = 10_000
 
@@ -132,6 +135,8 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
         )
     if by == "connections" and flags.arrivals is not None:
         mistakes.add("--arrivals is about a rate, and connections have none", "leave it out")
+    if meant and budget_s:
+        _check_objective(meant, budget_s, mistakes)
     threads = flags.threads or max(1, len(facts.usable_cores()) // 2)
     most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, threads, to))
     mistakes.none()
@@ -147,6 +152,20 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
         pause=pause,
         seed=seed,
     )
+
+
+def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mistakes) -> None:
+    """What a load can meet, though no search can find where it breaks."""
+    for term in meant.terms:
+        if term.quantity == "throughput":
+            mistakes.add(
+                f"--objective {term}: a throughput grows with the load, until it breaks", "leave it out"
+            )
+        elif term.is_time and LIMITS_IN_BUDGET * term.limit / 1e9 > budget_s:
+            least = numerals.seconds(LIMITS_IN_BUDGET * term.limit / 1e9)
+            mistakes.add(
+                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least}"
+            )
 
 
 def _by(text: str) -> By:

@@ -26,15 +26,18 @@ Floats = NDArray[np.float64]
 # arrivals is known, that of the work is read off some answers; work that comes in bunches, or a server that
 # stops at times, spread it more.
 DEVIATIONS = np.linspace(-0.75, 1.75, 11)
-_KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 3.0
+_KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 1.5
 _AS_SAID, _MORE = 0.85, (0.15, stats.norm(0.5, 0.6))
 VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
 # The limit has to leave a queue so much of itself.
 ROOM_SHARE_MIN = 0.2
 # When a wait passed the limit is known to so much.
 PASSED_S = 0.3
+PASSED_SEEN_S = 0.15
 # Of a measured pace: its quanta, and the degrees of freedom of what else disturbs it.
 PACE_S, PACE_FREEDOM = 0.02, 4
+# Under a closed load a server may be a little faster, or slower, than under an open one.
+_CLOSED = 0.03
 PACE_VARIANCE_MIN = 0.1
 # The limit has room for a queue of so many requests, or it is no walk of small steps.
 QUEUE_MIN = 12.0
@@ -63,6 +66,7 @@ class QueueLaw:
         self._level_s, self._near = level_s, near
         self._log_share = math.log(1 / limit)
         self._room_s = max(limit_s - calm.median_s, ROOM_SHARE_MIN * limit_s)
+        self._flat_out = calm.pace
         self._answers = min(calm.variation, ANSWERS_VARIANCE_MAX)
         self._variance = max(VARIANCE_MIN, arrivals + self._answers)
         self._variances = self._variance * np.exp(DEVIATIONS)
@@ -101,9 +105,19 @@ class QueueLaw:
             likely = below(drift, speed * (before_s + watched_s))
         else:
             at_s = before_s + evidence.passed_s
-            early, late = max(0.0, at_s - PASSED_S), max(PASSED_S, at_s + PASSED_S)
+            # What was due before measuring began is not counted: it may have passed at any time until then.
+            early = 0.0 if evidence.passed_s <= PASSED_SEEN_S else max(0.0, at_s - PASSED_S)
+            late = max(PASSED_S, at_s + PASSED_S)
             likely = below(drift, speed * early) - below(drift, speed * late)
-        return np.maximum(likely, _LEAST) * self._pace(evidence, capacity)
+        if evidence.pace is None:
+            return np.maximum(likely, _LEAST)
+        return np.maximum(likely, _LEAST) * self._pace(evidence.pace, capacity)
+
+    def before(self, logs: Floats) -> Floats | None:
+        """What is known of the capacity before the first level; None: nothing."""
+        if self._flat_out is None:
+            return None
+        return self._pace(self._flat_out, np.exp(self._capacity_log(logs)), _CLOSED)
 
     def blind(self, evidence: Evidence) -> float:
         """The same of a level that says nothing: anything may come of it."""
@@ -124,14 +138,11 @@ class QueueLaw:
         below_it = self._log_share * self._variances[:, np.newaxis] / (2 * self._room_s)
         return np.log(np.exp(logs) + below_it)
 
-    def _pace(self, evidence: Evidence, capacity: Floats) -> Floats | float:
-        if evidence.pace is None:
-            return 1.0
-        answers, seconds = evidence.pace
-        spread = math.hypot(
-            math.sqrt(max(PACE_VARIANCE_MIN, self._answers) / max(1, answers)), PACE_S / seconds
-        )
-        off = (np.log(capacity) - math.log(max(1, answers) / seconds)) / spread
+    def _pace(self, pace: tuple[int, float], capacity: Floats, apart: float = 0.0) -> Floats:
+        answers, seconds = max(1, pace[0]), pace[1]
+        by_chance = math.sqrt(max(PACE_VARIANCE_MIN, self._answers) / answers)
+        spread = math.hypot(by_chance, PACE_S / seconds, apart)
+        off = (np.log(capacity) - math.log(answers / seconds)) / spread
         return np.asarray(stats.t.pdf(off, PACE_FREEDOM) / spread)
 
 

@@ -33,10 +33,11 @@ def signs(edge: Sequence[Level], server_cores: int | None) -> tuple[Sign, ...]:
     if not edge:
         return ()
     busy = [each.server_cores_busy for each in edge if each.server_cores_busy is not None]
+    seen = bool(busy and server_cores)
     by_cpu = _cpu(median(busy), server_cores) if busy and server_cores else None
-    found = [
-        sign for sign in (by_cpu, _connections(edge) if not by_cpu else None, _retransmits(edge)) if sign
-    ]
+    # Where the CPU is not known, all connections may wait for it.
+    by_connections = _connections(edge) if seen and not by_cpu else None
+    found = [sign for sign in (by_cpu, by_connections, _retransmits(edge)) if sign]
     if found:
         return tuple(found)
     if busy and server_cores:

@@ -33,6 +33,9 @@ DRAWN_BETWEEN, DRAWN_THERE = (0.15, 0.85), 0.3
 LEVELS_A_START = 3
 # It is over before its time with an interval so narrow, from as many starts as a verdict asks for.
 NARROW_ENOUGH, STARTS_ENOUGH = 0.015, 5
+# What broke at loads so far below the first that broke, by this factor, breaks at any: where a level can tell
+# it, and where it cannot.
+FAR_BELOW, FARTHEST_BELOW = 16.0, 64.0
 # Once so many levels held, steps up are squared: the first guess was far off.
 GUESS_TRUSTED = 3
 # A level that was limited is tried again: one alone may be a hiccup of the machine.
@@ -169,19 +172,22 @@ class _Search:
     def _up(self) -> Step | Stop:
         top = max(each.load for each in self._held)
         if top >= self._aim.highest:
-            return Stop("highest")
+            decided = any(each.load >= top and each.judged.outcome == "held" for each in self._held)
+            return Stop("highest") if decided else self._if_time(top, "repeat")
         step = self._aim.step_up if len(self._held) < GUESS_TRUSTED else self._aim.step_up**2
         return self._if_time(min(self._aim.highest, top * step), "bracket")
 
     def _down(self) -> Step | Stop:
         stopped = [*self._broke, *self._limited]
-        lowest = max(self._aim.lowest, self._telling_from())
+        # Several levels together tell what one cannot, so it goes far below the first in any case.
+        first = stopped[0].load
+        lowest = max(self._aim.lowest, first / FARTHEST_BELOW, min(self._telling_from(), first / FAR_BELOW))
         at_lowest = [each for each in stopped if each.load <= lowest * (1 + 1e-9)]
         if len(at_lowest) > 1:
             # Twice, for once may be a hiccup.
             return Stop("engine" if all(each.is_limited for each in at_lowest) else "never")
         bottom, tries = min(each.load for each in stopped), len({each.load for each in stopped})
-        return self._if_time(max(min(lowest, bottom), bottom / 2**tries), "bracket")
+        return self._if_time(max(min(lowest, bottom), bottom / (2 if tries < 3 else 4)), "bracket")
 
     def _telling_from(self) -> float:
         """The lowest load at which a level can tell whether the server is as it was above."""
@@ -275,12 +281,14 @@ class _Search:
         if self._aim.whole:
             near = min(self._levels, key=lambda each: abs(math.log(each.load / load)), default=None)
             per_s = near.answers_per_s if near else math.inf
-        needed_s = ANSWERS_SPARE * self._aim.answers_needed / max(per_s, 1e-9)
+        # What is slow is known so only when it has taken the limit.
+        needed_s = self._aim.limit_s + ANSWERS_SPARE * self._aim.answers_needed / max(per_s, 1e-9)
         return min(self._aim.level_most_s, max(self._aim.level_s, needed_s, self._least_s(load)))
 
     def _least_s(self, load: float) -> float:
         """Queues begin empty; where they take longer to be in balance, `queue_law` makes up for it."""
+        least_s = self._aim.limit_s + LEAST_S
         if self._aim.arrivals is None:
-            return LEAST_S
+            return least_s
         balance_s = BALANCES * queue_law.balance_s(self._aim.limit_s, load)
-        return max(LEAST_S, balance_s) if balance_s <= self._aim.level_most_s else LEAST_S
+        return max(least_s, balance_s) if balance_s <= self._aim.level_most_s else least_s

@@ -4,6 +4,7 @@ From the counts follows whether answers that speak against it came one by one or
 queue has grown beyond the limit.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ CROWDED_SHARE, CROWD_MIN = 0.5, 4
 # Slow answers that belong together lie within this time, or twice their limit; their number varies from one
 # such block to the next. A block has so many known, on average, or it is longer.
 BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
+# Where their number varies no more than so from tick to tick, in so many ticks, each is an occasion.
+EVEN_EXCESS_MAX, EVEN_TICKS_MIN = 1.5, 10
 # Its first tick is partly of the time before, so the server's pace is read from so many after it.
 PACE_TICKS_MIN = 3
 
@@ -85,13 +88,37 @@ class Evidence:
 
 
 def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
-    """In sum; answers against the limit within `together_s` of the first of them are one occasion."""
-    occasions, until_s = 0, -1.0
+    """In sum; answers against the limit within `together_s` of the first of them are one occasion.
+
+    Where most are against it, half of that time makes one: it goes on.
+    """
+    occasions, since_s = 0, -math.inf
     for tick in ticks:
-        if tick.against and tick.end_s > until_s:
-            occasions, until_s = occasions + 1, tick.end_s + together_s * (1 - 1e-9)
+        apart_s = together_s / 2 if tick.against >= CROWDED_SHARE * tick.known else together_s
+        if tick.against and tick.end_s > since_s + apart_s * (1 - 1e-9):
+            occasions, since_s = occasions + 1, tick.end_s
     known, against = sum(tick.known for tick in ticks), sum(tick.against for tick in ticks)
+    if _come_evenly(ticks):
+        occasions = against
     return Counted(known, against, min(occasions, against))
+
+
+def _come_evenly(ticks: Sequence[Tick]) -> bool:
+    """Whether answers against the limit are spread over the ticks as independent ones are."""
+    counts = np.array([(tick.known, tick.against) for tick in ticks if tick.known])
+    if len(counts) < EVEN_TICKS_MIN:
+        return False
+    excess = _excess(counts)
+    return excess is not None and excess <= EVEN_EXCESS_MAX * (len(counts) - 1)
+
+
+def _excess(counts: NDArray[np.float64]) -> float | None:
+    """Of blocks (known, against): squares of their excess over the variance of independent answers."""
+    known, against = counts.T
+    share = against.sum() / known.sum()
+    if not 0 < share < 1:
+        return None
+    return float(((against - share * known) ** 2 / (known * share * (1 - share))).sum())
 
 
 def bunches(ticks: Sequence[Tick]) -> int:
@@ -105,19 +132,18 @@ def bunches(ticks: Sequence[Tick]) -> int:
 
 def dispersion(ticks: Sequence[Tick], limit_s: float | None) -> Dispersion:
     """Over the blocks of a level; none where nothing is against the limit, or everything."""
-    known, against = sum(tick.known for tick in ticks), sum(tick.against for tick in ticks)
-    if not 0 < against < known:
+    known = sum(tick.known for tick in ticks)
+    if not known:
         return Dispersion()
-    share, length_s = against / known, ticks[-1].end_s
+    length_s = ticks[-1].end_s
     block_s = max(BLOCK_S, BLOCK_LIMITS * (limit_s or 0.0), BLOCK_KNOWN_MIN * length_s / known)
     number = max(1, int(length_s / block_s))
     blocks = np.zeros((number, 2))
     for tick in ticks:
         blocks[min(number - 1, int((tick.end_s - 1e-9) / length_s * number))] += tick.known, tick.against
     blocks = blocks[blocks[:, 0] > 0]
-    each_known, each_against = blocks.T
-    squares = (each_against - share * each_known) ** 2 / (each_known * share * (1 - share))
-    return Dispersion(float(squares.sum()), len(blocks) - 1)
+    excess = _excess(blocks)
+    return Dispersion() if excess is None else Dispersion(excess, len(blocks) - 1)
 
 
 def evidence(

@@ -61,6 +61,10 @@ class ShareLaw:
         curve = -np.expm1(-np.exp(np.clip(up, -40.0, 3.5)))
         return np.exp(self._fit(evidence, self._floors + (1 - self._floors) * curve))
 
+    def before(self, logs: Floats) -> Floats | None:
+        """What is known before the first level: nothing."""
+        return None
+
     def blind(self, evidence: Evidence) -> float:
         """The same of a level that says nothing: any share may come of it."""
         return float(np.exp(self._fit(evidence, _ANY)).mean())

@@ -11,7 +11,7 @@ LEVELS_IN_BUDGET, LONGEST_IN_BUDGET = 36, 10
 LEVEL_S_MAX = 30.0
 # It lasts this many times the limit of a response time at least, and may last so many; but no more than that
 # share of the budget.
-LIMITS_IN_LEVEL, LIMITS_IN_LONGEST, LEVEL_SHARE_MAX = 2.0, 4.0, 0.2
+LIMITS_IN_LEVEL, LIMITS_IN_LONGEST, LEVEL_SHARE_MAX = 4.0, 8.0, 0.2
 # Before it is measured a load is on for so many times the limit.
 SETTLE_LIMITS, SETTLE_S_MIN, SETTLE_S_MAX = 4.0, 0.5, 1.0
 # How long levels are on average, of one that holds.

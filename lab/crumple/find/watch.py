@@ -6,6 +6,7 @@ Nothing is started or ended here: `Watch` says once that a level may end.
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 
@@ -22,14 +23,21 @@ EVERY_MS = 100
 # stalls those behind it.
 FAILED_TOGETHER_S = 0.5
 SLOW_TOGETHER_LIMITS = 2.0
+# Fewer lines do not tell whether the backlog grows.
+BACKLOG_LINES_MIN = 6
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """Requests since measuring began."""
+    """Requests since measuring began.
+
+    `known`: whose fate is known; `against`: of these, for their time `slow`; `refused`: those that failed,
+    though not for their time.
+    """
 
     at_s: float
     scheduled: int
+    refused: int
     ended: int
     known: int
     against: int
@@ -37,7 +45,12 @@ class _Sum:
 
 
 class Course:
-    """What is seen of one share of the objective while a level runs."""
+    """What is seen of one share of the objective while a level runs.
+
+    A fast answer is known at once and a slow one only when it has taken the limit. So of a response time the
+    requests count that were due longer ago than that, and all of them: else a level could hold before any
+    slow answer can be known.
+    """
 
     def __init__(self, term: Term, slower_at: int | None) -> None:
         """`slower_at`: place of its limit among those the engine counts by; None: failures count."""
@@ -45,7 +58,7 @@ class Course:
         self.term = term
         self.limit: float = term.share_limit
         self._slower_at = slower_at
-        self._sums = [_Sum(0.0, 0, 0, 0, 0, 0)]
+        self._sums = [_Sum(0.0, 0, 0, 0, 0, 0, 0)]
 
     @property
     def limit_s(self) -> float | None:
@@ -54,23 +67,25 @@ class Course:
 
     def add(self, now: Measured) -> None:
         """A line of progress."""
-        ended, lost = _ended(now.outcomes), _lost(now.outcomes)
-        if self._slower_at is None or self.limit_s is None:
-            self._append(_Sum(now.seconds, now.scheduled, ended, ended, lost, 0))
-            return
-        # Of those that were due before so many at least have not ended: they are slow whenever they end. (The
-        # engine's threads report a tenth of a second late, each at its own time.)
-        due = self._scheduled_at(now.seconds - self.limit_s - EVERY_MS / 1e3)
-        waiting = max(0, due - ended)
-        slow = now.slower[self._slower_at] + waiting
-        self._append(_Sum(now.seconds, now.scheduled, ended, ended + waiting, slow + lost, slow))
+        slow = 0 if self._slower_at is None else now.slower[self._slower_at]
+        # The engine's threads report up to a tenth of a second late, each at its own time.
+        self._count(now.seconds, now.scheduled, now.outcomes, slow, late_s=EVERY_MS / 1e3)
 
     def close(self, record: TrialRecord) -> None:
         """What the record has in sum; it is exact where the lines were late, or too few."""
-        known, against = self.term.shares(record)
-        ended, at_s = _ended(record.outcomes), record.measured_ns / 1e9
-        slow = 0 if self.limit_s is None else against - _lost(record.outcomes)
-        self._append(_Sum(at_s, record.scheduled, ended, known, against, slow))
+        slow = 0 if self.limit_s is None else self.term.slower(record)
+        self._count(record.measured_ns / 1e9, record.scheduled, record.outcomes, slow, late_s=0.0)
+
+    def _count(self, at_s: float, scheduled: int, outcomes: Outcomes, slow: int, late_s: float) -> None:
+        ended, lost = _ended(outcomes), outcomes.failed + outcomes.not_sent
+        late = outcomes.timeout + outcomes.connect_timeout + outcomes.not_sent
+        refused = lost - late
+        if self.limit_s is None:
+            self._append(_Sum(at_s, scheduled, refused, ended, ended, lost, 0))
+            return
+        due, refused_then = self._so_far(at_s - self.limit_s - late_s)
+        against = slow + late + refused_then
+        self._append(_Sum(at_s, scheduled, refused, ended, max(due, against), against, slow))
 
     @property
     def verdict(self) -> Verdict:
@@ -105,9 +120,41 @@ class Course:
             self._sums.pop()
         self._sums.append(now)
 
-    def _scheduled_at(self, at_s: float) -> int:
+    def _so_far(self, at_s: float) -> tuple[int, int]:
+        """How many had been scheduled, and refused, by then; between two lines they came evenly."""
+        if at_s <= 0:
+            return 0, 0
         place = bisect_right(self._sums, at_s, key=lambda each: each.at_s)
-        return self._sums[place - 1].scheduled if place else 0
+        before = self._sums[place - 1]
+        if place == len(self._sums):
+            return before.scheduled, before.refused
+        after = self._sums[place]
+        share = (at_s - before.at_s) / (after.at_s - before.at_s)
+        return (
+            before.scheduled + int(share * (after.scheduled - before.scheduled)),
+            before.refused + int(share * (after.refused - before.refused)),
+        )
+
+
+class Backlog:
+    """Requests that wait, from line to line of a level."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[float, int]] = []
+
+    def add(self, now: Measured) -> None:
+        """A line of progress."""
+        self._waiting.append((now.seconds, now.scheduled - _ended(now.outcomes)))
+
+    def grew(self) -> int:
+        """By how many over the whole level: between the medians of its halves, so that no moment decides."""
+        if len(self._waiting) < BACKLOG_LINES_MIN:
+            return 0
+        middle = len(self._waiting) // 2
+        first, second = (
+            median(each for _, each in half) for half in (self._waiting[:middle], self._waiting[middle:])
+        )
+        return round(2 * (second - first))
 
 
 class Watch:
@@ -124,6 +171,7 @@ class Watch:
             if term.share_limit is not None
         ]
         # The others are known when the level is over.
+        self.backlog = Backlog()
         self._all_are_shares = len(self.courses) == len(objective.terms)
         self._least_s = step.least_s
         self._longest_answers = longest_answers
@@ -134,6 +182,7 @@ class Watch:
         """A line of the engine."""
         if progress.measured is None:
             return
+        self.backlog.add(progress.measured)
         for course in self.courses:
             course.add(progress.measured)
         if not self._said and self._may_end(progress.measured.seconds):
@@ -174,7 +223,3 @@ def slower_than_ns(objective: Objective) -> tuple[int, ...]:
 
 def _ended(outcomes: Outcomes) -> int:
     return outcomes.total - outcomes.unfinished
-
-
-def _lost(outcomes: Outcomes) -> int:
-    return outcomes.failed + outcomes.not_sent

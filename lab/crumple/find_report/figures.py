@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from crumple.find import saturation
+from crumple.find import breaking_point, find, saturation
 from crumple.find.find import Question
 from crumple.find.found import Found
 from crumple.find.level import Level, Part
 from crumple.find.saturation import Sign
+from crumple.stats.stats import Interval
 
 # How far beyond the interval a level still tells how it breaks there.
 EDGE_FACTOR = 1.25
@@ -123,6 +124,33 @@ class Finding:
         """Why levels are not valid; one of each kind."""
         limited = [each for each in self.rows if each.outcome == "limited"]
         return _one_of_each_kind([problem for each in limited for problem in each.problems[:1]])
+
+    @property
+    def broke_everywhere(self) -> bool:
+        """Whether no level held, and some broke."""
+        return any(each.outcome == "broke" for each in self.rows) and all(
+            each.judged.leans_against for each in self.rows if each.outcome != "limited"
+        )
+
+    @cached_property
+    def halves(self) -> tuple[Interval, Interval] | None:
+        """The breaking point by either half of the levels, where these exclude each other."""
+        found = self.found
+        if found.point is None or self.afresh:
+            return None
+        levels = [each.judged for each in found.levels if each.outcome != "limited"]
+        arrivals = find.VARIATION[self.question.arrivals] if self.by_rate else None
+        middle = len(levels) // 2
+        points = [
+            found_there.posterior.interval
+            for half in (levels[:middle], levels[middle:])
+            if {each.leans_against for each in half} == {True, False}
+            if (found_there := breaking_point.binding(half, arrivals, found.calm)) is not None
+        ]
+        if len(points) < 2:
+            return None
+        first, second = points
+        return (first, second) if first.high < second.low or second.high < first.low else None
 
     @cached_property
     def moments_below(self) -> Moments | None:

@@ -31,7 +31,8 @@ ONE_START = "the interval is that of this process; another start of it may break
 
 def outlook(seen: Outlook, budget_s: float) -> str:
     """What the budget can reach, said before the first level."""
-    each = f"{seen.least_s:.2g} to {seen.most_s:.2g}{NARROW}s"
+    least, most = f"{seen.least_s:.2g}", f"{seen.most_s:.2g}"
+    each = f"{most}{NARROW}s" if least == most else f"{least} to {most}{NARROW}s"
     levels = f"{numerals.seconds(budget_s)}: about {numerals.count(seen.levels, 'level')}"
     if seen.load is None:
         return f"{levels} of {each}"
@@ -45,7 +46,7 @@ def headline(finding: "Finding") -> str:
         return f"breaks at {point(finding)}"
     if finding.fails_everywhere:
         return failing(finding)
-    if found.ending == "never":
+    if found.ending == "never" or (found.ending == "budget" and finding.broke_everywhere):
         return f"does not hold at any load that was tried, down to {load(finding.rows[0].load, by_rate)}"
     if found.highest_held is not None:
         return f"at least {load(found.highest_held, by_rate)}"
@@ -108,7 +109,11 @@ def why(finding: "Finding") -> str:
 
 def _rests_on(finding: "Finding") -> str:
     starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
-    return f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
+    decided = any(each.outcome in ("held", "broke") for each in finding.found.levels)
+    none = "" if decided else ", none of which was decided: raise --budget"
+    return (
+        f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}{none}"
+    )
 
 
 def first_broken(finding: "Finding") -> str:
@@ -145,7 +150,11 @@ def highest_held(finding: "Finding") -> str:
     said = (
         f"{load(found.highest_held, finding.by_rate)}, in one level of {numerals.seconds(level.measured_s)}"
     )
-    return f"{said}: above the interval, by chance" if found.highest_held > found.point.high else said
+    return (
+        f"{said}; above the interval, as short levels can be"
+        if found.highest_held > found.point.high
+        else said
+    )
 
 
 def below(finding: "Finding") -> str:
@@ -156,6 +165,17 @@ def below(finding: "Finding") -> str:
     return (
         f"{numerals.share(seen.missed / seen.known)} of {seen.known:,} missed {seen.name} at loads far below "
         f"the interval, {seen.bunches:,} times or more: the server, or this machine, stops at times"
+    )
+
+
+def moved(finding: "Finding") -> str:
+    """Where the levels of the first half and those of the second say different things."""
+    if finding.halves is None:
+        return ""
+    first, second = (load(each.estimate, finding.by_rate) for each in finding.halves)
+    return (
+        f"the first half of the levels says {first}, the second {second}: the server, or this machine, "
+        "changed meanwhile, and the interval is of neither"
     )
 
 
@@ -204,6 +224,7 @@ def facts(finding: "Finding") -> list[tuple[str, str]]:
         ("weighed as", QUEUE if finding.found.queue else ""),
         ("not decided", too_few(finding)),
         ("far below", below(finding)),
+        ("moved", moved(finding)),
         ("used up", "; ".join(sign(each) for each in finding.signs)),
         ("highest held", highest_held(finding)),
         first_guess(finding),

@@ -65,18 +65,10 @@ class Term:
             return round(1 - self.quantile, 12)
         return self.limit or None if self.quantity == "failed" else None
 
-    def shares(self, record: TrialRecord) -> tuple[int, int]:
-        """Of a term that has a `share_limit`: requests whose fate is known, and how many of them missed it.
-
-        Failed and not sent is missed, for a time too, and so is what has waited for longer than the limit.
-        """
-        outcomes, lost = record.outcomes, _lost(record)
-        ended = outcomes.total - outcomes.unfinished
-        if not self.is_time:
-            return ended, lost
+    def slower(self, record: TrialRecord) -> int:
+        """Requests that took longer than the limit of a response time, or had waited for longer."""
         waiting = histogram.decoded(record.histograms.unfinished_age).count_above(self.limit)
-        slow = histogram.decoded(record.histograms.response_time).count_above(self.limit)
-        return ended + waiting, slow + lost + waiting
+        return waiting + histogram.decoded(record.histograms.response_time).count_above(self.limit)
 
     @property
     def requests_needed(self) -> int:
@@ -202,6 +194,8 @@ def _term(part: str) -> Term:
     limit = float(number.replace("_", "")) * factor
     if quantity == "failed" and limit >= 1:
         raise UsageError(f'"{part}": a share lies below 100%', "write it in per cent: failed<0.1%")
+    if quantity == "failed" and sign == "<" and not limit:
+        raise UsageError(f'"{part}": no share lies below 0%', "write failed<=0%")
     written = f"{quantity}{sign}{number}{unit.strip()}"
     return Term(quantity, sign, limit, written)
 
