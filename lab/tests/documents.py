@@ -221,6 +221,15 @@ def not_sent(**counts: int) -> contract.NotSent:
     return contract.NotSent(**(dict.fromkeys(contract.NotSent.model_fields, 0) | counts))
 
 
+def progress(**measured: Any) -> contract.Progress:
+    """A line of the engine while it measures."""
+    now = contract.Measured(**measured)
+    return contract.Progress(
+        at_s=now.seconds, phase="measured", ok=now.outcomes.ok, failed=now.outcomes.failed,
+        throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=None, measured=now,
+    )  # fmt: skip
+
+
 def thread(
     cpu_share: float, waited_share: float = 0.0, measured_ns: int = 2_000_000_000
 ) -> contract.ThreadRecord:

@@ -1,74 +1,174 @@
 """The breaking point: what levels say of it. How often its interval is right: test_find_simulation."""
 
 import math
+from dataclasses import replace
 
 import pytest
-from crumple.find.breaking_point import Judged, Posterior, narrowed
+from crumple.find.breaking_point import Posterior, binding, narrowed
+from crumple.find.judged import Base, Judged
+from crumple.find.seen import Evidence
+from crumple.find.share_law import ShareLaw
+from crumple.stats.stats import Interval
+from made_levels import LIMIT, NAME, judged, levels
+
+CALM = Base(median_s=0.01, variation=1.0)
 
 
-def levels(held: list[float], broke: list[float], start: int = 0) -> list[Judged]:
-    """Levels on one start."""
-    return [*(Judged(load, start, True) for load in held), *(Judged(load, start, False) for load in broke)]
+def posterior(of: list[Judged]) -> Posterior:
+    """Where slow answers come one by one."""
+    return Posterior(of, NAME, ShareLaw(LIMIT, 1.0))
+
+
+def interval(of: list[Judged]) -> Interval:
+    """The same."""
+    return posterior(of).interval
+
+
+def width(of: list[Judged]) -> float:
+    """How far its ends lie apart, as a logarithm."""
+    return math.log(interval(of).high / interval(of).low)
+
+
+def queued(load: float, passed_s: float | None, pace: tuple[int, float] | None = None) -> Judged:
+    """Three seconds of a load before a queue, which grew beyond 250 ms then, or never."""
+    against = 0 if passed_s is None else 100
+    seen = Evidence(
+        NAME, LIMIT, 600, against, bunches=int(against > 0), crowded=against, settled_s=1.0, watched_s=3.0,
+        passed_s=passed_s, pace=pace, limit_s=0.25,
+    )  # fmt: skip
+    return Judged(load, 0, "broke" if against else "held", (seen,), CALM)
+
+
+QUEUE = [queued(900, None), queued(950, None), queued(1_050, 1.5), queued(1_100, 0.5)]
 
 
 def test_it_lies_between_what_held_and_what_broke() -> None:
-    interval = Posterior(levels([900, 960, 980, 985], [1_015, 1_020, 1_040, 1_100])).interval()
-    assert 900 < interval.low < interval.estimate < interval.high < 1_020
-    assert (interval.confidence, interval.n) == (0.95, 1)
+    found = interval(levels([900, 960, 980, 985], [1_015, 1_020, 1_040, 1_100]))
+    assert 900 < found.low < found.estimate < found.high < 1_040
+    assert (found.confidence, found.n) == (0.95, 1)
 
 
 def test_the_unit_of_the_load_does_not_matter() -> None:
-    small = Posterior(levels([9, 9.6], [10.2, 11])).interval()
-    large = Posterior(levels([9_000, 9_600], [10_200, 11_000])).interval()
+    small = interval(levels([9, 9.6], [10.2, 11]))
+    large = interval(levels([9_000, 9_600], [10_200, 11_000]))
     assert large.estimate == pytest.approx(1_000 * small.estimate, rel=1e-3)
     assert large.high == pytest.approx(1_000 * small.high, rel=2e-3)
 
 
 def test_more_levels_narrow_it_and_contradictions_widen_it() -> None:
-    few = Posterior(levels([950], [1_050])).interval()
-    many = Posterior(levels([950, 980, 990, 985, 992], [1_050, 1_012, 1_020, 1_008, 1_010])).interval()
-    torn = Posterior(levels([950, 980, 1_030, 985, 1_020], [1_050, 970, 1_040, 960, 1_010])).interval()
-
-    def width(interval: object) -> float:
-        return math.log(interval.high / interval.low)  # type: ignore[attr-defined]
-
-    assert width(many) < width(few) and width(many) < 0.4 * width(torn)
-
-
-def test_a_load_at_which_half_of_the_levels_hold_does_not_last() -> None:
-    torn = levels([900, 940, 980, 1_000, 1_030], [970, 1_000, 1_020, 1_060, 1_100])
-    assert Posterior(torn).interval().estimate < 970
-    (half,) = Posterior(torn).of_start(0, [0.5], lasting=False)
-    assert half == pytest.approx(1_000, rel=0.02)
+    few, held, broke = levels([950], [1_050]), [950, 980, 990, 985, 992], [1_050, 1_012, 1_020, 1_008, 1_010]
+    torn = levels([950, 980, 1_030, 985, 1_020], [1_050, 970, 1_040, 960, 1_010])
+    many = levels(held, broke)  # type: ignore[arg-type]
+    assert width(many) < 0.7 * width(few) and width(many) < 0.7 * width(torn)
 
 
 def test_one_slip_does_not_move_it() -> None:
     clear = levels([900, 950, 980, 985, 990], [1_010, 1_015, 1_020, 1_050])
-    slipped = [*clear, Judged(700, 0, False)]
-    clean, with_slip = Posterior(clear).interval(), Posterior(slipped).interval()
-    assert with_slip.estimate == pytest.approx(clean.estimate, rel=0.02)
+    slipped = [*clear, judged(700, "broke")]
+    assert interval(slipped).estimate == pytest.approx(interval(clear).estimate, rel=0.02)
 
 
 def test_starts_that_break_elsewhere_widen_it() -> None:
     alike = [level for start in range(3) for level in levels([980, 990], [1_010, 1_020], start)]
     apart = [
         level
-        for start, factor in enumerate((0.95, 1.0, 1.05))
+        for start, factor in enumerate((0.9, 1.0, 1.1))
         for level in levels([980 * factor, 990 * factor], [1_010 * factor, 1_020 * factor], start)
     ]
-    near, far = Posterior(alike).interval(), Posterior(apart).interval()
-    assert far.n == near.n == 3
-    assert far.high / far.low > 2 * (near.high / near.low) - 1
-    assert far.low < 950 and far.high > 1_000
+    assert interval(apart).n == interval(alike).n == 3
+    assert width(apart) > 2 * width(alike)
 
 
 def test_of_a_start_not_seen_less_is_known_than_of_one_that_was() -> None:
-    posterior = Posterior(levels([980, 990, 985], [1_010, 1_020, 1_015]))
-    ends = {start: posterior.of_start(start, (0.1, 0.9), lasting=False) for start in (0, 1)}
-    assert ends[1][0] < ends[0][0] and ends[1][1] > ends[0][1]
+    known = posterior([level for start in (0, 1) for level in levels([980, 990], [1_010, 1_020], start)])
+    ends = {start: known.of_start(start, (0.1, 0.9)) for start in (1, 2)}
+    assert ends[2][0] < ends[1][0] and ends[2][1] > ends[1][1]
 
 
-def test_the_load_to_try_next_halves_the_bracket() -> None:
-    low, middle, high = narrowed(levels([500], [800]), 0.9)
+def test_levels_tell_most_above_the_breaking_point() -> None:
+    known = posterior(levels([900, 950], [1_050, 1_100]))
+    (telling,), (plain,) = known.of_start(0, [0.5], telling=True), known.of_start(0, [0.5])
+    assert plain < telling < 1.3 * plain
+
+
+def test_the_next_load_for_a_sharp_edge_halves_the_bracket() -> None:
+    low, middle, high = narrowed([(500, True), (800, False)], 0.9)
     assert 500 < low < middle < high < 800
     assert middle == pytest.approx(math.sqrt(500 * 800), rel=0.05)
+
+
+def test_where_nothing_leans_against_the_objective_nothing_binds() -> None:
+    assert binding(levels([900, 1_000], []), None) is None
+
+
+def test_the_part_that_breaks_first_binds() -> None:
+    def both(load: float, failed: int) -> Judged:
+        plain = judged(load, "broke" if load > 1_000 else "held")
+        failures = Evidence("failed<0.1%", 0.001, 4_000, failed, bunches=failed)
+        outcome = "broke" if failed else plain.outcome
+        return replace(plain, outcome=outcome, evidence=(*plain.evidence, failures))
+
+    early = binding([both(600, 0), both(700, 0), both(800, 100), both(1_100, 200)], None)
+    late = binding([both(600, 0), both(900, 0), both(1_100, 0), both(1_200, 0)], None)
+    assert early is not None and early.name == "failed<0.1%" and not early.queue
+    assert early.posterior.interval.high < 1_000
+    assert late is not None and late.name == NAME
+
+
+def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> None:
+    def dies(load: float) -> Judged:
+        gone = Evidence("stays alive", 0.5, 1, 1, bunches=1)
+        return replace(judged(load, "broke"), evidence=(gone, *judged(load, "broke").evidence))
+
+    held = levels([500, 600], [])
+    above = binding([*held, judged(800, "broke"), dies(900)], None)
+    below = binding(
+        [*held, Judged(700, 0, "broke", (Evidence("stays alive", 0.5, 1, 1, 1),)), dies(900)], None
+    )
+    assert above is not None and above.name == NAME
+    assert below is not None and below.name == "stays alive"
+
+
+def test_slow_answers_that_come_in_crowds_are_those_of_a_queue() -> None:
+    found = binding(QUEUE, 1.0, CALM)
+    assert found is not None and found.queue
+    # A level that held says little of a load little below the capacity.
+    assert found.posterior.interval.low < 950 and found.posterior.interval.high < 1_100
+
+
+@pytest.mark.parametrize("why", ["closed", "not calm", "one by one", "no room", "keeps its pace"])
+def test_there_is_no_queue_where(why: str) -> None:
+    arrivals, calm, of = (None if why == "closed" else 1.0), CALM, QUEUE
+    if why == "not calm":
+        calm, of = None, [replace(level, base=None) for level in QUEUE]
+    if why == "one by one":
+        of = [replace(each, evidence=(replace(each.evidence[0], crowded=0),)) for each in QUEUE]
+    if why == "no room":
+        calm = Base(median_s=0.24, variation=1.0)
+    if why == "keeps its pace":
+        of = [*QUEUE, queued(2_000, -0.5, pace=(2_000, 1.0))]
+    found = binding(of, arrivals, calm)
+    assert found is not None and not found.queue
+
+
+def test_a_pace_that_falls_behind_is_of_a_queue() -> None:
+    found = binding([*QUEUE, queued(2_000, -0.5, pace=(1_000, 1.0))], 1.0, CALM)
+    assert found is not None and found.queue
+
+
+def test_without_a_calm_look_the_lowest_level_says_how_it_is_unloaded() -> None:
+    with_look, without = binding(QUEUE, 1.0, CALM), binding(QUEUE, 1.0)
+    assert with_look is not None and without is not None and without.queue
+    assert without.posterior.interval == with_look.posterior.interval
+
+
+def test_where_few_requests_fit_into_the_limit_levels_may_have_held_beyond_what_lasts() -> None:
+    def scaled(load: float, passed_s: float | None) -> Judged:
+        return queued(load / 50, passed_s)
+
+    few = [scaled(900, None), scaled(950, None), scaled(1_050, 1.5), scaled(1_100, 0.5)]
+    found = binding(few, 1.0, CALM)
+    plain = Posterior(few, NAME, ShareLaw(LIMIT, 1.0)).interval
+    assert found is not None and found.queue
+    assert found.posterior.interval.low < plain.low
+    assert found.posterior.interval.high / found.posterior.interval.low > plain.high / plain.low

@@ -9,12 +9,15 @@ from crumple.contract import OpenShape, Rate, TrialRecord
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.search import Step
+from crumple.find.seen import Evidence
+from crumple.find.watch import Watch, slower_than_ns
 from crumple.load import objective
+from crumple.record import histogram
 from crumple.record.validity import Validity
 
 MS = 1_000_000
 VALID = Validity("valid", (), ())
-OBJECTIVE = objective.parse("p99<250ms, failed<0.1%")
+LATE = ["engine-limited", "schedule-missed"]
 STEP = Step(5_000.0, 2.0, "bisect")
 
 
@@ -42,9 +45,34 @@ def record(
     return plain.model_copy(update={**made, **changes})
 
 
-def judged(seen: TrialRecord, validity: Validity = VALID) -> Level:
-    """The level of a record."""
-    return levels.level(STEP, 0, seen, OBJECTIVE, validity)
+def judged(
+    seen: TrialRecord,
+    validity: Validity = VALID,
+    asked: str = "p99<250ms, failed<0.1%",
+    expected: float = 10_000,
+) -> Level:
+    """The level of a record; `expected`: answers at most. What is in the record came evenly over its time."""
+    meant = objective.parse(asked)
+    watch = Watch(meant, STEP, expected, lambda: None)
+    times, seconds = histogram.decoded(seen.histograms.response_time), seen.measured_ns / 1e9
+    slow = [times.count_above(limit_ns) for limit_ns in slower_than_ns(meant)]
+    for part in (0.25, 0.5, 0.75):
+        ended = {name: round(part * number) for name, number in seen.outcomes.as_dict().items()}
+        watch(
+            documents.progress(
+                seconds=part * seconds,
+                scheduled=sum(ended.values()),
+                outcomes=documents.outcomes(**{**ended, "unfinished": 0}),
+                slower=tuple(round(part * number) for number in slow),
+            )
+        )
+    return levels.level(STEP, 0, seen, meant, watch, validity)
+
+
+def failing(ok: int, wrong: int, response_ns: int = 10 * MS) -> TrialRecord:
+    """With so many answers of another status."""
+    outcomes = documents.outcomes(ok=ok, wrong_status=wrong)
+    return record({response_ns: ok}, outcomes=outcomes, scheduled=ok + wrong)
 
 
 def test_a_level_that_held() -> None:
@@ -56,23 +84,30 @@ def test_a_level_that_held() -> None:
 
 
 def test_a_level_that_broke_says_by_what() -> None:
-    level = judged(record({10 * MS: 9_800, 900 * MS: 200}))
+    level = judged(record({10 * MS: 5_000, 900 * MS: 5_000}))
     (part,) = level.broken
     assert level.outcome == "broke" and part.name == "p99<250ms"
     assert part.value == pytest.approx(900 * MS, rel=1e-3)
+    assert (part.known, part.against, part.share) == (10_000, 5_000, 0.5)
+
+
+def test_a_share_near_its_limit_is_undecided_and_leans_to_a_side() -> None:
+    above, below = (judged(record({10 * MS: 10_000 - slow, 900 * MS: slow})) for slow in (130, 70))
+    assert above.outcome == below.outcome == "undecided" and not above.broken
+    assert above.judged.leans_against and not below.judged.leans_against
 
 
 def test_a_backlog_that_grows_is_no_load_that_lasts() -> None:
-    growing = judged(record({10 * MS: 10_000}, unfinished=200))
+    growing = judged(record({10 * MS: 10_000}, unfinished=400))
     assert growing.outcome == "broke" and [part.name for part in growing.broken] == [levels.KEEPS_UP]
-    assert growing.backlog_grew == 200
-    steady = judged(record({10 * MS: 10_000}, unfinished=200, carried=190))
+    assert growing.backlog_grew == 400
+    steady = judged(record({10 * MS: 10_000}, unfinished=400, carried=390))
     assert steady.outcome == "held" and steady.backlog_grew == 10
 
 
 def test_of_few_requests_chance_alone_leaves_some_waiting() -> None:
-    few = judged(record({10 * MS: 1_200}, unfinished=20))
-    assert few.outcome == "held"
+    assert judged(record({10 * MS: 1_200}, unfinished=60), asked="p99<250ms").outcome == "held"
+    assert judged(record({10 * MS: 1_200}, unfinished=90), asked="p99<250ms").outcome == "broke"
 
 
 def test_a_closed_shape_has_no_backlog() -> None:
@@ -80,25 +115,62 @@ def test_a_closed_shape_has_no_backlog() -> None:
     assert [part.name for part in closed.parts] == ["p99<250ms", "failed<0.1%"]
 
 
-@pytest.mark.parametrize("word", ["engine-limited", "schedule-missed"])
-def test_a_level_that_holds_though_the_engine_was_late_holds(word: Any) -> None:
-    late = Validity(word, ("late",), ())
-    assert judged(record({10 * MS: 10_000}), late).outcome == "held"
-    assert judged(record({900 * MS: 10_000}), late).outcome == "limited"
+@pytest.mark.parametrize("word", [*LATE, "port-limited"])
+def test_a_level_that_holds_though_the_engine_was_late_or_had_no_port_holds(word: Any) -> None:
+    assert judged(record({10 * MS: 10_000}), Validity(word, ("late",), ())).outcome == "held"
 
 
-@pytest.mark.parametrize("word", ["engine-limited", "schedule-missed"])
+@pytest.mark.parametrize("word", ["schedule-missed", "port-limited"])
+def test_one_that_breaks_then_says_nothing_of_times(word: Any) -> None:
+    assert judged(record({900 * MS: 10_000}), Validity(word, ("late",), ())).outcome == "limited"
+
+
+def test_where_a_busy_engine_sent_in_time_a_level_breaks() -> None:
+    busy, slow = Validity("engine-limited", ("busy",), ()), {900 * MS: 10_000}
+    plain = record(slow)
+    in_time, late = (
+        plain.model_copy(
+            update={
+                "histograms": plain.histograms.model_copy(
+                    update={"engine_lateness": documents.histogram({late_ns: 10_000})}
+                )
+            }
+        )
+        for late_ns in (MS // 100, 500 * MS)
+    )
+    assert judged(in_time, busy).outcome == "broke"
+    assert judged(late, busy).outcome == "limited"
+    assert judged(record(slow, spec=documents.spec()), busy).outcome == "limited"
+
+
+@pytest.mark.parametrize("word", LATE)
 def test_what_the_server_fails_breaks_whatever_the_lateness(word: Any) -> None:
-    failing = record({10 * MS: 9_500})
-    outcomes = documents.outcomes(ok=9_500, wrong_status=500)
-    failing = failing.model_copy(update={"outcomes": outcomes, "scheduled": 10_000})
-    assert judged(failing, Validity(word, ("late",), ())).outcome == "broke"
+    level = judged(failing(ok=9_500, wrong=500, response_ns=900 * MS), Validity(word, ("late",), ()))
+    assert level.outcome == "broke"
 
 
-@pytest.mark.parametrize("word", ["port-limited", "not-valid"])
+def test_of_a_late_engine_times_that_did_not_hold_are_no_evidence_and_wrong_answers_are() -> None:
+    late = Validity("schedule-missed", ("late",), ())
+    level = judged(failing(ok=9_500, wrong=500, response_ns=900 * MS), late)
+    assert [part.name for part in level.broken] == ["failed<0.1%"]
+    assert [each.name for each in level.evidence if each.leans_against] == ["failed<0.1%"]
+
+
+def test_some_wrong_answers_of_a_late_engine_are_undecided() -> None:
+    level = judged(failing(ok=998, wrong=2, response_ns=900 * MS), Validity("schedule-missed", ("late",), ()))
+    assert level.outcome == "undecided" and level.judged.leans_against
+
+
+def test_what_may_be_the_engines_doing_is_no_wrong_answer() -> None:
+    outcomes = documents.outcomes(ok=9_500, timeout=200, connect_timeout=200, not_sent=100)
+    timed_out = record({10 * MS: 9_500}, outcomes=outcomes, scheduled=10_000)
+    assert judged(timed_out).outcome == "broke"
+    assert judged(timed_out, Validity("schedule-missed", ("late",), ())).outcome == "limited"
+
+
 @pytest.mark.parametrize("times_ns", [{10 * MS: 10_000}, {900 * MS: 10_000}])
-def test_a_level_that_is_not_valid_neither_holds_nor_breaks(word: Any, times_ns: dict[int, int]) -> None:
-    assert judged(record(times_ns), Validity(word, ("no",), ())).outcome == "limited"
+def test_a_level_that_is_not_valid_neither_holds_nor_breaks(times_ns: dict[int, int]) -> None:
+    assert judged(record(times_ns), Validity("not-valid", ("no",), ())).outcome == "limited"
 
 
 def test_where_nothing_was_answered_the_server_broke() -> None:
@@ -107,12 +179,46 @@ def test_where_nothing_was_answered_the_server_broke() -> None:
 
 
 def test_too_few_answers_are_not_known() -> None:
-    assert judged(record({10 * MS: 900})).outcome == "unknown"
+    few = judged(record({10 * MS: 900}))
+    assert few.outcome == "undecided" and not few.judged.leans_against
+    assert {part.name: part.holds for part in few.parts}["failed<0.1%"] is None
+
+
+def test_a_share_that_takes_more_answers_than_a_level_can_have_is_not_waited_for() -> None:
+    assert judged(record({10 * MS: 900}), expected=2_000).outcome == "held"
+    assert judged(failing(ok=899, wrong=1), expected=2_000).outcome == "undecided"
+    assert judged(record({10 * MS: 900}), asked="failed<0.1%", expected=2_000).outcome == "undecided"
 
 
 def test_a_server_that_died_broke() -> None:
     level = judged(record({10 * MS: 10_000})).died()
     assert level.outcome == "broke" and level.broken[0].name == levels.ALIVE
+    assert level.judged.of(levels.ALIVE) == Evidence(levels.ALIVE, 0.5, known=1, against=1, bunches=1)
+
+
+def test_what_is_about_no_share_is_for_or_against_as_a_whole() -> None:
+    slow = judged(record({10 * MS: 10_000}), asked="mean<5ms, throughput>1000")
+    assert slow.outcome == "broke"
+    assert [(each.name, each.known, each.against) for each in slow.evidence] == [
+        ("mean<5ms", 1, 1),
+        ("throughput>1000", 1, 0),
+        (levels.KEEPS_UP, 1, 0),
+    ]
+
+
+def test_shares_are_evidence_with_the_time_the_load_was_on_before() -> None:
+    level = judged(record({10 * MS: 9_900, 900 * MS: 100}))
+    times = level.judged.of("p99<250ms")
+    assert times is not None and (times.known, times.against, times.limit_s) == (10_000, 100, 0.25)
+    assert (times.settled_s, times.watched_s) == (1.0, 2.0)
+
+
+def test_the_median_and_the_variance_of_its_times_are_kept_where_answers_are_enough() -> None:
+    base = judged(record({10 * MS: 500, 30 * MS: 500})).base
+    assert base is not None and base.median_s == pytest.approx(0.01, rel=1e-3)
+    # Around a mean of 20 ms.
+    assert base.variation == pytest.approx(0.25, rel=1e-2)
+    assert judged(record({10 * MS: 19})).base is None
 
 
 def test_segments_sent_again_are_counted_while_measuring() -> None:

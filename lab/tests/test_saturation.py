@@ -8,6 +8,7 @@ from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.saturation import Sign, signs
 from crumple.find.search import Step
+from crumple.find.watch import Watch
 from crumple.load import objective
 from crumple.record.validity import Validity
 
@@ -24,9 +25,9 @@ def edge(**changes: object) -> list[Level]:
         }
     )
     step, valid = Step(5_000.0, 2.0, "repeat"), Validity("valid", (), ())
-    broke = levels.level(step, 0, record, objective.parse("p99<250ms"), valid)
-    assert broke.outcome == "broke"
-    plain_level = replace(broke, connections_most=40, server_cores_busy=0.5, retransmitted=0)
+    asked = objective.parse("p99<250ms")
+    seen = levels.level(step, 0, record, asked, Watch(asked, step, 10_000, lambda: None), valid)
+    plain_level = replace(seen, outcome="broke", connections_most=40, server_cores_busy=0.5, retransmitted=0)
     return [replace(plain_level, **changes)] * 3  # type: ignore[arg-type]
 
 

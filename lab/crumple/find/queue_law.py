@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from crumple.find.judged import Base, Judged
 from crumple.find.seen import Evidence
@@ -45,9 +45,10 @@ QUEUE_MIN = 12.0
 BEYOND_S_MIN = 0.05
 # A wait that passed the limit before measuring began is seen if that was within so many times that.
 LIMITS_SEEN = 4.0
-# The walk, scaled to a limit of 1 and a spread of 1: cells, drifts and times of the table.
-_CELLS, _DRIFTS, _TIMES = 40, 49, 61
-_DRIFT_UNIT, _DRIFT_MAX = 0.5, 60.0
+# The walk, scaled to a limit of 1 and a spread of 1: cells, drifts and times of the table. Where it drifts up
+# faster, its steps are too unlike each other for the eigenvectors of the cells to be told apart.
+_CELLS, _DRIFTS, _TIMES = 80, 45, 61
+_DRIFT_UNIT, _DRIFT_MAX = 0.5, 24.0
 _TIME_MIN, _TIME_MAX = 0.003, 60.0
 _LEAST = 1e-12
 
@@ -165,7 +166,15 @@ def below(drift: Floats, time: Floats) -> Floats:
         (1 - right) * table[row + 1, column] + right * table[row + 1, column + 1]
     )
     # In the long run it falls evenly.
-    return np.exp(logs * np.maximum(1.0, time / _TIME_MAX) * (time > 0))
+    told = np.exp(logs * np.maximum(1.0, time / _TIME_MAX) * (time > 0))
+    return np.where(drift > _DRIFT_MAX, _straight(np.maximum(drift, _DRIFT_MAX), time), told)
+
+
+def _straight(drift: Floats, time: Floats) -> Floats:
+    """The same where it drifts up so fast that the wall hardly matters: an inverse Gaussian distribution."""
+    time = np.maximum(time, 1e-12)
+    back = np.exp(2 * drift + special.log_ndtr(-(1 + drift * time) / np.sqrt(time)))
+    return np.maximum(0.0, special.ndtr((1 - drift * time) / np.sqrt(time)) - back)
 
 
 @cache

@@ -55,12 +55,10 @@ class Evidence:
     """What a level says of one part of the objective, whose share against it is to stay below `limit`.
 
     `bunches`: the fewest rows of neighbours that the answers against it make up; `dispersion`: how much their
-    number varies; `crowded`: how many slow
-    ones came in crowds. `settled_s`: how long the load was on before it was measured, for `watched_s`.
-    `passed_s`: when a queue grew beyond the limit, since measuring began (before it, where negative); None:
-    not in that time. `pace`: what the server answered while it had more to do than it could, and in how many
-    seconds.
-    `limit_s`: of a response time; None: it is about none.
+    number varies; `crowded`: how many slow ones came in crowds. `settled_s`: how long the load was on before
+    it was measured, for `watched_s`. `passed_s`: when a queue grew beyond the limit, since measuring began
+    (before it, where negative); None: not in that time. `pace`: what the server answered while it had more
+    to do than it could, and in how many seconds. `limit_s`: of a response time; None: it is about none.
     """
 
     name: str
@@ -175,7 +173,7 @@ def evidence(
 
 
 def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
-    """Which ticks are part of a crowd: rows in which nearly all are slow, with the ticks at their ends."""
+    """Which ticks are part of a crowd: rows in which most are slow, with the ticks at their ends."""
     within = np.zeros(len(ticks), bool)
     full = [tick.slow >= CROWDED_SHARE * tick.known for tick in ticks]
     at = 0

@@ -56,13 +56,21 @@ def outlook(
     objective: Objective, planned: Durations, load: float | None, left_s: float, beside_s: float
 ) -> Outlook:
     """`load`: the first, in requests per second; `beside_s`: what a level takes besides."""
-    held_s = planned.longest_s
-    if load is not None:
-        soonest = min((proportion.answers_needed(limit) for limit in _limits(objective)), default=0)
-        held_s = min(planned.longest_s, max(LEAST_S, soonest / load))
+    held_s = planned.longest_s if load is None else _held_s(objective, planned, load)
     # Some end sooner, as they break.
     levels = left_s / (HELD_SHARE * held_s + planned.settle_s + beside_s)
     return Outlook(max(1, int(levels)), load, LEAST_S, planned.longest_s)
+
+
+def _held_s(objective: Objective, planned: Durations, load: float) -> float:
+    """How long a level takes that holds without a slow answer."""
+    needed = [proportion.answers_needed(limit) for limit in _limits(objective)]
+    # A share that takes more answers than a level can have is not waited for.
+    waited_for = [each for each in needed if each <= load * planned.longest_s]
+    shares_s = max(waited_for) / load if waited_for else planned.longest_s if needed else LEAST_S
+    # What is about no share is known when the level is over.
+    least_s = LEAST_S if len(needed) == len(objective.terms) else planned.level_s
+    return min(planned.longest_s, max(least_s, shares_s))
 
 
 def answers_needed(objective: Objective) -> int:

@@ -1,0 +1,87 @@
+"""Whether a share lies below its limit: how many answers that takes, and how often it is wrong."""
+
+import numpy as np
+import pytest
+from crumple.find.proportion import (
+    ERROR,
+    Counted,
+    Verdict,
+    answers_needed,
+    answers_to_break,
+    evidence,
+    verdict,
+)
+
+LIMIT = 0.01
+
+
+def half_or_twice(limit: float, factor: float) -> float:
+    """The share whose odds are so many times those of the limit."""
+    odds = factor * limit / (1 - limit)
+    return odds / (1 + odds)
+
+
+def ended(share: float, noise: np.random.Generator) -> tuple[Verdict, int]:
+    """What independent answers, looked at one by one, come to, and how many it took."""
+    against = np.cumsum(noise.uniform(size=20_000) < share)
+    for known in range(1, len(against) + 1):
+        slow = int(against[known - 1])
+        said = verdict(LIMIT, Counted(known, slow, slow))
+        if said != "undecided":
+            return said, known
+    return "undecided", len(against)
+
+
+def test_without_a_slow_answer_it_holds_after_308() -> None:
+    assert verdict(LIMIT, Counted(307, 0, 0)) == "undecided"
+    assert verdict(LIMIT, Counted(308, 0, 0)) == "held"
+
+
+@pytest.mark.parametrize(("limit", "answers"), [(0.5, 7), (0.1, 32), (0.01, 308), (0.001, 3_065)])
+def test_as_many_answers_as_it_says_are_needed_and_no_fewer(limit: float, answers: int) -> None:
+    assert answers_needed(limit) == answers
+    assert verdict(limit, Counted(answers, 0, 0)) == "held"
+    assert verdict(limit, Counted(answers - 1, 0, 0)) == "undecided"
+
+
+@pytest.mark.parametrize(("factor", "wrong"), [(0.5, "broke"), (2.0, "held")])
+def test_it_errs_in_one_of_a_hundred_at_half_and_at_twice_the_limit(factor: float, wrong: Verdict) -> None:
+    noise, trials = np.random.default_rng(1), 500
+    said = [ended(half_or_twice(LIMIT, factor), noise)[0] for _ in range(trials)]
+    assert said.count("undecided") == 0
+    # Three standard deviations of so many trials at an error of 1 %.
+    assert said.count(wrong) / trials < ERROR + 3 * (ERROR * (1 - ERROR) / trials) ** 0.5
+    assert said.count("broke") > 0 or factor < 1
+
+
+def test_a_share_at_the_limit_takes_longest() -> None:
+    noise = np.random.default_rng(2)
+    took = {
+        share: float(np.median([ended(share, noise)[1] for _ in range(100)])) for share in (0.002, 0.01, 0.2)
+    }
+    assert took[0.01] > 1.5 * took[0.002] > 1.5 * took[0.2]
+
+
+def test_as_many_answers_break_it_as_it_says_on_average() -> None:
+    noise = np.random.default_rng(3)
+    for share in (0.05, 0.5):
+        took = [ended(share, noise)[1] for _ in range(200)]
+        # It ends with a slow answer, which says more than was missing: at most as much as one says.
+        expected = answers_to_break(LIMIT, share)
+        assert 0.9 * expected < np.mean(took) < 1.4 * expected
+
+
+def test_where_the_share_does_not_speak_against_the_limit_no_number_breaks_it() -> None:
+    assert answers_to_break(LIMIT, half_or_twice(LIMIT, 0.5)) > 1e8
+
+
+def test_slow_answers_of_one_occasion_are_one() -> None:
+    # Twenty slow answers at once among four hundred are as one among twenty.
+    assert verdict(LIMIT, Counted(400, 20, 20)) == "broke"
+    assert verdict(LIMIT, Counted(400, 20, 1)) == "undecided"
+    assert evidence(LIMIT, Counted(400, 20, 1)) == pytest.approx(evidence(LIMIT, Counted(20, 1, 1)))
+
+
+def test_the_evidence_has_the_sign_of_the_share() -> None:
+    assert evidence(LIMIT, Counted(1_000, 20, 20)) > 0 > evidence(LIMIT, Counted(1_000, 5, 5))
+    assert evidence(LIMIT, Counted(0, 0, 0)) == 0

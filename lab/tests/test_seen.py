@@ -1,0 +1,130 @@
+"""What is seen of a share while a level runs: bunches, crowds, and how much it varies."""
+
+import numpy as np
+import pytest
+from crumple.find import seen
+from crumple.find.seen import Evidence, Tick
+
+Counts = tuple[int, int]
+
+
+def ticks(*counts: Counts, known: int | None = None) -> list[Tick]:
+    """Tenths of a second; of each how many ended and how many of these were slow."""
+    return [
+        Tick(round((number + 1) / 10, 1), ended, known or ended, slow, slow)
+        for number, (ended, slow) in enumerate(counts)
+    ]
+
+
+def evidence(of: list[Tick], limit_s: float | None = 0.25) -> Evidence:
+    """For a limit of 1 %, after a second of the load."""
+    return seen.evidence("p99<250ms", 0.01, of, limit_s=limit_s, settled_s=1.0)
+
+
+def drawn(bunch: int, seed: int, seconds: float = 600.0) -> list[Tick]:
+    """A hundred answers a tick, of which 5 % are slow, in bunches of that size within one tick."""
+    noise = np.random.default_rng(seed)
+    number = round(10 * seconds)
+    slow = bunch * noise.binomial(100 // bunch, 0.05, number)
+    return ticks(*((100, int(each)) for each in slow))
+
+
+QUIET, ALL_SLOW, SOME = (10, 0), (10, 10), (10, 1)
+
+
+def test_counts_are_in_sum_and_occasions_by_what_is_close_together() -> None:
+    of = ticks(SOME, SOME, QUIET, QUIET, QUIET, QUIET, SOME, QUIET)
+    assert seen.counted(of, 0.5) == seen.Counted(80, 3, 2)
+    assert seen.counted(of, 0.0).occasions == 3
+    assert seen.counted(of, 10.0).occasions == 1
+    assert seen.counted([], 0.5) == seen.Counted(0, 0, 0)
+
+
+def test_an_occasion_ends_though_slow_answers_go_on() -> None:
+    assert seen.counted(ticks(*[SOME] * 20), 0.5).occasions == 4
+
+
+def test_a_bunch_goes_on_where_half_of_a_tick_is_slow() -> None:
+    assert seen.bunches(ticks(SOME, SOME, QUIET, SOME)) == 3
+    assert seen.bunches(ticks(QUIET, ALL_SLOW, ALL_SLOW, SOME, QUIET)) == 1
+    # Between them nothing became known.
+    assert seen.bunches(ticks(ALL_SLOW, (0, 0), ALL_SLOW)) == 1
+    assert seen.bunches(ticks(QUIET, QUIET)) == 0
+
+
+@pytest.mark.parametrize("bunch", [1, 5, 20])
+def test_dispersion_is_the_size_of_bunches(bunch: int) -> None:
+    varied = seen.dispersion(drawn(bunch, seed=bunch), 0.25)
+    # 1 where answers are independent, but for the bunches that are slow together.
+    assert varied.freedom == pytest.approx(1_199)
+    assert varied.excess / varied.freedom == pytest.approx(bunch, rel=0.15)
+
+
+def test_blocks_are_as_long_as_what_belongs_together() -> None:
+    of = drawn(1, seed=1)
+    assert seen.dispersion(of, 0.25).freedom == 1_199
+    assert seen.dispersion(of, 2.0).freedom == 149
+    assert seen.dispersion(of, None).freedom == 1_199
+    # Of one answer a second ten seconds have ten.
+    sparse = [Tick(float(second), 1, 1, second % 2, 0) for second in range(1, 101)]
+    assert seen.dispersion(sparse, 0.25).freedom == 9
+
+
+def test_where_none_or_all_are_slow_nothing_varies() -> None:
+    assert seen.dispersion(ticks(*[QUIET] * 20), 0.25) == seen.Dispersion()
+    assert seen.dispersion(ticks(*[ALL_SLOW] * 20), 0.25) == seen.Dispersion()
+    assert seen.dispersion([], 0.25) == seen.Dispersion()
+
+
+def test_slow_answers_in_rows_are_crowded_with_those_at_the_ends_of_the_rows() -> None:
+    crowd = evidence(ticks(QUIET, SOME, ALL_SLOW, ALL_SLOW, SOME, QUIET, SOME, QUIET))
+    assert (crowd.against, crowd.crowded) == (23, 22)
+
+
+def test_single_slow_answers_are_no_crowd() -> None:
+    assert evidence(ticks(QUIET, SOME, SOME, QUIET)).crowded == 0
+    # All of a tick that has three, which are fewer than a crowd.
+    assert evidence(ticks(QUIET, (3, 3), QUIET)).crowded == 0
+    assert evidence(ticks(QUIET, (4, 4), QUIET)).crowded == 4
+
+
+def test_what_failed_is_against_the_limit_and_in_no_crowd() -> None:
+    failed = [Tick(tick.end_s, 10, 10, 10, 0) for tick in ticks(*[ALL_SLOW] * 5)]
+    told = evidence(failed)
+    assert (told.against, told.crowded, told.passed_s) == (50, 0, None)
+
+
+def test_a_queue_passed_its_limit_that_long_before_the_first_slow_answers() -> None:
+    late = evidence(ticks(*[QUIET] * 10, SOME, ALL_SLOW, ALL_SLOW))
+    assert late.passed_s == pytest.approx(1.0 - 0.25)
+    at_once = evidence(ticks(ALL_SLOW, ALL_SLOW))
+    assert at_once.passed_s == pytest.approx(-0.25)
+    assert evidence(ticks(*[QUIET] * 10, SOME, QUIET, QUIET, SOME)).passed_s is None
+
+
+def test_the_pace_is_of_the_inner_ticks_of_crowds() -> None:
+    # The first is before the crowd; in the second it begins, in the last it may end.
+    told = evidence(ticks((10, 0), (20, 12), (7, 7), (8, 8), (9, 9), (5, 3)))
+    assert told.pace is not None and told.pace[0] == 7 + 8 + 9
+    assert told.pace[1] == pytest.approx(0.3)
+    assert evidence(ticks((10, 0), (20, 12), (7, 7), (8, 8), (5, 3))).pace is None
+
+
+def test_until_something_has_ended_there_is_no_pace() -> None:
+    # Requests are known to be slow, and none of those that were due while measuring has been answered.
+    waiting = [Tick(number / 10, 0, 10, 10, 10) for number in range(1, 6)]
+    after = [Tick(number / 10, 10, 10, 10, 10) for number in range(6, 12)]
+    told = evidence([*waiting, *after])
+    assert told.pace is not None and told.pace[0] == 40
+
+
+def test_of_failures_only_numbers_are_told() -> None:
+    told = evidence(ticks(QUIET, ALL_SLOW, ALL_SLOW), limit_s=None)
+    assert (told.known, told.against, told.bunches) == (30, 20, 1)
+    assert (told.crowded, told.passed_s, told.pace, told.limit_s) == (0, None, None, None)
+
+
+def test_a_share_above_the_limit_leans_against_it() -> None:
+    assert evidence(ticks(*[QUIET] * 9, SOME)).leans_against is False
+    assert evidence(ticks(*[QUIET] * 8, SOME, SOME)).leans_against is True
+    assert Evidence("p99", 0.01, 0, 0, 0).share == 0
