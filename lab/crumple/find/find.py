@@ -48,8 +48,10 @@ VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
 RECOVERY_S_MAX = 5.0
 BACKLOGS = 2.0
 CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
-# How it answers one by one is looked at once, so often, if there is time.
-CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 5, 0.7
+# How it answers one by one is looked at once, so often, if there is time: of slow servers for some answers,
+# within that share of the budget.
+CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 3, 0.7
+CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
 # Requests in flight are as many as they become after some times of what one takes.
 SETTLE_ANSWERS = 4.0
 _SEED_BITS = 48
@@ -178,6 +180,8 @@ class _Course:
         self._opening_s = 0.0
         self._guess: Guess | None = None
         self._calm: Base | None = None
+        # What the last request took that was sent alone.
+        self._alone_s = 0.0
         self._is_planned = False
         self._levels: list[Level] = []
         self._pending: Step | None = None
@@ -294,8 +298,8 @@ class _Course:
     @property
     def _settle_s(self) -> float:
         """A load is on for so long before it is measured, and the requests in flight grow in number."""
-        calm_s = self._calm.median_s if self._calm else 0.0
-        return max(self._durations.settle_s, min(SETTLE_ANSWERS * calm_s, self._durations.longest_s))
+        alone_s = self._calm.median_s if self._calm else self._alone_s
+        return max(self._durations.settle_s, min(SETTLE_ANSWERS * alone_s, self._durations.longest_s))
 
     @property
     def _besides_s(self) -> float:
@@ -358,6 +362,8 @@ class _Course:
             answered = answered or record.outcomes.ok > 0
             took_ns = record.histograms.response_time.max_ns or math.inf
             calm = record.outcomes.ok > 0 and took_ns <= self._calm_ns()
+            if record.outcomes.ok:
+                self._alone_s = took_ns / 1e9
         if not answered and not self._site.afresh:
             self.ending = "gone"
         return answered
@@ -375,7 +381,8 @@ class _Course:
 
     def _looks_at(self, place: Place) -> Base | None:
         """What requests take one by one."""
-        stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=CALM_S)
+        within_s = min(CALM_ANSWERS * self._alone_s, CALM_BUDGET_SHARE * self._question.budget_s)
+        stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=max(CALM_S, within_s))
         return levels.base(self._put_on(place, self._closed(1), stop, None), CALM_REQUESTS_MIN)
 
     def _with_pace(self, calm: Base | None) -> Base | None:

@@ -20,7 +20,8 @@ CROWDED_SHARE, CROWD_MIN = 0.5, 4
 BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
 # Where their number varies no more than so from tick to tick, in so many ticks, each is an occasion.
 EVEN_EXCESS_MAX, EVEN_TICKS_MIN = 1.5, 10
-# Its first tick is partly of the time before, so the server's pace is read from so many after it.
+PARTLY_TICKS = 2
+# The first ticks of a crowd are partly of the time before, so the pace is read from so many after them.
 PACE_TICKS_MIN = 3
 
 
@@ -102,12 +103,12 @@ def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
 
 
 def _come_evenly(ticks: Sequence[Tick]) -> bool:
-    """Whether answers against the limit are spread over the ticks as independent ones are."""
-    counts = np.array([(tick.known, tick.against) for tick in ticks if tick.known])
-    if len(counts) < EVEN_TICKS_MIN:
+    """Whether the number of answers against the limit varies from tick to tick as that of independent ones."""
+    # The first ticks with any are partly of the time before.
+    against = np.array([tick.against for tick in ticks if tick.known][PARTLY_TICKS:])
+    if len(against) < EVEN_TICKS_MIN or not against.any():
         return False
-    excess = _excess(counts)
-    return excess is not None and excess <= EVEN_EXCESS_MAX * (len(counts) - 1)
+    return bool(against.var() * len(against) <= EVEN_EXCESS_MAX * against.mean() * (len(against) - 1))
 
 
 def _excess(counts: NDArray[np.float64]) -> float | None:
