@@ -139,7 +139,7 @@ def carry_out(
         with interruptible(), LiveView(begun.file, begun.to_do, pace=pace, later=later) as view:
             run.execute(begun, root, view, database)
     except Interrupted:
-        done = len(begun.store.ids())
+        done = len(begun.store.ids() & {each.id for each in begun.file.plan.trials})
         output.say(f"interrupted; {done} of {len(begun.file.plan.trials)} trials are stored")
         output.say(f"continue with: {again}")
         return INTERRUPTED
@@ -152,6 +152,8 @@ def carry_out(
 
 def code_of(trials: list[StoredTrial]) -> int:
     """3 if a trial failed or is not valid, 1 if some were skipped for want of a runtime, else 0."""
+    gone = store.replaced(trials)
+    trials = [each for each in trials if each.trial.id not in gone]
     skipped = [each for each in trials if each.failure is not None and each.failure.step == "setup"]
     if any(not each.valid for each in trials if each not in skipped):
         return NOT_VALID

@@ -17,9 +17,11 @@ from crumple.contract import Progress
 from crumple.database import database
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
-from crumple.machine import ceiling, costs, facts, machine, turns
+from crumple.machine import calm, ceiling, costs, facts, machine, turns
 from crumple.run import brought, plan, ready, run_file, trial
+from crumple.run.again import Attempts, Streak
 from crumple.run.brought import Brought, Elsewhere
+from crumple.run.plan import Block
 from crumple.run.ready import Ready
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import Failure, RunStore, StoredTrial, TrialIdentity
@@ -32,6 +34,7 @@ from crumple.workload.workload import Workload
 
 # Each by a process of its own, in about two seconds.
 COST_READINGS = 3
+PATIENCE_S = 10.0
 
 
 class Watcher(ready.Watcher, Protocol):
@@ -49,18 +52,37 @@ class Watcher(ready.Watcher, Protocol):
     def ended(self, stored: StoredTrial) -> None:
         """A trial is stored."""
 
+    def again(self, trial: TrialIdentity) -> None:
+        """A trial was disturbed, and is to be done once more as soon as the machine is calm."""
+
+    def unfit(self, problem: str) -> None:
+        """What this machine lacks for the load of a trial; each said once."""
+
+    def busy(self, why: str) -> None:
+        """Others use the machine, again and again, and what they disturb does not count."""
+
 
 @dataclass(frozen=True)
 class Begun:
     """A run that exists on disk, and what of it is still to be done, in order.
 
-    `retry_failed`: trials that are stored as failed, too.
+    `retry_failed`: trials that are stored as failed, too. `only`: the one trial that is asked for.
     """
 
     store: RunStore
     file: RunFile
     to_do: tuple[TrialIdentity, ...]
     retry_failed: bool = False
+    only: str | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Those of the trials that are asked for; empty: all."""
+        return (self.only,) if self.only else ()
+
+    def asks(self, trial: TrialIdentity) -> bool:
+        """Whether it is among them."""
+        return self.only in (None, trial.label)
 
 
 def begin(
@@ -171,7 +193,7 @@ def narrowed(begun: Begun, trial_id: str) -> Begun:
     one = plan.named(begun.file.plan, trial_id)
     if one not in begun.to_do:
         raise NotFound(f"{trial_id} is stored already", "take another one, or start a new run")
-    return replace(begun, to_do=(one,))
+    return replace(begun, to_do=(one,), only=one.id)
 
 
 def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
@@ -188,11 +210,12 @@ def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None
         _conduct_all(_left(begun), root, _Means(load, workload.find(root), databases, watcher))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Means:
     """What all trials of a run are conducted with.
 
-    `unfit`: experiments this machine cannot do, of which that has been said.
+    `unfit`: experiments this machine cannot do, of which that has been said. `patience_s`: how long to wait
+    for a calm machine before a trial is done again. `said`: what the machine lacks, of which the same.
     """
 
     load: Engine
@@ -200,6 +223,10 @@ class _Means:
     databases: database.OnDemand
     watcher: Watcher
     unfit: set[str] = field(default_factory=set)
+    attempts: Attempts = field(default_factory=Attempts)
+    streak: Streak = field(default_factory=Streak)
+    patience_s: float = PATIENCE_S
+    said: set[str] = field(default_factory=set)
 
 
 def _conduct_all(begun: Begun, root: Path, means: _Means) -> None:
@@ -211,29 +238,84 @@ def _conduct_all(begun: Begun, root: Path, means: _Means) -> None:
             running[label] = guest.what
         else:
             described[label] = guest.what
-    servers_ready = ready.made_ready({each.server for each in begun.to_do}, described, running, means.watcher)
-    for earlier in begun.store.ids() & {each.id for each in begun.to_do}:
-        begun.store.set_aside(earlier)
-    for each in begun.to_do:
-        _one(begun, each, servers_ready[each.server], means)
+    _set_aside(begun)
+    means.attempts = Attempts(begun.store.trials())
+    blocks = [block for block in begun.file.plan.blocks if _left_in(block, begun, means.attempts)]
+    used = {each.server for block in blocks for each in _left_in(block, begun, means.attempts)}
+    servers_ready = ready.made_ready(used, described, running, means.watcher)
+    for block in blocks:
+        _block(begun, block, servers_ready, means)
     whole = {each.id for each in begun.file.plan.trials} <= begun.store.ids()
-    if whole and (begun.to_do or begun.file.ended is None):
+    if whole and (blocks or begun.file.ended is None):
         run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
 
 
-def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> None:
+def _set_aside(begun: Begun) -> None:
+    """Make room for what failed and is to be tried again."""
+    earlier = begun.store.ids() & {each.id for each in begun.to_do}
+    if begun.retry_failed:
+        earlier |= {
+            stored.trial.id
+            for stored in begun.store.trials()
+            if stored.trial.attempt > 1 and stored.status == "failed" and begun.asks(stored.trial)
+        }
+    for each in earlier:
+        begun.store.set_aside(each)
+
+
+def _left_in(block: Block, begun: Begun, attempts: Attempts) -> list[TrialIdentity]:
+    """What of a block is to be done, or to be done again."""
+    disturbed = attempts.disturbed(block) if attempts.due(block, begun.labels) else []
+    return [each for each in (*begun.to_do, *disturbed) if each.label in block.labels and begun.asks(each)]
+
+
+def _block(begun: Begun, block: Block, servers_ready: Mapping[str, Ready], means: _Means) -> None:
+    """The trials of a block that are left, and once more those of it that were disturbed."""
+    for each in begun.to_do:
+        if each.id in block.labels:
+            _one(begun, each, servers_ready[each.server], means)
+    while (again := means.attempts.due(block, begun.labels)) is not None:
+        if not _one(begun, again, servers_ready[again.server], means):
+            return
+
+
+def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> bool:
+    """Whether it was tried: no repeat is begun while others use the machine."""
     job = _job(begun, identity, server, means)
     if isinstance(job, Failure):
         stored = trial.refused(identity, job, server.versions)
         begun.store.add(stored)
-        means.watcher.ended(stored)
-        return
-    with turns.turn(means.watcher.waiting):
-        means.watcher.began(identity)
-        stored = trial.conduct(
-            job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
-        )
+    else:
+        with turns.turn(means.watcher.waiting):
+            if identity.attempt > 1:
+                means.watcher.again(identity)
+                if not _is_calm(identity, means):
+                    return False
+            means.watcher.began(identity)
+            stored = trial.conduct(
+                job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
+            )
+    means.attempts.note(stored)
     means.watcher.ended(stored)
+    for problem in set(stored.host.get("problems", ())) - means.said:
+        means.said.add(problem)
+        means.watcher.unfit(problem)
+    if busy := means.streak.busy(stored):
+        means.watcher.busy(busy)
+    return True
+
+
+def _is_calm(identity: TrialIdentity, means: _Means) -> bool:
+    """Wait for it, once in a run for long; if it does not get calm, say so."""
+    busy = calm.awaited(means.patience_s)
+    if not busy:
+        return True
+    means.patience_s = 0.0
+    means.watcher.busy(
+        f"{busy}: trials of block {identity.block} of {identity.experiment} that were disturbed "
+        "are not done again"
+    )
+    return False
 
 
 def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> trial.Job | Failure:

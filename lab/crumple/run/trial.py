@@ -16,7 +16,8 @@ from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.load import connections_of, cores_of
 from crumple.machine import fitting, machine
 from crumple.machine.ceiling import Ceiling
-from crumple.record import invariants, validity
+from crumple.record import disturbance, invariants, validity
+from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import brought, canary, database_part
 from crumple.run.brought import Elsewhere, Lent
@@ -71,6 +72,7 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
             afresh=afresh,
             less=fitted(job).less,
             workers=_workers(job),
+            disturbance=course.disturbance,
         )
     except StorageFull:
         raise
@@ -195,9 +197,14 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             course.step = "engine"
             spec = spec_of(job, running.address, running.pid, cores.engine)
             data.count()
-            course.record, course.canary = canary.beside(load, spec, _canary(job), on_progress)
+            course.record, course.canary = canary.beside(
+                load, spec, _canary(job), _told(on_progress, data.look)
+            )
             data.counted(course.record, _asked_beside(job, course.canary))
             course.count(data)
+            course.disturbance = disturbance.disturbance(
+                course.record, course.canary, data.window_ns(course.record)
+            )
             course.step = "answers-after"
             _still_there(running)
             course.warnings += _verify_after(job, running.address)
@@ -209,6 +216,16 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             # A server whose database died cannot be blamed for its answers.
             data.still_there()
             raise
+
+
+def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
+    """Whoever is told of the load's progress, and who looks at something else each time."""
+
+    def told(progress: contract.Progress) -> None:
+        look()
+        on_progress(progress)
+
+    return told
 
 
 def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:
@@ -236,6 +253,7 @@ class _Course:
     canary: contract.TrialRecord | None = None
     validity: Validity | None = None
     database: DatabaseFacts | None = None
+    disturbance: Disturbance | None = None
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     output_tail: tuple[str, ...] = ()
@@ -269,6 +287,7 @@ class _Course:
             record=self.record,
             canary=self.canary,
             database=self.database,
+            disturbance=self.disturbance,
             problems=(*self.validity.problems, *self.problems) if self.validity else (),
             warnings=(*self.validity.warnings, *self.warnings) if self.validity else (),
             overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
