@@ -16,7 +16,7 @@ from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.load import connections_of, cores_of
 from crumple.machine import fitting, machine
 from crumple.machine.ceiling import Ceiling
-from crumple.record import disturbance, invariants, validity
+from crumple.record import disturbance, invariants, steadiness, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import brought, canary, database_part
@@ -73,6 +73,7 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
             less=fitted(job).less,
             workers=_workers(job),
             disturbance=course.disturbance,
+            unsteady=steadiness.sentence(course.record),
         )
     except StorageFull:
         raise
