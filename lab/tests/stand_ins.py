@@ -24,6 +24,7 @@ class Stage:
 
     `calibrated`: the loads after which the engine's ceiling was asked; it is `ceiling`.
     `files_left`: how many files the server leaves behind. `busy`: who uses the machine before a repeat.
+    `programs`: the hash of a server's program.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,7 @@ class Stage:
         self.files_left = 0
         self.asked = 0
         self.busy = ""
+        self.programs: dict[str, str] = {}
 
     def fails(self, server: str, step: str) -> bool:
         return self.fail_at.get(server, self.fail_at.get("*")) == step
@@ -99,6 +101,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(servers, "build", build)
     monkeypatch.setattr(servers, "is_built", lambda described: described.name in acts.built)
     monkeypatch.setattr(servers, "start", start)
+    monkeypatch.setattr(servers, "program", lambda described: acts.programs.get(described.name, "as it was"))
     monkeypatch.setattr(servers, "readiness", readiness)
     monkeypatch.setattr(servers, "versions", lambda _: {"go": "1.26"})
     monkeypatch.setattr(servers, "find", lambda _: {name: description(name) for name in DESCRIBED})

@@ -148,6 +148,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "problems": trial.problems,
         "warnings": trial.warnings,
         "failure": trial.failure.model_dump() if trial.failure else None,
+        "programs": trial.programs.model_dump() if trial.programs else None,
         "settings": trial.server.settings,
         "start_s": trial.server.start_s,
         "scheduled": record.scheduled if record else None,

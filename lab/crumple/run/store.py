@@ -82,6 +82,16 @@ class DatabaseFacts(Frozen):
     cpu_s: float | None
 
 
+class Programs(Frozen):
+    """What measured and was measured, each as a hash of its content. `server`: empty if it ran already."""
+
+    server: str
+    workload: str
+    engine: str
+    lab: str
+    kernel: str
+
+
 class StoredTrial(Frozen):
     """One trial, whatever became of it. A non-empty `problems` means measured, but not valid.
 
@@ -90,6 +100,7 @@ class StoredTrial(Frozen):
     `database`: what it was asked and what that cost, where the workload asks one.
     `canary`: what became of the light requests beside the load, if there were any.
     `disturbance`: what others did to the machine meanwhile; None: it was not measured.
+    `programs`: None of trials that could not be tried.
     `overhead_s`: the lab's own time, without the server's start and the engine's load.
     """
 
@@ -105,6 +116,7 @@ class StoredTrial(Frozen):
     canary: TrialRecord | None = None
     database: DatabaseFacts | None = None
     disturbance: Disturbance | None = None
+    programs: Programs | None = None
 
     @property
     def disturbed(self) -> bool:

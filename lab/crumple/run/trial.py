@@ -22,7 +22,15 @@ from crumple.record.validity import Validity
 from crumple.run import brought, canary, database_part
 from crumple.run.brought import Elsewhere, Lent
 from crumple.run.canary import Canary
-from crumple.run.store import DatabaseFacts, Failure, RunStore, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import (
+    DatabaseFacts,
+    Failure,
+    Programs,
+    RunStore,
+    ServerFacts,
+    StoredTrial,
+    TrialIdentity,
+)
 from crumple.server import scratch, servers
 from crumple.study.study import Experiment, Scale
 from crumple.verify import verify
@@ -41,6 +49,7 @@ class Job:
     `settings`: the server's, defaults filled in. `ceiling`: what the engine's is said to be, once the load is
     over and the server gone; None: not known, or far away. `beside`: what the canary asks.
     `databases`: the run's, where it has one; without it, a trial that needs one starts its own.
+    `programs`: what it is measured with; `mixed`: what of that is another than in trials before it.
     """
 
     trial: TrialIdentity
@@ -53,6 +62,8 @@ class Job:
     ceiling: Callable[[contract.TrialRecord], Ceiling | None] = lambda _: None
     beside: Workload | None = None
     databases: OnDemand | None = None
+    programs: Programs | None = None
+    mixed: str = ""
 
 
 def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
@@ -273,6 +284,9 @@ class _Course:
         step = error.step if isinstance(error, ServerFailed) else database_part.step_of(error, self.step)
         self.failure = Failure(step=step, message=message, output_tail=tuple(tail))
 
+    def _mixed(self) -> tuple[str, ...]:
+        return (self.job.mixed,) if self.job.mixed else ()
+
     def stored(self) -> StoredTrial:
         """What goes on disk. Overhead is all but the server's start and the engine's load."""
         load_ns = self.record.warm_up_ns + self.record.measured_ns if self.record else 0
@@ -289,7 +303,8 @@ class _Course:
             canary=self.canary,
             database=self.database,
             disturbance=self.disturbance,
+            programs=self.job.programs,
             problems=(*self.validity.problems, *self.problems) if self.validity else (),
-            warnings=(*self.validity.warnings, *self.warnings) if self.validity else (),
+            warnings=(*self._mixed(), *self.validity.warnings, *self.warnings) if self.validity else (),
             overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
         )
