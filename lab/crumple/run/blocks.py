@@ -215,8 +215,7 @@ def _is_calm(identity: TrialIdentity, means: Means) -> bool:
         return True
     means.patience_s = 0.0
     means.watcher.busy(
-        f"{busy}: trials of block {identity.block} of {identity.experiment} that were disturbed "
-        "are not done again"
+        f"{busy}; the disturbed trials of block {identity.block} of {identity.experiment} are not done again"
     )
     return False
 
