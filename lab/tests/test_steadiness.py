@@ -5,9 +5,13 @@ from collections.abc import Sequence
 import documents
 import numpy as np
 import pytest
+import synthetic_run
 from crumple import contract
 from crumple.record import steadiness, validity
 from crumple.record.steadiness import Growth
+from crumple.report import curves
+from crumple.report.view import view
+from crumple.run.store import StoredTrial
 
 STEP_NS = 100_000_000
 
@@ -154,3 +158,22 @@ def test_nor_do_counts(each: int) -> None:
     random = np.random.default_rng(each)
     alarms = sum(steadiness.growth(record(list(random.poisson(each, 30)))) is not None for _ in range(500))
     assert alarms < 10
+
+
+def test_charts_say_which_starts_still_grew() -> None:
+    made = synthetic_run.trials()
+    shown = view(synthetic_run.run_file(), [_forking(each) for each in made]).experiments[0]
+    said = {row.name: curves.steady(row) for row in shown.servers}
+    assert said["node-http"] == "still grew in 3 of 3"
+    assert said["go-nethttp"] == "steady while measured"
+
+
+def _forking(trial: StoredTrial) -> StoredTrial:
+    if trial.trial.server != "node-http" or trial.record is None:
+        return trial
+    probe = trial.record.probes.server
+    assert probe is not None
+    steps = len(probe.samples.at_ns)
+    samples = probe.samples.model_copy(update={"processes": tuple(range(1, steps + 1))})
+    probes = trial.record.probes.model_copy(update={"server": probe.model_copy(update={"samples": samples})})
+    return trial.model_copy(update={"record": trial.record.model_copy(update={"probes": probes})})

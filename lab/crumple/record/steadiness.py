@@ -35,9 +35,14 @@ class Growth:
     after: float
 
 
+def can_tell(record: TrialRecord) -> bool:
+    """Whether growth would be the server's own, and after a warm-up."""
+    return record.spec.warm_up is not None and not _rises(record)
+
+
 def growth(record: TrialRecord) -> Growth | None:
     """What still grew while measuring; None: nothing, or it cannot be told."""
-    if record.spec.warm_up is None or _rises(record):
+    if not can_tell(record):
         return None
     return _grown_tree(record) or _grown_throughput(record)
 
