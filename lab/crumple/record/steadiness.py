@@ -6,7 +6,7 @@ was steady, and where the load itself rises so does the server.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import fmean, median
@@ -21,9 +21,12 @@ BACK_MAX = 0.25
 SAMPLES_MIN = 5
 # Steps in which the throughput is looked at.
 STEPS = 10
-# Of Student's t for a slope, with memory of the readings allowed for: seldom by chance.
-T_MIN = 5.0
-LONGER = "longer warm-up, or start_workers"
+# Of Student's t for a slope, with memory of the readings allowed for: in the window, and with the end of the
+# warm-up before it.
+T_MIN = 2.5
+T_WHOLE = 6.0
+# The setting of a server that can have all its processes there from the start.
+START_WORKERS = "start_workers"
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ def growth(record: TrialRecord) -> Growth | None:
     return _grown_tree(record) or _grown_throughput(record)
 
 
-def sentence(record: TrialRecord) -> str:
-    """What grew, and the remedy; empty: nothing did."""
+def sentence(record: TrialRecord, settings: Collection[str] = ()) -> str:
+    """What grew, and the remedy; empty: nothing did. `settings`: those the server has."""
     found = growth(record)
     if found is None:
         return ""
@@ -57,7 +60,8 @@ def sentence(record: TrialRecord) -> str:
             f"throughput rose from {found.before:,.0f} to {found.after:,.0f} /s while measured, "
             "as it did at the end of the warm-up: longer warm-up"
         )
-    return f"{found.what} grew from {found.before:.0f} to {found.after:.0f} while measured: {LONGER}"
+    remedy = f"longer warm-up, or {START_WORKERS}" if START_WORKERS in settings else "longer warm-up"
+    return f"{found.what} grew from {found.before:.0f} to {found.after:.0f} while measured: {remedy}"
 
 
 def _rises(record: TrialRecord) -> bool:
@@ -96,18 +100,16 @@ def _grown_throughput(record: TrialRecord) -> Growth | None:
     warming, measured = (_per_s(record, phase) for phase in ("warm-up", "measured"))
     if len(measured) < STEPS:
         return None
-    steps = _in_steps(measured, STEPS)
     before = warming[-max(1, len(measured) // 2) :]
+    steps = _in_steps(measured, STEPS)
     half = STEPS // 2
     earlier, first, second = fmean(before) if before else 0.0, fmean(steps[:half]), fmean(steps[half:])
     if not 0 < earlier < first < second:
         return None
     slope, error = _slope(steps)
-    rise = slope * (STEPS - 1)
-    began = fmean(steps) - rise / 2
-    if began <= 0:
-        began = min(steps)
-    if rise < GROWTH_MIN * began or slope < T_MIN * error:
+    rise, began = slope * (STEPS - 1), fmean(steps) - slope * (STEPS - 1) / 2
+    whole, whole_error = _slope(_in_steps([*before, *measured], STEPS + half))
+    if rise < GROWTH_MIN * max(began, min(steps)) or slope < T_MIN * error or whole < T_WHOLE * whole_error:
         return None
     return Growth("throughput", began, fmean(steps) + rise / 2)
 

@@ -84,7 +84,7 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
             less=fitted(job).less,
             workers=_workers(job),
             disturbance=course.disturbance,
-            unsteady=steadiness.sentence(course.record),
+            unsteady=steadiness.sentence(course.record, job.settings),
         )
     except StorageFull:
         raise
