@@ -11,7 +11,7 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
 from crumple.run import programs, run
 from crumple.run.run import Begun
-from crumple.run.store import Programs
+from crumple.run.store import Programs, StoredTrial
 from crumple.server import server, servers
 from crumple.workload import workload
 from stand_ins import Stage
@@ -85,6 +85,22 @@ def test_the_engine_and_the_workload_are_programs_too(acts: Stage, root: Path, t
     file.write_text(file.read_text().replace("Hello, World!", "Hello, Earth!"))
     with pytest.raises(UsageError, match="this changed: workload of s"):
         _resumed(begun, root)
+
+
+def test_an_engine_that_is_built_while_the_run_goes_on_marks_what_follows(
+    acts: Stage, root: Path, tmp_path: Path
+) -> None:
+    class Builds(Notes):
+        def ended(self, stored: StoredTrial) -> None:
+            super().ended(stored)
+            if len(self.order) == 5:
+                documents.fake_engine(tmp_path, "# another build")
+
+    begun, notes = _begin(root), Builds()
+    run.execute(begun, root, notes)
+    stored = {each.trial.id: each.warnings for each in begun.store.trials()}
+    marked = [any("another engine" in warning for warning in stored[each]) for each in notes.order]
+    assert marked == [False] * 5 + [True] * 15
 
 
 def test_a_run_that_is_done_asks_for_nothing(acts: Stage, root: Path) -> None:

@@ -84,7 +84,7 @@ class Means:
 
     `unfit`: experiments this machine cannot do, of which that has been said. `patience_s`: how long to wait
     for a calm machine before a trial is done again. `said`: what the machine lacks, of which the same.
-    `stored`: the trials there were at first; `programs`: server → the hash of its program.
+    `stored`: the trials so far, without their records; `programs`: server → the hash of its program.
     """
 
     load: Engine
@@ -101,6 +101,7 @@ class Means:
 
 
 def conduct_all(begun: Begun, root: Path, means: Means) -> None:
+    """What is left of a run, each trial stored as it ends. Raises UsageError, StorageFull, NotWritable."""
     described = servers.find(root)
     running: dict[str, Elsewhere] = {}
     for label, place in begun.file.brought.items():
@@ -109,7 +110,7 @@ def conduct_all(begun: Begun, root: Path, means: Means) -> None:
             running[label] = guest.what
         else:
             described[label] = guest.what
-    means.stored = begun.store.trials()
+    means.stored = [_without_records(each) for each in begun.store.trials()]
     earlier = {each.trial.id for each in means.stored if _makes_room(each, begun)}
     means.attempts = Attempts(each for each in means.stored if each.trial.id not in earlier)
     blocks = [block for block in begun.file.plan.blocks if _left_in(block, begun, means.attempts)]
@@ -124,6 +125,11 @@ def conduct_all(begun: Begun, root: Path, means: Means) -> None:
     whole = {each.id for each in begun.file.plan.trials} <= begun.store.ids()
     if whole and (blocks or begun.file.ended is None):
         run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
+
+
+def _without_records(stored: StoredTrial) -> StoredTrial:
+    """What of it a run has to keep in mind."""
+    return stored.model_copy(update={"record": None, "canary": None})
 
 
 def _program(label: str, described: Mapping[str, ServerDescription]) -> str:
@@ -199,6 +205,7 @@ def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: Means) -> 
                 job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
             )
     means.attempts.note(stored)
+    means.stored.append(_without_records(stored))
     means.watcher.ended(stored)
     for problem in set(stored.host.get("problems", ())) - means.said:
         means.said.add(problem)
