@@ -185,6 +185,9 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="With --resume: failed trials too.")
     ] = False,
+    mixed: Annotated[
+        bool, typer.Option("--mixed", help="With --resume: though programs changed; marks the trials.")
+    ] = False,
     only: Annotated[str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.")] = None,
     json: Json = False,
 ) -> None:
@@ -201,6 +204,7 @@ def run(
         everything=everything,
         database=database,
         retry_failed=retry_failed,
+        mixed=mixed,
     )
     raise typer.Exit(run.new(asked, json) if resume is None else run.resume(resume, asked, json))
 

@@ -11,7 +11,7 @@ import documents
 import pytest
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.errors import ServerFailed, WrongAnswer
-from crumple.machine import ceiling, machine, turns
+from crumple.machine import calm, ceiling, machine, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.server import servers
 from crumple.verify import verify
@@ -23,7 +23,8 @@ class Stage:
     """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened.
 
     `calibrated`: the loads after which the engine's ceiling was asked; it is `ceiling`.
-    `files_left`: how many files the server leaves behind.
+    `files_left`: how many files the server leaves behind. `busy`: who uses the machine before a repeat.
+    `programs`: the hash of a server's program.
     """
 
     def __init__(self) -> None:
@@ -36,6 +37,8 @@ class Stage:
         self.open = 0
         self.files_left = 0
         self.asked = 0
+        self.busy = ""
+        self.programs: dict[str, str] = {}
 
     def fails(self, server: str, step: str) -> bool:
         return self.fail_at.get(server, self.fail_at.get("*")) == step
@@ -98,6 +101,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(servers, "build", build)
     monkeypatch.setattr(servers, "is_built", lambda described: described.name in acts.built)
     monkeypatch.setattr(servers, "start", start)
+    monkeypatch.setattr(servers, "program", lambda described: acts.programs.get(described.name, "as it was"))
     monkeypatch.setattr(servers, "readiness", readiness)
     monkeypatch.setattr(servers, "versions", lambda _: {"go": "1.26"})
     monkeypatch.setattr(servers, "find", lambda _: {name: description(name) for name in DESCRIBED})
@@ -105,6 +109,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(turns, "turn", lambda _: contextlib.nullcontext())
     monkeypatch.setattr(machine, "facts", lambda: {"cpu": "made up"})
     monkeypatch.setattr(machine, "fitness", lambda *_: machine.Fitness({"load_1m": 0.1}, ("busy",)))
+    monkeypatch.setattr(calm, "awaited", lambda _: acts.busy)
     monkeypatch.setattr(machine, "cores_for", lambda *_: machine.Cores(engine=(1,), server=(0,)))
     return acts
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import documents
 import numpy as np
 from crumple import contract
+from crumple.record.disturbance import Disturbance
 from crumple.run.plan import plan
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
@@ -36,6 +37,7 @@ MACHINE = {
     "commit": "0f3c2d1",
 }
 
+CALM = Disturbance(others_share=0.012, steal_share=0.0025, others_limit=0.1, steal_limit=0.025)
 FAILED = ("shared", 2, "java-grizzly-worker")
 NOT_VALID = ("separate", 3, "node-cluster")
 WARNED = ("separate", 1, "go-nethttp")
@@ -109,6 +111,7 @@ def _trial(
         problems=problems,
         warnings=warnings,
         overhead_s=0.31,
+        disturbance=None if failed else CALM,
     )
 
 

@@ -52,8 +52,12 @@ class Bench:
 
     @property
     def connections(self) -> list[int]:
-        """Of each load so far."""
-        return [int(line) for line in self._log.read_text().split()] if self._log.exists() else []
+        """Of each load so far, which is put on for as many readings as there are."""
+        lines = self._log.read_text().split() if self._log.exists() else []
+        every = [int(line) for line in lines]
+        alike = every[:: ceiling.READINGS]
+        assert every == [each for each in alike for _ in range(ceiling.READINGS)]
+        return alike
 
 
 @pytest.fixture
@@ -81,8 +85,46 @@ def test_the_null_server_has_the_cores_beside_the_engines(
     assert found is not None and found.throughput_per_s
     assert log.read_text().splitlines() == [
         "null-server --cores 0,1,2,3,4,5 --threads 4 --body-bytes 512",
-        "run -",
+        *["run -"] * ceiling.READINGS,
     ]
+
+
+def _read(per_s: float, why: str = "") -> Ceiling:
+    return Ceiling(throughput_per_s=per_s, at_least=bool(why), why=why)
+
+
+@pytest.mark.parametrize(
+    ("readings", "kept"),
+    [
+        ([_read(9_000), _read(10_000), _read(9_500)], _read(10_000)),
+        ([_read(4_000, "busy"), _read(10_000), _read(5_000, "busy")], _read(10_000)),
+        ([_read(4_000, "busy"), _read(10_000, "waited"), _read(5_000, "busy")], _read(10_000, "waited")),
+        ([_read(9_500), _read(10_000, "waited")], _read(10_000)),
+        ([_read(6_000), _read(10_000, "waited")], _read(10_000, "waited")),
+    ],
+)
+def test_of_several_readings_the_largest_is_kept(readings: list[Ceiling], kept: Ceiling) -> None:
+    assert ceiling.largest(readings) == kept
+
+
+def test_one_slow_second_is_not_remembered(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    slow = f"""
+marks = {str(marks)!r}
+record['outcomes']['ok'] = 20_000 if os.path.exists(marks) else 2_000
+open(marks, 'w').close()
+"""
+    assert Bench(tmp_path, slow).ceiling(_closed(32)) == MADE
+
+
+def test_a_reading_that_fails_leaves_the_others(tmp_path: Path) -> None:
+    marks = tmp_path / "marks"
+    dies = f"""
+if not os.path.exists({str(marks)!r}):
+    open({str(marks)!r}, 'w').close()
+    sys.exit(1)
+"""
+    assert Bench(tmp_path, dies).ceiling(_closed(32)) == MADE
 
 
 def test_the_engine_itself_has_one(tmp_path: Path) -> None:

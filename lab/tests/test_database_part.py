@@ -120,6 +120,9 @@ def test_queries_and_answers_agree(filled, tmp_path):
         answered = stored.record.outcomes.ok + stored.record.warm_up.outcomes.ok
         assert 0 < answered <= stored.database.queries
         assert stored.database.place == "private" and stored.database.cpu_s is not None
+        assert stored.disturbance is not None and stored.disturbance.unread == "", (
+            "its CPU is told from others'"
+        )
         assert stored.database.version in databases.ready(machine.cores_for("shared", 1).server).version
 
 

@@ -11,13 +11,11 @@ import sys
 
 import pytest
 from crumple.errors import UsageError
+from crumple.machine import calm, machine, others
 from crumple.machine import facts as machine_facts
-from crumple.machine import machine, others
 from crumple.machine.checks import CHECKS, Observed
 
 FIT = Observed(
-    others_share=0.01,
-    steal_share=0.0,
     governor="performance",
     usable_cores=4,
     physical_cores=2,
@@ -63,8 +61,6 @@ def test_a_fit_machine_has_no_problems():
 def test_what_is_not_told_is_no_problem():
     told_nothing = dataclasses.replace(
         FIT,
-        others_share=None,
-        steal_share=None,
         governor=None,
         physical_cores=None,
         ports=None,
@@ -76,8 +72,6 @@ def test_what_is_not_told_is_no_problem():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"others_share": 0.5}, "other programs use 50% of the CPU"),
-        ({"steal_share": 0.1}, "the hypervisor takes 10%"),
         ({"governor": "powersave"}, "the CPU governor is powersave"),
         ({"usable_cores": 1, "physical_cores": 1}, "share the only core"),
         ({"usable_cores": 2, "physical_cores": 1}, "share the only physical core"),
@@ -111,9 +105,27 @@ def test_what_our_own_children_did_is_ours_though_they_have_ended():
     assert others._our_ticks() - before >= 0.2 * os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((0.5, 0.0), "other programs use 50% of the CPU"),
+        ((0.0, 0.1), "the hypervisor takes 10% of the CPU time"),
+        ((0.14, 0.04), ""),
+        ((None, None), ""),
+    ],
+)
+def test_who_uses_the_machine_besides_is_waited_for(monkeypatch, shares, said):
+    looks = iter([shares, shares, (0.0, 0.0)])
+    monkeypatch.setattr(calm, "LOOK_S", 0.0)
+    monkeypatch.setattr(others.Meanwhile, "shares", lambda _: others.Shares(*next(looks)))
+    assert calm.look() == said
+    assert calm.awaited(0.0) == said
+    assert calm.awaited(10.0) == "", "it got calm"
+
+
 def test_fitness_tells_the_moment():
     fitness = machine.fitness(connections=10**9)
-    assert set(fitness.facts) >= {"others_share", "steal_share", "load_average", "memory_available_bytes"}
+    assert set(fitness.facts) >= {"load_average", "memory_available_bytes"}
     assert any("open files" in problem for problem in fitness.problems)
 
 

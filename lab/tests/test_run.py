@@ -34,6 +34,9 @@ class Notes:
         self.skips: list[tuple[str, str]] = []
         self.unbuilt: list[tuple[str, str]] = []
         self.builds: list[str] = []
+        self.said_busy: list[str] = []
+        self.said_unfit: list[str] = []
+        self.repeats: list[str] = []
         self._interrupt_after = interrupt_after
 
     def preparing(self, server: str) -> None:
@@ -60,6 +63,15 @@ class Notes:
 
     def ended(self, stored: StoredTrial) -> None:
         self.order.append(stored.trial.id)
+
+    def again(self, trial: TrialIdentity) -> None:
+        self.repeats.append(trial.id)
+
+    def busy(self, why: str) -> None:
+        self.said_busy.append(why)
+
+    def unfit(self, problem: str) -> None:
+        self.said_unfit.append(problem)
 
 
 def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **changes: Any) -> Begun:

@@ -13,7 +13,6 @@ from crumple.stats.stats import (
     mean_intervals,
     noise_floor,
     paired_ratio,
-    steady_from,
     unpaired_ratio,
 )
 from crumple.study.claim import RatioClaim, RatioPair
@@ -165,59 +164,3 @@ def test_swings_shared_by_a_block_do_not_widen_the_interval() -> None:
     fast, slow = trials(random, 10), trials(random, 10) / SLOWDOWN
     still, swinging = paired_ratio(fast, slow), paired_ratio(fast * swing, slow * swing)
     assert swinging.high - swinging.low == pytest.approx(still.high - still.low)
-
-
-def remembering(random: Generator, n: int, memory: float) -> Floats:
-    """Readings of which each resembles the one before; one reading's deviation is 1."""
-    noise = random.normal(size=n) * np.sqrt(1 - memory**2)
-    noise[0] /= np.sqrt(1 - memory**2)
-    for index in range(1, n):
-        noise[index] += memory * noise[index - 1]
-    return noise
-
-
-def steady(series: Callable[[Generator], Floats], seed: int, count: int = 100) -> list[int | None]:
-    random = np.random.default_rng(seed)
-    return [steady_from(series(random)) for _ in range(count)]
-
-
-@pytest.mark.parametrize("n", [35, 50, 100, 200])
-def test_a_level_series_is_steady_from_its_start(n: int) -> None:
-    found = steady(lambda random: random.normal(size=n), n)
-    assert found.count(0) >= 0.95 * len(found)
-
-
-def test_counts_and_readings_with_memory_are_mostly_steady() -> None:
-    for series in (lambda r: r.poisson(3, 100).astype(float), lambda r: remembering(r, 100, 0.3)):
-        found = steady(series, 9)
-        assert found.count(0) >= 0.85 * len(found)
-
-
-def test_a_strong_memory_does_not_make_most_level_series_unsteady() -> None:
-    assert steady(lambda random: remembering(random, 200, 0.6), 9).count(0) >= 70
-
-
-def test_a_drift_too_gentle_for_steps_is_mostly_refused() -> None:
-    assert steady(lambda random: random.normal(size=200) + 1.5 * np.arange(200) / 200, 5).count(None) >= 80
-
-
-@pytest.mark.parametrize("n", [50, 100, 200])
-@pytest.mark.parametrize("height", [-3.0, 3.0, 20.0])
-def test_a_step_is_found_where_it_is(height: float, n: int) -> None:
-    at = round(0.3 * n)
-    found = steady(lambda random: random.normal(size=n) + height * (np.arange(n) >= at), 7)
-    near = [index for index in found if index is not None and abs(index - at) <= 2]
-    assert len(near) >= 0.9 * len(found)
-
-
-@pytest.mark.parametrize("n", [50, 100, 200])
-@pytest.mark.parametrize("rise", [-30.0, -10.0, 5.0, 10.0, 30.0])
-def test_a_drift_is_refused(rise: float, n: int) -> None:
-    found = steady(lambda random: random.normal(size=n) + rise * np.arange(n) / n, 5)
-    assert found.count(None) >= 0.9 * len(found)
-
-
-@pytest.mark.parametrize("n", [50, 100, 200])
-def test_a_step_in_the_last_third_is_refused(n: int) -> None:
-    found = steady(lambda random: random.normal(size=n) + 5 * (np.arange(n) >= 0.8 * n), 6)
-    assert found.count(None) >= 0.98 * len(found)

@@ -11,7 +11,6 @@ from crumple.stats.stats import (
     mean_intervals,
     noise_floor,
     paired_ratio,
-    steady_from,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,70 +146,3 @@ def test_the_floor_is_the_far_end_either_way() -> None:
 )
 def test_distinguishable(estimate: float, low: float, high: float, floor: float, answer: bool) -> None:
     assert distinguishable(Interval(estimate, low, high, 0.95, 5), floor) is answer
-
-
-def test_a_step_is_where_the_steady_part_begins() -> None:
-    series = noise(100)
-    series[:30] -= 20
-    assert steady_from(series) == 30
-
-
-def test_steady_from_the_start() -> None:
-    assert steady_from(noise(60)) == 0
-    assert steady_from([5.0] * 60) == 0
-    assert steady_from([0.0] * 60) == 0
-
-
-def test_a_warm_up_curve_ends_in_a_steady_part() -> None:
-    warming = noise(200) - 30 * np.exp(-np.arange(200) / 8)
-    start = steady_from(warming)
-    assert start is not None
-    assert 15 <= start <= 60
-
-
-@pytest.mark.parametrize(
-    "values", [np.arange(80.0), noise(80) + np.arange(80) / 8, noise(80) - np.arange(80) / 4]
-)
-def test_a_drift_is_never_steady(values: np.ndarray) -> None:
-    assert steady_from(values) is None
-
-
-def test_too_late_a_change_leaves_no_steady_part() -> None:
-    series = noise(90)
-    series[65:] += 20
-    assert steady_from(series) is None
-
-
-def test_going_back_and_forth_is_not_steady() -> None:
-    series = noise(120)
-    series[30:60] += 20
-    series[90:] += 20
-    assert steady_from(series) is None
-
-
-def test_single_pauses_do_not_end_the_steady_part() -> None:
-    series = noise(100)
-    series[[20, 55, 90]] = 10
-    assert steady_from(series) == 0
-
-
-def test_a_step_without_noise() -> None:
-    assert steady_from([1.0] * 20 + [2.0] * 40) == 20
-
-
-@given(st.floats(0.01, 1e6), st.floats(-1e3, 1e3))
-def test_units_do_not_matter(factor: float, offset: float) -> None:
-    series = noise(60) - 100
-    series[:15] -= 8
-    assert steady_from(series * factor + offset * factor) == steady_from(series) == 15
-
-
-@pytest.mark.parametrize("values", [[], [1.0] * 29])
-def test_too_little_to_tell(values: list[float]) -> None:
-    assert steady_from(values) is None
-
-
-@pytest.mark.parametrize("values", [[1.0, math.nan] * 20, [[1.0] * 40] * 2])
-def test_what_is_no_series_is_refused(values: list[float]) -> None:
-    with pytest.raises(ValueError):
-        steady_from(values)

@@ -192,26 +192,21 @@ def test_files_left_behind_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("spent_s", "others_share", "outcome"),
+    ("spent_s", "busy", "outcome"),
     [
-        ([0.5], 0.0, None),
-        ([0.36], 0.0, None),
-        ([0.9, 0.2, 0.55], 0.0, None),
-        ([0.0, 0.0, 0.0], 0.0, WrongAnswer),
-        ([0.9, 0.8, 0.7], 0.0, WrongAnswer),
-        ([0.9, 0.8, 0.7], 0.5, NotJudged),
-        ([0.9, 0.8, 0.7], None, WrongAnswer),
+        ([0.5], "", None),
+        ([0.36], "", None),
+        ([0.9, 0.2, 0.55], "", None),
+        ([0.0, 0.0, 0.0], "", WrongAnswer),
+        ([0.9, 0.8, 0.7], "", WrongAnswer),
+        ([0.9, 0.8, 0.7], "other programs use 50% of the CPU", NotJudged),
     ],
 )
-def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, others_share, outcome):
+def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, busy, outcome):
     readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
     monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
     monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
-    monkeypatch.setattr(
-        effects.machine,
-        "fitness",
-        lambda: effects.machine.Fitness({"others_share": others_share}, ()),
-    )
+    monkeypatch.setattr(effects.calm, "look", lambda: busy)
     tiny = tiny_servers.described(tmp_path, here="WAITS = False")
     with servers.start(servers.build(tiny), cores=(), settings={}) as running:
         pids = Pids(running.guarded.guard_pid)

@@ -31,7 +31,8 @@ class Asked:
     """A run as typed. `servers`: names and variants, several of them between commas; `own`: one's own.
 
     `scale`: None for QUICK. `everything`: all studies of articles. `database`: a URL; None: a private one,
-    where one is needed. `only`: a trial. `retry_failed`: of a run that is resumed, what failed too.
+    where one is needed. `only`: a trial. `retry_failed`: of a run that is resumed, what failed too;
+    `mixed`: though programs have changed.
     """
 
     studies: Sequence[str]
@@ -43,6 +44,7 @@ class Asked:
     everything: bool = False
     database: str | None = None
     retry_failed: bool = False
+    mixed: bool = False
 
     @property
     def server_names(self) -> list[str]:
@@ -54,6 +56,8 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     """Run the studies one after the other; the worst of their exit codes. Several end in one page of all."""
     if asked.retry_failed:
         raise UsageError("--retry-failed is about a run that is there", "name it with --resume")
+    if asked.mixed:
+        raise UsageError("--mixed is about a run that is there", "name it with --resume")
     if asked.database:
         database.check(asked.database)
     here, scale = Project.here(), _scale(asked.scale or QUICK)
@@ -107,7 +111,8 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     if stray := [*asked.studies, *(flag for flag, given in flags.items() if given)]:
         raise UsageError("--resume goes on with a run as it was begun", f"leave out {' '.join(stray)}")
     here = Project.here()
-    begun = run.resume(store.find(here.runs, name), retry_failed=asked.retry_failed)
+    found = store.find(here.runs, name)
+    begun = run.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
     begun = run.narrowed(begun, asked.only) if asked.only else begun
     return carry_out(begun, here.root, as_json, database=asked.database)
 
@@ -139,7 +144,7 @@ def carry_out(
         with interruptible(), LiveView(begun.file, begun.to_do, pace=pace, later=later) as view:
             run.execute(begun, root, view, database)
     except Interrupted:
-        done = len(begun.store.ids())
+        done = len(begun.store.ids() & {each.id for each in begun.file.plan.trials})
         output.say(f"interrupted; {done} of {len(begun.file.plan.trials)} trials are stored")
         output.say(f"continue with: {again}")
         return INTERRUPTED
@@ -152,6 +157,8 @@ def carry_out(
 
 def code_of(trials: list[StoredTrial]) -> int:
     """3 if a trial failed or is not valid, 1 if some were skipped for want of a runtime, else 0."""
+    gone = store.replaced(trials)
+    trials = [each for each in trials if each.trial.id not in gone]
     skipped = [each for each in trials if each.failure is not None and each.failure.step == "setup"]
     if any(not each.valid for each in trials if each not in skipped):
         return NOT_VALID

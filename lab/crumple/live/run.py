@@ -21,6 +21,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.terminal import Terminal
 from crumple.machine import turns
+from crumple.record import unanswered
 from crumple.run.pace import Pace
 from crumple.run.run_file import RunFile
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -52,11 +53,15 @@ def result(stored: StoredTrial) -> tuple[str, str]:
     failed = record.outcomes.failed
     if failed:
         parts.append(f"{failed / record.scheduled:.1%} failed")
+    if starved := unanswered.unanswered(record):
+        parts.append(f"{starved.connections:,} of {starved.of:,} users unanswered")
+    if stored.disturbance is not None and stored.disturbed:
+        return "  ".join([*parts, f"disturbed: {stored.disturbance.why}"]), "yellow"
     if stored.problems:
         return "  ".join([*parts, f"not valid: {stored.problems[0]}"]), "yellow"
     if stored.warnings:
         parts.append(f"warning: {stored.warnings[0]}")
-    return "  ".join(parts), "yellow" if failed > 0.01 * record.scheduled else "green"
+    return "  ".join(parts), "yellow" if starved or failed > 0.01 * record.scheduled else "green"
 
 
 class LiveView:
@@ -81,6 +86,7 @@ class LiveView:
         self._later = later
         self._total = len(run.plan.trials)
         self._began_s: float | None = None
+        self._current: TrialIdentity | None = None
         self._has_waited = False
         self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
         self._now = ""
@@ -133,9 +139,27 @@ class LiveView:
         """The same."""
         self._console.print(Text(f"{server} is not built, so its trials fail: {reason}", style="red"))
 
+    def busy(self, why: str) -> None:
+        """At once, above the bar."""
+        self._console.print(Text(f"the machine is busy: {why}", style="yellow"), soft_wrap=True)
+
+    def unfit(self, problem: str) -> None:
+        """Likewise."""
+        self._console.print(Text(f"this machine: {problem}", style="yellow"), soft_wrap=True)
+
+    def again(self, trial: TrialIdentity) -> None:
+        """Shown, until it begins."""
+        self._now = f"{trial.id}  waiting until the machine is calm"
+
     def began(self, trial: TrialIdentity) -> None:
         """Its start takes until the engine's first line."""
         self._began_s = time.monotonic()
+        self._current = trial
+        if trial.attempt > 1:
+            # It comes on top of the plan.
+            self._to_do.append(trial)
+            self._total += 1
+            self._bar.update(self._task, total=self._total)
         self._now = f"{trial.id}  starting"
 
     def progress(self, trial: TrialIdentity, progress: contract.Progress) -> None:
@@ -166,8 +190,8 @@ class LiveView:
     def _left(self) -> str:
         """ "2:05 left", and where runs follow, "2:05 left, 40:10 with all that follow"."""
         left_s = self._pace.left_s(self._run.study, self._run.scale, self._to_do)
-        if left_s is not None and self._began_s is not None:
-            now_s = self._pace.of(self._run.study, self._run.scale, self._to_do[0]) or 0.0
+        if left_s is not None and self._began_s is not None and self._current is not None:
+            now_s = self._pace.of(self._run.study, self._run.scale, self._current) or 0.0
             left_s -= min(now_s, time.monotonic() - self._began_s)
         later_s = [self._pace.left_s(each.study, each.scale, each.trials) for each in self._later]
         said = f"{numerals.clock(left_s)} left"

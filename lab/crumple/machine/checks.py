@@ -6,6 +6,7 @@ Pure: they judge what `machine` observed. Each answers with one line that names 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+# Of all cores' time, in a look of a second or less.
 OTHERS_TOO_BUSY = 0.15
 STEAL_TOO_MUCH = 0.02
 # Besides its connections the engine holds epoll, probes, pipes and files.
@@ -15,10 +16,8 @@ MEMORY_TOO_LITTLE_BYTES = 256 * 2**20
 
 @dataclass(frozen=True)
 class Observed:
-    """What counts for fitness, at one moment. Shares are of all cores' time, 0 to 1; None: not told here."""
+    """What counts for fitness, at one moment; None: not told here."""
 
-    others_share: float | None
-    steal_share: float | None
     governor: str | None
     usable_cores: int
     physical_cores: int | None
@@ -27,20 +26,6 @@ class Observed:
     connections: int
     ports: int | None
     memory_available_bytes: int | None
-
-
-def others(seen: Observed) -> str | None:
-    """Programs that compete for the cores."""
-    if seen.others_share is None or seen.others_share <= OTHERS_TOO_BUSY:
-        return None
-    return f"other programs use {seen.others_share:.0%} of the CPU; end them and run again"
-
-
-def steal(seen: Observed) -> str | None:
-    """A hypervisor that gives our time to others."""
-    if seen.steal_share is None or seen.steal_share <= STEAL_TOO_MUCH:
-        return None
-    return f"the hypervisor takes {seen.steal_share:.0%} of the CPU time; run later, or elsewhere"
 
 
 def governor(seen: Observed) -> str | None:
@@ -97,8 +82,6 @@ def memory(seen: Observed) -> str | None:
 
 
 CHECKS: tuple[Callable[[Observed], str | None], ...] = (
-    others,
-    steal,
     governor,
     cores,
     quota,

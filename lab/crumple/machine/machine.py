@@ -5,18 +5,14 @@ It changes one thing: this process's soft limit of open files, up to the hard on
 
 import contextlib
 import resource
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from crumple.errors import UsageError
 from crumple.machine import facts as machine_facts
-from crumple.machine import others
 from crumple.machine.checks import CHECKS, Observed
 from crumple.machine.facts import UnreadError
-
-SAMPLE_S = 0.1
 
 # Which cores serve whom: both all of them, or each its own.
 Placement = Literal["shared", "separate"]
@@ -47,19 +43,14 @@ def facts() -> dict[str, Any]:
 
 
 def fitness(connections: int = 0, sources: int = 1) -> Fitness:
-    """Look for SAMPLE_S at what else goes on; `connections`: how many the load will hold.
+    """What there is for a load of `connections`, from so many addresses as `sources`.
 
-    `sources`: how many addresses they come from.
+    Who else uses the machine is no part of it: that is seen while the load runs (`record.disturbance`).
     """
     raise_open_files()
     moment = machine_facts.read(machine_facts.OF_THE_MOMENT)
-    meanwhile = others.Meanwhile()
-    time.sleep(SAMPLE_S)
-    shares = meanwhile.shares()
-    seen = _observed(shares, connections, sources)
-    problems = tuple(problem for check in CHECKS if (problem := check(seen)))
-    measured = {"sampled_s": SAMPLE_S, "others_share": shares.others, "steal_share": shares.steal}
-    return Fitness({**measured, **moment}, problems)
+    seen = _observed(connections, sources)
+    return Fitness(moment, tuple(problem for check in CHECKS if (problem := check(seen))))
 
 
 def cores_for(placement: Placement, threads: int = 1, server_cores: int | None = None) -> Cores:
@@ -113,13 +104,11 @@ def raise_open_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _observed(shares: others.Shares, connections: int, sources: int) -> Observed:
+def _observed(connections: int, sources: int) -> Observed:
     physical = _or_none(machine_facts.physical_cores)
     quota = _or_none(machine_facts.cpu_quota_cores)
     ports = _or_none(machine_facts.port_range)
     return Observed(
-        others_share=shares.others,
-        steal_share=shares.steal,
         governor=_or_none(machine_facts.governor),
         usable_cores=len(machine_facts.usable_cores()),
         physical_cores=len(physical) if physical else None,

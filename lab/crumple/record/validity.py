@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
 from crumple.record import engine_limits, failures, invariants, littles_law, retransmitted, unanswered
+from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
-Word = Literal["valid", "engine-limited", "schedule-missed", "port-limited", "not-valid"]
+Word = Literal[
+    "valid", "disturbed", "unsteady", "engine-limited", "schedule-missed", "port-limited", "not-valid"
+]
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,16 @@ def assess(
     less: str = "",
     workers: int | None = None,
     asked: Asked | None = None,
+    disturbance: Disturbance | None = None,
+    unsteady: str = "",
 ) -> Validity:
     """Judge a record by itself. `placement` None: nobody decided on cores for the server.
 
     `server_cores`: where the server ran, if known; `canary`: the record of the light requests beside it;
     `afresh`: its process was started for this trial; `less`: what of the load there was no room for;
     `workers`: at most so many requests wait at once in a server that blocks; `asked`: the limits of an
-    objective, by quantile of the response times, which then decide how late the engine may have been.
+    objective, by quantile of the response times, which then decide how late the engine may have been;
+    `disturbance`: what others did meanwhile; `unsteady`: what still grew while it was measured.
     Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
@@ -68,7 +74,9 @@ def assess(
         ("not-valid", _bytes(record)),
         ("not-valid", _warmed_up(record)),
         ("not-valid", _kept_apart(both) if placement == "separate" else None),
+        ("disturbed", disturbance.sentence if disturbance else None),
         *engine.problems(),
+        ("unsteady", unsteady),
         *(("not-valid", each) for each in impossible),
     )
     problems = [(word, problem) for word, problem in found if problem]

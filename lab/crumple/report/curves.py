@@ -11,12 +11,11 @@ import altair as alt
 import numpy as np
 
 from crumple.drawing import axes, theme
-from crumple.record import histogram
+from crumple.record import histogram, steadiness
 from crumple.report import server_names
 from crumple.report.bars import label
 from crumple.report.sentences import marks
 from crumple.report.view import ExperimentView, ServerView, Start
-from crumple.stats import stats
 
 GAP_PX = 18
 AXIS_PX = 52
@@ -60,16 +59,14 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
 
 
 def steady(row: ServerView) -> str:
-    """When the starts' throughput settled, in words; the change-point test may find no steady part."""
-    found = [_steady_s(start) for start in row.counting]
-    settled = [at_s for at_s in found if at_s is not None]
-    if not found:
+    """Whether a server still grew while it was measured, in words; empty where nobody asked for a warm-up."""
+    asked = [each for start in row.starts if (each := start.trial.record) and steadiness.can_tell(each)]
+    grown = [each for each in asked if steadiness.growth(each)]
+    if grown:
+        return f"still grew in {len(grown)} of {len(asked)}"
+    if not row.counting:
         return "no valid start"
-    if all(len(_speeds(start)) < stats.SERIES_MIN for start in row.counting):
-        return "too short to tell whether it is steady"
-    if len(settled) < len(found):
-        return f"no steady part in {len(found) - len(settled)} of {len(found)}"
-    return f"steady from {max(settled):.1f} s"
+    return "steady while measured" if asked else ""
 
 
 def curve(start: Start) -> list[dict[str, float]]:
@@ -159,12 +156,6 @@ def _speeds(start: Start) -> list[dict[str, Any]]:
         for at_ns, duration_ns, ok in steps
         if duration_ns > 0
     ]
-
-
-def _steady_s(start: Start) -> float | None:
-    speeds = _speeds(start)
-    index = stats.steady_from([point["speed"] for point in speeds])
-    return None if index is None else speeds[index]["s"]
 
 
 def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:

@@ -40,7 +40,7 @@ def data(view: RunView) -> str:
         "summary": sentences.summary(view),
         "claims": [_verdict(verdict) for verdict in view.verdicts],
         "experiments": [_experiment(experiment) for experiment in view.experiments],
-        "trials": [_trial(view, start) for start in sorted(view.starts, key=lambda s: s.trial.trial.id)],
+        "trials": [_trial(view, start) for start in _by_id(view)],
         "trials_left_out": view.left_out,
         "machine": run.machine,
         "versions": run.versions,
@@ -49,6 +49,10 @@ def data(view: RunView) -> str:
         "engine_version": run.engine_version,
     }
     return shown_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _by_id(view: RunView) -> list[Start]:
+    return sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -120,6 +124,7 @@ def _server(row: ServerView) -> dict[str, Any]:
         "starts": len(row.starts),
         "starts_counted": len(row.counting),
         "failed_share": row.failed_share,
+        "unanswered": [start.trial.trial.id for start in row.starts if start.unanswered],
         "failed_marked": [start.trial.trial.id for start in row.lossy],
         "summaries": {name: _interval(summary) for name, summary in row.summaries.items()},
     }
@@ -136,9 +141,14 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "twin": trial.trial.twin,
         "status": trial.status,
         "counts": start.counts,
+        "attempt": trial.trial.attempt,
+        "replaced": any(start is each for each in view.replaced),
+        "disturbed": trial.disturbed,
+        "disturbance": trial.disturbance.model_dump() if trial.disturbance else None,
         "problems": trial.problems,
         "warnings": trial.warnings,
         "failure": trial.failure.model_dump() if trial.failure else None,
+        "programs": trial.programs.model_dump() if trial.programs else None,
         "settings": trial.server.settings,
         "start_s": trial.server.start_s,
         "scheduled": record.scheduled if record else None,
@@ -147,7 +157,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "users_unanswered": record.users_unanswered if record else None,
         "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
         "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
-        "command": sentences.command(view, trial.trial.id),
+        "command": sentences.command(view, trial.trial.label),
     }
 
 

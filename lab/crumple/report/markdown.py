@@ -177,12 +177,16 @@ def _trials(view: RunView) -> Iterator[str]:
             row.p50,
             row.p99,
             row.failed,
+            row.others,
+            row.steal,
             _text(row.remark or ""),
             f"`{row.command}`",
         )
         for row in tables.trials(view)
     ]
-    yield _table(("Trial", "Throughput /s", "p50", "p99", "Failed", "Remark", "Repeat with"), rows)
+    yield _table(
+        ("Trial", "Throughput /s", "p50", "p99", "Failed", "Others", "Steal", "Remark", "Repeat with"), rows
+    )
 
 
 def _image(title: str, stem: str) -> str:

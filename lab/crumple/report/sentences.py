@@ -68,6 +68,9 @@ def trials(view: RunView) -> str:
         parts.append(f"{failed} failed")
     if not_valid:
         parts.append(f"{not_valid} {'is' if not_valid == 1 else 'are'} not valid")
+    if view.replaced:
+        were = "was" if len(view.replaced) == 1 else "were"
+        parts.append(f"{len(view.replaced)} more {were} disturbed and done again")
     left_out = f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
     return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{left_out}"
 

@@ -70,7 +70,10 @@ class ServerRow:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial's line. `status`: "ok", "failed", "not valid" or "lossy"."""
+    """One trial's line. `status`: "ok", "failed", "not valid" or "lossy".
+
+    `others`, `steal`: shares of the CPU time that others and the hypervisor had meanwhile.
+    """
 
     id: str
     status: str
@@ -78,6 +81,8 @@ class TrialRow:
     p50: str
     p99: str
     failed: str
+    others: str
+    steal: str
     remark: str
     command: str
 
@@ -93,8 +98,9 @@ def servers(experiment: ExperimentView) -> list[ServerRow]:
 
 
 def trials(view: RunView) -> list[TrialRow]:
-    """Every trial of the run, by id."""
-    return [_trial(view, start) for start in sorted(view.starts, key=lambda start: start.trial.trial.id)]
+    """Every trial of the run by id, and behind it what it was repeated as."""
+    every = sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
+    return [_trial(view, start) for start in every]
 
 
 def machine(view: RunView) -> list[tuple[str, str]]:
@@ -167,6 +173,8 @@ def _server(server: ServerView) -> ServerRow:
     failed = numerals.share(server.failed_share)
     if server.lossy:
         failed += f" ({', '.join(_lost(start) for start in server.lossy)})"
+    if starved := sentences.unanswered(server):
+        failed += f"; {starved}"
     return ServerRow(
         server=server,
         throughput=figure(of["throughput"]),
@@ -195,10 +203,18 @@ def _trial(view: RunView, start: Start) -> TrialRow:
         throughput=numerals.significant(seen.throughput_per_s) if seen else numerals.ABSENT,
         p50=numerals.duration(seen.response_ns.get(0.5)) if seen else numerals.ABSENT,
         p99=numerals.duration(seen.response_ns.get(0.99)) if seen else numerals.ABSENT,
-        failed=numerals.share(seen.failed_share) if seen else numerals.ABSENT,
+        failed=f"{numerals.share(seen.failed_share)}{_starved(start)}" if seen else numerals.ABSENT,
+        others=numerals.share(trial.disturbance.others_share if trial.disturbance else None),
+        steal=numerals.share(trial.disturbance.steal_share if trial.disturbance else None),
         remark=sentences.remark(start),
-        command=sentences.command(view, trial.trial.id),
+        command=sentences.command(view, trial.trial.label),
     )
+
+
+def _starved(start: Start) -> str:
+    """Who got no answer is in no quantile, nor among the failed."""
+    found = start.unanswered
+    return f", {found.connections:,} of {found.of:,} users unanswered" if found else ""
 
 
 def _lost(start: Start) -> str:

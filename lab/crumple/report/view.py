@@ -13,7 +13,7 @@ from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
 from crumple.record.unanswered import Unanswered, unanswered
 from crumple.run.run_file import RunFile, ServerNote
-from crumple.run.store import StoredTrial
+from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.study.study import Experiment, Scale
@@ -137,11 +137,12 @@ class ExperimentView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, ready to be worded."""
+    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt stands for."""
 
     run: RunFile
     experiments: tuple[ExperimentView, ...]
     verdicts: tuple[Verdict, ...]
+    replaced: tuple[Start, ...] = ()
 
     @property
     def starts(self) -> tuple[Start, ...]:
@@ -171,16 +172,18 @@ class RunView:
 
 def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     """Group, summarise and judge the stored trials of one run."""
-    starts = [Start(trial, figures(trial)) for trial in trials]
+    gone = replaced(trials)
+    every = [Start(trial, figures(trial)) for trial in trials]
+    starts = [start for start in every if start.trial.trial.id not in gone]
     known = [start.figures for start in starts if start.figures is not None]
-    failed = {trial.trial.id: trial.failure.message for trial in trials if trial.failure is not None}
+    failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
     experiments = tuple(_experiment(run, name, starts) for name in run.study.experiments)
     facts = Facts(
         models={name: note.io_model for name, note in run.servers.items()},
         costs=run.machine.get("costs", {}),
     )
     verdicts = tuple(verdict.judge(claim, known, failed, run.scale, facts) for claim in run.study.claims)
-    return RunView(run, experiments, verdicts)
+    return RunView(run, experiments, verdicts, tuple(each for each in every if each.trial.trial.id in gone))
 
 
 def _experiment(run: RunFile, name: str, starts: Sequence[Start]) -> ExperimentView:

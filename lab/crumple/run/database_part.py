@@ -3,9 +3,11 @@
 What the counts must come to is `database.queries`; the trial's steps are `trial`.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from crumple.contract import TrialRecord
 from crumple.database import database, queries
@@ -18,6 +20,10 @@ from crumple.workload.workload import Query, Workload
 UNCOUNTED = (
     "whether the server asked its database for each answer was not counted: it runs already, with its own"
 )
+
+
+# When, in wall-clock time, and what CPU time had been used by then.
+Look = tuple[int, int]
 
 
 @dataclass
@@ -33,6 +39,7 @@ class Part:
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     _before: tuple[Counters, int | None] | None = None
+    _looks: list[Look] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
         """What the server is told of it."""
@@ -42,9 +49,24 @@ class Part:
         """The load is about to begin."""
         if self.data and self.query:
             self._before = self.data.counters(self.query.table), self.data.cpu_ns()
+        self.look()
+
+    def look(self) -> None:
+        """Note what CPU time it has used by now."""
+        used_ns = self.data.cpu_ns() if self.data else None
+        if used_ns is not None:
+            self._looks.append((time.time_ns(), used_ns))
+
+    def window_ns(self, record: TrialRecord) -> int | None:
+        """CPU time it used while measuring; 0 where there is none, None where it is not ours to see."""
+        if self.data is None:
+            return None if self.warnings else 0
+        from_ns = record.began_unix_ns + record.warm_up_ns
+        return used_between(self._looks, from_ns, from_ns + record.measured_ns)
 
     def counted(self, record: TrialRecord, beside: int) -> None:
         """The load is over, and so are `beside` requests of the same kind. Raises DatabaseFailed."""
+        self.look()
         if self.data is None or self.query is None or self._before is None:
             return
         self.still_there()
@@ -85,6 +107,21 @@ def part(
     else:
         with database.on_demand() as alone:
             yield Part(alone.ready(cores), workload.database)
+
+
+def used_between(looks: Sequence[Look], from_ns: int, to_ns: int) -> int | None:
+    """CPU time used between two instants, evenly between two looks; None without looks at both sides."""
+    if len(looks) < 2 or not looks[0][0] <= from_ns <= to_ns:
+        return None
+    return _used_by(looks, to_ns) - _used_by(looks, from_ns)
+
+
+def _used_by(looks: Sequence[Look], at_ns: int) -> int:
+    for (before_ns, before_used_ns), (after_ns, after_used_ns) in pairwise(looks):
+        if at_ns <= after_ns:
+            share = (at_ns - before_ns) / (after_ns - before_ns) if after_ns > before_ns else 1.0
+            return before_used_ns + round(share * (after_used_ns - before_used_ns))
+    return looks[-1][1]
 
 
 def step_of(error: Exception, step: str) -> str:

@@ -28,6 +28,11 @@ class Block(Frozen):
     number: int
     trials: tuple[TrialIdentity, ...]
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """Of its trials."""
+        return frozenset(each.id for each in self.trials)
+
 
 class Plan(Frozen):
     """All blocks of a run, in running order."""

@@ -6,25 +6,24 @@ Nothing is computed or judged here.
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from crumple import engine
-from crumple.contract import Progress
 from crumple.database import database
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
-from crumple.machine import ceiling, costs, facts, machine, turns
-from crumple.run import brought, plan, ready, run_file, trial
+from crumple.machine import costs, facts, machine, turns
+from crumple.run import blocks, brought, plan, run_file
+from crumple.run.blocks import Begun, Means, Watcher
 from crumple.run.brought import Brought, Elsewhere
-from crumple.run.ready import Ready
 from crumple.run.run_file import RunFile, ServerNote
-from crumple.run.store import Failure, RunStore, StoredTrial, TrialIdentity
-from crumple.server import servers, start, variant
-from crumple.server.server import ServerDescription, Setting
+from crumple.run.store import RunStore
+from crumple.server import servers, variant
+from crumple.server.server import ServerDescription
 from crumple.study import selection
 from crumple.study.study import ScaleName, Study
 from crumple.workload import workload
@@ -32,35 +31,6 @@ from crumple.workload.workload import Workload
 
 # Each by a process of its own, in about two seconds.
 COST_READINGS = 3
-
-
-class Watcher(ready.Watcher, Protocol):
-    """Who is told how the run goes on."""
-
-    def calibrating(self) -> None:
-        """The engine's ceiling is being measured, after a trial that may have come near it."""
-
-    def began(self, trial: TrialIdentity) -> None:
-        """A trial begins."""
-
-    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
-        """The engine's line of the last second."""
-
-    def ended(self, stored: StoredTrial) -> None:
-        """A trial is stored."""
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A run that exists on disk, and what of it is still to be done, in order.
-
-    `retry_failed`: trials that are stored as failed, too.
-    """
-
-    store: RunStore
-    file: RunFile
-    to_do: tuple[TrialIdentity, ...]
-    retry_failed: bool = False
 
 
 def begin(
@@ -152,10 +122,13 @@ def chosen(
     return meant
 
 
-def resume(store: RunStore, *, retry_failed: bool) -> Begun:
-    """Pick up a run where it was cut off. Failed trials stay as they are unless they are to be retried."""
+def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun:
+    """Pick up a run where it was cut off. Failed trials stay as they are unless they are to be retried.
+
+    `mixed`: also with other programs than those of the trials it has.
+    """
     file = run_file.read(store)
-    return _left(Begun(store, file, file.plan.trials, retry_failed))
+    return _left(Begun(store, file, file.plan.trials, retry_failed, mixed=mixed))
 
 
 def _left(begun: Begun) -> Begun:
@@ -171,7 +144,7 @@ def narrowed(begun: Begun, trial_id: str) -> Begun:
     one = plan.named(begun.file.plan, trial_id)
     if one not in begun.to_do:
         raise NotFound(f"{trial_id} is stored already", "take another one, or start a new run")
-    return replace(begun, to_do=(one,))
+    return replace(begun, to_do=(one,), only=one.id)
 
 
 def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
@@ -185,100 +158,7 @@ def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None
     machine.raise_open_files()
     with begun.store.held(), database.on_demand(database_url) as databases:
         # Another crumple may have done some of it before this one held it.
-        _conduct_all(_left(begun), root, _Means(load, workload.find(root), databases, watcher))
-
-
-@dataclass(frozen=True)
-class _Means:
-    """What all trials of a run are conducted with.
-
-    `unfit`: experiments this machine cannot do, of which that has been said.
-    """
-
-    load: Engine
-    workloads: Mapping[str, Workload]
-    databases: database.OnDemand
-    watcher: Watcher
-    unfit: set[str] = field(default_factory=set)
-
-
-def _conduct_all(begun: Begun, root: Path, means: _Means) -> None:
-    described = servers.find(root)
-    running: dict[str, Elsewhere] = {}
-    for label, place in begun.file.brought.items():
-        guest = brought.read(place, described)
-        if isinstance(guest.what, Elsewhere):
-            running[label] = guest.what
-        else:
-            described[label] = guest.what
-    servers_ready = ready.made_ready({each.server for each in begun.to_do}, described, running, means.watcher)
-    for earlier in begun.store.ids() & {each.id for each in begun.to_do}:
-        begun.store.set_aside(earlier)
-    for each in begun.to_do:
-        _one(begun, each, servers_ready[each.server], means)
-    whole = {each.id for each in begun.file.plan.trials} <= begun.store.ids()
-    if whole and (begun.to_do or begun.file.ended is None):
-        run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
-
-
-def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> None:
-    job = _job(begun, identity, server, means)
-    if isinstance(job, Failure):
-        stored = trial.refused(identity, job, server.versions)
-        begun.store.add(stored)
-        means.watcher.ended(stored)
-        return
-    with turns.turn(means.watcher.waiting):
-        means.watcher.began(identity)
-        stored = trial.conduct(
-            job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
-        )
-    means.watcher.ended(stored)
-
-
-def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: _Means) -> trial.Job | Failure:
-    """All the trial needs, or why it cannot be tried."""
-    if server.built is None:
-        assert server.refusal is not None
-        return server.refusal
-    experiment = begun.file.study.experiments[identity.experiment]
-    try:
-        machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
-        settings = _settings(identity.server, server.description)
-        asked = _workload(experiment.workload, means)
-        beside = _workload(experiment.canary.workload, means) if experiment.canary else None
-    except UsageError as error:
-        if identity.experiment not in means.unfit:
-            means.unfit.add(identity.experiment)
-            means.watcher.skipped(f"experiment {identity.experiment}", str(error))
-        return Failure(step="setup", message=str(error))
-    return trial.Job(
-        trial=identity,
-        experiment=experiment,
-        scale=experiment.scales[begun.file.scale],
-        workload=asked,
-        built=server.built,
-        versions=server.versions,
-        settings=settings,
-        ceiling=lambda record: ceiling.measured_after(
-            means.load, record, ceiling.cache(), means.watcher.calibrating
-        ),
-        beside=beside,
-        databases=means.databases,
-    )
-
-
-def _workload(name: str, means: _Means) -> Workload:
-    if name not in means.workloads:
-        raise NotFound(f"there is no workload {name} any more", "put its file back, or start a new run")
-    return means.workloads[name]
-
-
-def _settings(label: str, description: ServerDescription | None) -> dict[str, Setting]:
-    if description is None:
-        return {}
-    meant = variant.parse(label, variant.defaults({description.name: description}))
-    return start.settings_with(description, meant.settings)
+        blocks.conduct_all(_left(begun), root, Means(load, workload.find(root), databases, watcher))
 
 
 def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:

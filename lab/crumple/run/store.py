@@ -9,7 +9,7 @@ import errno
 import fcntl
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -17,12 +17,20 @@ from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen, TrialRecord
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
+from crumple.record.disturbance import Disturbance
 
 Status = Literal["measured", "failed"]
 
 
+# Between the label of a trial and the number of its attempt.
+AGAIN = "+"
+
+
 class TrialIdentity(Frozen):
-    """Which trial. `block` counts from 1, `position` is its place there, from 1; `twin`: the A/A control."""
+    """Which trial. `block` counts from 1, `position` is its place there, from 1; `twin`: the A/A control.
+
+    `attempt`: 2 and more are repeats of a trial that was disturbed, under ids of their own.
+    """
 
     id: str
     experiment: str
@@ -31,6 +39,17 @@ class TrialIdentity(Frozen):
     server: str
     twin: bool
     seed: int
+    attempt: int = 1
+
+    @property
+    def label(self) -> str:
+        """What all attempts have in common: the id that was planned."""
+        return self.id if self.attempt == 1 else self.id.rpartition(AGAIN)[0]
+
+    def again(self) -> Self:
+        """The next attempt."""
+        attempt = self.attempt + 1
+        return self.model_copy(update={"attempt": attempt, "id": f"{self.label}{AGAIN}{attempt}"})
 
 
 class Failure(Frozen):
@@ -63,13 +82,25 @@ class DatabaseFacts(Frozen):
     cpu_s: float | None
 
 
+class Programs(Frozen):
+    """What measured and was measured, each as a hash of its content. `server`: empty if it ran already."""
+
+    server: str
+    workload: str
+    engine: str
+    lab: str
+    kernel: str
+
+
 class StoredTrial(Frozen):
     """One trial, whatever became of it. A non-empty `problems` means measured, but not valid.
 
     `warnings`: what to know of it beside, valid or not.
-    `host`: the machine's facts just before the load, with what makes it unfit under "problems".
+    `host`: the machine's facts just before the load, with what it lacks under "problems".
     `database`: what it was asked and what that cost, where the workload asks one.
     `canary`: what became of the light requests beside the load, if there were any.
+    `disturbance`: what others did to the machine meanwhile; None: it was not measured.
+    `programs`: None of trials that could not be tried.
     `overhead_s`: the lab's own time, without the server's start and the engine's load.
     """
 
@@ -84,11 +115,26 @@ class StoredTrial(Frozen):
     overhead_s: float
     canary: TrialRecord | None = None
     database: DatabaseFacts | None = None
+    disturbance: Disturbance | None = None
+    programs: Programs | None = None
+
+    @property
+    def disturbed(self) -> bool:
+        """Others used the machine while it was measured; whatever else is to be said of it."""
+        return self.disturbance is not None and self.disturbance.disturbed
 
     @property
     def valid(self) -> bool:
         """Measured, and it measured the server."""
         return self.status == "measured" and not self.problems
+
+
+def replaced(trials: Sequence[StoredTrial]) -> set[str]:
+    """Ids of those that a later attempt stands for."""
+    last: dict[str, StoredTrial] = {}
+    for each in sorted(trials, key=lambda each: each.trial.attempt):
+        last[each.trial.label] = each
+    return {each.trial.id for each in trials} - {each.trial.id for each in last.values()}
 
 
 class RunStore:

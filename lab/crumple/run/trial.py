@@ -16,12 +16,21 @@ from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.load import connections_of, cores_of
 from crumple.machine import fitting, machine
 from crumple.machine.ceiling import Ceiling
-from crumple.record import invariants, validity
+from crumple.record import disturbance, invariants, steadiness, validity
+from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import brought, canary, database_part
 from crumple.run.brought import Elsewhere, Lent
 from crumple.run.canary import Canary
-from crumple.run.store import DatabaseFacts, Failure, RunStore, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import (
+    DatabaseFacts,
+    Failure,
+    Programs,
+    RunStore,
+    ServerFacts,
+    StoredTrial,
+    TrialIdentity,
+)
 from crumple.server import scratch, servers
 from crumple.study.study import Experiment, Scale
 from crumple.verify import verify
@@ -40,6 +49,7 @@ class Job:
     `settings`: the server's, defaults filled in. `ceiling`: what the engine's is said to be, once the load is
     over and the server gone; None: not known, or far away. `beside`: what the canary asks.
     `databases`: the run's, where it has one; without it, a trial that needs one starts its own.
+    `programs`: what it is measured with; `mixed`: what of that is another than in trials before it.
     """
 
     trial: TrialIdentity
@@ -52,6 +62,8 @@ class Job:
     ceiling: Callable[[contract.TrialRecord], Ceiling | None] = lambda _: None
     beside: Workload | None = None
     databases: OnDemand | None = None
+    programs: Programs | None = None
+    mixed: str = ""
 
 
 def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
@@ -71,6 +83,8 @@ def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) ->
             afresh=afresh,
             less=fitted(job).less,
             workers=_workers(job),
+            disturbance=course.disturbance,
+            unsteady=steadiness.sentence(course.record, job.settings),
         )
     except StorageFull:
         raise
@@ -195,9 +209,14 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             course.step = "engine"
             spec = spec_of(job, running.address, running.pid, cores.engine)
             data.count()
-            course.record, course.canary = canary.beside(load, spec, _canary(job), on_progress)
+            course.record, course.canary = canary.beside(
+                load, spec, _canary(job), _told(on_progress, data.look)
+            )
             data.counted(course.record, _asked_beside(job, course.canary))
             course.count(data)
+            course.disturbance = disturbance.disturbance(
+                course.record, course.canary, data.window_ns(course.record)
+            )
             course.step = "answers-after"
             _still_there(running)
             course.warnings += _verify_after(job, running.address)
@@ -209,6 +228,16 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             # A server whose database died cannot be blamed for its answers.
             data.still_there()
             raise
+
+
+def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
+    """Whoever is told of the load's progress, and who looks at something else each time."""
+
+    def told(progress: contract.Progress) -> None:
+        look()
+        on_progress(progress)
+
+    return told
 
 
 def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:
@@ -236,6 +265,7 @@ class _Course:
     canary: contract.TrialRecord | None = None
     validity: Validity | None = None
     database: DatabaseFacts | None = None
+    disturbance: Disturbance | None = None
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     output_tail: tuple[str, ...] = ()
@@ -254,6 +284,9 @@ class _Course:
         step = error.step if isinstance(error, ServerFailed) else database_part.step_of(error, self.step)
         self.failure = Failure(step=step, message=message, output_tail=tuple(tail))
 
+    def _mixed(self) -> tuple[str, ...]:
+        return (self.job.mixed,) if self.job.mixed else ()
+
     def stored(self) -> StoredTrial:
         """What goes on disk. Overhead is all but the server's start and the engine's load."""
         load_ns = self.record.warm_up_ns + self.record.measured_ns if self.record else 0
@@ -269,7 +302,9 @@ class _Course:
             record=self.record,
             canary=self.canary,
             database=self.database,
+            disturbance=self.disturbance,
+            programs=self.job.programs,
             problems=(*self.validity.problems, *self.problems) if self.validity else (),
-            warnings=(*self.validity.warnings, *self.warnings) if self.validity else (),
+            warnings=(*self._mixed(), *self.validity.warnings, *self.warnings) if self.validity else (),
             overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
         )

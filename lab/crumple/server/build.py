@@ -96,6 +96,13 @@ def content_hash(description: ServerDescription, versions: dict[str, str]) -> st
     return digest.hexdigest()[:16]
 
 
+def program(description: ServerDescription) -> str:
+    """Names what runs: its build, and how it is started and set."""
+    digest = hashlib.sha256(content_hash(description, runtimes.versions(description)).encode())
+    digest.update((description.folder / FILE).read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def _place(description: ServerDescription, versions: dict[str, str]) -> Path:
     return cache() / f"{description.program}-{content_hash(description, versions)}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crumple.errors import FileInvalid, Problem
 from crumple.server import server
-from crumple.server.build import Built, build, is_built
+from crumple.server.build import Built, build, is_built, program
 from crumple.server.runtimes import Missing, Ready, readiness, versions
 from crumple.server.server import ServerDescription
 from crumple.server.start import Running, start
@@ -21,6 +21,7 @@ __all__ = [
     "build",
     "find",
     "is_built",
+    "program",
     "readiness",
     "start",
     "versions",

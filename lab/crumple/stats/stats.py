@@ -1,4 +1,4 @@
-"""Effects with their intervals, the noise floor, and where a series turns steady. Pure; seeds are arguments.
+"""Effects with their intervals, and the noise floor. Pure; seeds are arguments.
 
 Comparisons are ratios of trials paired within a block, worked on as logarithms, so that swapping the two
 inverts the answer and nothing else. What an effect means for a claim is `verdict`'s to say.
@@ -9,11 +9,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import ndimage, stats
+from numpy.typing import NDArray
+from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -26,14 +25,6 @@ BOOTSTRAP_FROM = 10
 # How far the bootstrap may move an end of Student's interval, as factors of its distance from the estimate.
 NARROWEST, WIDEST = 0.9, 2.0
 
-# In fewer readings a late step passes for noise in one series of seven.
-SERIES_MIN = 30
-SEGMENT_MIN = 3
-STEADY_SHARE_MIN = 1 / 3
-TREND_P_MAX = 0.01
-CORRELATED_LAG = 3
-CORRELATION_MAX = 0.6
-_SD_OF_MAD = 1.4826
 LOG_MAX = math.log(sys.float_info.max)
 
 
@@ -209,116 +200,3 @@ def _resampled_t(samples: Floats, seed: int) -> Floats:
 def _drawn(n: int, seed: int) -> Floats:
     """How much of each start is in each resample: n × RESAMPLES, columns sum to 1."""
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T / n
-
-
-def steady_from(values: ArrayLike) -> int | None:
-    """Index from which the series keeps one level to its end; None if there is none, or too little to tell.
-
-    The level's changes are found by least squares with a penalty per change, on noise estimated from
-    neighbouring readings. The steady part is the last segment with those before it that differ from it by
-    less than the noise of one reading. None where it is shorter than a third of the series, still trends, or
-    where a straight line to the end fits better than levels do. (After Barrett et al., OOPSLA 2017; the exact
-    search is that of Jackson et al., IEEE Signal Processing Letters 2005, which PELT prunes.) Raises
-    ValueError unless it is one row of numbers.
-    """
-    series = np.asarray(values, dtype=float)
-    if series.ndim != 1 or not np.isfinite(series).all():
-        raise ValueError("a series is one row of numbers")
-    if len(series) < SERIES_MIN:
-        return None
-    noise, memory = _reading_noise(series)
-    series = _without_spikes(series, noise) / noise
-    bounds = _segments(series, memory)
-    steady = _steady_segment(series, bounds)
-    start = bounds[steady]
-    if len(series) - start < STEADY_SHARE_MIN * len(series) or _trends(series[start:]):
-        return None
-    if any(_line_fits_better(series, bounds[first:], memory) for first in range(steady + 1)):
-        return None
-    return start
-
-
-def _reading_noise(series: Floats) -> tuple[float, float]:
-    """Standard deviation of one reading, and by what factor (≥ 1) memory raises the variance of a mean.
-
-    Both from differences, which a step touches only once. Where a reading resembles its neighbour,
-    differences grow with the distance, and by how much gives the correlation.
-    """
-    tiny = max(1e-6 * float(np.max(np.abs(series))), float(np.finfo(float).tiny))
-    near, far = (max(_spread(series[lag:] - series[:-lag]), tiny) for lag in (1, CORRELATED_LAG))
-    correlation = min(max(0.0, 1 - (near / far) ** 2), CORRELATION_MAX)
-    return max(near, far) / math.sqrt(2), (1 + correlation) / (1 - correlation)
-
-
-def _spread(differences: Floats) -> float:
-    typical = _SD_OF_MAD * float(np.median(np.abs(differences)))
-    if typical > 0:
-        return typical
-    # Counts repeat, and their median difference is 0; without the largest tenth, steps do not pass for noise.
-    kept = np.sort(np.abs(differences))[: max(1, int(0.9 * len(differences)))]
-    return float(np.sqrt(np.mean(kept**2)))
-
-
-def _without_spikes(series: Floats, noise: float) -> Floats:
-    """Single readings far from their neighbours (a collector's pause) drawn in; steps stay as they are."""
-    middle = ndimage.median_filter(series, size=5, mode="nearest")
-    return np.clip(series, middle - 3 * noise, middle + 3 * noise)
-
-
-def _penalty(n: int, memory: float) -> float:
-    # Bayesian information asks 2 ln n for a place and a level; 3 ln n leaves room for tails.
-    return 3 * math.log(n) * memory
-
-
-def _segments(series: Floats, memory: float) -> list[int]:
-    """Starts of the segments of one level each, then the end; by optimal partitioning, O(n²) vectorised.
-
-    `series` in units of its noise.
-    """
-    n = len(series)
-    centred = series - series.mean()
-    sums, squares = np.cumsum(np.append(0.0, centred)), np.cumsum(np.append(0.0, centred**2))
-    best = np.full(n + 1, np.inf)
-    best[0] = 0.0
-    previous = np.zeros(n + 1, dtype=int)
-    for end in range(SEGMENT_MIN, n + 1):
-        begin = np.arange(end - SEGMENT_MIN + 1)
-        misfit = squares[end] - squares[begin] - (sums[end] - sums[begin]) ** 2 / (end - begin)
-        cost = best[begin] + misfit + _penalty(n, memory)
-        previous[end] = int(np.argmin(cost))
-        best[end] = cost[previous[end]]
-    bounds = [n]
-    while bounds[-1] > 0:
-        bounds.append(int(previous[bounds[-1]]))
-    return bounds[::-1]
-
-
-def _steady_segment(series: Floats, bounds: list[int]) -> int:
-    """The first of the last segments whose levels are all within one reading's noise of the last one's."""
-    levels = [series[begin:end].mean() for begin, end in pairwise(bounds)]
-    first = len(levels) - 1
-    while first > 0 and abs(levels[first - 1] - levels[-1]) <= 1:
-        first -= 1
-    return first
-
-
-def _trends(steady: Floats) -> bool:
-    """Whether the readings rise or fall throughout, beyond chance and by an amount worth naming.
-
-    Kendall's test for the first; for the second, the last third lies half a reading's noise from the first.
-    """
-    third = len(steady) // 3
-    moved = abs(float(np.median(steady[-third:]) - np.median(steady[:third])))
-    return moved > 0.5 and bool(stats.kendalltau(np.arange(len(steady)), steady).pvalue < TREND_P_MAX)
-
-
-def _line_fits_better(series: Floats, bounds: list[int], memory: float) -> bool:
-    """Whether one slope from bounds[0] to the end costs less than the changes: a drift cut into steps."""
-    changes = len(bounds) - 2
-    if changes < 1:
-        return False
-    tail, at = series[bounds[0] :], np.arange(len(series) - bounds[0])
-    line_misfit = float(np.sum((tail - np.polyval(np.polyfit(at, tail, 1), at)) ** 2))
-    level_misfit = sum(float(np.var(series[begin:end]) * (end - begin)) for begin, end in pairwise(bounds))
-    # A slope costs what a change costs.
-    return line_misfit < level_misfit + (changes - 1) * _penalty(len(series), memory)

@@ -12,7 +12,7 @@ from crumple.contract import Request
 from crumple.database import queries
 from crumple.database.database import Database
 from crumple.errors import WrongAnswer
-from crumple.machine import checks, machine
+from crumple.machine import calm
 from crumple.verify import verify
 from crumple.verify.http import connection
 from crumple.verify.io_model import Pids
@@ -107,9 +107,8 @@ def spends_cpu(address: str, pids: Pids, workload: Workload) -> None:
             return
     nearest = min(spent, key=lambda one: abs(one - asked_s)) / SPUN_REQUESTS * 1000
     message = f"{verify.named(request)}: {nearest:.1f} ms of CPU time for each, asked {SPIN_US / 1000:.0f} ms"
-    others_share = machine.fitness().facts["others_share"]
-    if others_share is not None and others_share > checks.OTHERS_TOO_BUSY:
-        raise NotJudged(f"{message}; not judged, for other programs use {others_share:.0%} of the CPU")
+    if busy := calm.look():
+        raise NotJudged(f"{message}; not judged, for {busy}")
     raise WrongAnswer(message, "calibrate the loop before listening, on a core that is free")
 
 

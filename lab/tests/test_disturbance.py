@@ -1,0 +1,97 @@
+"""What others did to a machine while a trial was measured: seen in the window, whatever came out of it."""
+
+from typing import Any
+
+import documents
+import pytest
+from crumple import contract
+from crumple.record import disturbance, validity
+from crumple.record.disturbance import Disturbance
+from crumple.run import database_part
+
+SECOND = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def others_may_work() -> None:
+    """Here the limits are as they are."""
+
+
+def record(busy_s: float, steal_s: float = 0.0, cores: int = 2, **changes: Any) -> contract.TrialRecord:
+    """Two seconds of which the engine used one core-second and the server 1.8."""
+    window = contract.MachineWindow(
+        busy_ns=round(busy_s * SECOND), steal_ns=round(steal_s * SECOND), cores=cores
+    )
+    machine = contract.MachineRecord(window=window, unread=())
+    probes = documents.record().probes.model_copy(update={"machine": machine, **changes})
+    return documents.record(probes=probes)
+
+
+def test_what_nobody_of_ours_used_others_did() -> None:
+    found = disturbance.disturbance(record(3.4), None, 200_000_000)
+    assert found.others_share == pytest.approx((3.4 - 1.0 - 1.8 - 0.2) / 4)
+    assert found.steal_share == 0.0 and found.unread == ""
+
+
+def test_a_canary_is_ours() -> None:
+    found = disturbance.disturbance(record(3.8), documents.record())
+    assert found.others_share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "steal_s", "said"),
+    [
+        (3.19, 0.0, ""),
+        (3.22, 0.0, "other programs used 10.5% of the CPU time while measured (limit 10.0%)"),
+        (2.8, 0.099, ""),
+        (2.8, 0.11, "the hypervisor took 2.8% of the CPU time while measured (limit 2.5%)"),
+    ],
+)
+def test_above_its_limit_it_is_a_reason(busy_s: float, steal_s: float, said: str) -> None:
+    found = disturbance.disturbance(record(busy_s, steal_s))
+    assert (found.why, found.disturbed) == (said, bool(said))
+    judged = validity.assess(record(busy_s, steal_s), disturbance=found)
+    assert (judged.word == "disturbed") is bool(said)
+    assert (found.sentence in judged.problems) is bool(said)
+
+
+def test_the_longer_the_window_the_less_is_left_to_chance() -> None:
+    limits = [disturbance.others_limit(ticks) for ticks in (100, 400, 2_000, 12_000)]
+    assert limits == [0.15, 0.1, 0.0724, 0.0591]
+    assert [disturbance.steal_limit(ticks) for ticks in (100, 400, 2_000)] == [0.04, 0.025, 0.021]
+
+
+def test_what_comes_out_of_a_trial_is_not_asked() -> None:
+    one, other = record(3.5), record(3.5).model_copy(update={"outcomes": documents.outcomes(timeout=7)})
+    assert disturbance.disturbance(one) == disturbance.disturbance(other)
+
+
+def test_what_was_not_read_is_a_reason_and_not_zero() -> None:
+    none = disturbance.disturbance(documents.record())
+    assert (none.others_share, none.steal_share, none.disturbed) == (None, None, False)
+    assert none.unread == "the CPU time of the whole machine was not read"
+    unseen = disturbance.disturbance(record(4.0, server=None), None, None)
+    assert unseen.others_share is None and unseen.steal_share == 0.0
+    assert unseen.unread == "the CPU time of the server and the database was not read"
+
+
+@pytest.mark.parametrize(
+    ("from_s", "to_s", "used"),
+    [(1, 3, 250), (0.5, 1, 50), (3, 9, 50), (0, 4, 400), (-1, 3, None)],
+)
+def test_the_databases_time_is_that_of_the_window(from_s: float, to_s: float, used: int | None) -> None:
+    looks = [(0, 0), (SECOND, 100), (2 * SECOND, 250), (3 * SECOND, 350), (4 * SECOND, 400)]
+    found = database_part.used_between(looks, round(from_s * SECOND), round(to_s * SECOND))
+    assert found == used
+
+
+def test_of_one_look_nothing_follows() -> None:
+    assert database_part.used_between([(0, 0)], 0, 1) is None
+
+
+def test_it_is_stored_with_its_limits() -> None:
+    found = disturbance.disturbance(record(3.0))
+    stored = documents.stored(disturbance=found)
+    again = type(stored).model_validate_json(stored.model_dump_json(by_alias=True))
+    assert again.disturbance == found and isinstance(again.disturbance, Disturbance)
+    assert not again.disturbed

@@ -1,0 +1,172 @@
+"""What ran is what is stored, and no run mixes programs unasked."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import documents
+import pytest
+import tiny_servers
+from crumple.commands.run import Asked, new
+from crumple.engine import Engine
+from crumple.errors import Interrupted, UsageError
+from crumple.run import programs, run
+from crumple.run.run import Begun
+from crumple.run.store import Programs, StoredTrial
+from crumple.server import server, servers
+from crumple.workload import workload
+from stand_ins import Stage
+from test_run import Notes, _begin
+
+
+def _cut_off(root: Path, after: int = 7) -> Begun:
+    begun = _begin(root)
+    with pytest.raises(Interrupted):
+        run.execute(begun, root, Notes(interrupt_after=after))
+    return begun
+
+
+def _resumed(begun: Begun, root: Path, *, mixed: bool = False) -> Notes:
+    notes = Notes()
+    run.execute(run.resume(begun.store, retry_failed=False, mixed=mixed), root, notes)
+    return notes
+
+
+def test_each_trial_says_what_it_was_measured_with(acts: Stage, root: Path) -> None:
+    acts.programs = {"node-http": "another"}
+    begun = _begin(root)
+    run.execute(begun, root, Notes())
+    found = {each.trial.server: each.programs for each in begun.store.trials()}
+    assert {name: each and each.server for name, each in found.items()} == {
+        "go-nethttp": "as it was", "node-express": "as it was", "node-http": "another",
+    }  # fmt: skip
+    (rest,) = {each.model_copy(update={"server": ""}) for each in found.values() if each}
+    assert all(len(each) == programs.DIGITS for each in (rest.engine, rest.lab, rest.workload))
+
+
+def test_a_run_goes_on_with_the_programs_it_began_with(acts: Stage, root: Path) -> None:
+    begun = _cut_off(root)
+    assert len(_resumed(begun, root).order) == 13
+    assert not any(each.warnings for each in begun.store.trials())
+
+
+def test_with_another_server_it_is_refused_before_anything_runs(acts: Stage, root: Path) -> None:
+    begun = _cut_off(root)
+    acts.programs = {"node-http": "changed"}
+    acts.built.clear()
+    with pytest.raises(UsageError) as refused:
+        _resumed(begun, root)
+    assert str(refused.value) == (
+        f"since {begun.store.name} was begun, this changed: server node-http; "
+        "put it back, start a new run, or go on with --mixed, which marks the trials to come"
+    )
+    assert acts.built == [] and len(begun.store.ids()) == 7
+
+
+def test_where_it_is_asked_for_the_later_trials_are_marked(acts: Stage, root: Path) -> None:
+    begun = _cut_off(root)
+    acts.programs = {"node-http": "changed"}
+    later = _resumed(begun, root, mixed=True).order
+    marked = {each.trial.id for each in begun.store.trials() if each.warnings}
+    assert marked == {each for each in later if "node-http" in each}
+    stored = {each.trial.id: each for each in begun.store.trials()}
+    assert all(
+        stored[each].warnings == ("measured with another server node-http than earlier trials of the run",)
+        for each in marked
+    )
+
+
+def test_the_engine_and_the_workload_are_programs_too(acts: Stage, root: Path, tmp_path: Path) -> None:
+    begun = _cut_off(root)
+    documents.fake_engine(tmp_path, "# another build")
+    with pytest.raises(UsageError, match="this changed: engine; "):
+        _resumed(begun, root)
+    documents.fake_engine(tmp_path)
+    file = root / "contract" / "workloads" / "hello.toml"
+    file.write_text(file.read_text().replace("Hello, World!", "Hello, Earth!"))
+    with pytest.raises(UsageError, match="this changed: workload of s"):
+        _resumed(begun, root)
+
+
+def test_an_engine_that_is_built_while_the_run_goes_on_marks_what_follows(
+    acts: Stage, root: Path, tmp_path: Path
+) -> None:
+    class Builds(Notes):
+        def ended(self, stored: StoredTrial) -> None:
+            super().ended(stored)
+            if len(self.order) == 5:
+                documents.fake_engine(tmp_path, "# another build")
+
+    begun, notes = _begin(root), Builds()
+    run.execute(begun, root, notes)
+    stored = {each.trial.id: each.warnings for each in begun.store.trials()}
+    marked = [any("another engine" in warning for warning in stored[each]) for each in notes.order]
+    assert marked == [False] * 5 + [True] * 15
+
+
+def test_a_run_that_is_done_asks_for_nothing(acts: Stage, root: Path) -> None:
+    begun = _begin(root)
+    run.execute(begun, root, Notes())
+    acts.programs = {"node-http": "changed"}
+    assert _resumed(begun, root).order == []
+
+
+def test_trials_that_say_nothing_of_it_are_not_held_against_a_run() -> None:
+    now = Programs(server="a", workload="b", engine="c", lab="d", kernel="6.1")
+    stored = documents.stored()
+    assert programs.changed([stored], stored.trial, now) == []
+    before = stored.model_copy(update={"programs": now.model_copy(update={"kernel": "5.15"})})
+    assert programs.changed([before], stored.trial, now) == ["kernel (5.15, now 6.1)"]
+    other = stored.trial.model_copy(update={"server": "node-http", "experiment": "separate"})
+    others = stored.model_copy(update={"programs": replace_server(now)})
+    assert programs.changed([others], other, now) == [], "another server's is none of its business"
+
+
+def replace_server(of: Programs) -> Programs:
+    return of.model_copy(update={"server": "z", "workload": "z"})
+
+
+def test_a_servers_hash_is_of_its_sources_and_of_how_it_is_started(tmp_path: Path) -> None:
+    described = tiny_servers.described(tmp_path)
+    first = servers.program(described)
+    (described.folder / "node_modules").mkdir()
+    (described.folder / "node_modules" / "left").write_text("by a build of its user's")
+    assert servers.program(described) == first
+    file = described.folder / server.FILE
+    file.write_text(file.read_text() + "\n# started otherwise\n")
+    started = servers.program(described)
+    (described.folder / "more.py").write_text("pass")
+    assert len({first, started, servers.program(described)}) == 3
+
+
+def test_the_lab_is_what_measures_and_not_what_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in ("run", "report"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "one.py").write_text("1")
+    monkeypatch.setattr(programs, "PACKAGE", tmp_path)
+    monkeypatch.setattr(programs, "MEASURES", ("run",))
+    hashed = programs.lab.__wrapped__
+    first = hashed()
+    (tmp_path / "report" / "one.py").write_text("2")
+    assert hashed() == first
+    (tmp_path / "run" / "one.py").write_text("2")
+    assert hashed() != first
+    monkeypatch.undo()
+    assert all((programs.PACKAGE / name).exists() for name in programs.MEASURES)
+
+
+def test_an_engine_that_is_built_anew_is_another(tmp_path: Path) -> None:
+    file = tmp_path / "hello.toml"
+    file.write_text(documents.WORKLOAD_TOML)
+    asked = [workload.load(file)]
+    engine = Engine(tmp_path / "engine", "0.1.0")
+    found = []
+    for content in ("one", "another"):
+        engine.path.write_text(content)
+        found.append(programs.programs("", asked, engine).engine)
+    assert found[0] != found[1]
+    assert programs.programs("", asked, replace(engine, version="9")).engine == found[1]
+
+
+def test_a_new_run_has_nothing_to_mix() -> None:
+    with pytest.raises(UsageError, match="--mixed is about a run that is there; name it with --resume"):
+        new(Asked(studies=["todo-json"], mixed=True), as_json=False)
