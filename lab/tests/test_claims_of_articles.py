@@ -95,7 +95,7 @@ def test_switches_are_compared() -> None:
     meant = claim(kind="order", metric="switches", tiers=[["few"], ["many"]])
     verdict = judge(meant, figures)
     assert verdict.answer is Answer.SUPPORTED
-    assert "context switches per request" in verdict.sentence
+    assert "he number of context switches per request of few was" in verdict.sentence
 
 
 def conditioned(**written: Any) -> RunView:

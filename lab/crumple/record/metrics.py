@@ -109,7 +109,8 @@ METRICS: dict[str, Metric] = {
     ),
     "wall_time": Metric("Time for all requests", "ns", "lower", lambda trial: trial.measured_ns),
     "switches": Metric(
-        "Context switches per request", "switches", "lower", lambda trial: trial.switches_per_request
+        "Number of context switches per request", "switches", "lower",
+        lambda trial: trial.switches_per_request,
     ),
     "first_byte": Metric("Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns),
     "cpu_user": Metric("User CPU time per request", "µs", "lower", lambda trial: trial.cpu_user_us),
