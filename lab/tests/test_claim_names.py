@@ -82,3 +82,13 @@ def test_what_exists_is_no_problem(claim: dict[str, Any]) -> None:
 )
 def test_what_does_not_exist_is_said(claim: dict[str, Any], wanted: str) -> None:
     assert any(wanted in said for said in problems(**claim)), problems(**claim)
+
+
+@pytest.mark.parametrize(
+    ("written", "right"), [("77 ms", False), ("77..90 ms", False), (77_000, True), ("77000", True)]
+)
+def test_a_metric_in_microseconds_takes_no_unit(written: float | str, right: bool) -> None:
+    of_node = {"kind": "figure", "experiment": "flat", "servers": ["node"], "metric": "cpu_per_request"}
+    found = problems(**of_node, published=written)
+    said = "claims.X.published: cpu_per_request is in µs, and takes no unit; write the number of µs"
+    assert [problem.partition(", without")[0] for problem in found] == ([] if right else [said])

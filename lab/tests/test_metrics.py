@@ -105,6 +105,7 @@ def test_switches_need_both_kinds() -> None:
     assert measured().switches_per_request is None
     read = measured(**probes({"voluntary_switches": 30_000, "involuntary_switches": 10_000}))
     assert read.switches_per_request == 2
+    assert METRICS["switches"].of(read) == 2
 
 
 def test_what_was_not_read_is_none() -> None:
@@ -123,7 +124,7 @@ HIGHER = ("throughput", "successes", "knee")
 # Of a trial that is no ramp, has no canary and asks no database.
 ABSENT = (
     "cores_busy_to_knee", "memory_per_connection", "knee", "canary_p50", "canary_p90", "canary_p99",
-    "database_cpu",
+    "database_cpu", "switches",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from crumple.verify import cases, effects, everything, io_model
 from crumple.verify.effects import NotJudged
 from crumple.verify.everything import HTTP, MODEL, Finding, Subject
 from crumple.verify.io_model import Pids
+from crumple.verify.pace import Pace
 from crumple.workload import workload
 
 ROOT = project.root()
@@ -192,17 +193,25 @@ def test_files_left_behind_are_counted():
 
 
 @pytest.mark.parametrize(
-    ("spent_s", "busy", "outcome"),
+    ("spent_s", "busy", "loop_ms", "outcome"),
     [
-        ([0.5], "", None),
-        ([0.36], "", None),
-        ([0.9, 0.2, 0.55], "", None),
-        ([0.0, 0.0, 0.0], "", WrongAnswer),
-        ([0.9, 0.8, 0.7], "", WrongAnswer),
-        ([0.9, 0.8, 0.7], "other programs use 50% of the CPU", NotJudged),
+        ([0.5], "", [10, 10], None),
+        ([0.36], "", [10, 10], None),
+        ([0.9, 0.2, 0.55], "", [10, 10, 10, 10], None),
+        ([0.0, 0.0, 0.0], "", [10, 10, 10, 10], WrongAnswer),
+        ([0.9, 0.8, 0.7], "", [10, 10, 10, 10], WrongAnswer),
+        ([0.9, 0.8, 0.7], "other programs use 50% of the CPU", [10, 10, 10, 10], NotJudged),
+        # Slower than before the server started, by as much as a loop that was counted then would be off.
+        ([0.7, 0.7, 0.7], "", [10, 14, 14, 14], NotJudged),
+        ([0.34, 0.34, 0.34], "", [14, 10, 10, 10], NotJudged),
+        # That explains no more than it explains.
+        ([1.0, 1.0, 1.0], "", [10, 14, 14, 14], WrongAnswer),
+        ([0.0, 0.0, 0.0], "", [10, 14, 14, 14], WrongAnswer),
+        # A steady machine's readings differ, too.
+        ([0.7, 0.7, 0.7], "", [10, 10.9, 10, 10], WrongAnswer),
     ],
 )
-def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, busy, outcome):
+def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, busy, loop_ms, outcome):
     readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
     monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
     monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
@@ -212,7 +221,8 @@ def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, busy,
         pids = Pids(running.guarded.guard_pid)
 
         def spend() -> None:
-            effects.spends_cpu(running.address, pids, WORKLOADS["hello"])
+            loop_s = iter([ms / 1e3 for ms in loop_ms])
+            effects.spends_cpu(running.address, pids, WORKLOADS["hello"], Pace(lambda: next(loop_s)))
 
         if outcome is None:
             spend()

@@ -4,11 +4,6 @@ using System.Web;
 
 public sealed class Handler : HttpTaskAsyncHandler
 {
-    static Handler()
-    {
-        Spin.Calibrate();
-    }
-
     public override bool IsReusable => true;
 
     public override async Task ProcessRequestAsync(HttpContext context)

@@ -7,7 +7,6 @@ static class Listener
 {
     static void Main(string[] arguments)
     {
-        Spin.Calibrate();
         var listener = new HttpListener();
         listener.Prefixes.Add("http://127.0.0.1:" + arguments[0] + "/");
         listener.Start();

@@ -1,47 +1,45 @@
-// CPU work of a given length: a plain arithmetic loop, and how many of its rounds fit in a microsecond here.
+// CPU work of a given length: a plain arithmetic loop that ends by the clock of the thread's own CPU time.
 using System;
-using System.Diagnostics;
+using System.Runtime.InteropServices;
 
 public static class Spin
 {
-    const double PieceSeconds = 0.005;
-    const double WarmUpSeconds = 0.05;
-    const int Pieces = 20;
+    // Between two looks at the clock: some 50 µs.
+    const int PieceRounds = 40000;
 
-    static double roundsPerUs;
-
-    // To be called before the first request; the best of several pieces, since what disturbs one makes it slower.
-    public static void Calibrate()
-    {
-        var warming = Stopwatch.StartNew();
-        var rounds = 100000L;
-        while (warming.Elapsed.TotalSeconds < WarmUpSeconds)
-        {
-            rounds = (long)(rounds * PieceSeconds / TookSeconds(rounds));
-        }
-        for (var piece = 0; piece < Pieces; piece++)
-        {
-            roundsPerUs = Math.Max(roundsPerUs, rounds / (TookSeconds(rounds) * 1e6));
-        }
-    }
+    const int ThreadCpuTime = 3;
 
     // The number it ends at is of no interest; returned, so that no compiler leaves the loop out.
-    public static uint For(int microseconds) => Turn((long)(microseconds * roundsPerUs));
-
-    static uint Turn(long rounds)
+    public static uint For(int microseconds)
     {
         var x = 1u;
-        for (var round = 0L; round < rounds; round++)
+        for (var until = CpuNanoseconds() + 1000L * microseconds; CpuNanoseconds() < until;)
         {
-            x = unchecked(x * 1664525u + 1013904223u);
+            for (var round = 0; round < PieceRounds; round++)
+            {
+                x = unchecked(x * 1664525u + 1013904223u);
+            }
         }
         return x;
     }
 
-    static double TookSeconds(long rounds)
+    // Of .NET's own clocks of CPU time none is a single thread's.
+    static long CpuNanoseconds()
     {
-        var clock = Stopwatch.StartNew();
-        Turn(rounds);
-        return clock.Elapsed.TotalSeconds;
+        if (clock_gettime(ThreadCpuTime, out var now) != 0)
+        {
+            throw new InvalidOperationException("no clock of the thread's CPU time");
+        }
+        return 1000000000L * (long)now.Seconds + (long)now.Nanoseconds;
     }
+
+    [StructLayout(LayoutKind.Sequential)]
+    struct Timespec
+    {
+        public IntPtr Seconds;
+        public IntPtr Nanoseconds;
+    }
+
+    [DllImport("libc", SetLastError = true)]
+    static extern int clock_gettime(int clock, out Timespec now);
 }

@@ -21,7 +21,6 @@ func main() {
 	flag.Parse()
 
 	db := openDatabase(*pool)
-	spinner := calibrate()
 
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hello", get(hello))
@@ -31,7 +30,7 @@ func main() {
 	mux.HandleFunc("/options", get(answer("application/json", listOptions(db))))
 	mux.HandleFunc("/rows", get(answer("application/json", listBooks(db))))
 	mux.HandleFunc("/primes", get(answer("application/json", primes)))
-	mux.HandleFunc("/mix", get(answer("text/plain", mix(spinner))))
+	mux.HandleFunc("/mix", get(answer("text/plain", mix)))
 
 	server := &http.Server{
 		Addr:    net.JoinHostPort("127.0.0.1", strconv.Itoa(*port)),

@@ -6,34 +6,31 @@ import (
 )
 
 const (
-	pieceRounds = 250_000
-	calibration = 200 * time.Millisecond
+	// Between two looks at the clock: some 10 µs.
+	pieceRounds = 10_000
+	// A piece that takes longer was interrupted: its goroutine or its thread was away meanwhile.
+	pieceAtMost = 100 * time.Microsecond
 )
 
-// A spinner does CPU work of a given length: a plain arithmetic loop whose rounds per microsecond are known.
-type spinner struct{ roundsPerUs float64 }
-
-// calibrate takes the best of many short pieces: whatever else the machine does can only make one slower.
-func calibrate() spinner {
-	var best float64
-	for until := time.Now().Add(calibration); time.Now().Before(until); {
-		began := time.Now()
+// spin does CPU work of a given length: a plain arithmetic loop. A goroutine has no clock of CPU time, for it has no
+// thread of its own; so time is counted piece by piece, and of a piece that was interrupted no more than pieceAtMost.
+func spin(us int) {
+	left := time.Duration(us) * time.Microsecond
+	for last := time.Now(); left > 0; {
 		turn(pieceRounds)
-		elapsedUs := float64(time.Since(began).Nanoseconds()) / 1_000
-		if rate := pieceRounds / elapsedUs; rate > best {
-			best = rate
+		now := time.Now()
+		took := now.Sub(last)
+		if took > pieceAtMost {
+			took = pieceAtMost
 		}
+		left -= took
+		last = now
 	}
-	return spinner{best}
 }
 
-func (s spinner) spin(us int) {
-	turn(int64(float64(us) * s.roundsPerUs))
-}
-
-func turn(rounds int64) {
+func turn(rounds int) {
 	x := uint32(1)
-	for round := int64(0); round < rounds; round++ {
+	for round := 0; round < rounds; round++ {
 		x = x*1_664_525 + 1_013_904_223
 	}
 	// Used, so that no compiler may leave the loop out.

@@ -12,8 +12,6 @@ if (cluster.isPrimary) {
 }
 
 async function runPrimary() {
-  // Found out once, while nothing else of this server runs.
-  const { roundsPerUs } = await import("./jobs/spin.js");
   let loaded = 0;
   let stopping = false;
 
@@ -43,7 +41,7 @@ async function runPrimary() {
   process.on("SIGINT", stop);
 
   for (let forked = 0; forked < workers; forked += 1) {
-    cluster.fork({ ROUNDS_PER_US: roundsPerUs });
+    cluster.fork();
   }
 }
 

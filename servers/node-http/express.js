@@ -27,14 +27,14 @@ app.get("/todos", (request, response) => {
   response.json(todos);
 });
 
-app.get("/hash", async (request, response) => {
+app.get("/hash", (request, response, next) => {
   const rounds = parameters.rounds(request.query.n);
-  response.type("text/plain").send(await digestAfter(rounds));
+  digestAfter(rounds, sendTextOrFail(response, next));
 });
 
-app.get("/file", async (request, response) => {
+app.get("/file", (request, response, next) => {
   const fill = parameters.fill(request.query.fill);
-  response.type("text/plain").send(await writtenAndRead(fill));
+  writtenAndRead(fill, sendTextOrFail(response, next));
 });
 
 app.get("/options", async (request, response) => {
@@ -64,3 +64,8 @@ app.use((error, request, response, next) => {
   const status = error instanceof parameters.BadParameter ? 400 : 500;
   response.status(status).type("text/plain").send(error.message);
 });
+
+function sendTextOrFail(response, next) {
+  return (error, body) =>
+    error ? next(error) : response.type("text/plain").send(body);
+}

@@ -10,8 +10,8 @@ import * as parameters from "./parameters.js";
 const HANDLERS = new Map([
   ["/hello", hello],
   ["/todos", (response) => answerJson(response, todos)],
-  ["/hash", awaited(hash)],
-  ["/file", awaited(file)],
+  ["/hash", hash],
+  ["/file", file],
   ["/options", awaited(options)],
   ["/rows", awaited(rows)],
   ["/primes", primes],
@@ -47,14 +47,14 @@ function hello(response, query) {
   }
 }
 
-async function hash(response, query) {
+function hash(response, query) {
   const rounds = parameters.rounds(new URLSearchParams(query).get("n"));
-  answerText(response, await digestAfter(rounds));
+  digestAfter(rounds, answerTextOrError(response));
 }
 
-async function file(response, query) {
+function file(response, query) {
   const fill = parameters.fill(new URLSearchParams(query).get("fill"));
-  answerText(response, await writtenAndRead(fill));
+  writtenAndRead(fill, answerTextOrError(response));
 }
 
 async function options(response) {
@@ -81,6 +81,11 @@ async function mix(response, query) {
 function awaited(handler) {
   return (response, query) =>
     handler(response, query).catch((error) => answerError(response, error));
+}
+
+function answerTextOrError(response) {
+  return (error, body) =>
+    error ? answerError(response, error) : answerText(response, body);
 }
 
 function answerText(response, body) {

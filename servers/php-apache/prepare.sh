@@ -1,4 +1,4 @@
-# What both start scripts do first: lays out in scratch what the workers read, and calibrates. Starts no server.
+# What both start scripts do first: lays out in scratch what the workers read. Starts no server.
 # Sourced, with PORT, SCRATCH, PHP_COMMAND, JIT and the settings in the environment.
 
 set -eu
@@ -14,6 +14,3 @@ for extension in mysqlnd pdo pdo_mysql; do
     echo "$built_in" | grep -qix "$extension" || echo "extension=$extension" >>"$SCRATCH/php.ini"
 done
 echo "$built_in" | grep -qx "Zend OPcache" || echo "zend_extension=opcache" >>"$SCRATCH/php.ini"
-
-ROUNDS_PER_US=$("$PHP_COMMAND" -c "$SCRATCH/php.ini" calibrate.php)
-export ROUNDS_PER_US

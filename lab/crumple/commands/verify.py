@@ -23,6 +23,7 @@ from crumple.setup.packages import still_at_it
 from crumple.verify import everything
 from crumple.verify.everything import HTTP, MODEL, Finding, State, Subject
 from crumple.verify.io_model import Pids
+from crumple.verify.pace import Pace
 from crumple.workload.workload import Workload
 
 START = "start"
@@ -95,6 +96,7 @@ class _Verifying:
             data, no_database = self._database(one, cores)
             built = _built(one)
             environment = data.environment() if data else {}
+            pace = Pace()
             with servers.start(built, cores=cores, settings=one.settings, environment=environment) as running:
                 found.append(Finding(START, "right"))
                 subject = Subject(
@@ -107,6 +109,7 @@ class _Verifying:
                     files_left=running.files_left,
                     database=data,
                     no_database=no_database,
+                    pace=pace,
                 )
                 found += everything.findings(subject)
                 tail = () if running.alive() else tuple(running.output_tail())

@@ -108,6 +108,10 @@ METRICS: dict[str, Metric] = {
         along=lambda part: part.throughput_per_s,
     ),
     "wall_time": Metric("Time for all requests", "ns", "lower", lambda trial: trial.measured_ns),
+    "switches": Metric(
+        "Number of context switches per request", "switches", "lower",
+        lambda trial: trial.switches_per_request,
+    ),
     "first_byte": Metric("Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns),
     "cpu_user": Metric("User CPU time per request", "µs", "lower", lambda trial: trial.cpu_user_us),
     "cpu_kernel": Metric("Kernel CPU time per request", "µs", "lower", lambda trial: trial.cpu_kernel_us),

@@ -63,6 +63,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "answer": verdict.answer.value,
         "direction_only": verdict.direction_only,
         "sentence": verdict.sentence,
+        "place": verdict.place or None,
+        "conditions": verdict.conditions,
         "effects": [_effect(effect) for effect in verdict.effects],
         "trials": verdict.trials,
     }
@@ -73,6 +75,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "of": effect.of,
         "to": effect.to,
         "published": effect.published,
+        "expected": effect.expected,
         "ratio": _interval(effect.ratio),
         "metric": effect.what,
         "value": _interval(effect.value),

@@ -9,6 +9,7 @@ from crumple.drawing.prose import as_markdown
 from crumple.report import charts, scalability, sentences, tables
 from crumple.report.tables import ClaimRow
 from crumple.report.view import ExperimentView, RunView, Start
+from crumple.verdict.verdict import Verdict
 
 CHARTS = "charts"
 
@@ -73,11 +74,15 @@ def _claims(view: RunView) -> Iterator[str]:
     yield sentences.summary(view)
     if view.verdicts:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in tables.claims(view)])
-        yield "\n".join(f"- **{v.claim_id}** {_text(v.sentence)}" for v in view.verdicts)
+        yield "\n".join(f"- **{v.claim_id}** {_text(_said(v))}" for v in view.verdicts)
     yield f"_{sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):
         yield _image(charts.EFFECTS_TITLE, charts.EFFECTS)
         yield charts.EFFECTS_CAPTION
+
+
+def _said(verdict: Verdict) -> str:
+    return " ".join([verdict.sentence, *sentences.conditions(verdict)])
 
 
 def _prose(view: RunView) -> Iterator[str]:
@@ -88,9 +93,6 @@ def _prose(view: RunView) -> Iterator[str]:
     if prose.differs:
         yield "## What differs here"
         yield as_markdown(prose.differs)
-    if prose.found:
-        yield "## What we found, and why"
-        yield as_markdown(prose.found)
 
 
 def _experiment(shown: ExperimentView) -> Iterator[str]:

@@ -247,6 +247,15 @@ def circumstances(view: RunView) -> list[str]:
     return said
 
 
+def conditions(verdict: Verdict) -> list[str]:
+    """Where the article says it, and under which conditions it is tested here; a sentence each, or none."""
+    said = [f"In the article: {verdict.place}."] if verdict.place else []
+    if verdict.conditions:
+        name = "Condition" if len(verdict.conditions) == 1 else "Conditions"
+        said.append(f"{name}: {'; '.join(verdict.conditions)}.")
+    return said
+
+
 def article(view: RunView) -> str:
     """The publication that is re-checked, in one line; empty if there is none."""
     source = view.run.study.article

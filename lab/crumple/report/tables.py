@@ -13,6 +13,9 @@ from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.verdict import Verdict
 
+# Before a figure that the study expects and no article gives.
+EXPECTED = "expected "
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -164,6 +167,8 @@ def _effect(effect: Effect) -> EffectRow:
     answer = effect.answer.value + (f", {sentences.DIRECTION_ONLY}" if effect.direction_only else "")
     floor = sentences.difference(effect.noise_floor) if effect.noise_floor is not None else numerals.ABSENT
     published = effect.bound or numerals.published(effect.published)
+    if effect.expected is not None:
+        published = f"{EXPECTED}{numerals.published(effect.expected)}"
     measured = _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
     return EffectRow(effect.label, published, bool(effect.bound), measured, floor, answer, effect.reason)
 

@@ -94,6 +94,8 @@ def _measured(claim: tables.ClaimRow, told_apart: bool = False) -> list[str]:
 def _held_against(effect: tables.EffectRow) -> str:
     if effect.published == numerals.ABSENT:
         return str(effect.measured)
+    if effect.published.startswith(tables.EXPECTED):
+        return f"{effect.measured} {effect.published}"
     return f"{effect.measured} {'claimed' if effect.claimed else 'published'} {effect.published}"
 
 

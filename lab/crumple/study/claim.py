@@ -24,25 +24,27 @@ _UNITS = {
     "ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "%": 0.01, "KiB": 2.0**10, "MiB": 2.0**20,
     "GiB": 2.0**30,
 }  # fmt: skip
-_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(?:\.\.(\d+(?:\.\d+)?))? ?([a-zµ%]+)?", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(?:(\.\.)(\d+(?:\.\d+)?)?)? ?([a-zµ%]+)?", re.IGNORECASE)
 
 
 def quantity(written: float | str) -> tuple[float, float]:
     """Low and high end of what was written, in ns, bytes or a share: "100..1000 ns", "5 %", 340.
 
-    Raises ValueError.
+    "100.. ns" has no upper end: infinity. Raises ValueError.
     """
     if not isinstance(written, str):
         return float(written), float(written)
     found = _QUANTITY.fullmatch(written.strip())
-    if found is None or (found[3] or "ns") not in _UNITS:
+    if found is None or (found[4] or "ns") not in _UNITS:
         raise ValueError(f'"{written}" is no quantity')
-    factor = _UNITS[found[3]] if found[3] else 1.0
+    factor = _UNITS[found[4]] if found[4] else 1.0
     low = float(found[1]) * factor
-    return low, float(found[2]) * factor if found[2] else low
+    if found[3]:
+        return low, float(found[3]) * factor
+    return low, math.inf if found[2] else low
 
 
-def _quantity(written: float | str) -> float | str:
+def _quantity(written: float | str, may_be_open: bool = False) -> float | str:
     try:
         low, high = quantity(written)
     except ValueError as error:
@@ -50,6 +52,8 @@ def _quantity(written: float | str) -> float | str:
         raise impossible(
             str(error), f'write a number, with a unit in quotes ("20 ns", "5..10 %"): {units}'
         ) from None
+    if may_be_open and low > 0 and math.isinf(high) and isinstance(written, str) and ".." in written:
+        return written
     if not math.isfinite(high) or low > high or high <= 0:
         raise impossible(f"{written} is no quantity above 0", "write the lower end first")
     return written
@@ -72,13 +76,16 @@ Users = Annotated[
 
 
 class _Claim(Frozen):
-    """`scales`: those that can answer it; at the others it is not testable, however clear figures look.
+    """`place`: where the article says it. `conditions`: what the article leaves open, or what differs here.
 
+    `scales`: those that can answer it; at the others it is not testable, however clear figures look.
     `confidence`: 0.999 at most; beyond it the ends of an interval of two blocks may be no numbers.
     """
 
     id: Text
     text: Text
+    place: Text | None = None
+    conditions: tuple[Text, ...] = ()
     scales: Annotated[tuple[ScaleName, ...], Field(min_length=1)] = SCALES
     confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
 
@@ -103,15 +110,32 @@ class OrderClaim(_Measured):
 
 
 class RatioPair(Frozen):
-    """`of` divided by `to`, and what the article found for it; each "server" or "experiment:server"."""
+    """`of` divided by `to`, each "server" or "experiment:server", and what that is held against.
+
+    `published`: the article's ratio. `expected`: one of the study's own, which the article does not give.
+    `at_least`: how many times as much counts as "much", where neither is a number.
+    """
 
     of: Text
     to: Text
-    published: Positive
+    published: Positive | None = None
+    expected: Positive | None = None
+    at_least: Annotated[float, Field(gt=1, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _held_against_one(self) -> "RatioPair":
+        if [self.published, self.expected, self.at_least].count(None) != 2:
+            raise impossible("needs published, expected or at_least", "write one of them")
+        return self
+
+    @property
+    def size(self) -> float:
+        """The ratio it is held against."""
+        return self.published or self.expected or self.at_least or 1.0
 
 
 class RatioClaim(_Measured):
-    """Ratios near the published ones: |ln(effect / published)| ≤ ln(1 + `tolerance`)."""
+    """Ratios near those that were published, or expected: |ln(effect / size)| ≤ ln(1 + `tolerance`)."""
 
     kind: Literal["ratio"]
     pairs: Annotated[tuple[RatioPair, ...], Field(min_length=1)]
@@ -239,7 +263,8 @@ class StallClaim(_Claim):
 class FigureClaim(_Claim):
     """A figure in its own unit: a `metric` of `servers`, or a `cost` of this machine.
 
-    `published` may be "low..high". It is met within `tolerance` of either end.
+    `published`, or `expected` where it is the study's own, may be "low..high" or "low..". It is met within
+    `tolerance` of either end.
     """
 
     kind: Literal["figure"]
@@ -248,13 +273,25 @@ class FigureClaim(_Claim):
     servers: Names | None = None
     users: Users | None = None
     cost: Text | None = None
-    published: float | str
+    published: float | str | None = None
+    expected: float | str | None = None
     tolerance: Tolerance = 0.25
 
-    @field_validator("published")
+    @field_validator("published", "expected")
     @classmethod
-    def _meant(cls, written: float | str) -> float | str:
-        return _quantity(written)
+    def _meant(cls, written: float | str | None) -> float | str | None:
+        return None if written is None else _quantity(written, may_be_open=True)
+
+    @model_validator(mode="after")
+    def _held_against_one(self) -> "FigureClaim":
+        if (self.published is None) == (self.expected is None):
+            raise impossible("needs either published or expected", "write one of them")
+        return self
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Low and high end of what it is held against."""
+        return quantity(self.published if self.published is not None else self.expected or 0.0)
 
     @model_validator(mode="after")
     def _of_servers_or_of_the_machine(self) -> "FigureClaim":

@@ -42,6 +42,19 @@ def unknown(
             if f"{server}{bracket}{settings}" not in there:
                 yield _no(file, where, f"server of experiment {each}", f"{server}{bracket}{settings}", there)
     yield from _fitting(key, claim, experiments, file)
+    yield from _in_its_unit(key, claim, file)
+
+
+def _in_its_unit(key: str, claim: Table, file: Path) -> Iterator[Problem]:
+    """Quantities with a unit of time are meant in ns, and a few metrics are in µs."""
+    metric = METRICS.get(str(claim.get("metric")))
+    if metric is None or metric.unit != "µs":
+        return
+    for field in ("published", "expected", "above", "below"):
+        written = claim.get(field)
+        if isinstance(written, str) and not written.rstrip().endswith(tuple("0123456789.")):
+            remedy = "write the number of µs, without quotes"
+            yield Problem(file, f"{key}.{field}", f"{claim['metric']} is in µs, and takes no unit", remedy)
 
 
 def _along(key: str, metric: str, file: Path) -> Iterator[Problem]:

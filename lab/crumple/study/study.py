@@ -57,14 +57,10 @@ class Article(Frozen):
 
 
 class Prose(Frozen):
-    """What the article did, what is different here, and what its authors here found and why, in Markdown.
-
-    `found` is of one machine and one day, and says which; what a run finds is in its verdicts.
-    """
+    """What the article did and what is different here, in Markdown. What a run finds is in its verdicts."""
 
     did: str = ""
     differs: str = ""
-    found: str = ""
 
 
 class Until(Frozen):

@@ -39,15 +39,16 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
 
 def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
     """A metric of each server, or a cost of the machine, against what was published."""
-    low, high = quantity(claim.published)
+    low, high = claim.size
     span = Span.around(low, high, claim.tolerance)
+    whose = "" if claim.expected is None else "expected "
     if claim.cost is not None:
-        yield _cost(claim, case, span, amounts(low, high, "ns"))
+        yield _cost(claim, case, span, whose + amounts(low, high, "ns"))
         return
     assert claim.experiment is not None and claim.metric is not None and claim.servers is not None
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users))
     unit = evidence.metric.unit
-    worded, published = _counts_as(span, unit), amounts(low, high, unit)
+    worded, published = _counts_as(span, unit), whose + amounts(low, high, unit)
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:
@@ -113,7 +114,7 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
 
 
 def _counts_as(span: Span, unit: str) -> str:
-    return f"what counts as the published figure ({amounts(span.low, span.high, unit)})"
+    return f"what counts as that figure ({amounts(span.low, span.high, unit)})"
 
 
 def _from_0(value: Interval) -> Interval:

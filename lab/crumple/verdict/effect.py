@@ -22,11 +22,11 @@ class Answer(StrEnum):
 class Effect:
     """One comparison of a claim: `of` divided by `to`, or, where `to` is empty, a `value` of `of`.
 
-    `published`: the article's ratio, None in an order. `ratio`, `value` both None: not testable, or seen
-    otherwise than in a number. `noise_floor`: a ratio ≥ 1, None where unknown or where none applies.
-    `direction_only`: the sign holds, the size is not confirmed. `reason`: a clause, without capital and full
-    stop. `what`: the metric within a sentence. `unit`: of `value`; `bound`: what that is held against;
-    `repeated`: what it was measured over.
+    `published`: the article's ratio, None in an order; `expected`: the study's own, where there is no other.
+    `ratio`, `value` both None: not testable, or seen otherwise than in a number. `noise_floor`: a ratio ≥ 1,
+    None where unknown or where none applies. `direction_only`: the sign holds, the size is not confirmed.
+    `reason`: a clause, without capital and full stop. `what`: the metric within a sentence. `unit`: of
+    `value`; `bound`: what that is held against; `repeated`: what it was measured over.
     """
 
     label: str
@@ -43,6 +43,7 @@ class Effect:
     unit: str = ""
     bound: str = ""
     repeated: str = "blocks"
+    expected: float | None = None
 
     @property
     def measured(self) -> Interval | None:

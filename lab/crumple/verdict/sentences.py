@@ -75,6 +75,8 @@ def amount(value: float, unit: str) -> str:
 
 def amounts(low: float, high: float, unit: str) -> str:
     """A value, or the span between two, with one unit."""
+    if math.isinf(high):
+        return f"{amount(low, unit)} or more"
     scale, name = _scale(high, unit)
     return amount(low, unit) if low == high else f"{number(low / scale)} to {number(high / scale)}{name}"
 
@@ -114,6 +116,8 @@ def _comparison(effect: Effect) -> str:
     if effect.measured is None:
         return _unmeasured(effect)
     published = "" if effect.published is None else f" The published ratio is {effect.published:g};"
+    if effect.expected is not None:
+        published = f" The study expects a ratio of {effect.expected:g};"
     separator = "." if published else ";"
     return f"{_measured(effect)}{separator}{published} {effect.reason}"
 

@@ -33,7 +33,10 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about a claim. `trials`: ids of those the answer rests on, the floor's included."""
+    """What a run says about a claim. `trials`: ids of those the answer rests on, the floor's included.
+
+    `place`: where the article says it, empty if unknown. `conditions`: what it leaves open or differs here.
+    """
 
     claim_id: str
     text: str
@@ -43,6 +46,8 @@ class Verdict:
     effects: tuple[Effect, ...]
     sentence: str
     trials: tuple[str, ...]
+    place: str = ""
+    conditions: tuple[str, ...] = ()
 
 
 def judge(
@@ -76,6 +81,8 @@ def judge(
         effects=effects,
         sentence=sentences.verdict(claim.kind, answer, direction_only, effects, floors),
         trials=tuple(sorted(used)),
+        place=claim.place or "",
+        conditions=claim.conditions,
     )
 
 
@@ -100,6 +107,8 @@ def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
         effects=tuple(untested(effect) for effect in effects),
         sentence=f"Not testable here. {sentences.capital(reason)}.",
         trials=(),
+        place=claim.place or "",
+        conditions=claim.conditions,
     )
 
 

@@ -16,6 +16,7 @@ from crumple.machine import calm
 from crumple.verify import verify
 from crumple.verify.http import connection
 from crumple.verify.io_model import Pids
+from crumple.verify.pace import Pace
 from crumple.workload.workload import Workload
 
 # Workload → the parameter that makes it wait.
@@ -33,7 +34,7 @@ SPIN_ATTEMPTS = 3
 
 
 class NotJudged(Exception):  # noqa: N818 - reads as what happened
-    """The machine was too busy for a judgement on time; all else was right."""
+    """The machine was too busy, or changed its pace too much, for a judgement on time; all else was right."""
 
 
 class Counted:
@@ -91,8 +92,12 @@ def leaves_no_file(files_left: Callable[[], int], workload: Workload) -> None:
         raise WrongAnswer(message, "remove each with its answer")
 
 
-def spends_cpu(address: str, pids: Pids, workload: Workload) -> None:
-    """CPU work costs CPU time, and as much as was asked. Raises WrongAnswer, NotJudged."""
+def spends_cpu(address: str, pids: Pids, workload: Workload, pace: Pace) -> None:
+    """CPU work costs CPU time, and as much as was asked. Raises WrongAnswer, NotJudged.
+
+    `pace`: read before the server started. A server that counted its rounds then is off by as much as the
+    machine's pace has changed since, and for that reason not called wrong.
+    """
     name = SPINS.get(workload.name)
     if name is None:
         return
@@ -103,13 +108,18 @@ def spends_cpu(address: str, pids: Pids, workload: Workload) -> None:
         before_s = cpu_s(pids)
         _ask(address, request, SPUN_REQUESTS)
         spent.append(cpu_s(pids) - before_s)
+        pace.read()
         if abs(spent[-1] / asked_s - 1) <= SPIN_OFF:
             return
-    nearest = min(spent, key=lambda one: abs(one - asked_s)) / SPUN_REQUESTS * 1000
-    message = f"{verify.named(request)}: {nearest:.1f} ms of CPU time for each, asked {SPIN_US / 1000:.0f} ms"
+    nearest_s = min(spent, key=lambda one: abs(one - asked_s))
+    each_ms = nearest_s / SPUN_REQUESTS * 1000
+    message = f"{verify.named(request)}: {each_ms:.1f} ms of CPU time for each, asked {SPIN_US / 1000:.0f} ms"
     if busy := calm.look():
         raise NotJudged(f"{message}; not judged, for {busy}")
-    raise WrongAnswer(message, "calibrate the loop before listening, on a core that is free")
+    changed = pace.changed
+    if (1 - SPIN_OFF) / changed <= nearest_s / asked_s <= (1 + SPIN_OFF) * changed and changed > 1:
+        raise NotJudged(f"{message}; not judged, for this machine's own pace changed {changed:.2f} times")
+    raise WrongAnswer(message, "end the loop by the clock of the thread's CPU time")
 
 
 def _ask(address: str, request: Request, times: int) -> None:

@@ -4,7 +4,7 @@ Nothing is started here but the short load between the first pass and the second
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from crumple import contract, engine
@@ -17,6 +17,7 @@ from crumple.verify import cases, effects, io_model, verify
 from crumple.verify.effects import NotJudged
 from crumple.verify.http import Reply, at_once, connection
 from crumple.verify.io_model import Pids
+from crumple.verify.pace import Pace
 from crumple.workload.workload import Workload
 
 State = Literal["right", "wrong", "skipped"]
@@ -45,7 +46,7 @@ class Subject:
     """A server that runs, and what is needed to ask it everything.
 
     `keeps`: whether it is to keep connections; `files_left`: how many files it made for answers are still
-    there; `no_database`: why there is none, if so.
+    there; `no_database`: why there is none, if so. `pace`: read before the server started.
     """
 
     description: ServerDescription
@@ -57,6 +58,7 @@ class Subject:
     files_left: Callable[[], int]
     database: Database | None
     no_database: str = ""
+    pace: Pace = field(default_factory=Pace)
 
 
 def findings(subject: Subject) -> Iterator[Finding]:
@@ -100,7 +102,7 @@ def _workload(subject: Subject, name: str) -> None:
     effects.really_waits(subject.address, workload)
     effects.leaves_no_file(subject.files_left, workload)
     # Last: where the machine is too busy to judge, all else has been asked.
-    effects.spends_cpu(subject.address, subject.pids, workload)
+    effects.spends_cpu(subject.address, subject.pids, workload, subject.pace)
 
 
 def _refused(address: str, request: contract.Request) -> None:

@@ -16,7 +16,6 @@ use serde::Serialize;
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::parameters::whole_number;
-use crate::spin::Spinner;
 use crate::{AnyError, file, hash, mix, primes, todos};
 
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
@@ -29,7 +28,6 @@ pub struct Site {
     hash_file: PathBuf,
     files_folder: PathBuf,
     database: Database,
-    spinner: Spinner,
 }
 
 impl Site {
@@ -38,7 +36,6 @@ impl Site {
             hash_file: env::var_os("HASH_FILE").unwrap_or_default().into(),
             files_folder: env::var_os("FILES_FOLDER").unwrap_or_default().into(),
             database: Database::from_environment(pool)?,
-            spinner: Spinner::calibrated(),
         })
     }
 }
@@ -73,7 +70,7 @@ async fn route(site: &Site, request: &Request<Incoming>) -> Result<Answer, Failu
             0..=10_000_000,
             1_000_000,
         )?)),
-        "/mix" => Ok(text(mix::letters(&site.spinner, query).await?)),
+        "/mix" => Ok(text(mix::letters(query).await?)),
         _ => Ok(plain(StatusCode::NOT_FOUND, "no such path")),
     }
 }

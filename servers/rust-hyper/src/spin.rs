@@ -1,41 +1,31 @@
-//! CPU work of a given length: a plain arithmetic loop, and how many of its rounds this processor does per microsecond.
+//! CPU work of a given length: a plain arithmetic loop that ends by the clock of the thread's own CPU time.
 
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const PIECE_ROUNDS: u64 = 250_000;
-const CALIBRATION: Duration = Duration::from_millis(200);
+/// Between two looks at the clock: some 50 µs.
+const PIECE_ROUNDS: u32 = 40_000;
 
-pub struct Spinner {
-    rounds_per_us: f64,
-}
-
-impl Spinner {
-    /// Takes the best of many short pieces: whatever else the machine does can only make one slower.
-    pub fn calibrated() -> Self {
-        let began = Instant::now();
-        let mut rounds_per_us = 0.0_f64;
-        while began.elapsed() < CALIBRATION {
-            let piece = Instant::now();
-            turn(black_box(PIECE_ROUNDS));
-            rounds_per_us =
-                rounds_per_us.max(PIECE_ROUNDS as f64 / (piece.elapsed().as_secs_f64() * 1e6));
-        }
-        Self { rounds_per_us }
-    }
-
-    pub fn spin(&self, us: usize) {
-        turn((us as f64 * self.rounds_per_us) as u64);
-    }
-}
-
-// One loop for both: where it knew the count, the compiler would write a loop of another speed.
-#[inline(never)]
-fn turn(rounds: u64) {
+pub fn spin(us: usize) {
+    let until = cpu_time() + Duration::from_micros(us as u64);
     let mut x = 1_u32;
-    for _ in 0..rounds {
-        x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    while cpu_time() < until {
+        for _ in 0..black_box(PIECE_ROUNDS) {
+            x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        }
     }
     // Used, so that no compiler may leave the loop out.
     black_box(x);
+}
+
+/// Of this thread; the standard library has no clock of it.
+fn cpu_time() -> Duration {
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists on every Linux, and `now` is writable for the call.
+    let done = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    assert_eq!(done, 0, "no clock of the thread's CPU time");
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }

@@ -6,63 +6,59 @@ import java.lang.management.ThreadMXBean;
 /**
  * The CPU work of the workload mix: a loop of plain arithmetic that takes as many microseconds as
  * asked.
- *
- * <p>How many rounds a microsecond holds is found out once, before the server listens.
  */
-final class CpuWork {
+interface CpuWork {
 
-  private static final int PIECE_ROUNDS = 5_000;
-  private static final int TRY_ROUNDS = 4_000_000;
-  private static final int TRIES = 20;
-  private static final long WARM_UP_NANOS = 200_000_000;
+  void spin(int micros);
 
-  // Kept where every thread could read it: the compiler may not leave the loop out.
-  private static volatile int kept = 1;
-
-  private final double roundsPerMicro;
-
-  private CpuWork(double roundsPerMicro) {
-    this.roundsPerMicro = roundsPerMicro;
+  /** Ends by the clock of the thread's own CPU time. */
+  static CpuWork onPlatformThreads() {
+    ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+    return micros -> {
+      long end = clock.getCurrentThreadCpuTime() + 1_000L * micros;
+      while (clock.getCurrentThreadCpuTime() < end) {
+        Piece.turn();
+      }
+    };
   }
 
   /**
-   * Takes about 0.3 s: the loop runs until the JVM has compiled it, then the fastest try counts.
+   * Counts time piece by piece, and of a piece that was interrupted no more than {@link
+   * Piece#AT_MOST_NANOS}: a virtual thread has no clock of CPU time.
    */
-  static CpuWork calibrated() {
-    // The clock of this thread alone: on a busy machine, time goes by that the loop did not have.
-    ThreadMXBean clock = ManagementFactory.getThreadMXBean();
-    long begun = clock.getCurrentThreadCpuTime();
-    while (clock.getCurrentThreadCpuTime() - begun < WARM_UP_NANOS) {
-      work(PIECE_ROUNDS);
-    }
-    long fastest = Long.MAX_VALUE;
-    for (int i = 0; i < TRIES; i++) {
-      long start = clock.getCurrentThreadCpuTime();
-      work(TRY_ROUNDS);
-      fastest = Math.min(fastest, clock.getCurrentThreadCpuTime() - start);
-    }
-    return new CpuWork(1_000.0 * TRY_ROUNDS / fastest);
+  static CpuWork onVirtualThreads() {
+    return micros -> {
+      long left = 1_000L * micros;
+      for (long last = System.nanoTime(); left > 0; ) {
+        Piece.turn();
+        long now = System.nanoTime();
+        left -= Math.min(now - last, Piece.AT_MOST_NANOS);
+        last = now;
+      }
+    };
   }
 
-  void spin(int micros) {
-    work(Math.round(micros * roundsPerMicro));
-  }
+  /** What is done between two looks at the clock. */
+  final class Piece {
 
-  private static void work(long rounds) {
-    int x = kept;
-    // In pieces, so that it is always the same compiled loop that runs.
-    for (long left = rounds; left > 0; left -= PIECE_ROUNDS) {
-      x = piece(x, (int) Math.min(left, PIECE_ROUNDS));
-    }
-    kept = x;
-  }
+    // What takes longer was interrupted: the virtual thread or its carrier was away meanwhile.
+    static final long AT_MOST_NANOS = 100_000;
 
-  private static int piece(int x, int rounds) {
-    int result = x;
-    for (int i = 0; i < rounds; i++) {
-      // The counter breaks the chain: Java 25 folds sixteen rounds of the plain formula into one.
-      result = (result ^ i) * 1_664_525 + 1_013_904_223;
+    // Some 10 µs, once the JVM has compiled it.
+    private static final int ROUNDS = 10_000;
+
+    // Kept where every thread could read it: the compiler may not leave the loop out.
+    private static volatile int kept = 1;
+
+    private Piece() {}
+
+    static void turn() {
+      int x = kept;
+      for (int round = 0; round < ROUNDS; round++) {
+        // The counter breaks the chain: Java 25 folds sixteen rounds of the plain formula into one.
+        x = (x ^ round) * 1_664_525 + 1_013_904_223;
+      }
+      kept = x;
     }
-    return result;
   }
 }

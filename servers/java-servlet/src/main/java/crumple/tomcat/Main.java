@@ -39,7 +39,10 @@ public final class Main {
   private static Map<String, HttpServlet> servlets(Options options) {
     Surroundings surroundings = Surroundings.of(System.getenv());
     Database database = new Database(System.getenv(), options.pool());
-    CpuWork cpuWork = CpuWork.calibrated();
+    CpuWork cpuWork =
+        options.model() == Options.Model.VIRTUAL
+            ? CpuWork.onVirtualThreads()
+            : CpuWork.onPlatformThreads();
     Answer nowhere = Answer.refusal(HttpServletResponse.SC_NOT_FOUND, "no such path");
     Map<String, HttpServlet> servlets = new HashMap<>();
     if (options.model() == Options.Model.ASYNC) {

@@ -1,0 +1,70 @@
+"""The five studies against the articles' own figures: arithmetic, whose figure it is, and where it stands."""
+
+import tomllib
+from typing import Any
+
+import pytest
+from crumple import project
+
+STUDIES = ("io-models", "random-file", "options-ramp", "node-vs-python", "todo-json")
+CLAIMS: dict[str, dict[str, Any]] = {
+    claim["id"]: claim
+    for name in STUDIES
+    for claim in tomllib.loads((project.root() / "studies" / f"{name}.toml").read_text("utf-8"))["claims"]
+}
+
+# What the articles print, and the ratio that follows.
+PUBLISHED = {
+    "NP-1": [851 / 832],
+    "NP-2": [4538 / 1072],
+    "NP-3": [4538 / 957],
+    "NP-3b": [957 / 1072],
+    "NP-5": [945 / 44.138 / 14.707],
+    "OR-3": [1.3],
+    "OR-3b": [1 / 0.7],
+    "RF-1": [574.796 / 41.887],
+    "TJ-3": [5617 / 11013],
+    "TJ-4": [32626 / 5617],
+    "TJ-5": [15994 / 11013, 7544 / 5617],
+    "TJ-6": [19294 / 17544],
+}
+
+
+@pytest.mark.parametrize("claim", PUBLISHED)
+def test_a_published_ratio_is_the_articles_own(claim: str) -> None:
+    held_against = [pair["published"] for pair in CLAIMS[claim]["pairs"]]
+    assert held_against == pytest.approx(PUBLISHED[claim], rel=0.006)
+
+
+def test_no_other_ratio_is_called_published() -> None:
+    called = {
+        name for name, claim in CLAIMS.items() for pair in claim.get("pairs", []) if "published" in pair
+    }
+    assert called == set(PUBLISHED)
+
+
+@pytest.mark.parametrize("claim", ["OR-7", "OR-7c", "NP-6", "RF-4"])
+def test_what_the_study_expects_is_called_expected(claim: str) -> None:
+    (pair,) = CLAIMS[claim]["pairs"]
+    assert "expected" in pair and "published" not in pair
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_claim_names_its_place(claim: str) -> None:
+    assert CLAIMS[claim].get("place")
+
+
+def test_most_of_four_are_three() -> None:
+    assert (len(CLAIMS["IO-5"]["servers"]), CLAIMS["IO-5"]["at_least"]) == (4, 3)
+
+
+@pytest.mark.parametrize("claim", ["IO-2", "IO-2b", "IO-2c", "IO-3"])
+def test_what_phps_hash_decides_says_so(claim: str) -> None:
+    assert any("8.4" in each and "SHA-256" in each for each in CLAIMS[claim]["conditions"])
+
+
+@pytest.mark.parametrize("family", [("OR-2", "OR-2b", "OR-2c"), ("OR-4", "OR-4b")])
+def test_what_hangs_on_the_users_is_asked_of_several(family: tuple[str, ...]) -> None:
+    experiments = {CLAIMS[claim]["experiment"] for claim in family}
+    assert len(experiments) == len(family)
+    assert all("not in the article" in CLAIMS[claim]["conditions"][0] for claim in family)
