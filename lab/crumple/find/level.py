@@ -23,7 +23,7 @@ from crumple.record.validity import Validity
 # capacity chance alone moves it by the root of twice the requests.
 GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 # What must hold besides the objective.
-KEEPS_UP, ALIVE = "keeps up", "stays alive"
+KEEPS_UP, ALIVE, ANSWERS = "keeps up", "stays alive", "answers"
 # A level that is judged as a whole is on either side of the breaking point as often as not.
 WHOLE_LIMIT = 0.5
 # So many answers have a median and a variance.
@@ -153,7 +153,7 @@ def level(
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
         base=base(record, BASE_ANSWERS_MIN),
-        evidence=_evidence(parts, watch, record.warm_up_ns / 1e9),
+        evidence=_evidence(parts, watch, record),
     )
 
 
@@ -199,7 +199,9 @@ def _outcome(
     if judged.word == "not-valid":
         # Where nothing was answered the record is not valid either, but that is the server's doing.
         return "broke" if record.scheduled > 0 and not record.outcomes.ok else "limited"
-    if said == "held" or (said == "broke" and _is_in_time(objective, record, judged)):
+    is_open = isinstance(record.spec.shape, OpenShape)
+    # In a closed shape a busy engine asks for less than was meant, and that is in no response time.
+    if (said == "held" and is_open) or (said == "broke" and _is_in_time(objective, record, judged)):
         return said
     return _by_wrong_answers(objective, record)
 
@@ -248,13 +250,17 @@ def _unless_late(part: Part, record: TrialRecord) -> Part:
     return replace(part, holds=None, known=0, against=0)
 
 
-def _evidence(parts: tuple[Part, ...], watch: Watch, settled_s: float) -> tuple[Evidence, ...]:
+def _evidence(parts: tuple[Part, ...], watch: Watch, record: TrialRecord) -> tuple[Evidence, ...]:
+    settled_s = record.warm_up_ns / 1e9
     told = {part.name for part in parts if part.known}
     shares = [course.evidence(settled_s) for course in watch.courses if str(course.term) in told]
     names = {each.name for each in shares}
     wholes = [
         _whole(part.name, part.holds) for part in parts if part.name not in names and part.holds is not None
     ]
+    if record.scheduled and not record.outcomes.ok and not any(each.leans_against for each in shares):
+        # No part can say that nothing was answered.
+        wholes.append(_whole(ANSWERS, False))
     return (*shares, *wholes)
 
 
