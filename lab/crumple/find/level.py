@@ -119,7 +119,9 @@ def level(
     watch.close(record)
     courses = {course.term: course for course in watch.courses}
     parts = tuple(_part(term, courses.get(term), record) for term in objective.terms)
-    grew = watch.backlog.grew()
+    # Between the two instants of the record a moment's stall counts; between the halves of the lines the time
+    # counts in which the first measured requests are on their way. What grows does so by both.
+    grew = min(watch.backlog.grew(), _grew(record))
     parts += _kept_up(record, grew)
     outcome = _outcome(parts, objective, record, judged, watch)
     if judged.word not in ("valid", "not-valid") and not _is_in_time(objective, record, judged):
@@ -237,6 +239,12 @@ def _wrong(record: TrialRecord) -> proportion.Counted:
     outcomes = record.outcomes
     wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
     return proportion.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
+
+
+def _grew(record: TrialRecord) -> int:
+    """By how many more requests waited at the end than when measuring began."""
+    left = record.outcomes.unfinished + record.not_sent.too_late + record.warm_up.outcomes.unfinished
+    return left - record.histograms.carried_over.count
 
 
 def _unless_late(part: Part, record: TrialRecord) -> Part:

@@ -103,9 +103,9 @@ def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
 
 
 def _come_evenly(ticks: Sequence[Tick]) -> bool:
-    """Whether the number of answers against the limit varies from tick to tick as that of independent ones."""
-    # The first ticks with any are partly of the time before.
-    against = np.array([tick.against for tick in ticks if tick.known][PARTLY_TICKS:])
+    """Whether answers against the limit vary in number from tick to tick as independent ones do."""
+    # The first ticks with any are partly of the time before, and the last of a level is longer.
+    against = np.array([tick.against for tick in ticks if tick.known][PARTLY_TICKS:-1])
     if len(against) < EVEN_TICKS_MIN or not against.any():
         return False
     return bool(against.var() * len(against) <= EVEN_EXCESS_MAX * against.mean() * (len(against) - 1))
