@@ -58,6 +58,7 @@ class Course:
         self.term = term
         self.limit: float = term.share_limit
         self._slower_at = slower_at
+        self.settled: Verdict = "undecided"
         self._sums = [_Sum(0.0, 0, 0, 0, 0, 0, 0)]
 
     @property
@@ -89,8 +90,9 @@ class Course:
 
     @property
     def verdict(self) -> Verdict:
-        """As far as it is known."""
-        return proportion.verdict(self.limit, self.counted)
+        """As far as it is known. What ended the level stands, unless the whole of it says the opposite."""
+        said = proportion.verdict(self.limit, self.counted)
+        return self.settled if said == "undecided" else said
 
     def evidence(self, settled_s: float) -> Evidence:
         """What the breaking point is read from; the load was on for `settled_s` before it was measured."""
@@ -187,6 +189,8 @@ class Watch:
             course.add(progress.measured)
         if not self._said and self._may_end(progress.measured.seconds):
             self._said = True
+            for course in self.courses:
+                course.settled = course.verdict
             self._decided()
 
     def close(self, record: TrialRecord) -> None:
