@@ -1,6 +1,7 @@
-"""crumple compare: two runs, or a kept report and a run; 1 if something became slower beyond the noise."""
+"""crumple compare: two runs, or a kept report and a run; 1 if something became slower beyond chance."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from crumple.commands.project_files import Project
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.record.metrics import METRICS
 from crumple.report.data import data
+from crumple.report.sentences import difference as change
 from crumple.report.view import view
 from crumple.run import run_file, store
 from crumple.toml_file import did_you_mean
@@ -62,11 +64,11 @@ def _side(name: str) -> Side:
 
 def _print(compared: Comparison) -> None:
     rows = [
-        (each.experiment, each.server, each.metric, _ratio(each), _floor(each),
+        (each.experiment, each.server, each.metric, _ratio(each), _visible(each),
          Text(each.change, style=STYLES[each.change]), each.reason)
         for each in compared.differences
     ]  # fmt: skip
-    output.as_table(("experiment", "server", "metric", "after ÷ before", "noise floor", "", ""), rows)
+    output.as_table(("experiment", "server", "metric", "after ÷ before", "seen above", "", ""), rows)
     for claim, (was, now) in compared.verdicts.items():
         output.facts.print(Text(f"{claim}: {was} → {now}"))
     if not compared.verdicts:
@@ -82,7 +84,12 @@ def _summary(compared: Comparison) -> str:
     parts = [f"{len(compared.slower)} slower", f"{faster} faster"]
     if unknown:
         parts.append(f"{unknown} not known")
-    return f"Of {len(compared.differences)} figures: {', '.join(parts)}."
+    said = f"Of {len(compared.differences)} figures: {', '.join(parts)}."
+    seen = [each.visible for each in compared.differences if each.visible is not None]
+    if not seen:
+        return said
+    span = f"{change(min(seen))} to {change(max(seen))}"
+    return f"{said} Changes above {span}, by figure, would have been seen in four runs of five."
 
 
 def _ratio(difference: Difference) -> str:
@@ -92,14 +99,13 @@ def _ratio(difference: Difference) -> str:
     return f"{middle} [{low} – {high}]"
 
 
-def _floor(difference: Difference) -> str:
-    floor = difference.noise_floor
-    return "–" if floor is None else sentences.raised(floor)
+def _visible(difference: Difference) -> str:
+    return "–" if difference.visible is None else change(difference.visible)
 
 
 def _document(compared: Comparison) -> dict[str, Any]:
     return {
-        "version": 1,
+        "version": 2,
         "before": compared.before,
         "after": compared.after,
         "slower": len(compared.slower),
@@ -119,7 +125,7 @@ def _entry(each: Difference) -> dict[str, Any]:
         "metric": each.metric,
         "ratio": None if ratio is None else {"estimate": ratio.estimate, "low": ratio.low, "high": ratio.high,
                                              "confidence": ratio.confidence, "n": ratio.n},
-        "noise_floor": each.noise_floor,
+        "visible": each.visible if each.visible is None or math.isfinite(each.visible) else None,
         "change": each.change,
         "reason": each.reason,
     }  # fmt: skip
