@@ -1,4 +1,4 @@
-"""The moderated t: known answers, missing trials, what no server borrows. For coverage see test_simulation.py."""
+"""The moderated t: known answers, missing trials, what no server borrows. Coverage: test_simulation.py."""
 
 import math
 

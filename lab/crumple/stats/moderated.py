@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 from crumple.stats.stats import BOOTSTRAP_FROM, LOG_MAX, POWER, Interval, mean_intervals
 
@@ -60,31 +60,31 @@ def prior(rows: Sequence[Mapping[int, float]], *, blocks_out: bool) -> Prior:
 
 def _variances(rows: Sequence[Mapping[int, float]], blocks_out: bool) -> tuple[Floats, Floats]:
     blocks = sorted({block for row in rows for block in row})
-    table = np.array([[row.get(block, np.nan) for block in blocks] for row in rows])
-    table = table - np.nanmean(table, axis=1, keepdims=True)
-    freedoms = np.sum(np.isfinite(table), axis=1) - 1.0
+    there = np.array([[block in row for block in blocks] for row in rows], dtype=float)
+    table = np.array([[row.get(block, 0.0) for block in blocks] for row in rows])
+    known = there.sum(axis=1)
+    table = _without_rows(table, there, known)
     if not blocks_out:
-        return np.nansum(table**2, axis=1) / freedoms, freedoms
+        return (table**2).sum(axis=1) / (known - 1), known - 1
     weights = np.ones(len(rows))
     for _ in range(ROUNDS):
-        table, variances = _without_blocks(table, weights, freedoms)
-        if len(rows) <= ROWS_MIN:
-            continue
-        # A restless server must not pass its luck on to the others by way of their blocks. Of three rows
-        # nobody can say which is the restless one.
-        weights = 1 / np.maximum(variances, max(float(np.median(variances)), VARIANCE_MIN))
-    return variances, freedoms
+        # Where trials are missing, servers and blocks are not taken out in one go.
+        shares = there * weights[:, np.newaxis]
+        shares /= shares.sum(axis=0)
+        table = _without_rows((table - (table * shares).sum(axis=0)) * there, there, known)
+        # A row is part of its blocks' means, which take that much of its variance with them.
+        own = shares.sum(axis=1) / known
+        variances = (table**2).sum(axis=1) / (known - 1) / (1 - own)
+        if len(rows) > ROWS_MIN:
+            # A restless server must not pass its luck on to the others by way of their blocks. Of three rows
+            # nobody can say which is the restless one.
+            weights = 1 / np.maximum(variances, max(float(np.median(variances)), VARIANCE_MIN))
+    return variances, known - 1
 
 
-def _without_blocks(table: Floats, weights: Floats, freedoms: Floats) -> tuple[Floats, Floats]:
-    """The table without its weighted means by block and by row, and the variances of the rows."""
-    there = np.isfinite(table) * weights[:, np.newaxis]
-    shares = there / there.sum(axis=0)
-    table = table - np.nansum(table * shares, axis=0)
-    table = table - np.nanmean(table, axis=1, keepdims=True)
-    # A row is part of its blocks' means, which take that much of its variance with them.
-    own = shares.sum(axis=1) / np.isfinite(table).sum(axis=1)
-    return table, np.nansum(table**2, axis=1) / freedoms / (1 - own)
+def _without_rows(table: Floats, there: Floats, known: Floats) -> Floats:
+    """The table without the mean of each row, and 0 where nothing is known."""
+    return (table - (table.sum(axis=1) / known)[:, np.newaxis]) * there
 
 
 def _moments(variances: Floats, freedoms: Floats) -> Prior:
@@ -105,7 +105,10 @@ def _trigamma_inverse(value: float) -> float:
     found = 0.5 + 1 / value
     for _ in range(NEWTON_ROUNDS):
         trigamma = float(special.polygamma(1, found))
-        found += trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
+        found += step
+        if abs(step) < 1e-9 * found:
+            break
     return found
 
 
@@ -133,7 +136,9 @@ class Estimate:
             ends = mean_intervals(np.array([self.samples]), confidence)
             low, high = (float(end[0]) for end in ends)
         else:
-            reach = float(stats.t.ppf((1 + confidence) / 2, self.freedom)) * self.spread / math.sqrt(self.n)
+            reach = (
+                float(special.stdtrit(self.freedom, (1 + confidence) / 2)) * self.spread / math.sqrt(self.n)
+            )
             low, high = self.centre - reach, self.centre + reach
         if not self.logarithmic:
             return Interval(self.centre, low, high, confidence, self.n)
@@ -158,7 +163,7 @@ class Estimate:
 
 def seen_with_power(spread: float, n: int, freedom: float, confidence: float) -> float:
     """The difference that an interval of so much confidence excludes 0 for in four studies of five."""
-    quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], freedom)
+    quantiles = special.stdtrit(freedom, [(1 + confidence) / 2, POWER])
     return float(np.sum(quantiles)) * spread / math.sqrt(n)
 
 

@@ -51,9 +51,11 @@ def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
     there is more on a small machine than of anything else; what is borrowed makes up for the former.
     """
     logs = [math.log(a / b) for a, b in zip(paired.of_values, paired.to_values, strict=True)]
-    places = [evidence.place(name).experiment for name in (of, to)]
-    priors = [moderated.prior([*evidence.rows(place).values()], blocks_out=True) for place in places]
-    return moderated.estimated(logs, moderated.of_two(*priors))
+    one, other = (evidence.place(name).experiment for name in (of, to))
+    known = {
+        place: moderated.prior([*evidence.rows(place).values()], blocks_out=True) for place in {one, other}
+    }
+    return moderated.estimated(logs, moderated.of_two(known[one], known[other]))
 
 
 def value(evidence: Evidence, name: str, alone: Alone) -> Estimate:
