@@ -226,6 +226,20 @@ def test_the_command_says_it_and_exits_with_1(tmp_path: Path, capsys: pytest.Cap
         command.runs(str(kept), str(now), ["throghput"], True)
 
 
+def test_a_pass_that_could_have_seen_nothing_is_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "baseline.json"
+    kept.write_text(json.dumps(document()))
+    assert command.runs(str(kept), str(kept), ["throughput"], False, "300%") == 0
+    assert "would have been seen in four runs of five" in capsys.readouterr().out
+    assert command.runs(str(kept), str(kept), ["throughput"], False, "0.1%") == 3
+    assert "could have changed by 0.1% unseen" in capsys.readouterr().err
+    for nonsense in ("10", "-1%", "0%", "fast"):
+        with pytest.raises(UsageError, match="must-see"):
+            command.runs(str(kept), str(kept), [], False, nonsense)
+
+
 def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
     written = document()
     silent = [

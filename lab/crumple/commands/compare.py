@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
+from crumple.drawing import numerals
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.record.metrics import METRICS
 from crumple.report.data import data
@@ -23,11 +25,13 @@ from crumple.verdict.side import Side, side
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 
 
-def runs(before: str, after: str, metrics: list[str], as_json: bool) -> int:
+def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: str | None = None) -> int:
     """Print what changed. Raises NotFound, and UsageError where one of the two cannot be read.
 
+    `must_see`: a change, "10%"; 3 where one of so much would probably not have been seen.
     That is no 1, which says that something became slower; nor is 3, where nothing at all could be compared.
     """
+    change_to_see = _meant(must_see)
     for metric in metrics:
         if metric not in METRICS:
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
@@ -44,7 +48,24 @@ def runs(before: str, after: str, metrics: list[str], as_json: bool) -> int:
     if not any(each.ratio for each in compared.differences):
         output.say("nothing could be compared: no server has figures of one experiment in both runs")
         return 3
+    blind = [each for each in compared.differences if each.visible and each.visible > change_to_see]
+    if blind:
+        output.say(
+            f"{numerals.count(len(blind), 'figure')} could have changed by {must_see} unseen "
+            f"({blind[0].metric} of {blind[0].server}, for instance): compare runs of more blocks"
+        )
+        return 3
     return 0
+
+
+def _meant(must_see: str | None) -> float:
+    """ "10%" → 1.1; without it everything is seen. Raises UsageError."""
+    if must_see is None:
+        return math.inf
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", must_see.strip())
+    if found is None or float(found[1]) <= 0:
+        raise UsageError(f"--must-see {must_see} is no change", "write a percentage: --must-see 10%")
+    return 1 + float(found[1]) / 100
 
 
 def _side(name: str) -> Side:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
+from statistics import median
 
-from crumple.record.curve import LASTING_BINS, covers
+from crumple.record.curve import LASTING_BINS, covers, sound, timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
+from crumple.stats.knee import SIDE_MIN
 from crumple.study.claim import FlatnessClaim
 from crumple.verdict import noise, opinions
 from crumple.verdict.case import Case, Judged, told, untestable
@@ -76,20 +78,39 @@ def _size(judged: tuple[Seen, Opinion], may_fall: bool) -> float:
 
 
 def _with_knees(opinion: Opinion, claim: FlatnessClaim, alone: Alone) -> Opinion:
-    """A response time that leaves its plateau is not flat, though those who are answered do not see it."""
+    """A response time that leaves its plateau is not flat, though those who are answered do not see it.
+
+    What counts is by how much the users' rounds get longer, those who wait in vain included.
+    """
     if not claim.metric.startswith("response_") or opinion.answer is Answer.CONTRADICTED:
         return opinion
     low, high = claim.users or (0, math.inf)
     knees = [trial.knee.at for trial in alone.figures if trial.knee and low <= trial.knee.at <= high]
-    if not knees:
+    if 2 * len(knees) <= len(alone.figures):
         return opinion
-    of = len(alone.figures)
-    said = (
-        f"in {len(knees)} of {of} blocks the time of a round leaves its plateau, at {number(knees[0])} users"
-    )
-    if 2 * len(knees) > of:
+    of = f"{len(knees)} of {len(alone.figures)} blocks"
+    said = f"in {of} the time of a round leaves its plateau, at about {number(median(knees))} users"
+    rises = [_rise(trial, low, high) for trial in alone.figures]
+    known = [math.log(rise) for rise in rises if rise is not None]
+    if len(known) < len(rises):
         return Opinion(Answer.CONTRADICTED, said, bounds=opinion.bounds)
-    return replace(opinion, answer=Answer.UNDECIDED, reason=f"{opinion.reason}; {said}")
+    shared = Shared(contradiction=len(claim.servers))
+    seen = Seen(noise.plain(known, logarithmic=True), claim.confidence, shared)
+    most = 1 + claim.tolerance
+    of_rounds = opinions.beyond(seen, most, f"{number(most)} times, as long as it was", above=False)
+    if of_rounds.answer is Answer.SUPPORTED:
+        return opinion
+    reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
+    return replace(of_rounds, reason=reason, bounds=opinion.bounds)
+
+
+def _rise(trial: Figures, low: float, high: float) -> float | None:
+    """How much longer a round takes at the end than at the beginning; None where it does not end."""
+    inside = tuple(point for point in trial.curve if low <= point.connections <= high)
+    rounds = [round_s for _, round_s in timed(inside)]
+    if len(sound(inside)) < len(inside) or len(rounds) < 2 * SIDE_MIN:
+        return None
+    return median(rounds[-SIDE_MIN:]) / median(rounds[: max(SIDE_MIN, len(rounds) // STRETCHES)])
 
 
 def _told(trial: Figures, claim: FlatnessClaim) -> float | None:
