@@ -57,7 +57,7 @@ class Study:
 
     def estimate(self, truth: float) -> moderated.Estimate:
         """Of the first over the second, which are `truth` apart."""
-        known = moderated.prior([dict(enumerate(row)) for row in self.rows], blocks_out=True)
+        known = moderated.prior([dict(enumerate(row)) for row in self.rows])
         logs = self.rows[0] - self.rows[1] + np.log(truth)
         return moderated.estimated(logs.tolist(), moderated.of_two(known, known))
 

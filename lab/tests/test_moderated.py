@@ -28,15 +28,15 @@ def test_the_moments_recover_the_variance_and_how_alike_servers_are() -> None:
     """Two hundred servers whose variances are drawn as the model has it: 8 degrees of freedom."""
     random = np.random.default_rng(2)
     spreads = list(np.sqrt(0.0025 * 8 / random.chisquare(8, 200)))
-    found = prior(rows(spreads, 5, seed=3), blocks_out=False)
+    found = prior(rows(spreads, 5, seed=3))
     assert found.variance == pytest.approx(0.0025, rel=0.15)
     assert 4 <= found.freedom <= 16
-    assert prior(rows([0.05] * 200, 5), blocks_out=False).freedom > 30
-    assert prior(rows([0.01, 0.1] * 100, 5), blocks_out=False).freedom < 2
+    assert prior(rows([0.05] * 200, 5)).freedom > 30
+    assert prior(rows([0.01, 0.1] * 100, 5)).freedom < 2
 
 
 def test_what_blocks_have_in_common_is_no_noise() -> None:
-    still, moving = (prior(rows([0.05] * 6, 8, swing=swing), blocks_out=True) for swing in (0.0, 0.5))
+    still, moving = (prior(rows([0.05] * 6, 8, swing=swing)) for swing in (0.0, 0.5))
     assert moving.variance == pytest.approx(still.variance)
     assert 0.001 < still.variance < 0.005
 
@@ -46,17 +46,19 @@ def test_missing_trials_are_no_noise_either() -> None:
     gaps = [
         {block: value for block, value in row.items() if (block + at) % 6} for at, row in enumerate(whole)
     ]
-    found = prior(gaps, blocks_out=True)
-    assert found.variance == pytest.approx(prior(whole, blocks_out=True).variance, rel=0.6)
+    found = prior(gaps)
+    assert found.variance == pytest.approx(prior(whole).variance, rel=0.6)
 
 
 def test_too_little_to_learn_from() -> None:
-    assert prior([], blocks_out=True) == NO_PRIOR
-    assert prior([{1: 0.1, 2: 0.2}], blocks_out=True) == NO_PRIOR
-    assert prior([{1: 0.1}, {1: 0.2}, {1: 0.3}], blocks_out=False) == NO_PRIOR
-    assert prior([{1: 0.1, 2: 0.1}] * 4, blocks_out=True) == NO_PRIOR
+    assert prior([]) == NO_PRIOR
+    assert prior([{1: 0.1, 2: 0.2}]) == NO_PRIOR
+    assert prior([{1: 0.1}, {1: 0.2}, {1: 0.3}]) == NO_PRIOR
+    assert prior([{1: 0.1, 2: 0.1}] * 4) == NO_PRIOR
+    apart = [{1: 0.1, 2: 0.2}, {1: 0.3}, {2: 0.1}, {3: 0.2, 4: 0.5}, {3: 0.1}, {4: 0.3}]
+    assert prior(apart) == NO_PRIOR
     # Two that share a block have one difference between them, of which nobody knows whose it is.
-    assert prior(rows([0.05, 0.05], 5), blocks_out=True).freedom == 0
+    assert prior(rows([0.05, 0.05], 5)).freedom == 0
 
 
 def test_nobody_borrows_more_than_it_has_nor_a_smaller_variance() -> None:

@@ -94,7 +94,7 @@ def experiment(random: Generator, servers: int, blocks: int, spreads: Floats) ->
 
 def compared(rows: list[dict[int, float]], slowdown: float = 1.0) -> list[Interval]:
     """The first server against each other one, slowed down by so much, by the rule in force."""
-    known = moderated.prior(rows, blocks_out=True)
+    known = moderated.prior(rows)
     return [
         moderated.estimated(
             [rows[0][block] - row[block] + math.log(slowdown) for block in row],

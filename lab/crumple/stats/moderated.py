@@ -25,6 +25,8 @@ BLOCKS_MOST = 100
 VARIANCE_MIN = 1e-18
 ROUNDS = 6
 NEWTON_ROUNDS = 30
+# Of a row that has its blocks for itself nothing is left.
+ALONE = 1e-9
 _EXCESS_MIN = 1e-6
 
 
@@ -38,34 +40,30 @@ class Prior(NamedTuple):
 NO_PRIOR = Prior(0.0, 0.0)
 
 
-def prior(rows: Sequence[Mapping[int, float]], *, blocks_out: bool) -> Prior:
-    """What the rows scatter by; each is a server's logarithms by block.
+def prior(rows: Sequence[Mapping[int, float]]) -> Prior:
+    """What the rows scatter by beside what a block's trials have in common; each is a server's logarithms.
 
-    `blocks_out`: without what a block's trials have in common. The method of moments on the logarithms of
-    the rows' variances says how alike these are: the more alike, the more degrees of freedom.
+    The method of moments on the logarithms of the rows' variances says how alike these are: the more alike,
+    the more degrees of freedom. Rows are by block.
     """
-    known = [row for row in rows if len(row) > 1]
-    if blocks_out:
-        shared = {block for row in known for block in row if sum(block in other for other in known) > 1}
-        known = [{block: row[block] for block in row if block in shared} for row in known]
-        known = [row for row in known if len(row) > 1]
-    if len(known) < (2 if blocks_out else 1):
+    shared = {block for row in rows for block in row if sum(block in other for other in rows) > 1}
+    known = [{block: row[block] for block in row if block in shared} for row in rows]
+    known = [row for row in known if len(row) > 1]
+    if len(known) < 2:
         return NO_PRIOR
-    variances, freedoms = _variances(known, blocks_out)
+    variances, freedoms = _variances(known)
     told = variances > VARIANCE_MIN
     if not told.any():
         return NO_PRIOR
     return _moments(variances[told], freedoms[told])
 
 
-def _variances(rows: Sequence[Mapping[int, float]], blocks_out: bool) -> tuple[Floats, Floats]:
+def _variances(rows: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
     blocks = sorted({block for row in rows for block in row})
     there = np.array([[block in row for block in blocks] for row in rows], dtype=float)
     table = np.array([[row.get(block, 0.0) for block in blocks] for row in rows])
     known = there.sum(axis=1)
     table = _without_rows(table, there, known)
-    if not blocks_out:
-        return (table**2).sum(axis=1) / (known - 1), known - 1
     weights = np.ones(len(rows))
     for _ in range(ROUNDS):
         # Where trials are missing, servers and blocks are not taken out in one go.
@@ -74,7 +72,7 @@ def _variances(rows: Sequence[Mapping[int, float]], blocks_out: bool) -> tuple[F
         table = _without_rows((table - (table * shares).sum(axis=0)) * there, there, known)
         # A row is part of its blocks' means, which take that much of its variance with them.
         own = shares.sum(axis=1) / known
-        variances = (table**2).sum(axis=1) / (known - 1) / (1 - own)
+        variances = (table**2).sum(axis=1) / (known - 1) / np.maximum(1 - own, ALONE)
         if len(rows) > ROWS_MIN:
             # A restless server must not pass its luck on to the others by way of their blocks. Of three rows
             # nobody can say which is the restless one.

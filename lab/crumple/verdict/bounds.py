@@ -101,7 +101,7 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, published)
             continue
-        seen = Seen(noise.value(evidence, server, alone), claim.confidence, shared, alone.limit)
+        seen = Seen(noise.value(alone.values), claim.confidence, shared, alone.limit)
         opinion = opinions.within(seen, span, worded)
         yield told(case, evidence, server, alone, seen.shown, opinion, published)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from crumple.stats import moderated
 from crumple.stats.moderated import NO_PRIOR, Estimate, Prior
 from crumple.stats.stats import SLACK, Interval
-from crumple.verdict.evidence import Alone, Evidence, Paired
+from crumple.verdict.evidence import Evidence, Paired
 
 
 @dataclass(frozen=True)
@@ -52,33 +52,28 @@ def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
     """
     logs = [math.log(a / b) for a, b in zip(paired.of_values, paired.to_values, strict=True)]
     one, other = (evidence.place(name).experiment for name in (of, to))
-    known = {
-        place: moderated.prior([*evidence.rows(place).values()], blocks_out=True) for place in {one, other}
-    }
+    known = {place: moderated.prior([*evidence.rows(place).values()]) for place in {one, other}}
     return moderated.estimated(logs, moderated.of_two(known[one], known[other]))
 
 
-def value(evidence: Evidence, name: str, alone: Alone) -> Estimate:
-    """The geometric mean of one server's values. Blocks are part of what it scatters by."""
-    return mean(evidence, name, [math.log(each) for each in alone.values])
+def value(values: Sequence[float]) -> Estimate:
+    """The geometric mean of one server's values, from these alone.
 
-
-def mean(evidence: Evidence, name: str, logs: Sequence[float]) -> Estimate:
-    """The same of other logarithms of that server, one for each block, in the unit of the metric."""
-    rows = [row for (_, twin), row in evidence.rows(evidence.place(name).experiment).items() if not twin]
-    own = moderated.prior(rows, blocks_out=False)
-    return moderated.estimated(logs, own, follow_skew=True)
+    Blocks are part of what it scatters by, and the same for all servers: that the others scatter alike is no
+    further evidence of how much.
+    """
+    return plain([math.log(each) for each in values], logarithmic=True)
 
 
 def plain(values: Sequence[float], *, logarithmic: bool) -> Estimate:
-    """The mean of what has no like among other servers."""
+    """The mean of what has no like among other servers; logarithms where `logarithmic`."""
     return moderated.estimated(values, NO_PRIOR, logarithmic=logarithmic, follow_skew=True)
 
 
 def noise(evidence: Evidence, name: str) -> Noise:
     """What is known of the noise of the evidence's experiment; `name`: of its metric."""
     rows = evidence.rows(evidence.experiment)
-    known = moderated.prior([*rows.values()], blocks_out=True)
+    known = moderated.prior([*rows.values()])
     blocks = max((len(row) for row in rows.values()), default=0)
     twins = _twins(evidence, name, rows, known)
     if known.variance <= 0:

@@ -35,11 +35,11 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, why, side)
             continue
         logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
-        seen = Seen(noise.mean(evidence, server, logs), claim.confidence, shared)
+        seen = Seen(noise.plain(logs, logarithmic=True), claim.confidence, shared)
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
-        shown = noise.value(evidence, server, alone).interval(claim.confidence)
+        shown = noise.value(alone.values).interval(claim.confidence)
         yield told(case, evidence, server, alone, shown, opinion, side)
 
 
