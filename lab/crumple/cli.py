@@ -241,12 +241,18 @@ def compare(
     before: Annotated[str, typer.Argument(metavar="BEFORE", help="A run, or the JSON of its report.")],
     after: Annotated[str, typer.Argument(metavar="AFTER", help="Likewise.")],
     metric: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated.")] = None,
+    must_see: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHANGE", help="Exit code 3 where a change of so much, 10% for instance, could be missed."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """What changed from one run to another; 1 if something became slower, beyond chance and noise."""
+    """What changed from one run to another; 1 if something became slower, beyond chance."""
     from crumple.commands import compare
 
-    raise typer.Exit(compare.runs(before, after, metric or [], json))
+    raise typer.Exit(compare.runs(before, after, metric or [], json, must_see))
 
 
 @app.command(

@@ -1,4 +1,4 @@
-"""Intervals, floors and steadiness: known answers and properties. Coverage is test_simulation.py's."""
+"""Intervals and steadiness: known answers and properties. Coverage is test_simulation.py's."""
 
 import math
 
@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from crumple.stats.stats import (
     Interval,
-    distinguishable,
     geometric_mean_interval,
     mean_intervals,
-    noise_floor,
     paired_ratio,
 )
 from hypothesis import given, settings
@@ -107,8 +105,6 @@ def test_the_seed_decides_and_is_kept() -> None:
 
 def test_one_start_says_nothing_of_the_spread() -> None:
     assert paired_ratio([4.0], [2.0]) == Interval(2.0, 0.0, math.inf, 0.95, 1)
-    assert noise_floor([4.0], [2.0]) == math.inf
-    assert not distinguishable(paired_ratio([4.0], [2.0]), 1.0)
 
 
 @pytest.mark.parametrize("n", [2, 5, 10])
@@ -123,26 +119,3 @@ def test_equal_values_have_no_width(n: int) -> None:
 def test_what_has_no_ratio_is_refused(of: list[float], to: list[float]) -> None:
     with pytest.raises(ValueError):
         paired_ratio(of, to)
-
-
-def test_the_floor_is_the_far_end_either_way() -> None:
-    first, twin = [100.0, 101.0, 99.0], [103.0, 102.0, 104.0]
-    ratio = paired_ratio(first, twin)
-    assert noise_floor(first, twin) == pytest.approx(1 / ratio.low)
-    assert noise_floor(twin, first) == pytest.approx(noise_floor(first, twin))
-    assert noise_floor(first, first) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("estimate", "low", "high", "floor", "answer"),
-    [
-        (1.10, 1.05, 1.15, 1.04, True),
-        (0.90, 0.85, 0.95, 1.04, True),
-        (1.10, 1.05, 1.15, 1.12, False),
-        (0.90, 0.85, 0.95, 1.12, False),
-        (1.10, 0.99, 1.22, 1.04, False),
-        (1.10, 1.00, 1.21, 1.04, False),
-    ],
-)
-def test_distinguishable(estimate: float, low: float, high: float, floor: float, answer: bool) -> None:
-    assert distinguishable(Interval(estimate, low, high, 0.95, 5), floor) is answer

@@ -1,6 +1,8 @@
-"""crumple compare: two runs, or a kept report and a run; 1 if something became slower beyond the noise."""
+"""crumple compare: two runs, or a kept report and a run; 1 if something became slower beyond chance."""
 
 import json
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,11 @@ from rich.text import Text
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
+from crumple.drawing import numerals
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.record.metrics import METRICS
 from crumple.report.data import data
+from crumple.report.sentences import difference as change
 from crumple.report.view import view
 from crumple.run import run_file, store
 from crumple.toml_file import did_you_mean
@@ -21,11 +25,13 @@ from crumple.verdict.side import Side, side
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 
 
-def runs(before: str, after: str, metrics: list[str], as_json: bool) -> int:
+def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: str | None = None) -> int:
     """Print what changed. Raises NotFound, and UsageError where one of the two cannot be read.
 
+    `must_see`: a change, "10%"; 3 where one of so much would probably not have been seen.
     That is no 1, which says that something became slower; nor is 3, where nothing at all could be compared.
     """
+    change_to_see = _meant(must_see)
     for metric in metrics:
         if metric not in METRICS:
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
@@ -42,7 +48,24 @@ def runs(before: str, after: str, metrics: list[str], as_json: bool) -> int:
     if not any(each.ratio for each in compared.differences):
         output.say("nothing could be compared: no server has figures of one experiment in both runs")
         return 3
+    blind = [each for each in compared.differences if each.visible and each.visible > change_to_see]
+    if blind:
+        output.say(
+            f"{numerals.count(len(blind), 'figure')} could have changed by {must_see} unseen "
+            f"({blind[0].metric} of {blind[0].server}, for instance): compare runs of more blocks"
+        )
+        return 3
     return 0
+
+
+def _meant(must_see: str | None) -> float:
+    """ "10%" → 1.1; without it everything is seen. Raises UsageError."""
+    if must_see is None:
+        return math.inf
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", must_see.strip())
+    if found is None or float(found[1]) <= 0:
+        raise UsageError(f"--must-see {must_see} is no change", "write a percentage: --must-see 10%")
+    return 1 + float(found[1]) / 100
 
 
 def _side(name: str) -> Side:
@@ -62,11 +85,11 @@ def _side(name: str) -> Side:
 
 def _print(compared: Comparison) -> None:
     rows = [
-        (each.experiment, each.server, each.metric, _ratio(each), _floor(each),
+        (each.experiment, each.server, each.metric, _ratio(each), _visible(each),
          Text(each.change, style=STYLES[each.change]), each.reason)
         for each in compared.differences
     ]  # fmt: skip
-    output.as_table(("experiment", "server", "metric", "after ÷ before", "noise floor", "", ""), rows)
+    output.as_table(("experiment", "server", "metric", "after ÷ before", "seen above", "", ""), rows)
     for claim, (was, now) in compared.verdicts.items():
         output.facts.print(Text(f"{claim}: {was} → {now}"))
     if not compared.verdicts:
@@ -82,7 +105,12 @@ def _summary(compared: Comparison) -> str:
     parts = [f"{len(compared.slower)} slower", f"{faster} faster"]
     if unknown:
         parts.append(f"{unknown} not known")
-    return f"Of {len(compared.differences)} figures: {', '.join(parts)}."
+    said = f"Of {len(compared.differences)} figures: {', '.join(parts)}."
+    seen = [each.visible for each in compared.differences if each.visible is not None]
+    if not seen:
+        return said
+    span = f"{change(min(seen))} to {change(max(seen))}"
+    return f"{said} Changes above {span}, by figure, would have been seen in four runs of five."
 
 
 def _ratio(difference: Difference) -> str:
@@ -92,14 +120,13 @@ def _ratio(difference: Difference) -> str:
     return f"{middle} [{low} – {high}]"
 
 
-def _floor(difference: Difference) -> str:
-    floor = difference.noise_floor
-    return "–" if floor is None else sentences.raised(floor)
+def _visible(difference: Difference) -> str:
+    return "–" if difference.visible is None else change(difference.visible)
 
 
 def _document(compared: Comparison) -> dict[str, Any]:
     return {
-        "version": 1,
+        "version": 2,
         "before": compared.before,
         "after": compared.after,
         "slower": len(compared.slower),
@@ -119,7 +146,7 @@ def _entry(each: Difference) -> dict[str, Any]:
         "metric": each.metric,
         "ratio": None if ratio is None else {"estimate": ratio.estimate, "low": ratio.low, "high": ratio.high,
                                              "confidence": ratio.confidence, "n": ratio.n},
-        "noise_floor": each.noise_floor,
+        "visible": each.visible if each.visible is None or math.isfinite(each.visible) else None,
         "change": each.change,
         "reason": each.reason,
     }  # fmt: skip

@@ -62,7 +62,7 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
 
 
 def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
-    """Published ratios (hollow) against measured ones (dot, 95 % interval); the band is the noise floor."""
+    """Published ratios (hollow) against measured ones (dot, 95 % interval); the band is what meets it."""
     found = [(v.claim_id, effect) for v in view.verdicts for effect in v.effects if effect.published]
     shown = [(claim, effect) for claim, effect in found if effect.ratio is not None]
     if not shown:
@@ -211,21 +211,21 @@ def _effect_row(claim: str, effect: Effect, names: Mapping[str, str], width_px: 
     bounded = numerals.bounded(ratio)
     of, to = names[effect.of], names[effect.to]
     name = f"{claim}  {of} ÷ {to}" if width_px > 500 else f"{claim} {of}"
-    floor = effect.noise_floor or 1.0
+    meets = effect.bounds[-2:] if len(effect.bounds) > 1 else (effect.published, effect.published)
     return {
         "row": name,
         "published": effect.published,
         "value": ratio.estimate,
         "low": ratio.low if bounded else ratio.estimate,
         "high": ratio.high if bounded else ratio.estimate,
-        "floor_low": 1 / floor,
-        "floor_high": floor,
+        "meets_low": meets[0],
+        "meets_high": meets[1],
         "figure": numerals.estimate(ratio),
     }
 
 
 def _clipped(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
-    keys = ("low", "high", "floor_low", "floor_high")
+    keys = ("low", "high", "meets_low", "meets_high")
     return {**row, **{key: min(max(row[key], domain[0]), domain[1]) for key in keys}}
 
 
@@ -233,7 +233,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
     # An interval from few blocks can span decades; the chart shows three times around what was found.
     found = [row[key] for row in rows for key in ("published", "value")]
     shortest, longest = min(*found, 0.9) / 3, max(*found, 1.1) * 3
-    ends = [row[key] for row in rows for key in ("published", "low", "high", "floor_low", "floor_high")]
+    ends = [row[key] for row in rows for key in ("published", "low", "high", "meets_low", "meets_high")]
     domain = [max(shortest, min(*ends, 0.9) / 1.08), min(longest, max(*ends, 1.1) * 1.08)]
     rows = [_clipped(row, domain) for row in rows]
     ticks = [
@@ -246,7 +246,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
     base = alt.Chart(theme.rows(rows)).encode(y=y)
     layers = [
         base.mark_bar(color=theme.CONTEXT, height=ROW_PX * 0.7).encode(
-            x=alt.X("floor_low:Q", scale=scale), x2="floor_high:Q"
+            x=alt.X("meets_low:Q", scale=scale), x2="meets_high:Q"
         ),
         alt.Chart(theme.rows([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
         base.mark_rule(color=theme.INK, strokeWidth=1.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),

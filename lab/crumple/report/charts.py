@@ -95,8 +95,8 @@ KINDS = (
 )
 EFFECTS_TITLE = "Published and measured"
 EFFECTS_CAPTION = (
-    "Diamonds are the published ratios, dots the measured ones with their 95 % intervals; the band around 1 "
-    "is the noise floor. Logarithmic."
+    "Diamonds are the published ratios, dots the measured ones with their 95 % intervals; the band is "
+    "what counts as the published size. Logarithmic."
 )
 
 

@@ -9,15 +9,14 @@ from typing import Any
 
 from crumple.drawing.shown import shown_json
 from crumple.record.metrics import METRICS
-from crumple.report import scalability, sentences
+from crumple.report import sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
-from crumple.stats.usl import Law, Refused
 from crumple.verdict.effect import Effect
-from crumple.verdict.evidence import Floor
+from crumple.verdict.noise import Noise
 from crumple.verdict.verdict import Verdict
 
-VERSION = 1
+VERSION = 2
 
 
 def data(view: RunView) -> str:
@@ -61,7 +60,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "text": verdict.text,
         "kind": verdict.kind,
         "answer": verdict.answer.value,
-        "direction_only": verdict.direction_only,
+        "in_size_only": verdict.in_size_only,
         "sentence": verdict.sentence,
         "place": verdict.place or None,
         "conditions": verdict.conditions,
@@ -81,9 +80,10 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "value": _interval(effect.value),
         "unit": effect.unit,
         "bound": effect.bound or None,
-        "noise_floor": _finite(effect.noise_floor),
         "answer": effect.answer.value,
-        "direction_only": effect.direction_only,
+        "direction": effect.direction.value if effect.direction else None,
+        "blocks_needed": effect.blocks_needed,
+        "limit": effect.limit or None,
         "reason": effect.reason,
     }
 
@@ -101,22 +101,8 @@ def _experiment(shown: ExperimentView) -> dict[str, Any]:
         "shape": shown.experiment.shape.model_dump(),
         "scale": shown.scale.model_dump(),
         "identity": {"scheduled": scheduled, "outcomes": outcomes},
-        "noise_floors": {name: _floor(floor) for name, floor in shown.noise.items()},
-        "laws": {server: _law(law) for server, law in scalability.laws(shown).items()},
+        "noise": {name: _noise(noise) for name, noise in shown.noise.items()},
         "servers": [_server(row) for row in shown.rows],
-    }
-
-
-def _law(law: Law | Refused) -> dict[str, Any]:
-    if isinstance(law, Refused):
-        return {"refused": law.why}
-    return {
-        "per_s": law.per_s,
-        "contention": _interval(law.contention),
-        "coherency": _interval(law.coherency),
-        "peak_at": law.peak_at,
-        "residual": law.residual,
-        "levels": law.levels,
     }
 
 
@@ -176,8 +162,17 @@ def _interval(interval: Interval | None) -> dict[str, Any] | None:
     }
 
 
-def _floor(floor: Floor) -> dict[str, Any]:
-    return {"ratio": _finite(floor.ratio), "server": floor.server, "why_unknown": floor.why or None}
+def _noise(noise: Noise) -> dict[str, Any]:
+    twins = noise.twins
+    return {
+        "spread": _finite(noise.spread),
+        "visible": _finite(noise.visible),
+        "blocks": noise.blocks,
+        "twins": None if twins is None else {
+            "server": twins.server, "ratio": _interval(twins.ratio), "different": twins.called_different,
+        },
+        "why_unknown": noise.why or None,
+    }  # fmt: skip
 
 
 def _finite(value: float | None) -> float | None:

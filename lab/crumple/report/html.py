@@ -6,7 +6,7 @@ Pure: RunView → str. What is said comes from `sentences` and `tables`; how it 
 from crumple.drawing import page, theme
 from crumple.drawing.chart import drawings
 from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing
-from crumple.report import bars, charts, scalability, sentences, tables
+from crumple.report import bars, charts, sentences, tables
 from crumple.report.charts import KINDS
 from crumple.report.view import RunView
 
@@ -19,7 +19,6 @@ def html(view: RunView) -> str:
         run=view.run,
         study=view.run.study,
         say=sentences,
-        scalability=scalability,
         style=page.style(),
         claims=tables.claims(view),
         effects=_effects(view),

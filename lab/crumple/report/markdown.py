@@ -6,7 +6,7 @@ Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
 from collections.abc import Iterator, Sequence
 
 from crumple.drawing.prose import as_markdown
-from crumple.report import charts, scalability, sentences, tables
+from crumple.report import charts, sentences, tables
 from crumple.report.tables import ClaimRow
 from crumple.report.view import ExperimentView, RunView, Start
 from crumple.verdict.verdict import Verdict
@@ -75,6 +75,7 @@ def _claims(view: RunView) -> Iterator[str]:
     if view.verdicts:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in tables.claims(view)])
         yield "\n".join(f"- **{v.claim_id}** {_text(_said(v))}" for v in view.verdicts)
+    yield sentences.twins(view)
     yield f"_{sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):
         yield _image(charts.EFFECTS_TITLE, charts.EFFECTS)
@@ -120,28 +121,11 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
             yield f"### {kind.title}"
             yield _image(f"{kind.title}, {shown.name}", kind.file_stem(shown))
             yield kind.caption
-    yield from _scalability(shown)
-    yield "### Noise floor"
+    yield "### Noise"
     yield sentences.noise(shown)
-    yield sentences.noise_floors(shown)
+    yield sentences.visible(shown)
     yield "### Every request, once"
     yield f"`{sentences.identity(shown)}`"
-
-
-def _scalability(shown: ExperimentView) -> Iterator[str]:
-    laws = scalability.rows(shown)
-    if laws:
-        yield f"### {scalability.TITLE}"
-        yield _table(
-            scalability.HEADS,
-            [
-                (f"`{law.server.name}`", f"no law: {_text(law.refused)}", "", "")
-                if law.refused
-                else (f"`{law.server.name}`", str(law.contention), str(law.coherency), law.peak)
-                for law in laws
-            ],
-        )
-        yield scalability.READING
 
 
 def _unsound(view: RunView) -> Iterator[str]:

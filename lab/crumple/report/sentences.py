@@ -15,6 +15,7 @@ from crumple.record.metrics import phrase
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
+from crumple.verdict.sentences import IN_SIZE_ONLY
 from crumple.verdict.verdict import Verdict
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
@@ -26,8 +27,8 @@ READING = (
     "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
     "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
 )
+BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"
-DIRECTION_ONLY = "direction only"
 
 _PLACEMENTS = {
     "shared": "engine and server share the cores",
@@ -38,7 +39,7 @@ _CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
 
 def answer(verdict: Verdict) -> str:
     """A verdict's answer as a badge says it."""
-    return verdict.answer.value + (f", {DIRECTION_ONLY}" if verdict.direction_only else "")
+    return verdict.answer.value + (f" {IN_SIZE_ONLY}" if verdict.in_size_only else "")
 
 
 def reason(verdict: Verdict) -> str:
@@ -48,7 +49,7 @@ def reason(verdict: Verdict) -> str:
 
 
 def summary(view: RunView) -> str:
-    """How the claims came out: "Of 6 claims, 3 are supported (1 in direction only), …"."""
+    """How the claims came out: "Of 6 claims, 3 are supported, 2 are contradicted (1 in size only), …"."""
     verdicts = view.verdicts
     if not verdicts:
         return "This study makes no claims."
@@ -135,30 +136,50 @@ def _canary(experiment: Experiment) -> list[str]:
 
 
 def noise(shown: ExperimentView, metric: str = "throughput") -> str:
-    """The noise floor in plain words."""
-    floor = shown.noise[metric]
-    if floor.ratio is None:
-        return f"The noise floor is not known: {floor.why}."
+    """How much starts of a server differ, and what that lets the experiment see."""
+    of = shown.noise[metric]
+    if of.spread is None:
+        return f"How much starts of one server differ is not known: {of.why}."
+    differ = f"differ by {difference(of.spread)} in {phrase(metric)}"
+    said = f"Starts of one server typically {differ} from block to block"
+    if of.visible is None:
+        return f"{said}."
+    blocks = numerals.count(of.blocks, "block")
     return (
-        f"{floor.server} ran twice in every block, against itself: its two sets of starts may differ by up "
-        f"to {difference(floor.ratio)} in {phrase(metric)}. A smaller difference between two servers is not "
-        "distinguishable here."
+        f"{said}, beside what all servers of a block have in common. With {blocks} this experiment sees a "
+        f"difference of {difference(of.visible)} between two servers in four runs of five."
     )
 
 
-def noise_floors(shown: ExperimentView) -> str:
-    """All known floors: "Noise floors: throughput 4.5 %, median response time …"; empty if there is none."""
-    known = {name: floor.ratio for name, floor in shown.noise.items() if floor.ratio is not None}
+def visible(shown: ExperimentView) -> str:
+    """What every metric's differences have to be: "Seen in four runs of five: throughput 9.1 %, …"."""
+    known = {name: of.visible for name, of in shown.noise.items() if of.visible is not None}
     listed = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
-    return f"Noise floors: {listed}." if listed else ""
+    return f"Seen in four runs of five: {listed}." if listed else ""
 
 
-def difference(floor: float) -> str:
+def twins(view: RunView) -> str:
+    """How many servers were called different from themselves; empty where none ran twice."""
+    if not view.twins:
+        return ""
+    different = [each for each in view.twins if each.called_different]
+    expected = numerals.significant(0.05 * len(view.twins), 2)
+    named = "".join(f" ({each.server} in {each.experiment}, {phrase(each.metric)})" for each in different[:1])
+    compared = numerals.count(len(view.twins), "comparison")
+    return (
+        f"Of {compared} of a server with itself, {len(different)} came out different{named}; by chance it "
+        f"would be one in twenty, {expected}."
+    )
+
+
+def difference(ratio: float) -> str:
     """A ratio ≥ 1 as a difference: 1.0443 → "4.5 %", 2.31 → "a factor of 2.4"."""
-    # Rounded up: a floor must not look lower than it is.
-    if floor >= 2:
-        return f"a factor of {numerals.raised(floor)}"
-    return f"{numerals.raised((floor - 1) * 100)}{NARROW}%"
+    # Rounded up: what cannot be seen must not look smaller than it is.
+    if ratio > BEYOND_MEASURE:
+        return f"a factor of more than {BEYOND_MEASURE}"
+    if ratio >= 2:
+        return f"a factor of {numerals.raised(ratio)}"
+    return f"{numerals.raised((ratio - 1) * 100)}{NARROW}%"
 
 
 def identity(shown: ExperimentView) -> str:
@@ -267,11 +288,11 @@ def article(view: RunView) -> str:
 
 def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
     alike = [verdict for verdict in verdicts if verdict.answer == kind]
-    partly = sum(verdict.direction_only for verdict in alike)
+    partly = sum(verdict.in_size_only for verdict in alike)
     said = f"{len(alike)} {'is' if len(alike) == 1 else 'are'} {kind.value}"
     if not partly:
         return said
-    return f"{said} ({DIRECTION_ONLY})" if partly == len(alike) else f"{said} ({partly} in {DIRECTION_ONLY})"
+    return f"{said} ({IN_SIZE_ONLY})" if partly == len(alike) else f"{said} ({partly} {IN_SIZE_ONLY})"
 
 
 def _listed(parts: list[str]) -> str:

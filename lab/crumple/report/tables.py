@@ -37,7 +37,6 @@ class EffectRow:
     published: str
     claimed: bool
     measured: Figure
-    noise_floor: str
     answer: str
     reason: str
 
@@ -164,13 +163,22 @@ def _distance(effect: Effect) -> float:
 
 
 def _effect(effect: Effect) -> EffectRow:
-    answer = effect.answer.value + (f", {sentences.DIRECTION_ONLY}" if effect.direction_only else "")
-    floor = sentences.difference(effect.noise_floor) if effect.noise_floor is not None else numerals.ABSENT
+    answer = effect.answer.value + (f" {sentences.IN_SIZE_ONLY}" if effect.in_size_only else "")
     published = effect.bound or numerals.published(effect.published)
     if effect.expected is not None:
         published = f"{EXPECTED}{numerals.published(effect.expected)}"
     measured = _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
-    return EffectRow(effect.label, published, bool(effect.bound), measured, floor, answer, effect.reason)
+    if effect.limit:
+        measured = Figure(f"{effect.limit} {_end(effect)}")
+    return EffectRow(effect.label, published, bool(effect.bound), measured, answer, effect.reason)
+
+
+def _end(effect: Effect) -> str:
+    """The end of the interval that is known, where the engine was the limit."""
+    measured = effect.measured
+    assert measured is not None
+    end = measured.low if effect.limit == "at least" else measured.high
+    return numerals.significant(end) + (f"{numerals.NARROW}{effect.unit}" if effect.value else "")
 
 
 def _server(server: ServerView) -> ServerRow:

@@ -1,4 +1,4 @@
-"""The report in a terminal: one screen of verdicts, figures, noise floor and what is not valid.
+"""The report in a terminal: one screen of verdicts, figures, noise and what is not valid.
 
 Pure: RunView → str with ANSI styles, or without them.
 """
@@ -21,9 +21,10 @@ CLAIM_MIN = 36
 UNSOUND_SHOWN, WARNED_SHOWN = 4, 1
 GLYPHS = {
     "supported": ("✓", "green"),
-    "supported, direction only": ("↗", "yellow"),
     "contradicted": ("✗", "red"),
-    "not distinguishable": ("≈", "cyan"),
+    "contradicted in size only": ("↗", "yellow"),
+    "undecided": ("?", "cyan"),
+    "undecided in size only": ("?", "cyan"),
     "not testable here": ("–", "dim"),
 }
 
@@ -44,6 +45,8 @@ def _page(view: RunView, columns: int) -> Group:
     for shown in view.experiments:
         parts += [Text(), _heading(shown), _servers(shown, columns), *_marks(shown), _noise(shown)]
     parts += [Text(), *_validity(view)]
+    if said := sentences.twins(view):
+        parts.append(Text(said, style="dim"))
     parts.append(Text(sentences.LOOPBACK, style="dim"))
     parts.append(Text(f"In full, with charts: crumple report {view.run.id} --open"))
     return Group(*parts)
@@ -130,10 +133,10 @@ def _others(row: ServerView) -> str:
 
 
 def _noise(shown: ExperimentView) -> Text:
-    floor = shown.noise["throughput"]
-    if floor.ratio is None:
-        return Text(f"noise floor: not known, {floor.why}", style="dim")
-    return Text(f"noise floor {sentences.difference(floor.ratio)} in throughput", style="dim")
+    of = shown.noise["throughput"]
+    if of.visible is None:
+        return Text(f"what differences it could see: not known, {of.why}", style="dim")
+    return Text(f"sees differences of {sentences.difference(of.visible)} in throughput", style="dim")
 
 
 def _validity(view: RunView) -> list[Text]:

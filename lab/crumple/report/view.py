@@ -19,7 +19,7 @@ from crumple.stats.stats import Interval
 from crumple.study.study import Experiment, Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import Facts
-from crumple.verdict.evidence import Floor
+from crumple.verdict.noise import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
 FAILED_SHARE_MARKED = 0.01
@@ -103,14 +103,14 @@ class ServerView:
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """One experiment. `servers` by throughput, best first; `noise`: metric → its noise floor."""
+    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ."""
 
     name: str
     experiment: Experiment
     scale: Scale
     servers: tuple[ServerView, ...]
     twin: ServerView | None
-    noise: Mapping[str, Floor]
+    noise: Mapping[str, Noise]
 
     @property
     def rows(self) -> tuple[ServerView, ...]:
@@ -165,6 +165,12 @@ class RunView:
         return tuple(start for start in self.starts if start.counts and start.trial.warnings)
 
     @property
+    def twins(self) -> tuple[Twins, ...]:
+        """Every comparison of a server with its twin, by the rules that servers are compared by."""
+        of_all = (noise.twins for shown in self.experiments for noise in shown.noise.values())
+        return tuple(twins for twins in of_all if twins is not None)
+
+    @property
     def left_out(self) -> int:
         """Planned trials that are not stored: the run was interrupted, or still goes on."""
         return len(self.run.plan.trials) - len(self.starts)
@@ -181,6 +187,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     facts = Facts(
         models={name: note.io_model for name, note in run.servers.items()},
         costs=run.machine.get("costs", {}),
+        block_s={name: _block_s(starts, name) for name in run.study.experiments},
     )
     verdicts = tuple(verdict.judge(claim, known, failed, run.scale, facts) for claim in run.study.claims)
     return RunView(run, experiments, verdicts, tuple(each for each in every if each.trial.trial.id in gone))
@@ -202,8 +209,21 @@ def _experiment(run: RunFile, name: str, starts: Sequence[Start]) -> ExperimentV
     # A run restricted to other servers has no twin.
     twin = of(experiment.twin, True) if experiment.twin in experiment.servers else None
     seen = [start.figures for start in own if start.figures is not None]
-    noise = {metric: verdict.noise_floor(seen, name, metric) for metric in _OF_EVERY_EXPERIMENT}
+    noise = {metric: verdict.noise_of(seen, name, metric) for metric in _OF_EVERY_EXPERIMENT}
     return ExperimentView(name, experiment, experiment.scales[run.scale], tuple(servers), twin, noise)
+
+
+def _block_s(starts: Sequence[Start], experiment: str) -> float:
+    """What a block of the experiment took on average; 0 where nothing was measured."""
+    own = [start.trial for start in starts if start.trial.trial.experiment == experiment]
+    blocks = {trial.trial.block for trial in own}
+    return sum(_took_s(trial) for trial in own) / len(blocks) if blocks else 0.0
+
+
+def _took_s(trial: StoredTrial) -> float:
+    record = trial.record
+    load_s = (record.warm_up_ns + record.measured_ns) / 1e9 if record else 0.0
+    return load_s + (trial.server.start_s or 0.0) + trial.overhead_s
 
 
 def _undescribed(server: str) -> ServerNote:

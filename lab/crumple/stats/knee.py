@@ -1,11 +1,11 @@
 """Where a quantity leaves its plateau as the load rises: a level and then a rise, with interval. Pure.
 
 A knee is only named where a plateau that ends describes the points clearly better than one without an end,
-and than one straight line; anything else has none. (Method, rule 21.)
+and than one straight line, and better than any smooth curve; anything else has none. (Method, rule 21.)
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,11 @@ FINER = 60
 REWEIGHTED = 2
 # By so much Bayesian information a knee must be better than none: 90 to 1.
 EVIDENCE = 9.0
+# The third parameter of smooth rivals: the power, how fast an exponential grows, and how far behind
+# the last point a queue's times go to infinity, where the load is of length 1.
+POWERS = (1.5, 2, 3, 4, 6)
+RATES = np.geomspace(0.5, 60, 25)
+POLES_BEYOND = np.geomspace(0.003, 3, 25)
 # What lies so far above the plateau says no more about where it was left.
 ROOF = 4.0
 BEYOND = 3
@@ -68,6 +73,9 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
     level, line = np.ones_like(u)[:, np.newaxis], np.stack([np.ones_like(u), u], axis=1)
     rival = min(_information(_misfit(design, y, weights), design) for design in (level, line))
     if not chosen.rises or chosen.information > rival - EVIDENCE:
+        return None
+    rivals = (_information(_misfit(smooth, y, weights), smooth, more) for smooth, more in _smooth(u))
+    if chosen.information >= min(rivals):
         return None
     near = chosen.places[chosen.misfits <= _limit(chosen, confidence)]
     between = (float(x[u <= chosen.at].max()), float(x[u >= chosen.at].min()))
@@ -186,8 +194,22 @@ def _misfit(design: Floats, y: Floats, weights: Floats) -> float:
     return float(np.sum((weighted @ coefficients - y * weights) ** 2))
 
 
-def _information(misfit: float, design: Floats) -> float:
-    return _information_of(misfit, *design.shape)
+def _smooth(u: Floats) -> Iterator[tuple[Floats, int]]:
+    """What rises ever faster without a knee: parabolas, powers, exponentials, a queue's hyperbolas.
+
+    With each the number of its parameters beside the coefficients, which come from a grid.
+    """
+    one = np.ones_like(u)
+    yield np.stack([one, u, u**2], axis=1), 0
+    yield from ((np.stack([one, u**power], axis=1), 1) for power in POWERS)
+    yield from ((np.stack([one, np.exp(rate * (u - 1))], axis=1), 1) for rate in RATES)
+    yield from ((np.stack([one, 1 / (1 + beyond - u)], axis=1), 1) for beyond in POLES_BEYOND)
+
+
+def _information(misfit: float, design: Floats, more: int = 0) -> float:
+    """`more`: parameters beside the coefficients."""
+    points, coefficients = design.shape
+    return _information_of(misfit, points, coefficients + more)
 
 
 def _information_of(misfit: float, points: int, parameters: int) -> float:

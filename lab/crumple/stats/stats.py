@@ -1,4 +1,4 @@
-"""Effects with their intervals, and the noise floor. Pure; seeds are arguments.
+"""Effects with their intervals. Pure; seeds are arguments.
 
 Comparisons are ratios of trials paired within a block, worked on as logarithms, so that swapping the two
 inverts the answer and nothing else. What an effect means for a claim is `verdict`'s to say.
@@ -17,6 +17,8 @@ from scipy import stats
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
+# Of what "would be seen" means: in four cases of five.
+POWER = 0.8
 # A bound is met when it is reached: rounding must not decide, nor which way round a ratio is written.
 SLACK = 1e-9
 SEED = 20170213
@@ -86,48 +88,28 @@ def unpaired_ratio(
     estimate = math.exp(log_ratio)
     if n < 2:
         return Interval(estimate, 0.0, math.inf, confidence, n), 1.0
-    squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
-    error = math.sqrt(sum(squares))
+    error, freedom = _welch(one, other)
     if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
         return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
-    freedom = sum(squares) ** 2 / (squares[0] ** 2 / (len(one) - 1) + squares[1] ** 2 / (len(other) - 1))
     reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
     p = 2 * float(stats.t.sf(abs(log_ratio) / error, freedom))
     return Interval(estimate, _exp(log_ratio - reach), _exp(log_ratio + reach), confidence, n), p
 
 
-def blocks_needed(interval: Interval, most: int = 100) -> int | None:
-    """How many blocks would tell a ratio from 1, were its spread to stay; None: above `most`, or unknown."""
-    distance = abs(math.log(interval.estimate))
-    if interval.n < 2 or not 0 < interval.low < interval.high < math.inf or distance == 0:
-        return None
-    half = math.log(interval.high / interval.low) / 2
-    share = (1 + interval.confidence) / 2
-    spread = half * math.sqrt(interval.n) / float(stats.t.ppf(share, interval.n - 1))
-    enough = (n for n in range(interval.n + 1, most + 1) if _half_width(spread, n, share) < distance)
-    return next(enough, None)
+def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], confidence: float) -> float:
+    """The ratio that an interval of such starts excludes 1 for in four cases of five; as `unpaired_ratio`."""
+    error, freedom = _welch(_logs(numerator), _logs(denominator))
+    return _exp(float(np.sum(stats.t.ppf([(1 + confidence) / 2, POWER], freedom))) * error)
 
 
-def _half_width(spread: float, n: int, share: float) -> float:
-    return float(stats.t.ppf(share, n - 1)) * spread / math.sqrt(n)
-
-
-def noise_floor(first: Sequence[float], twin: Sequence[float], confidence: float = CONFIDENCE) -> float:
-    """The ratio (≥ 1) at the far end of the interval of the twins' ratio. Infinite from one block."""
-    return far_end(paired_ratio(first, twin, confidence))
-
-
-def far_end(interval: Interval) -> float:
-    """The end of a ratio's interval that is further from 1, as a ratio ≥ 1."""
-    if interval.low <= 0:
-        return math.inf
-    return math.exp(max(abs(math.log(interval.low)), abs(math.log(interval.high))))
-
-
-def distinguishable(interval: Interval, floor: float) -> bool:
-    """Whether a ratio differs from 1 by more than chance (its interval) and by more than the noise floor."""
-    excludes_1 = interval.low > 1 + SLACK or interval.high < 1 - SLACK
-    return excludes_1 and abs(math.log(interval.estimate)) > math.log(floor) + SLACK
+def _welch(one: Floats, other: Floats) -> tuple[float, float]:
+    """The standard error of the difference of two means, and its degrees of freedom."""
+    squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
+    total = float(sum(squares))
+    if total <= 0:
+        return 0.0, 1.0
+    freedom = total**2 / (squares[0] ** 2 / (len(one) - 1) + squares[1] ** 2 / (len(other) - 1))
+    return math.sqrt(total), float(freedom)
 
 
 def _logs(values: Sequence[float]) -> Floats:

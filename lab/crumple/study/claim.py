@@ -244,7 +244,9 @@ class GrowthClaim(_Claim):
 class StallClaim(_Claim):
     """A light request that comes while heavy ones run waits for one of them to end; or it does not.
 
-    `metric`: of the canary. `bound`: what counts as waiting; left out, the CPU time of one heavy request.
+    `metric`: of the canary. `bound`: what counts as waiting; left out, half of the CPU time of one heavy
+    request beyond its own time, or a tenth where it is not to stall. `alone`: an experiment whose load is
+    that light request alone, which tells its own time; left out, that is taken for nothing.
     """
 
     kind: Literal["stall"]
@@ -253,6 +255,7 @@ class StallClaim(_Claim):
     servers: Names
     stalls: bool = True
     bound: float | str | None = None
+    alone: Text | None = None
 
     @field_validator("bound")
     @classmethod

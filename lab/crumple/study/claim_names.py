@@ -81,7 +81,7 @@ def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator
 
 
 def _experiments(key: str, claim: Table) -> list[tuple[str, str]]:
-    single = [(f"{key}.{field}", claim.get(field)) for field in ("experiment", "against")]
+    single = [(f"{key}.{field}", claim.get(field)) for field in ("experiment", "against", "alone")]
     several = [(f"{key}.experiments", name) for name in _strings(claim.get("experiments"))]
     return [(where, name) for where, name in (*single, *several) if isinstance(name, str)]
 

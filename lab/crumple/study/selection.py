@@ -18,7 +18,7 @@ def restricted(study: Study, names: Collection[str], known: Mapping[str, Setting
     A server's name stands for it and all its variants in the study. A variant that the study does not list
     runs wherever its server is listed, under its own label and instead of it, unless that is named too.
     If the twin's server is left out, its variant, or else the first that remains, has a twin in its stead:
-    there always is a noise floor.
+    every experiment has a control.
     """
     labels = [_label(study, name, known) for name in names]
     experiments = {}

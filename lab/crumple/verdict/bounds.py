@@ -1,21 +1,22 @@
-"""One server against a bound or a published figure: claims of share, figure and stall."""
+"""One server against a bound or a published figure: claims of share and figure."""
 
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from crumple.record.figures import Figures
-from crumple.record.metrics import METRICS
-from crumple.stats import stats
+from crumple.stats import counts
 from crumple.stats.stats import Interval
-from crumple.study.claim import FigureClaim, ShareClaim, StallClaim, quantity
-from crumple.verdict import opinions
+from crumple.study.claim import FigureClaim, ShareClaim
+from crumple.verdict import noise, opinions
 from crumple.verdict.case import Case, Judged, told, untestable
-from crumple.verdict.effect import Effect
-from crumple.verdict.evidence import NO_FLOOR, Alone, seen_in
-from crumple.verdict.opinions import Span
+from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.evidence import Alone, seen_in
+from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.sentences import amount, amounts
 
 READINGS_MIN = 3
+# Shares of the requests that ended; other shares have no requests behind them.
+COUNTED = ("failed_share", "timed_out_share")
 
 
 def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
@@ -24,17 +25,63 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
     above = claim.above is not None
     worded = amount(claim.bound, "times" if claim.against else evidence.metric.unit)
     bound = f"{'above' if above else 'below'} {worded}"
+    # Enough of several: either answer may then rest on any of so many.
+    enough, several = claim.at_least or len(claim.servers), len(claim.servers)
+    shared = Shared(support=several - enough + 1, contradiction=enough)
     for server in claim.servers:
         alone = evidence.alone(server)
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, bound)
             continue
-        value = stats.mean_interval(alone.values, claim.confidence)
-        value = _a_share(value) if evidence.metric.unit == "share" else _from_0(value)
-        # Shares of next to nothing have ratios that mean nothing.
-        floor = NO_FLOOR if evidence.metric.unit == "share" else evidence.floor_of(server)
-        yield told(evidence, server, alone, value, floor,
-                   opinions.beyond(value, floor, claim.bound, worded, above), bound)  # fmt: skip
+        seen: Seen = Seen(noise.plain(alone.values, logarithmic=False), claim.confidence, shared, alone.limit)
+        if claim.metric in COUNTED and claim.against is None:
+            seen = _Counted(seen.estimate, seen.confidence, shared, requests=_asked(alone, claim.users))
+        elif evidence.metric.unit == "share":
+            seen = _Share(seen.estimate, seen.confidence, shared)
+        opinion = opinions.beyond(seen, claim.bound, worded, above)
+        if isinstance(seen, _Counted) and opinion.answer is Answer.UNDECIDED:
+            opinion = seen.with_requests(opinion, claim.bound)
+        shown = seen.shown if evidence.metric.unit == "share" else _from_0(seen.shown)
+        yield told(case, evidence, server, alone, shown, opinion, bound)
+
+
+@dataclass(frozen=True)
+class _Share(Seen):
+    """A share: none is below 0, and none above 1."""
+
+    def _limited(self, interval: Interval) -> Interval:
+        return replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
+
+
+@dataclass(frozen=True)
+class _Counted(_Share):
+    """A share of so many `requests`. Its interval is no narrower than these allow."""
+
+    requests: int = 0
+
+    def _limited(self, interval: Interval) -> Interval:
+        return super()._limited(counts.widened(interval, self.requests))
+
+    def with_requests(self, opinion: Opinion, bound: float) -> Opinion:
+        """Where nothing happened, blocks say less than requests do."""
+        if self.estimate.centre > 0 or bound <= 0:
+            return opinion
+        enough = counts.requests_needed(bound, self._level(self.shared.support))
+        reason = (
+            f"not one of {self.requests:,} requests, but it takes {enough:,} without one to exclude "
+            f"{amount(bound, 'share')}"
+        )
+        blocks = math.ceil(self.estimate.n * enough / max(1, self.requests))
+        return replace(opinion, reason=reason, blocks_needed=max(blocks, self.estimate.n + 1))
+
+
+def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
+    """How many requests ended in all trials."""
+    if users is None:
+        return sum(trial.ended for trial in alone.figures)
+    low, high = users
+    inside = [point for trial in alone.figures for point in trial.curve if low <= point.connections <= high]
+    return sum(point.ok + point.failed for point in inside)
 
 
 def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
@@ -49,53 +96,15 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users))
     unit = evidence.metric.unit
     worded, published = _counts_as(span, unit), whose + amounts(low, high, unit)
+    shared = Shared(contradiction=len(claim.servers))
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, published)
             continue
-        value, floor = (
-            stats.geometric_mean_interval(alone.values, claim.confidence),
-            evidence.floor_of(server),
-        )
-        opinion = opinions.within(value, floor, span, worded, claim.tolerance)
-        yield told(evidence, server, alone, value, floor, opinion, published)
-
-
-def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
-    """How long the light request took, against the bound or the CPU time of one heavy request."""
-    evidence = case.evidence(claim.experiment, METRICS[claim.metric])
-    bound = quantity(claim.bound)[0] if claim.bound is not None else None
-    asked = amount(bound, "ns") if bound else "the CPU time of one heavy request"
-    side = f"{'above' if claim.stalls else 'below'} {asked}"
-    for server in claim.servers:
-        alone = evidence.alone(server, above_0=True)
-        waited = _in_bounds(alone, bound)
-        if alone.untestable or not waited:
-            why = alone.untestable or "the CPU time of a request is not known"
-            yield untestable(evidence.phrase, server, why, side)
-            continue
-        times = stats.geometric_mean_interval(waited, claim.confidence)
-        opinion = opinions.beyond(times, evidence.floor_of(server), 1.0, asked, above=claim.stalls)
-        if bound is None:
-            typical = stats.geometric_mean_interval(_heavy_ns(alone.figures)).estimate
-            opinion = replace(opinion, reason=f"{opinion.reason} ({amount(typical, 'ns')})")
-        value = stats.geometric_mean_interval(alone.values, claim.confidence)
-        yield told(evidence, server, alone, value, evidence.floor_of(server), opinion, side)
-
-
-def _in_bounds(alone: Alone, bound: float | None) -> list[float]:
-    """Each block's time in units of what it is held against; empty where that is not known."""
-    if bound is not None:
-        return [value / bound for value in alone.values]
-    heavy = _heavy_ns(alone.figures)
-    if len(heavy) < len(alone.values):
-        return []
-    return [value / one for value, one in zip(alone.values, heavy, strict=True)]
-
-
-def _heavy_ns(figures: tuple[Figures, ...]) -> list[float]:
-    return [trial.cpu_per_request_us * 1e3 for trial in figures if trial.cpu_per_request_us]
+        seen = Seen(noise.value(alone.values), claim.confidence, shared, alone.limit)
+        opinion = opinions.within(seen, span, worded)
+        yield told(case, evidence, server, alone, seen.shown, opinion, published)
 
 
 def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
@@ -103,14 +112,14 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
         return untestable(what, "this machine", "it was not measured with this run", published)
-    value = stats.geometric_mean_interval(readings, claim.confidence)
-    opinion = opinions.within(value, NO_FLOOR, span, _counts_as(span, "ns"), claim.tolerance)
+    seen = Seen(noise.plain([math.log(each) for each in readings], logarithmic=True), claim.confidence)
+    opinion = opinions.within(seen, span, _counts_as(span, "ns"))
     effect = Effect(
         label=claim.cost.replace("_", " "), of="this machine", to="", published=None, ratio=None,
-        noise_floor=None, answer=opinion.answer, direction_only=False, reason=opinion.reason, value=value,
-        unit="ns", bound=published, what=what, repeated="readings",
+        answer=opinion.answer, reason=opinion.reason, value=seen.shown, unit="ns", bound=published, what=what,
+        repeated="readings", bounds=opinion.bounds,
     )  # fmt: skip
-    return effect, (), NO_FLOOR
+    return effect, ()
 
 
 def _counts_as(span: Span, unit: str) -> str:
@@ -119,8 +128,3 @@ def _counts_as(span: Span, unit: str) -> str:
 
 def _from_0(value: Interval) -> Interval:
     return replace(value, low=max(0.0, value.low))
-
-
-def _a_share(value: Interval) -> Interval:
-    # Student's t knows nothing of shares: none is below 0, and none above 1.
-    return replace(_from_0(value), high=min(1.0, value.high))

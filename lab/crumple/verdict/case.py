@@ -8,18 +8,22 @@ from crumple.record.metrics import Metric
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import NO_FLOOR, Alone, Evidence, Floor
+from crumple.verdict.evidence import Alone, Evidence
 
-# An effect, the trials it rests on, and the floor it was held against.
-Judged = tuple[Effect, tuple[str, ...], Floor]
+# An effect, and the trials it rests on.
+Judged = tuple[Effect, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What no trial holds. `models`: server → the I/O model it declares; `costs`: name → readings in ns."""
+    """What no trial holds. `models`: server → the I/O model it declares; `costs`: name → readings in ns.
+
+    `block_s`: experiment → what one more block of it takes, in seconds.
+    """
 
     models: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    block_s: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -35,24 +39,45 @@ class Case:
         """The run in one metric; names that bring no experiment belong to this one."""
         return Evidence(experiment, metric, self.figures, self.failed, against, self.confidence)
 
+    def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
+        """The opinion's, and where it is undecided what it would take."""
+        if opinion.answer is not Answer.UNDECIDED or not blocks:
+            return opinion.reason
+        if opinion.blocks_needed is None:
+            return f"{opinion.reason}; how many blocks would tell is not known, or more than 100"
+        places = dict.fromkeys(evidence.place(name).experiment for name in names)
+        if evidence.against:
+            places[evidence.against] = None
+        more = opinion.blocks_needed - blocks
+        seconds = sum(self.facts.block_s.get(place, 0.0) for place in places) * more
+        said = f"{opinion.reason}; it would take about {opinion.blocks_needed} blocks, {more} more"
+        return f"{said} ({_time(seconds)})" if seconds else said
+
 
 def untestable(what: str, of: str, why: str, bound: str = "") -> Judged:
     """Nothing could be measured, and why."""
     effect = Effect(
-        label=of, of=of, to="", published=None, ratio=None, noise_floor=None, answer=Answer.NOT_TESTABLE,
-        direction_only=False, reason=why, bound=bound, what=what,
+        label=of, of=of, to="", published=None, ratio=None, answer=Answer.NOT_TESTABLE, reason=why,
+        bound=bound, what=what,
     )  # fmt: skip
-    return effect, (), NO_FLOOR
+    return effect, ()
 
 
 def told(
-    evidence: Evidence, of: str, alone: Alone, value: Interval, floor: Floor, opinion: Opinion, bound: str
+    case: Case, evidence: Evidence, of: str, alone: Alone, value: Interval, opinion: Opinion, bound: str
 ) -> Judged:
     """The value of one server and what a rule says of it."""
     left_out = f"; left out: {alone.left_out}" if alone.left_out else ""
     effect = Effect(
-        label=of, of=of, to="", published=None, ratio=None, noise_floor=floor.ratio, answer=opinion.answer,
-        direction_only=opinion.direction_only, reason=f"{opinion.reason}{left_out}", value=value,
-        unit=evidence.metric.unit, bound=bound, what=evidence.phrase,
+        label=of, of=of, to="", published=None, ratio=None, answer=opinion.answer,
+        reason=f"{case.reason(opinion, evidence, [of], value.n)}{left_out}",
+        blocks_needed=opinion.blocks_needed, value=value, unit=evidence.metric.unit, bound=bound,
+        what=evidence.phrase, bounds=opinion.bounds, limit=alone.limit,
     )  # fmt: skip
-    return effect, alone.trials, floor
+    return effect, alone.trials
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} seconds"
+    return f"{round(seconds / 60)} minutes"

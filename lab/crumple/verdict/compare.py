@@ -4,9 +4,11 @@ What changed on the machine between two runs counts as a change of the servers; 
 known of that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
+
+from scipy.stats import fisher_exact
 
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
@@ -16,9 +18,12 @@ from crumple.verdict.side import Place, Side
 # Those by which a server is called slower. What it costs is shown, and called by its name only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
 STARTS_MIN = 2
+# Of runs that are alike one in twenty at most raises an alarm: one in 25 by a figure, one in 100 by failures.
+FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
+# A share of failures below this is as good as none.
+SHARE_SEEN = 0.001
 # One start that fails may be chance.
 FAILING_MIN = 2
-ALPHA = 0.05
 FAILED_SHARE_MAX = 0.01
 # Facts in which two machines, or one on two days, may differ so that times do.
 LASTING = ("cpu_model", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
@@ -28,16 +33,17 @@ Change = Literal["slower", "faster", "as before", "not known"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A metric of a server, after ÷ before. `noise_floor`: the larger of both runs', None if neither has one.
+    """A metric of a server, after ÷ before. `reason`: a clause, why it is called so.
 
-    `better`: which way is better. `reason`: a clause, why it is called so.
+    `ratio`: with the interval it is judged by, in which the other figures compared are allowed for.
+    `visible`: a change above this ratio would have been seen in four cases of five.
     """
 
     experiment: str
     server: str
     metric: str
     ratio: Interval | None
-    noise_floor: float | None
+    visible: float | None
     change: Change
     reason: str
 
@@ -62,12 +68,14 @@ def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Compa
     """What changed from `before` to `after`, by these metrics.
 
     Ratios of geometric means over starts, by Welch's t on logarithms. Slower or faster is what Holm's
-    procedure tells apart at 5 % over everything that is compared, and lies beyond the noise floor of both
-    runs: of runs that are alike, one in twenty at most raises a false alarm.
+    procedure tells apart over everything that is compared. So is what fails, or no longer counts: of runs
+    that are alike, one in twenty at most raises a false alarm.
     """
+    places = sorted(before.starts.keys() & after.starts.keys())
+    worse = _worse(before, after, places)
     found = [
-        _difference(before, after, experiment, server, metric)
-        for experiment, server in sorted(before.starts.keys() & after.starts.keys())
+        _difference(before, after, place, metric, worse.get(place, ""))
+        for place in places
         for metric in metrics
     ]
     return Comparison(
@@ -85,90 +93,112 @@ def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Compa
 
 @dataclass(frozen=True)
 class _Found:
+    """A figure of both runs, to be tested; `p` 1 where there is nothing to test."""
+
     difference: Difference
-    p: float
+    was: tuple[float, ...] = ()
+    now: tuple[float, ...] = ()
+    p: float = 1.0
 
 
-def _difference(before: Side, after: Side, experiment: str, server: str, metric: str) -> _Found:
+def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str) -> _Found:
+    experiment, server = place
     key = (experiment, server, False)
     was, now = before.values.get(key, {}).get(metric, ()), after.values.get(key, {}).get(metric, ())
-    floors = [floor for each in (before, after) if (floor := _floor(each, experiment, metric)) is not None]
-    floor = max(floors, default=None)
 
-    def found(change: Change, reason: str, ratio: Interval | None = None, p: float = 1.0) -> _Found:
-        return _Found(Difference(experiment, server, metric, ratio, floor, change, reason), p)
+    def untested(change: Change, reason: str) -> _Found:
+        return _Found(Difference(experiment, server, metric, None, None, change, reason))
 
-    alarm = _worse(before, after, (experiment, server))
     if alarm:
-        return found("slower", alarm, p=0.0)
-    marked = [side.run for side in (before, after) if _failing(side, (experiment, server))]
+        return untested("slower", alarm)
+    marked = [side.run for side in (before, after) if _failing(side, place)]
     if marked and not METRICS[metric].despite_failures:
-        return found("not known", f"more than 1 % of its requests fail in {' and in '.join(marked)}")
+        return untested("not known", f"more than 1 % of its requests fail in {' and in '.join(marked)}")
     if min(len(was), len(now)) < STARTS_MIN:
-        return found(
-            "not known",
-            f"{len(was)} and {len(now)} starts, of {STARTS_MIN} each that it takes",
-        )
+        return untested("not known", f"{len(was)} and {len(now)} starts, of {STARTS_MIN} each that it takes")
     if not all(value > 0 for value in (*was, *now)):
-        return found("not known", "zero has no ratio")
+        return untested("not known", "zero has no ratio")
     ratio, p = stats.unpaired_ratio(now, was)
-    return found("as before", "", ratio, p)
+    return _Found(Difference(experiment, server, metric, ratio, None, "as before", ""), was, now, p)
 
 
-def _worse(before: Side, after: Side, place: Place) -> str:
-    """Why a server is called slower whatever its speed; or empty."""
-    failing, known = _failing(after, place), after.failed.get(place, ())
-    if len(failing) >= FAILING_MIN and place in before.failed and not _failing(before, place):
-        worst = f"up to {max(failing) * 100:.2g} %"
-        return (
-            f"in {len(failing)} of {len(known)} starts more than 1 % of its requests fail ({worst}), "
-            "and in none did before"
-        )
+def _worse(before: Side, after: Side, places: Sequence[Place]) -> dict[Place, str]:
+    """The servers that are called slower whatever their speed, and why.
+
+    A server that now and then fails in some start does so in either run. So each is tested, and the error
+    shared out (Holm) over those with anything to test.
+    """
+    suspects = [(*found, place) for place in places for found in _suspicions(before, after, place)]
+    suspects.sort()
+    worse: dict[Place, str] = {}
+    for rank, (p, why, place) in enumerate(suspects):
+        if p > FAILURES_ALPHA / (len(suspects) - rank):
+            break
+        if why:
+            worse.setdefault(place, why)
+    return worse
+
+
+def _suspicions(before: Side, after: Side, place: Place) -> Iterator[tuple[float, str]]:
+    """p and what would be said: of more failures, and of starts that no longer count."""
+    was, now = before.failed.get(place, ()), after.failed.get(place, ())
+    if _failing(before, place) or _failing(after, place):
+        yield _failures_rose(was, now), _fails_now(before, after, place)
     (counted, starts), (counted_before, starts_before) = after.starts[place], before.starts[place]
-    if (2 * counted <= starts and 2 * counted_before > starts_before) or counted == 0 < counted_before:
-        return f"{counted} of {starts} starts count, and {counted_before} of {starts_before} did before"
-    return ""
+    if counted < starts or counted_before < starts_before:
+        table = [[starts - counted, counted], [starts_before - counted_before, counted_before]]
+        p = float(fisher_exact(table, alternative="greater").pvalue)
+        yield p, f"{counted} of {starts} starts count, and {counted_before} of {starts_before} did before"
+
+
+def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:
+    """p of shares that are no higher than they were: Welch's t on their logarithms, one-sided."""
+    if min(len(was), len(now)) < STARTS_MIN:
+        return 1.0
+    one, other = ([share + SHARE_SEEN for share in shares] for shares in (now, was))
+    ratio, p = stats.unpaired_ratio(one, other)
+    return p / 2 if ratio.estimate > 1 else 1.0
+
+
+def _fails_now(before: Side, after: Side, place: Place) -> str:
+    """What an alarm would say; empty where it failed before too, which is no news, or in one start only."""
+    failing, known = _failing(after, place), after.failed.get(place, ())
+    if len(failing) < FAILING_MIN or place not in before.failed or _failing(before, place):
+        return ""
+    return (
+        f"in {len(failing)} of {len(known)} starts more than 1 % of its requests fail "
+        f"(up to {max(failing) * 100:.2g} %), and in none did before"
+    )
 
 
 def _failing(side: Side, place: Place) -> list[float]:
     return [share for share in side.failed.get(place, ()) if share > FAILED_SHARE_MAX]
 
 
-def _floor(side: Side, experiment: str, metric: str) -> float | None:
-    """What the twins differ by. Across runs starts share no block, and so do these."""
-    floors = []
-    for (where, server, twin), of_twin in side.values.items():
-        if where == experiment and twin:
-            first = side.values.get((experiment, server, False), {}).get(metric, ())
-            second = of_twin.get(metric, ())
-            if min(len(first), len(second)) >= STARTS_MIN and all(value > 0 for value in (*first, *second)):
-                ratio, _ = stats.unpaired_ratio(first, second)
-                floors.append(stats.far_end(ratio))
-    return max(floors, default=None)
-
-
 def _judged(found: Sequence[_Found]) -> list[Difference]:
-    """Holm: the clearest first, each held to what is left of the 5 %; the first that fails ends it."""
-    clear: set[int] = set()
+    """Holm: the clearest first, each held to what is left of the error; the first that fails ends it."""
     tested = sorted((each.p, index) for index, each in enumerate(found) if each.difference.ratio)
+    levels: dict[int, float] = {}
+    level, going = FIGURES_ALPHA, True
     for rank, (p, index) in enumerate(tested):
-        if p > ALPHA / (len(tested) - rank):
-            break
-        clear.add(index)
-    return [_called(each.difference, index in clear) for index, each in enumerate(found)]
+        # What comes after the end is held to the level that ended it.
+        level = FIGURES_ALPHA / (len(tested) - rank) if going else level
+        going = going and p <= level
+        levels[index] = level
+    return [_called(each, levels.get(index)) for index, each in enumerate(found)]
 
 
-def _called(difference: Difference, clear: bool) -> Difference:
-    ratio, floor = difference.ratio, difference.noise_floor
-    if ratio is None:
+def _called(found: _Found, level: float | None) -> Difference:
+    difference = found.difference
+    if level is None:
         return difference
-    if not clear:
+    ratio, _ = stats.unpaired_ratio(found.now, found.was, 1 - level)
+    visible = stats.unpaired_visible(found.now, found.was, 1 - level)
+    difference = replace(difference, ratio=ratio, visible=visible)
+    if ratio.low <= 1 <= ratio.high:
         return replace(difference, reason="within chance")
-    if not stats.distinguishable(ratio, floor or 1.0):
-        return replace(difference, reason="within the noise floor")
-    beyond = "beyond chance and noise" if floor else "beyond chance; what is noise is not known"
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
-    return replace(difference, change="faster" if better else "slower", reason=beyond)
+    return replace(difference, change="faster" if better else "slower", reason="beyond chance")
 
 
 def _cautions(before: Side, after: Side) -> list[str]:

@@ -1,12 +1,16 @@
-"""What a comparison came to: its answer, its ratio with interval, the noise floor, and why.
+"""What a comparison came to: its answer, its ratio with interval, and why.
 
 Types only; verdict.py fills them, sentences.py and the reports word them.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from crumple.stats.stats import Interval
+
+# Which way a figure is only a bound, because the engine was the limit of some trials.
+Limit = Literal["", "at least", "at most"]
 
 
 class Answer(StrEnum):
@@ -14,7 +18,7 @@ class Answer(StrEnum):
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
-    NOT_DISTINGUISHABLE = "not distinguishable"
+    UNDECIDED = "undecided"
     NOT_TESTABLE = "not testable here"
 
 
@@ -23,10 +27,12 @@ class Effect:
     """One comparison of a claim: `of` divided by `to`, or, where `to` is empty, a `value` of `of`.
 
     `published`: the article's ratio, None in an order; `expected`: the study's own, where there is no other.
-    `ratio`, `value` both None: not testable, or seen otherwise than in a number. `noise_floor`: a ratio ≥ 1,
-    None where unknown or where none applies. `direction_only`: the sign holds, the size is not confirmed.
-    `reason`: a clause, without capital and full stop. `what`: the metric within a sentence. `unit`: of
-    `value`; `bound`: what that is held against; `repeated`: what it was measured over.
+    `ratio`, `value` both None: not testable, or seen otherwise than in a number. `direction`: of a published
+    ratio that says which is ahead, whether that holds, apart from its size; None elsewhere. `reason`: a
+    clause, without capital and full stop. `blocks_needed`: with so many it would probably be decided; None:
+    not open, or not known. `what`: the metric within a sentence. `unit`: of `value`; `bound`: what that is
+    held against; `repeated`: what it was measured over. `bounds`: the numbers that decided, in the unit of
+    what was measured: so many digits are shown as tell it from them.
     """
 
     label: str
@@ -34,27 +40,36 @@ class Effect:
     to: str
     published: float | None
     ratio: Interval | None
-    noise_floor: float | None
     answer: Answer
-    direction_only: bool
     reason: str
     what: str
+    direction: Answer | None = None
+    blocks_needed: int | None = None
     value: Interval | None = None
     unit: str = ""
     bound: str = ""
     repeated: str = "blocks"
     expected: float | None = None
+    bounds: tuple[float, ...] = ()
+    limit: Limit = ""
 
     @property
     def measured(self) -> Interval | None:
         """The ratio, or the value."""
         return self.ratio or self.value
 
+    @property
+    def in_size_only(self) -> bool:
+        """Whether the direction holds, and only the size is refuted or open."""
+        return self.direction is Answer.SUPPORTED and self.answer in (Answer.CONTRADICTED, Answer.UNDECIDED)
+
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one rule says of one interval."""
+    """What one rule says of one estimate; the rest as in `Effect`."""
 
     answer: Answer
     reason: str
-    direction_only: bool = False
+    direction: Answer | None = None
+    blocks_needed: int | None = None
+    bounds: tuple[float, ...] = ()

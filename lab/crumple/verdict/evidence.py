@@ -1,4 +1,4 @@
-"""Which trials may speak on a claim and what keeps the others out: figures → values by block, noise floor.
+"""Which trials may speak on a claim and what keeps the others out: figures → values by block.
 
 Only trials of the same block are compared, both measured and valid. Nothing is concluded here; that is
 verdict's.
@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, Metric
 from crumple.stats import stats
+from crumple.verdict.effect import Limit
 
 FAILED_SHARE_MAX = 0.01
 # A share of fewer requests is one of chance.
 ENDED_MIN = 10
 BLOCKS_MIN = 2
 REASONS_MAX = 3
+SPEED = "requests/s"
+# The problems that record/engine_limits.py words so: the engine, or one of its threads, had no more to give.
+ENGINE_LIMITED = re.compile(r"(the engine used|a thread of the engine used a core) ")
 FAILS = "and a server that fails is not ranked by its speed"
 
 
@@ -26,6 +30,7 @@ class Paired:
     """Values of two servers, block by block. `untestable`: why no comparison is made, or empty.
 
     `left_out`: why some blocks are missing though enough are left, or empty. `trials`: ids behind the values.
+    `limit`: the ratio is only a bound, because the engine was the limit of some trials.
     """
 
     of_values: tuple[float, ...]
@@ -33,6 +38,7 @@ class Paired:
     trials: tuple[str, ...]
     untestable: str
     left_out: str
+    limit: Limit = ""
 
 
 @dataclass(frozen=True)
@@ -44,19 +50,7 @@ class Alone:
     trials: tuple[str, ...]
     untestable: str
     left_out: str
-
-
-@dataclass(frozen=True)
-class Floor:
-    """What a server differs by from itself, as a ratio ≥ 1; None where that is not known, and then `why`."""
-
-    ratio: float | None
-    server: str | None
-    trials: tuple[str, ...]
-    why: str
-
-
-NO_FLOOR = Floor(None, None, (), "")
+    limit: Limit = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +104,10 @@ class Evidence:
         absent = "; ".join(dict.fromkeys([*self._absences(one, True), *self._absences(other, True)]))
         if len(common) < BLOCKS_MIN:
             return Paired((), (), (), _too_few("both have a valid trial", len(common), absent), "")
+        limited = [any(not each[block].valid for block in common) for each in (ours, theirs)]
+        if self._measures_speed and all(limited):
+            why = f"the engine was the limit of both {of} and {to}, so that only their lower bounds are known"
+            return Paired((), (), (), why, "")
         ids = [key for block in common for key in (*self._ids(ours[block]), *self._ids(theirs[block]))]
         return Paired(
             tuple(self._value(ours[block]) or 0.0 for block in common),
@@ -117,6 +115,7 @@ class Evidence:
             tuple(dict.fromkeys(ids)),
             "",
             absent,
+            _limit(*limited) if self._measures_speed else "",
         )
 
     def alone(self, name: str, *, above_0: bool = False) -> Alone:
@@ -133,42 +132,22 @@ class Evidence:
             return Alone((), (), (), _too_few("it has a valid trial", len(trials), absent), "")
         values = tuple(self._value(trial) or 0.0 for trial in trials)
         ids = tuple(key for trial in trials for key in self._ids(trial))
-        return Alone(values, tuple(trials), ids, "", absent)
+        limited = self._measures_speed and not all(trial.valid for trial in trials)
+        return Alone(values, tuple(trials), ids, "", absent, "at least" if limited else "")
 
-    def floor(self, experiments: Sequence[str] = ()) -> Floor:
-        """What the twins of these experiments differ by, or of the claim's own; of several, the largest."""
-        names = list(dict.fromkeys(experiments)) or [self.experiment]
-        floors = [floor for name in names for floor in self._floors_in(name)]
-        known = [floor for floor in floors if floor.ratio is not None]
-        if known:
-            return max(known, key=lambda floor: floor.ratio or 0)
-        if floors:
-            return floors[0]
-        return Floor(None, None, (), "no server was measured twice in a block")
+    def rows(self, experiment: str) -> dict[tuple[str, bool], dict[int, float]]:
+        """The logarithms of each server's values, and the twin's, by block: what the noise is learned from.
 
-    def floor_of(self, *names: str) -> Floor:
-        """That of the experiments these servers were measured in."""
-        return self.floor([self.place(name).experiment for name in names])
-
-    def _floors_in(self, experiment: str) -> list[Floor]:
-        servers = {trial.server for trial in self.trials if trial.twin and trial.experiment == experiment}
-        return [self._floor_of(Place(experiment, server)) for server in sorted(servers)]
-
-    def _floor_of(self, place: Place) -> Floor:
-        first, twin = self._by_block(place), self._by_block(place, twin=True)
-        pairs = [
-            (first[block], twin[block])
-            for block in first
-            if block in twin
-            and not any(self._mute(trial, above_0=True) for trial in (first[block], twin[block]))
-            and not any(self._fails(trial) for trial in (first[block], twin[block]))
-        ]
-        if len(pairs) < BLOCKS_MIN:
-            why = f"{place.server} has fewer than {BLOCKS_MIN} blocks in which both of its trials can be used"
-            return Floor(None, place.server, (), why)
-        ones, others = ([self._value(pair[side]) or 0.0 for pair in pairs] for side in (0, 1))
-        ids = tuple(dict.fromkeys(key for pair in pairs for trial in pair for key in self._ids(trial)))
-        return Floor(stats.noise_floor(ones, others, self.confidence), place.server, ids, "")
+        Trials that are not valid, and those that failed more than 1 % of their requests, are left out.
+        """
+        found: dict[tuple[str, bool], dict[int, float]] = {}
+        for trial in self.trials:
+            if trial.experiment != experiment or not trial.valid or self._fails(trial):
+                continue
+            if self._mute(trial, above_0=True) is None:
+                logarithm = math.log(self._value(trial) or 1.0)
+                found.setdefault((trial.server, trial.twin), {})[trial.block] = logarithm
+        return found
 
     def _by_block(self, place: Place, *, twin: bool = False) -> dict[int, Figures]:
         found = [
@@ -196,7 +175,7 @@ class Evidence:
 
     def _mute(self, trial: Figures, *, above_0: bool) -> tuple[str, str] | None:
         """Why a measured trial has no value to compare, in short and in particular; None if it has one."""
-        if not trial.valid and not self._failed_wholly(trial):
+        if not trial.valid and not self._failed_wholly(trial) and not self._is_lower_bound(trial):
             return "was not valid", ", ".join(trial.problems)
         if self.against:
             partner = self._partner(trial)
@@ -217,6 +196,18 @@ class Evidence:
         # Of requests that did not even end in the window nobody knows how they would have.
         ended = trial.ended >= max(ENDED_MIN, trial.unfinished)
         return share and ended and trial.throughput_per_s == 0 and len(trial.problems) == 1
+
+    @property
+    def _measures_speed(self) -> bool:
+        return self.metric.unit == SPEED and self.against is None
+
+    def _is_lower_bound(self, trial: Figures) -> bool:
+        """Where the engine was the limit the server answers so much at least. Left out, the fast are lost."""
+        return (
+            self._measures_speed
+            and len(trial.problems) == 1
+            and bool(ENGINE_LIMITED.match(trial.problems[0]))
+        )
 
     def failing(self, name: str) -> str:
         """Why a server fails too much for its other trials to speak; or empty."""
@@ -324,6 +315,10 @@ def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
 def derived(title: str, unit: str, of: Callable[[Figures], float | None], absent: str) -> Metric:
     """A figure that only one claim asks for."""
     return Metric(title, unit, "lower", of, despite_failures=True, absent=absent)
+
+
+def _limit(of: bool, to: bool) -> Limit:
+    return "at least" if of else "at most" if to else ""
 
 
 def _too_few(in_which: str, found: int, absent: str) -> str:

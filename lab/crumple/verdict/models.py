@@ -8,7 +8,7 @@ from crumple.server.server import IoModel
 from crumple.study.claim import ModelClaim
 from crumple.verdict.case import Case, Judged, untestable
 from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import NO_FLOOR, derived
+from crumple.verdict.evidence import derived
 from crumple.verify import io_model
 from crumple.verify.io_model import Observed
 
@@ -34,17 +34,17 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
         if 2 * against.total() > len(found):
             answer, reason = Answer.CONTRADICTED, against.most_common(1)[0][0]
         elif against:
-            answer = Answer.NOT_DISTINGUISHABLE
+            answer = Answer.UNDECIDED
             reason = (
                 f"{against.total()} of {len(found)} blocks speak against it: {against.most_common(1)[0][0]}"
             )
         else:
             answer, reason = Answer.SUPPORTED, _as_declared(meant, observed[0])
         effect = Effect(
-            label=server, of=server, to="", published=None, ratio=None, noise_floor=None, answer=answer,
-            direction_only=False, reason=reason, bound=declared, what=WHAT,
+            label=server, of=server, to="", published=None, ratio=None, answer=answer,
+            reason=reason, bound=declared, what=WHAT,
         )  # fmt: skip
-        yield effect, alone.trials, NO_FLOOR
+        yield effect, alone.trials
 
 
 def _as_declared(declared: IoModel, seen: Observed) -> str:

@@ -1,16 +1,79 @@
-"""What an interval says of a bound, a span or another server: an answer, with its reason as a clause."""
+"""What an estimate says of a bound, a span or another server: an answer, with its reason as a clause.
+
+A claim of several comparisons is contradicted by any of them, so what speaks against it is held to a wider
+interval: that of Holm's first step, with the error shared out over all of them.
+"""
 
 import math
 from dataclasses import dataclass
 
-from crumple.stats import stats
+from crumple.stats.moderated import Estimate
 from crumple.stats.stats import SLACK, Interval
-from crumple.verdict.effect import Answer, Opinion
-from crumple.verdict.evidence import Floor
+from crumple.verdict.effect import Answer, Limit, Opinion
 from crumple.verdict.sentences import number
 
 # A published 1.10 states a gain, however wide the tolerance; what is nearer to 1 states that two are alike.
 ALIKE_WITHIN = 1.05
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Over how many comparisons the error of a claim is shared out: of what is for it, and against it."""
+
+    support: int = 1
+    contradiction: int = 1
+
+
+ONE = Shared()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """An estimate as a claim looks at it. `limit`: it is only a bound, and one end is not known."""
+
+    estimate: Estimate
+    confidence: float
+    shared: Shared = ONE
+    limit: Limit = ""
+
+    @property
+    def shown(self) -> Interval:
+        """That which is printed."""
+        return self._limited(self.estimate.interval(self.confidence))
+
+    @property
+    def support(self) -> Interval:
+        """That which has to speak for the claim."""
+        return self._limited(self.estimate.interval(self._level(self.shared.support)))
+
+    @property
+    def contradiction(self) -> Interval:
+        """That which has to speak against it."""
+        return self._limited(self.estimate.interval(self._level(self.shared.contradiction)))
+
+    def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
+        """Open, with what it would take to tell on which side of the nearest bound the truth lies."""
+        needed = None
+        if not self.limit:
+            nearest = min(bounds, key=self._distance)
+            side = self.shared.support if self.shared.support > 1 else 1
+            needed = self.estimate.blocks_needed(nearest, self._level(side))
+        return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds)
+
+    def _level(self, comparisons: int) -> float:
+        return 1 - (1 - self.confidence) / comparisons
+
+    def _distance(self, bound: float) -> float:
+        if not self.estimate.logarithmic:
+            return abs(self.estimate.centre - bound)
+        return abs(self.estimate.centre - math.log(bound)) if bound > 0 else math.inf
+
+    def _limited(self, interval: Interval) -> Interval:
+        if not self.limit:
+            return interval
+        low = interval.low if self.limit == "at least" else (0.0 if self.estimate.logarithmic else -math.inf)
+        high = interval.high if self.limit == "at most" else math.inf
+        return Interval(interval.estimate, low, high, interval.confidence, interval.n)
 
 
 @dataclass(frozen=True)
@@ -35,6 +98,11 @@ class Span:
             return "below"
         return "above" if interval.low > self.high * (1 + SLACK) else ""
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both."""
+        return self.low, self.high
+
     def __str__(self) -> str:
         return f"{number(self.low)} to {number(self.high)} times"
 
@@ -44,132 +112,88 @@ def states_likeness(published: float, tolerance: float) -> bool:
     return abs(math.log(published)) <= math.log(min(1 + tolerance, ALIKE_WITHIN)) + SLACK
 
 
-def ranked(ratio: Interval, floor: Floor, higher_is_better: bool) -> Opinion:
+def ranked(seen: Seen, higher_is_better: bool) -> Opinion:
     """Which of two is better."""
-    if not differs(ratio, floor):
-        return indistinct(ratio)
-    if (ratio.estimate > 1) == higher_is_better:
-        return Opinion(Answer.SUPPORTED, "that is better, by more than noise")
-    return Opinion(Answer.CONTRADICTED, "that is worse, by more than noise")
+    if _side_of_1(seen.support) == (1 if higher_is_better else -1):
+        return Opinion(Answer.SUPPORTED, "that is better, beyond chance", bounds=(1.0,))
+    if _side_of_1(seen.contradiction) == (-1 if higher_is_better else 1):
+        return Opinion(Answer.CONTRADICTED, "that is worse, beyond chance", bounds=(1.0,))
+    return seen.undecided(_either(seen), 1.0)
 
 
-def sized(ratio: Interval, floor: Floor, published: float, tolerance: float) -> Opinion:
-    """A published ratio away from 1: first its direction, then its size."""
+def sized(seen: Seen, published: float, tolerance: float, whose: str = "published") -> Opinion:
+    """A published ratio away from 1: its direction and its size, each a finding of its own."""
     span = Span.around(published, published, tolerance)
     # Where the tolerance is wide enough to reach over 1, the wrong direction is still not the published size.
     span = Span(max(span.low, 1.0), span.high) if published > 1 else Span(span.low, min(span.high, 1.0))
-    size, side = f"what counts as the published size ({span})", span.beside(ratio)
-    if not differs(ratio, floor):
-        nearest = span.low if published > 1 else span.high
-        if floor.ratio is None or not side or _near(ratio.estimate, nearest, floor):
-            return indistinct(ratio)
-        reason = f"neither is ahead, and the whole interval lies {side} {size}, by more than noise"
-        return Opinion(Answer.CONTRADICTED, reason)
-    if (ratio.estimate > 1) != (published > 1):
-        return Opinion(Answer.CONTRADICTED, "that is the other way round, by more than noise")
-    if side and _nearer_to_none(ratio, published, floor):
-        reason = f"one is ahead, but the whole interval is nearer to 1 than to {size}, by more than noise"
-        return Opinion(Answer.CONTRADICTED, reason)
-    if _too_narrow(tolerance, floor):
-        reason = (
-            f"the direction holds but the size stays open: a server differs from itself by more than {size}"
+    size, side = f"what counts as the {whose} size ({span})", span.beside(seen.contradiction)
+    meant = 1 if published > 1 else -1
+    if _side_of_1(seen.contradiction) == -meant:
+        reason = "that is the other way round, beyond chance"
+        return Opinion(Answer.CONTRADICTED, reason, Answer.CONTRADICTED, bounds=(1.0,))
+    direction = Answer.SUPPORTED if _side_of_1(seen.support) == meant else Answer.UNDECIDED
+    bounds = (1.0, *span.ends)
+    if span.holds(seen.support):
+        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {size}", direction, bounds=bounds)
+    if side:
+        lies = f"the whole interval lies {side} {size}"
+        holds = (
+            "the direction holds but not the size" if direction is Answer.SUPPORTED else "neither is ahead"
         )
-    elif span.holds(ratio):
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {size}")
-    elif side:
-        reason = f"the direction holds but not the size: the whole interval lies {side} {size}"
-    else:
-        reason = f"the direction holds but the size stays open: the interval lies only partly in {size}"
-    return Opinion(Answer.SUPPORTED, reason, direction_only=True)
+        return Opinion(Answer.CONTRADICTED, f"{holds}: {lies}", direction, bounds=bounds)
+    if direction is Answer.SUPPORTED:
+        reason = f"the direction holds but the size is open: the interval lies only partly in {size}"
+        return seen.undecided(reason, *span.ends, direction=direction)
+    return seen.undecided(_either(seen), 1.0, *span.ends, direction=direction)
 
 
-def _nearer_to_none(ratio: Interval, published: float, floor: Floor) -> bool:
-    """Whether so little of the published difference is there that it is rather none, as ratios go."""
-    halfway = math.sqrt(published)
-    beyond = ratio.high < halfway if published > 1 else ratio.low > halfway
-    return beyond and not _near(ratio.estimate, halfway, floor)
-
-
-def alike(ratio: Interval, floor: Floor, published: float, tolerance: float) -> Opinion:
+def alike(seen: Seen, published: float, tolerance: float) -> Opinion:
     """A published ratio of about 1: alike when the interval leaves no room for more than the tolerance."""
     span = Span.around(published, published, tolerance)
     likeness = f"what counts as alike ({span})"
-    if span.holds(ratio):
-        if _too_narrow(tolerance, floor):
-            reason = f"a server differs from itself by more than {likeness}, so likeness cannot be shown"
-            return Opinion(Answer.NOT_DISTINGUISHABLE, reason)
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {likeness}")
-    if span.beside(ratio) and differs(ratio, floor):
-        return Opinion(Answer.CONTRADICTED, f"the whole interval lies outside {likeness}, by more than noise")
-    return Opinion(
-        Answer.NOT_DISTINGUISHABLE, f"the interval lies neither wholly in nor clearly outside {likeness}"
-    )
+    if span.holds(seen.support):
+        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {likeness}", bounds=span.ends)
+    if side := span.beside(seen.contradiction):
+        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {likeness}", bounds=span.ends)
+    return seen.undecided(f"the interval lies only partly in {likeness}", *span.ends)
 
 
-def beyond(value: Interval, floor: Floor, bound: float, worded: str, above: bool) -> Opinion:
+def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:
     """Whether a value lies above a bound, or below it."""
-    if _near(value.estimate, bound, floor):
-        return Opinion(
-            Answer.NOT_DISTINGUISHABLE, f"a server differs from itself by as much as it is off {worded}"
-        )
-    met, missed = _beyond(value, bound, above), _beyond(value, bound, not above)
-    if not (met or missed):
-        return Opinion(Answer.NOT_DISTINGUISHABLE, f"the interval lies on both sides of {worded}")
     # A bound that is reached is met, so the claim's own side is asked first.
-    side = met or missed
-    return Opinion(
-        Answer.SUPPORTED if met else Answer.CONTRADICTED, f"the whole interval lies {side} {worded}"
-    )
+    if side := beyond_bound(seen.support, bound, above):
+        return Opinion(Answer.SUPPORTED, f"the whole interval lies {side} {worded}", bounds=(bound,))
+    if side := beyond_bound(seen.contradiction, bound, not above):
+        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bounds=(bound,))
+    return seen.undecided(f"the interval lies on both sides of {worded}", bound)
 
 
-def _beyond(value: Interval, bound: float, above: bool) -> str:
+def beyond_bound(value: Interval, bound: float, above: bool) -> str:
     """How the whole interval lies on that side of the bound; empty where it does not."""
     distance = value.low - bound if above else bound - value.high
     side, slack = "above" if above else "below", abs(bound) * SLACK
     if distance > slack:
         return side
-    # Who has nothing has not more than nothing.
+    # A share of 0 is not above 0.
     reached = distance >= -slack and not (above and bound == 0)
     return f"at or {side}" if reached else ""
 
 
-def within(value: Interval, floor: Floor, span: Span, worded: str, tolerance: float) -> Opinion:
+def within(seen: Seen, span: Span, worded: str) -> Opinion:
     """Whether a figure is the published one, `worded` being what counts as that."""
-    if span.holds(value):
-        if _too_narrow(tolerance, floor):
-            return Opinion(Answer.NOT_DISTINGUISHABLE, f"a server differs from itself by more than {worded}")
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {worded}")
-    side = span.beside(value)
-    nearest = span.low if side == "below" else span.high
-    if side and not _near(value.estimate, nearest, floor):
-        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}")
-    return Opinion(
-        Answer.NOT_DISTINGUISHABLE, f"the interval lies neither wholly in nor clearly outside {worded}"
-    )
+    if span.holds(seen.support):
+        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {worded}", bounds=span.ends)
+    if side := span.beside(seen.contradiction):
+        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bounds=span.ends)
+    return seen.undecided(f"the interval lies only partly in {worded}", *span.ends)
 
 
-def differs(ratio: Interval, floor: Floor) -> bool:
-    """By more than chance and noise. Without a floor the interval decides alone, and the sentence says so."""
-    return stats.distinguishable(ratio, 1.0 if floor.ratio is None else floor.ratio)
+def _side_of_1(ratio: Interval) -> int:
+    """1 where all of it lies above 1, −1 below, 0 where it includes 1."""
+    return (ratio.low > 1 + SLACK) - (ratio.high < 1 - SLACK)
 
 
-def indistinct(ratio: Interval) -> Opinion:
-    """Why two cannot be told apart."""
-    if not (ratio.low <= 1 + SLACK and ratio.high >= 1 - SLACK):
-        return Opinion(Answer.NOT_DISTINGUISHABLE, "a server differs from itself by as much or more")
-    reason = "the interval includes 1, so either may be the higher"
-    enough = stats.blocks_needed(ratio)
-    if enough is not None:
-        reason += f"; {ratio.n} blocks are too few to tell, with this spread it would take {enough}"
-    return Opinion(Answer.NOT_DISTINGUISHABLE, reason)
-
-
-def _too_narrow(tolerance: float, floor: Floor) -> bool:
-    """Whether a server is not like itself within the tolerance."""
-    return floor.ratio is not None and floor.ratio > (1 + tolerance) * (1 + SLACK)
-
-
-def _near(value: float, bound: float, floor: Floor) -> bool:
-    if floor.ratio is None or value <= 0 or bound <= 0:
-        return False
-    return abs(math.log(value / bound)) <= math.log(floor.ratio) - SLACK
+def _either(seen: Seen) -> str:
+    if _side_of_1(seen.shown):
+        return "one of several comparisons by chance alone may lie so far from 1"
+    return "the interval includes 1, so either may be the higher"

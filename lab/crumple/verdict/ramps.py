@@ -1,57 +1,26 @@
-"""What happens as the load rises: claims of flatness, knee and growth."""
+"""What happens as the load rises: claims of knee and growth."""
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from crumple.record.curve import LASTING_BINS, covers, timed
+from crumple.record.curve import timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
-from crumple.stats import stats
-from crumple.stats.knee import over_starts
-from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
-from crumple.verdict import opinions
+from crumple.stats.knee import Knee, over_starts
+from crumple.stats.stats import Interval
+from crumple.study.claim import GrowthClaim, KneeClaim
+from crumple.verdict import noise, opinions
 from crumple.verdict.case import Case, Judged, told, untestable
 from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import NO_FLOOR, Evidence, derived
-from crumple.verdict.opinions import Span
+from crumple.verdict.evidence import Evidence, derived
+from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.sentences import amount, number
 
-POINTS_MIN = 5
 NO_SPAN = "it was not read at different numbers of connections"
-NOT_ALL = "it was not read from the first to the last of these users, or from too few requests"
-
-
-def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
-    """By what factor the metric changes from the first users to the last, along a straight line."""
-    of = partial(_change, metric=claim.metric, users=claim.users)
-    metric = METRICS[claim.metric]
-    over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
-    change = replace(
-        metric, title=f"Change of the {metric.phrase} {over}", unit="times", of=of, absent=NOT_ALL
-    )
-    evidence = case.evidence(claim.experiment, change)
-    span = Span.around(1.0, 1.0, claim.tolerance)
-    most = f"{number(span.high)} times"
-    bound = f"at most {most}" if claim.may_fall else str(span)
-    for server in claim.servers:
-        alone = evidence.alone(server, above_0=True)
-        if alone.untestable:
-            yield untestable(evidence.phrase, server, alone.untestable, bound)
-            continue
-        value, floor = (
-            stats.geometric_mean_interval(alone.values, claim.confidence),
-            evidence.floor_of(server),
-        )
-        if claim.may_fall:
-            opinion = opinions.beyond(value, floor, span.high, f"{most}, what counts as flat", above=False)
-        else:
-            opinion = opinions.alike(value, floor, 1.0, claim.tolerance)
-            opinion = replace(opinion, reason=opinion.reason.replace("alike", "flat"))
-        yield told(evidence, server, alone, value, floor, opinion, bound)
 
 
 def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
@@ -59,6 +28,7 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
     evidence = case.evidence(claim.experiment, METRICS["knee"])
     span = Span.around(claim.published, claim.published, claim.tolerance)
     bound = amount(claim.published, "users")
+    shared = Shared(contradiction=len(claim.servers))
     worded = f"what counts as the published figure ({number(span.low)} to {number(span.high)} users)"
     for server in claim.servers:
         alone = evidence.alone(server)
@@ -66,10 +36,10 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
             none = None if evidence.failing(server) else _no_knee(evidence, server, span, bound)
             yield none or untestable(evidence.phrase, server, alone.untestable, bound)
             continue
-        value = over_starts([trial.knee for trial in alone.figures if trial.knee], claim.confidence)
-        floor = evidence.floor_of(server)
-        yield told(evidence, server, alone, value, floor,
-                   opinions.within(value, floor, span, worded, claim.tolerance), bound)  # fmt: skip
+        knees = tuple(trial.knee for trial in alone.figures if trial.knee)
+        estimate = noise.plain([math.log(each.at) for each in knees], logarithmic=True)
+        seen = _SeenKnees(estimate, claim.confidence, shared, knees=knees)
+        yield told(case, evidence, server, alone, seen.shown, opinions.within(seen, span, worded), bound)
 
 
 def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
@@ -85,6 +55,7 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
     if claim.up_to is not None:
         parts = [(f" up to {claim.up_to} connections", 0.0, claim.up_to, True),
                  (f" beyond {claim.up_to} connections", claim.up_to, math.inf, False)]  # fmt: skip
+    shared = Shared(contradiction=len(parts) * len(claim.servers))
     for where, low, high, grows in parts:
         points = partial(_points, case, experiments, claim.metric, low, high)
         slope = derived(f"Growth of the {claim.metric} {per}{where}", unit, partial(_slope, points), NO_SPAN)
@@ -95,27 +66,20 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
             if alone.untestable:
                 yield untestable(evidence.phrase, server, alone.untestable, bound)
                 continue
-            value = stats.mean_interval(alone.values, claim.confidence)
-            # Slopes of about 0 have ratios that mean nothing, and so have no noise floor.
-            opinion = opinions.beyond(value, NO_FLOOR, threshold, worded, above=grows)
-            yield told(evidence, server, alone, value, NO_FLOOR, opinion, bound)
+            seen = Seen(noise.plain(alone.values, logarithmic=False), claim.confidence, shared)
+            opinion = opinions.beyond(seen, threshold, worded, above=grows)
+            yield told(case, evidence, server, alone, seen.shown, opinion, bound)
 
 
-def _change(trial: Figures, metric: str, users: tuple[int, int] | None) -> float | None:
-    """The factor by which the line through the logarithms rises over the users there were."""
-    along = METRICS[metric].along
-    low, high = users or (0, math.inf)
-    if along is None or (users and not covers(trial.curve, low, high)):
-        return None
-    seen = [(p.connections, along(p)) for p in trial.curve if low <= p.connections <= high]
-    known = [(at, value) for at, value in seen if value is not None and value > 0]
-    # Among few users there may be too few answers; where many have none, it is not flat.
-    if len(known) < POINTS_MIN or known[-1] not in seen[-LASTING_BINS:]:
-        return None
-    x, y = (np.array(column, dtype=float) for column in zip(*known, strict=True))
-    if np.ptp(x) == 0:
-        return None
-    return math.exp(float(np.polyfit(x, np.log(y), 1)[0]) * float(np.ptp(x)))
+@dataclass(frozen=True)
+class _SeenKnees(Seen):
+    """Where starts have their knees: known no better than from one point of the load to the next."""
+
+    knees: tuple[Knee, ...] = ()
+
+    def _limited(self, interval: Interval) -> Interval:
+        known = over_starts(self.knees, interval.confidence)
+        return Interval(interval.estimate, known.low, known.high, interval.confidence, interval.n)
 
 
 def _no_knee(evidence: Evidence, server: str, span: Span, bound: str) -> Judged | None:
@@ -130,12 +94,12 @@ def _no_knee(evidence: Evidence, server: str, span: Span, bound: str) -> Judged 
     if len(seen) < 2 or any(trial.knee for trial in seen) or reached < span.high:
         return None
     effect = Effect(
-        label=server, of=server, to="", published=None, ratio=None, noise_floor=None,
-        answer=Answer.CONTRADICTED, direction_only=False,
+        label=server, of=server, to="", published=None, ratio=None,
+        answer=Answer.CONTRADICTED,
         reason=f"in none of {len(seen)} blocks it leaves its plateau, up to {number(reached)} users",
         bound=bound, what=evidence.phrase,
     )  # fmt: skip
-    return effect, tuple(trial.trial_id for trial in seen), evidence.floor_of(server)
+    return effect, tuple(trial.trial_id for trial in seen)
 
 
 def _points(

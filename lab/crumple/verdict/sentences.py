@@ -6,36 +6,29 @@ Wording only: what is said has been decided in verdict.py.
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect
 
-if TYPE_CHECKING:
-    from crumple.verdict.evidence import Floor
-
 NAMED_MAX = 3
+IN_SIZE_ONLY = "in size only"
 LARGEST = 1e12
+PLACES_MAX = 6
 _STEPS = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
     "bytes": ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "bytes")),
 }
-_PAIRS = "comparisons of a server with one of the next tier,"
+_PAIRS = "comparisons of a server with one of a later tier,"
 
 
-def verdict(
-    kind: str, answer: Answer, direction_only: bool, effects: Sequence[Effect], floors: Sequence["Floor"]
-) -> str:
-    """The answer, what was measured, what was published, and how far a server differs from itself.
-
-    `floors`: those that the effects were held against, each once.
-    """
-    lead = f"{capital(answer.value)}{' in direction only' if direction_only else ''}."
+def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Effect]) -> str:
+    """The answer, what was measured, what was published, and why that is the answer."""
+    lead = f"{capital(answer.value)}{f' {IN_SIZE_ONLY}' if in_size_only else ''}."
     if kind == "order" and len(effects) > 1:
         body = _ranking(answer, effects)
     else:
         body = " ".join(capital(_comparison(effect)) + "." for effect in effects)
-    return " ".join([lead, body, *filter(None, map(_noise, floors))])
+    return f"{lead} {body}"
 
 
 def unasked(scale: str, scales: Sequence[str]) -> str:
@@ -60,9 +53,9 @@ def number(value: float, places: int | None = None) -> str:
     return f"{value:,.{places}f}"
 
 
-def between(interval: Interval) -> str:
+def between(interval: Interval, bounds: Sequence[float] = (1.0,)) -> str:
     """The interval in words: "(between 2.10 and 2.40 times, 95 % interval, 5 blocks)"."""
-    low, _, high = ends(interval)
+    low, _, high = ends(interval, bounds)
     confidence = f"{interval.confidence * 100:g} % interval"
     return f"(between {low} and {high} times, {confidence}, {interval.n} blocks)"
 
@@ -97,13 +90,13 @@ def _ranking(answer: Answer, effects: Sequence[Effect]) -> str:
     if answer is Answer.SUPPORTED:
         closest = min(effects, key=lambda effect: abs(math.log(effect.ratio.estimate)) if effect.ratio else 0)
         return (
-            f"In all {len(effects)} {_PAIRS} the first did better, by more than noise. "
+            f"In all {len(effects)} {_PAIRS} the first did better, beyond chance. "
             f"The closest: {_measured(closest)}{_left_out(closest)}."
         )
     decisive = [effect for effect in effects if effect.answer is answer]
     what = {
-        Answer.CONTRADICTED: "it is the other way round, by more than noise",
-        Answer.NOT_DISTINGUISHABLE: "the two cannot be told apart",
+        Answer.CONTRADICTED: "it is the other way round, beyond chance",
+        Answer.UNDECIDED: "it is open which did better",
         Answer.NOT_TESTABLE: "the two cannot be compared",
     }[answer]
     named = [f"{capital(_comparison(effect))}." for effect in decisive[:NAMED_MAX]]
@@ -133,21 +126,31 @@ def _unmeasured(effect: Effect) -> str:
 
 def _measured(effect: Effect) -> str:
     if effect.value is not None:
-        return f"the {effect.what} of {effect.of} was {_valued(effect.value, effect.unit, effect.repeated)}"
+        return f"the {effect.what} of {effect.of} was {_valued(effect)}"
     assert effect.ratio is not None
-    _, times, _ = ends(effect.ratio)
+    low, times, high = ends(effect.ratio, effect.bounds)
+    if effect.limit:
+        end = low if effect.limit == "at least" else high
+        limited = f"(95 % sure, {effect.ratio.n} blocks; the engine was the limit of some trials)"
+        return (
+            f"the {effect.what} of {effect.of} was {effect.limit} {end} times that of {effect.to} {limited}"
+        )
     compared = f"the {effect.what} of {effect.of} was {times} times that of {effect.to}"
-    return f"{compared} {between(effect.ratio)}"
+    return f"{compared} {between(effect.ratio, effect.bounds)}"
 
 
-def _valued(value: Interval, unit: str, repeated: str) -> str:
+def _valued(effect: Effect) -> str:
     """A value with its interval: "320 ms (between 310 and 331 ms, 95 % interval, 5 blocks)"."""
-    scale, name = _scale(value.estimate, unit)
+    value, repeated = effect.value, effect.repeated
+    assert value is not None
+    scale, name = _scale(value.estimate, effect.unit)
     if value.low == value.high == 0:
         return f"0{name} in all {value.n} {repeated}"
     scaled = replace(value, estimate=value.estimate / scale, low=value.low / scale, high=value.high / scale)
-    low, middle, high = ends(scaled)
-    if unit == "times":
+    low, middle, high = ends(scaled, [bound / scale for bound in effect.bounds])
+    if effect.limit:
+        return f"{effect.limit} {low}{name} (the engine was the limit of some of {value.n} {repeated})"
+    if effect.unit == "times":
         middle, name = f"a factor of {middle}", ""
     confidence = f"{value.confidence * 100:g} % interval"
     return f"{middle}{name} (between {low} and {high}{name}, {confidence}, {value.n} {repeated})"
@@ -158,45 +161,34 @@ def _left_out(effect: Effect) -> str:
     return f"{mark}{why}"
 
 
-def _noise(floor: "Floor") -> str:
-    if floor.ratio is None and not floor.why:
-        return ""
-    if floor.ratio is None:
-        return (
-            f"How far a server differs from itself is not known here ({floor.why}), "
-            "so the answer rests on the interval alone."
-        )
-    return (
-        f"Measured twice, the same server ({floor.server}) may differ from itself by a factor of up to "
-        f"{raised(floor.ratio)}; a smaller difference is noise."
-    )
-
-
-def raised(ratio: float) -> str:
-    """Two digits of what it exceeds 1 by, rounded up: a floor must not look lower than it is."""
-    excess = ratio - 1
-    if excess < 1e-4:
-        return "1"
-    if excess > LARGEST:
-        return number(excess)
-    places = max(0, 1 - _magnitude(excess))
-    return number(math.ceil(round(ratio * 10**places, 6)) / 10**places, places)
-
-
-def ends(interval: Interval) -> tuple[str, str, str]:
-    """Low, estimate and high with as many digits as the width is worth, and no end on the wrong side of 1."""
+def ends(interval: Interval, bounds: Sequence[float] = (1.0,)) -> tuple[str, str, str]:
+    """Low, estimate and high with as many digits as the width is worth, and as tell them from `bounds`."""
     shown = (interval.low, interval.estimate, interval.high)
     half_width = (interval.high - interval.low) / 2
     if interval.high > 2 * interval.low:
         # Far apart, one number of decimals cannot suit all three.
-        return tuple(number(end, max(0, 1 - _magnitude(end))) for end in shown)  # type: ignore[return-value]
+        return tuple(  # type: ignore[return-value]
+            number(end, _places(end, max(0, 1 - _magnitude(end)), bounds)) if end else "0" for end in shown
+        )
     places = 2 - _magnitude(interval.estimate)
     if half_width > 0:
         places = min(places, 1 - _magnitude(half_width))
-    places = max(0, places)
-    while places < 6 and any(end != 1 and float(f"{end:.{places}f}") == 1 for end in shown[::2]):
-        places += 1
+    places = max(_places(end, max(0, places), bounds) for end in shown[::2])
     return tuple(number(end, places) for end in shown)  # type: ignore[return-value]
+
+
+def _places(end: float, places: int, bounds: Sequence[float]) -> int:
+    """So many decimals that an end is not on the wrong side of a bound, nor on it, but for rounding."""
+
+    def misleads(bound: float) -> bool:
+        said, beside = float(f"{end:.{places}f}"), float(number(bound).replace(",", ""))
+        return math.isfinite(end) and abs(end - bound) > 1e-6 * abs(bound) and (
+            (said > beside) - (said < beside) != (end > bound) - (end < bound)
+        )  # fmt: skip
+
+    while places < PLACES_MAX and any(misleads(bound) for bound in bounds if 0 < bound < LARGEST):
+        places += 1
+    return places
 
 
 def _magnitude(value: float) -> int:

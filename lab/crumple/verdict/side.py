@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, FiniteFloat, ValidationError
 
 from crumple.errors import NotStored
+from crumple.verdict.sentences import IN_SIZE_ONLY
 
 Place = tuple[str, str]
 
@@ -44,13 +45,13 @@ class _Trial(BaseModel):
 class _Claim(BaseModel):
     id: str
     answer: str
-    direction_only: bool
+    in_size_only: bool
 
 
 class _Report(BaseModel):
     """The part of it that is compared."""
 
-    version: Literal[1]
+    version: Literal[2]
     run: str
     study: str
     scale: str
@@ -111,4 +112,4 @@ def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
 
 
 def _answer(claim: _Claim) -> str:
-    return f"{claim.answer}, direction only" if claim.direction_only else claim.answer
+    return f"{claim.answer} {IN_SIZE_ONLY}" if claim.in_size_only else claim.answer

@@ -11,10 +11,11 @@ from functools import partial
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.study.claim import Claim, ShareClaim
-from crumple.verdict import bounds, models, ramps, ratios, sentences
+from crumple.verdict import bounds, flatness, models, noise, ramps, ratios, sentences, stalls
 from crumple.verdict.case import Case, Facts, Judged
 from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import Evidence, Floor
+from crumple.verdict.evidence import Evidence
+from crumple.verdict.noise import Noise
 
 NOTHING_KNOWN = Facts()
 
@@ -23,8 +24,8 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
     "ratio": ratios.ratio,
     "share": bounds.share,
     "figure": bounds.figure,
-    "stall": bounds.stall,
-    "flatness": ramps.flatness,
+    "stall": stalls.stall,
+    "flatness": flatness.flatness,
     "knee": ramps.knee,
     "growth": ramps.growth,
     "model": models.model,
@@ -33,16 +34,17 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about a claim. `trials`: ids of those the answer rests on, the floor's included.
+    """What a run says about a claim. `trials`: ids of those the answer rests on.
 
-    `place`: where the article says it, empty if unknown. `conditions`: what it leaves open or differs here.
+    `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
+    the article says it, empty if unknown. `conditions`: what it leaves open or differs here.
     """
 
     claim_id: str
     text: str
     kind: str
     answer: Answer
-    direction_only: bool
+    in_size_only: bool
     effects: tuple[Effect, ...]
     sentence: str
     trials: tuple[str, ...]
@@ -65,37 +67,36 @@ def judge(
     """
     case = Case(tuple(figures), failed or {}, facts, claim.confidence)
     judged = [*KINDS[claim.kind](claim, case)]
-    effects = tuple(effect for effect, _, _ in judged)
+    effects = tuple(effect for effect, _ in judged)
     if scale is not None and scale not in claim.scales:
         return _unasked(claim, scale, effects)
     answer = _together(claim, [effect.answer for effect in effects])
-    direction_only = answer is Answer.SUPPORTED and any(effect.direction_only for effect in effects)
-    used = {trial for _, trials, floor in judged if trials for trial in (*trials, *floor.trials)}
-    floors = list({floor: None for effect, _, floor in judged if effect.measured})
+    open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
+    in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
     return Verdict(
         claim_id=claim.id,
         text=claim.text,
         kind=claim.kind,
         answer=answer,
-        direction_only=direction_only,
+        in_size_only=in_size_only,
         effects=effects,
-        sentence=sentences.verdict(claim.kind, answer, direction_only, effects, floors),
-        trials=tuple(sorted(used)),
+        sentence=sentences.verdict(claim.kind, answer, in_size_only, effects),
+        trials=tuple(sorted({trial for _, trials in judged for trial in trials})),
         place=claim.place or "",
         conditions=claim.conditions,
     )
 
 
-def noise_floor(figures: Sequence[Figures], experiment: str, metric: str) -> Floor:
-    """What the twins of `experiment` differ by in `metric`, or why that is not known."""
-    return Evidence(experiment, METRICS[metric], tuple(figures), {}).floor()
+def noise_of(figures: Sequence[Figures], experiment: str, metric: str) -> Noise:
+    """How much starts of one server differ there in `metric`, and what its twins came to."""
+    return noise.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric)
 
 
 def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
     """The study says that this scale cannot answer; then no figure of it stands for an answer."""
     reason = sentences.unasked(scale, claim.scales)
     untested = partial(
-        replace, ratio=None, value=None, noise_floor=None, answer=Answer.NOT_TESTABLE, direction_only=False,
+        replace, ratio=None, value=None, answer=Answer.NOT_TESTABLE, direction=None, blocks_needed=None,
         reason=reason,
     )  # fmt: skip
     return Verdict(
@@ -103,7 +104,7 @@ def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
         text=claim.text,
         kind=claim.kind,
         answer=Answer.NOT_TESTABLE,
-        direction_only=False,
+        in_size_only=False,
         effects=tuple(untested(effect) for effect in effects),
         sentence=f"Not testable here. {sentences.capital(reason)}.",
         trials=(),
@@ -123,7 +124,7 @@ def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
             return Answer.SUPPORTED
         if len(answers) - against < claim.at_least:
             return Answer.CONTRADICTED
-        open_ones = answers.count(Answer.NOT_DISTINGUISHABLE)
-        return Answer.NOT_DISTINGUISHABLE if held + open_ones >= claim.at_least else Answer.NOT_TESTABLE
-    order = (Answer.CONTRADICTED, Answer.NOT_TESTABLE, Answer.NOT_DISTINGUISHABLE)
+        open_ones = answers.count(Answer.UNDECIDED)
+        return Answer.UNDECIDED if held + open_ones >= claim.at_least else Answer.NOT_TESTABLE
+    order = (Answer.CONTRADICTED, Answer.NOT_TESTABLE, Answer.UNDECIDED)
     return next((answer for answer in order if answer in answers), Answer.SUPPORTED)

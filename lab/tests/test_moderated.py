@@ -1,0 +1,104 @@
+"""The moderated t: known answers, missing trials, what no server borrows. Coverage: test_simulation.py."""
+
+import math
+
+import numpy as np
+import pytest
+from crumple.stats import counts
+from crumple.stats.moderated import NO_PRIOR, Prior, estimated, of_two, prior, visible
+from crumple.stats.stats import Interval
+from scipy import stats
+
+LOGS = [0.10, 0.12, 0.08, 0.11, 0.09]
+
+
+def rows(spreads: list[float], blocks: int, seed: int = 1, swing: float = 0.0) -> list[dict[int, float]]:
+    random = np.random.default_rng(seed)
+    shared = random.normal(0, swing, blocks)
+    return [dict(enumerate(shared + random.normal(0, spread, blocks))) for spread in spreads]
+
+
+def test_without_a_prior_it_is_students_t() -> None:
+    low, high = stats.t.interval(0.95, 4, loc=np.mean(LOGS), scale=stats.sem(LOGS))
+    found = estimated(LOGS, NO_PRIOR).interval(0.95)
+    assert (found.low, found.high) == pytest.approx((math.exp(low), math.exp(high)))
+
+
+def test_the_moments_recover_the_variance_and_how_alike_servers_are() -> None:
+    """Two hundred servers whose variances are drawn as the model has it: 8 degrees of freedom."""
+    random = np.random.default_rng(2)
+    spreads = list(np.sqrt(0.0025 * 8 / random.chisquare(8, 200)))
+    found = prior(rows(spreads, 5, seed=3))
+    assert found.variance == pytest.approx(0.0025, rel=0.15)
+    assert 4 <= found.freedom <= 16
+    assert prior(rows([0.05] * 200, 5)).freedom > 30
+    assert prior(rows([0.01, 0.1] * 100, 5)).freedom < 2
+
+
+def test_what_blocks_have_in_common_is_no_noise() -> None:
+    still, moving = (prior(rows([0.05] * 6, 8, swing=swing)) for swing in (0.0, 0.5))
+    assert moving.variance == pytest.approx(still.variance)
+    assert 0.001 < still.variance < 0.005
+
+
+def test_missing_trials_are_no_noise_either() -> None:
+    whole = rows([0.02] * 6, 6, swing=0.5)
+    gaps = [
+        {block: value for block, value in row.items() if (block + at) % 6} for at, row in enumerate(whole)
+    ]
+    found = prior(gaps)
+    assert found.variance == pytest.approx(prior(whole).variance, rel=0.6)
+
+
+def test_too_little_to_learn_from() -> None:
+    assert prior([]) == NO_PRIOR
+    assert prior([{1: 0.1, 2: 0.2}]) == NO_PRIOR
+    assert prior([{1: 0.1}, {1: 0.2}, {1: 0.3}]) == NO_PRIOR
+    assert prior([{1: 0.1, 2: 0.1}] * 4) == NO_PRIOR
+    apart = [{1: 0.1, 2: 0.2}, {1: 0.3}, {2: 0.1}, {3: 0.2, 4: 0.5}, {3: 0.1}, {4: 0.3}]
+    assert prior(apart) == NO_PRIOR
+    # Two that share a block have one difference between them, of which nobody knows whose it is.
+    assert prior(rows([0.05, 0.05], 5)).freedom == 0
+
+
+def test_nobody_borrows_more_than_it_has_nor_a_smaller_variance() -> None:
+    free = estimated(LOGS, Prior(1e-8, math.inf))
+    assert free.freedom == 8
+    assert free.spread == pytest.approx(np.std(LOGS, ddof=1))
+    wide = estimated(LOGS, Prior(0.04, math.inf))
+    assert wide.spread == pytest.approx(math.sqrt((0.04 + np.var(LOGS, ddof=1)) / 2))
+
+
+def test_two_blocks_are_narrower_with_a_prior() -> None:
+    alone, beside = (estimated([0.1, 0.12], known).interval(0.95) for known in (NO_PRIOR, Prior(1e-4, 9.0)))
+    assert beside.high / beside.low < alone.high / alone.low
+
+
+def test_one_block_has_no_interval() -> None:
+    assert estimated([0.0], Prior(0.01, 5.0)).interval(0.95) == Interval(1.0, 0.0, math.inf, 0.95, 1)
+    assert estimated([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, 0.95) is None
+
+
+def test_what_can_be_seen_shrinks_with_blocks() -> None:
+    pair = of_two(Prior(0.0025, 6.0), Prior(0.0025, 4.0))
+    assert pair == Prior(0.005, 4.0)
+    seen = [visible(pair, blocks, 0.95) or 0.0 for blocks in (2, 3, 5, 10)]
+    assert seen == sorted(seen, reverse=True)
+    assert visible(NO_PRIOR, 5, 0.95) is None
+    assert visible(pair, 1, 0.95) is None
+
+
+def test_the_rule_of_three() -> None:
+    low, high = counts.pooled(0.0, 60, 0.95)
+    assert (low, high) == (0.0, pytest.approx(0.0596, abs=1e-4))
+    assert counts.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
+    assert counts.pooled(0.0, 0, 0.95) == (0.0, 1.0)
+    assert counts.requests_needed(0.001, 0.95) == 3688
+    assert counts.pooled(0.0, 3688, 0.95)[1] <= 0.001 < counts.pooled(0.0, 3600, 0.95)[1]
+
+
+def test_the_interval_of_a_share_is_never_narrower_than_that_of_its_starts() -> None:
+    of_starts = Interval(0.05, 0.01, 0.09, 0.95, 5)
+    assert counts.widened(of_starts, 1_000_000) == of_starts
+    few = counts.widened(of_starts, 40)
+    assert few.low < 0.01 and few.high > 0.09
