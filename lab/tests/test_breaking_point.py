@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from crumple.find.breaking_point import Posterior, binding, narrowed
 from crumple.find.judged import Base, Judged
+from crumple.find.queue_law import QueueLaw
 from crumple.find.seen import Evidence
 from crumple.find.share_law import ShareLaw
 from crumple.stats.stats import Interval
@@ -62,10 +63,13 @@ def test_more_levels_narrow_it_and_contradictions_widen_it() -> None:
     assert width(many) < 0.7 * width(few) and width(many) < 0.7 * width(torn)
 
 
-def test_one_slip_does_not_move_it() -> None:
+@pytest.mark.parametrize("slip", [judged(700, "broke"), judged(1_300, "held")], ids=["below", "above"])
+def test_one_slip_does_not_move_it(slip: Judged) -> None:
     clear = levels([900, 950, 980, 985, 990], [1_010, 1_015, 1_020, 1_050])
-    slipped = [*clear, judged(700, "broke")]
-    assert interval(slipped).estimate == pytest.approx(interval(clear).estimate, rel=0.02)
+    clean, with_slip = interval(clear), interval([*clear, slip])
+    assert with_slip.estimate == pytest.approx(clean.estimate, rel=0.02)
+    assert with_slip.low == pytest.approx(clean.low, rel=0.03)
+    assert with_slip.high == pytest.approx(clean.high, rel=0.03)
 
 
 def test_starts_that_break_elsewhere_widen_it() -> None:
@@ -168,7 +172,9 @@ def test_where_few_requests_fit_into_the_limit_levels_may_have_held_beyond_what_
 
     few = [scaled(900, None), scaled(950, None), scaled(1_050, 1.5), scaled(1_100, 0.5)]
     found = binding(few, 1.0, CALM)
-    plain = Posterior(few, NAME, ShareLaw(LIMIT, 1.0)).interval
     assert found is not None and found.queue
+    gap = QueueLaw(LIMIT, 0.25, CALM, 1.0, 3.0, near=1_050 / 50).gap
+    assert found.posterior.interval == Posterior(few, NAME, ShareLaw(LIMIT, 1.0, gap)).interval
+    plain = posterior(few).interval
     assert found.posterior.interval.low < plain.low
     assert found.posterior.interval.high / found.posterior.interval.low > plain.high / plain.low

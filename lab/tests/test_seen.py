@@ -60,6 +60,12 @@ def test_dispersion_is_the_size_of_bunches(bunch: int) -> None:
     assert varied.excess / varied.freedom == pytest.approx(bunch, rel=0.15)
 
 
+def test_independent_answers_vary_as_little_where_half_of_them_are_slow() -> None:
+    half = np.random.default_rng(4).binomial(100, 0.5, 6_000)
+    varied = seen.dispersion(ticks(*((100, int(each)) for each in half)), 0.25)
+    assert varied.excess / varied.freedom == pytest.approx(1.0, abs=0.15)
+
+
 def test_blocks_are_as_long_as_what_belongs_together() -> None:
     of = drawn(1, seed=1)
     assert seen.dispersion(of, 0.25).freedom == 1_199
@@ -92,6 +98,9 @@ def test_what_failed_is_against_the_limit_and_in_no_crowd() -> None:
     failed = [Tick(tick.end_s, 10, 10, 10, 0) for tick in ticks(*[ALL_SLOW] * 5)]
     told = evidence(failed)
     assert (told.against, told.crowded, told.passed_s) == (50, 0, None)
+    # With some slow ones among them, which are not most.
+    mixed = [Tick(tick.end_s, 10, 10, 10, 4) for tick in failed]
+    assert evidence(mixed).crowded == 0
 
 
 def test_a_queue_passed_its_limit_that_long_before_the_first_slow_answers() -> None:
