@@ -3,12 +3,12 @@
 Nothing is sent and nothing is started; names, files and this machine's limits are looked at.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from crumple import contract
-from crumple.drawing import numerals
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find import By, Question
 from crumple.find.flags import FindFlags, SearchFlags
@@ -162,9 +162,9 @@ def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mist
                 f"--objective {term}: a throughput grows with the load, until it breaks", "leave it out"
             )
         elif term.is_time and LIMITS_IN_BUDGET * term.limit / 1e9 > budget_s:
-            least = numerals.seconds(LIMITS_IN_BUDGET * term.limit / 1e9)
+            least_s = math.ceil(LIMITS_IN_BUDGET * term.limit / 1e9)
             mistakes.add(
-                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least}"
+                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least_s}s"
             )
 
 
