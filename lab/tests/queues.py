@@ -124,14 +124,17 @@ class Search:
             if step.afresh:
                 start += 1
                 left_s -= aim.start_s or 0.0
-            took_s, judged = self._level(step, start, noise)
-            left_s -= SETTLE_S + BESIDE_S + took_s
-            assert left_s > -1.5, "it planned beyond its time"
+            over_s, drains_s, judged = self._level(step, start, noise)
+            left_s -= SETTLE_S + BESIDE_S + over_s
+            # How long a server works on what it was left with nobody can plan.
+            assert left_s > -SETTLE_S, "it planned beyond its time"
+            left_s -= drains_s
             self.tried.append(Tried(judged, step.purpose, step.load))
         self.ending = step.ending
         return binding(of_server(self.tried), aim.arrivals, self.calm)
 
-    def _level(self, step: Step, start: int, noise: np.random.Generator) -> tuple[float, Judged]:
+    def _level(self, step: Step, start: int, noise: np.random.Generator) -> tuple[float, float, Judged]:
+        """When it was over, how long the server then had to do, and what it says."""
         factor = self.starts[start] if self.starts else 1.0
         due_s, ended_s = self.server(step.load / factor, (SETTLE_S + step.measure_s) * factor, noise)
         due_s, ended_s = due_s / factor - SETTLE_S, ended_s / factor - SETTLE_S
@@ -150,7 +153,7 @@ class Search:
         drains_s = (
             max(0.0, float(ended_s[due_s <= over_s].max(initial=0.0)) - over_s) if said == "broke" else 0.0
         )
-        return over_s + drains_s, Judged(step.load, start, said, (evidence,), base)
+        return over_s, drains_s, Judged(step.load, start, said, (evidence,), base)
 
     def _aim(self) -> Aim:
         asked = objective.parse(f"p{100 * (1 - self.share):g}<{self.limit_s:g}s")

@@ -181,16 +181,21 @@ class Requests:
         now_s = self.warm_up_s + at_s
         ok, wrong, scheduled = self._ended(now_s)
         took_ns = (self.ended_s[ok] - self.due_s[ok]) * 1e9
+        waits_ns = (now_s - self.due_s[scheduled & (self.ended_s > now_s)]) * 1e9
         measured = contract.Measured(
             seconds=at_s,
             scheduled=int(scheduled.sum()) + self.refused + self.reset,
             outcomes=documents.outcomes(
                 ok=int(ok.sum()), wrong_status=int(wrong.sum()), refused=self.refused, reset=self.reset
             ),
-            slower=tuple(int((took_ns > limit_ns).sum()) for limit_ns in slower_than_ns),
+            slower=tuple(int((np.append(took_ns, waits_ns) > limit_ns).sum()) for limit_ns in slower_than_ns),
         )
+        # Those of the warm-up are among these.
+        ended = self.ended_s <= now_s
+        right = int((ended & ~self.wrong).sum()) if self.wrong is not None else int(ended.sum())
+        failed = int(ended.sum()) - right + self.refused + self.reset
         return contract.Progress(
-            at_s=now_s, phase="measured", ok=measured.outcomes.ok, failed=measured.outcomes.failed,
+            at_s=now_s, phase="measured", ok=right, failed=failed,
             throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=None,
             measured=measured,
         )  # fmt: skip

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from crumple.find.find import Found, Question, Unanswered, find
+from crumple.find.found import Guess
+from crumple.find.judged import Base
 from crumple.find.level import Level
 from crumple.find.search import Step
 from crumple.find.times import Outlook
@@ -233,8 +235,21 @@ def test_a_guess_that_only_its_connections_bound_is_not_flat_out() -> None:
     bound = SyntheticServer(50_000.0, takes_s=0.05)
     found, _ = searched(bound, objective=objective.parse("p99<250ms"))
     assert found.guess is not None and found.guess.per_s < 2_000 and not found.is_flat_out
+    assert found.calm is not None and found.calm.pace is None
+
+
+def test_a_guess_that_is_flat_out_is_the_pace_that_is_known_beforehand() -> None:
     found, _ = searched(SyntheticServer(2_000.0))
-    assert found.is_flat_out
+    assert found.is_flat_out and found.guess is not None and found.calm is not None
+    assert found.calm.pace == (found.guess.answers, found.guess.seconds)
+    assert found.guess.per_s == pytest.approx(2_000, rel=0.1)
+
+
+def test_a_guess_is_flat_out_where_its_answers_take_more_than_twice_as_long_as_one_alone() -> None:
+    calm = Base(median_s=0.05, variation=0.0)
+    assert Guess(1_000, 2.0, 64, 101e6).is_flat_out(calm)
+    assert not Guess(1_000, 2.0, 64, 99e6).is_flat_out(calm)
+    assert Guess(1_000, 2.0, 64, 99e6).per_s == 500
 
 
 def test_a_hiccup_on_the_way_does_not_move_it() -> None:

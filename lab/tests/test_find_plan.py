@@ -81,6 +81,19 @@ def test_flags_say_it_otherwise() -> None:
             {"objective": "p99"},
             '"p99" is no part of an objective; write a quantity, < or >, and a limit, for ',
         ),
+        (
+            {"objective": "p99<250ms, throughput>1000"},
+            "--objective throughput>1000: a throughput grows with the load, until it breaks; leave it out",
+        ),
+        (
+            {"objective": "p99<3.61s"},
+            "--objective p99<3.61s: no level of this budget sees enough of it; give --budget 91s",
+        ),
+        (
+            {"objective": "failed<1%, mean<1m", "budget": "2m"},
+            "--objective mean<1m: no level of this budget sees enough of it; give --budget 1500s",
+        ),
+        ({"objective": "failed<0%"}, '"failed<0%": no share lies below 0%; write failed<=0%'),
         ({"by": "users"}, "--by users: what is raised is rate or connections; write --by rate"),
         ({"budget": "1s"}, "--budget 1s: too short for a bracket; give it 10s or more"),
         ({"budget": "soon"}, "--budget soon: that is no duration; "),
@@ -113,6 +126,11 @@ def test_flags_say_it_otherwise() -> None:
 def test_a_mistake_is_one_line_that_names_the_remedy(flags: dict[str, Any], line: str) -> None:
     said = mistakes(lambda: of_url(**flags))
     assert said.startswith(line) and "\n" not in said
+
+
+def test_the_budget_that_a_mistake_names_is_taken() -> None:
+    assert of_url(objective="p99<3.61s", budget="91s").question.budget_s == 91.0
+    assert str(of_url(objective="p99<3.6s").question.objective) == "p99<3.6s"
 
 
 def test_all_mistakes_are_said_at_once() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from crumple.drawing import terminal
 from crumple.find.find import Found
+from crumple.find.judged import Outcome
 from crumple.find.level import Part
 from crumple.find_report import sentences as say
 from crumple.find_report.export import document
@@ -17,6 +18,7 @@ from crumple.find_report.html import html
 from crumple.find_report.plot import plot
 from crumple.find_report.summary import text
 from crumple.load import objective
+from made_levels import judged
 from rich.console import Group
 from synthetic_server import SyntheticServer
 from test_find import question, searched
@@ -181,3 +183,61 @@ def test_sentences_that_differ_by_their_figures_are_said_once() -> None:
     ]
     assert len(levels) > 1
     assert len(replace(seen, found=replace(seen.found, levels=tuple(levels))).problems) == 1
+
+
+def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Finding:
+    """As a reader meets that search, had it had these levels, whose slow answers came one by one."""
+    seen = finding(kind)
+    like = (seen.found.levels or finding("one start").found.levels)[0]
+    made = tuple(
+        replace(like, load=load, start=0, outcome=outcome, evidence=judged(load, outcome).evidence)
+        for load, outcome in levels
+    )
+    return replace(seen, found=replace(seen.found, levels=made, calm=None), **changes)
+
+
+def around(edge: float) -> list[tuple[float, Outcome]]:
+    """Levels of a server that breaks there."""
+    held: list[tuple[float, Outcome]] = [(edge * share, "held") for share in (0.9, 0.95, 0.97, 0.98)]
+    return [*held, *((edge * share, "broke") for share in (1.02, 1.03, 1.05, 1.1))]
+
+
+def test_halves_of_the_levels_that_exclude_each_other_are_said() -> None:
+    seen = of_levels("one start", *around(1_000.0), *around(2_000.0))
+    assert seen.halves is not None
+    first, second = seen.halves
+    assert first.low < 1_000 < first.high < second.low < 2_000 < second.high
+    said = plain(dict(say.facts(seen))["moved"])
+    says = r"the first half of the levels says (99\d\.\d|1,00\d) /s, the second (1,99\d|2,0[01]\d) /s: "
+    assert re.match(says, said)
+    assert of_levels("one start", *around(2_000.0), *around(1_000.0)).halves is not None
+
+
+def test_halves_that_agree_or_do_not_tell_or_are_of_other_starts_are_not() -> None:
+    alike = of_levels("one start", *around(1_000.0), *around(1_010.0))
+    assert alike.halves is None and "moved" not in dict(say.facts(alike))
+    only_held: list[tuple[float, Outcome]] = [(load, "held") for load, _ in around(1_000.0)]
+    assert of_levels("one start", *only_held, *around(2_000.0)).halves is None
+    assert of_levels("one start", *around(1_000.0), *around(2_000.0), afresh=True).halves is None
+    assert of_levels("budget", *around(1_000.0), *around(2_000.0), afresh=False).halves is None
+
+
+def test_levels_that_were_limited_are_in_neither_half() -> None:
+    limited: list[tuple[float, Outcome]] = [(3_000.0, "limited")] * 8
+    assert of_levels("one start", *limited, *around(1_000.0), *around(2_000.0)).halves is not None
+
+
+def test_where_the_budget_was_over_and_every_level_broke_that_is_the_answer() -> None:
+    broke = of_levels("budget", (40.0, "broke"), (20.0, "broke"), (10.0, "limited"))
+    assert broke.broke_everywhere
+    # The engine's own limit says nothing of the server.
+    assert plain(say.headline(broke)) == "does not hold at any load that was tried, down to 20.00 /s"
+    assert say.why(broke).startswith("the budget was over before there was a load that held")
+
+
+def test_where_one_level_leaned_to_hold_or_none_broke_it_is_not() -> None:
+    some = of_levels("budget", (40.0, "broke"), (20.0, "undecided"))
+    none = of_levels("budget", (40.0, "limited"), (20.0, "limited"))
+    for seen in (some, none):
+        assert not seen.broke_everywhere
+        assert say.headline(seen) == "no answer: no level held in the time there was"

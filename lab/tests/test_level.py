@@ -22,7 +22,7 @@ STEP = Step(5_000.0, 2.0, "bisect")
 
 
 def record(
-    times_ns: Mapping[int, int], *, carried: int = 0, too_late: int = 0, unfinished: int = 0, **changes: Any
+    times_ns: Mapping[int, int], *, too_late: int = 0, unfinished: int = 0, **changes: Any
 ) -> TrialRecord:
     """Two seconds of an open load with these response times."""
     plain, ok = documents.record(), sum(times_ns.values())
@@ -32,7 +32,6 @@ def record(
         update={
             "response_time": documents.histogram(times_ns),
             "unfinished_age": documents.histogram({MS: unfinished}),
-            "carried_over": documents.histogram({MS: carried}),
         }
     )
     made = {
@@ -51,17 +50,20 @@ def judged(
     asked: str = "p99<250ms, failed<0.1%",
     expected: float = 10_000,
 ) -> Level:
-    """The level of a record; `expected`: answers at most. What is in the record came evenly over its time."""
+    """The level of a record; `expected`: answers at most. What is in the record came evenly over its time.
+
+    What waits grew evenly in number.
+    """
     meant = objective.parse(asked)
     watch = Watch(meant, STEP, expected, lambda: None)
     times, seconds = histogram.decoded(seen.histograms.response_time), seen.measured_ns / 1e9
     slow = [times.count_above(limit_ns) for limit_ns in slower_than_ns(meant)]
-    for part in (0.25, 0.5, 0.75):
+    for part in (line / 20 for line in range(1, 20)):
         ended = {name: round(part * number) for name, number in seen.outcomes.as_dict().items()}
         watch(
             documents.progress(
                 seconds=part * seconds,
-                scheduled=sum(ended.values()),
+                scheduled=round(part * seen.scheduled),
                 outcomes=documents.outcomes(**{**ended, "unfinished": 0}),
                 slower=tuple(round(part * number) for number in slow),
             )
@@ -88,7 +90,8 @@ def test_a_level_that_broke_says_by_what() -> None:
     (part,) = level.broken
     assert level.outcome == "broke" and part.name == "p99<250ms"
     assert part.value == pytest.approx(900 * MS, rel=1e-3)
-    assert (part.known, part.against, part.share) == (10_000, 5_000, 0.5)
+    # All those against it are known, and of the others those that were due 250 ms before it ended.
+    assert (part.known, part.against, part.share) == (8_750, 5_000, 5_000 / 8_750)
 
 
 def test_a_share_near_its_limit_is_undecided_and_leans_to_a_side() -> None:
@@ -100,9 +103,10 @@ def test_a_share_near_its_limit_is_undecided_and_leans_to_a_side() -> None:
 def test_a_backlog_that_grows_is_no_load_that_lasts() -> None:
     growing = judged(record({10 * MS: 10_000}, unfinished=400))
     assert growing.outcome == "broke" and [part.name for part in growing.broken] == [levels.KEEPS_UP]
-    assert growing.backlog_grew == 400
-    steady = judged(record({10 * MS: 10_000}, unfinished=400, carried=390))
-    assert steady.outcome == "held" and steady.backlog_grew == 10
+    # As far as there were lines: 19 of 20.
+    assert growing.backlog_grew == 380
+    steady = judged(record({10 * MS: 10_000}, unfinished=10))
+    assert steady.outcome == "held" and 5 < steady.backlog_grew < 15
 
 
 def test_of_few_requests_chance_alone_leaves_some_waiting() -> None:
@@ -154,6 +158,27 @@ def test_of_a_late_engine_times_that_did_not_hold_are_no_evidence_and_wrong_answ
     level = judged(failing(ok=9_500, wrong=500, response_ns=900 * MS), late)
     assert [part.name for part in level.broken] == ["failed<0.1%"]
     assert [each.name for each in level.evidence if each.leans_against] == ["failed<0.1%"]
+    times, failures = level.parts[:2]
+    assert (times.name, times.holds, times.known, times.against) == ("p99<250ms", None, 0, 0)
+    assert (failures.known, failures.against) == (10_000, 500)
+
+
+@pytest.mark.parametrize("word", ["schedule-missed", "port-limited"])
+def test_of_a_late_engine_only_wrong_answers_count_as_failed(word: Any) -> None:
+    outcomes = documents.outcomes(ok=9_000, wrong_status=300, timeout=400, not_sent=300)
+    seen = record({10 * MS: 9_000}, outcomes=outcomes, scheduled=10_000)
+    late = {part.name: part for part in judged(seen, Validity(word, ("late",), ())).parts}["failed<0.1%"]
+    valid = {part.name: part for part in judged(seen).parts}["failed<0.1%"]
+    assert (late.known, late.against, late.holds) == (10_000, 300, False)
+    assert (valid.known, valid.against, valid.holds) == (10_000, 1_000, False)
+
+
+def test_where_none_may_fail_one_wrong_answer_of_a_late_engine_breaks() -> None:
+    late = Validity("schedule-missed", ("late",), ())
+    one = judged(failing(ok=9_999, wrong=1, response_ns=900 * MS), late, asked="p99<250ms, failed<=0%")
+    assert one.outcome == "broke" and [part.name for part in one.broken] == ["failed<=0%"]
+    none = judged(record({900 * MS: 10_000}), late, asked="p99<250ms, failed<=0%")
+    assert none.outcome == "limited" and not none.broken
 
 
 def test_some_wrong_answers_of_a_late_engine_are_undecided() -> None:
@@ -209,7 +234,7 @@ def test_what_is_about_no_share_is_for_or_against_as_a_whole() -> None:
 def test_shares_are_evidence_with_the_time_the_load_was_on_before() -> None:
     level = judged(record({10 * MS: 9_900, 900 * MS: 100}))
     times = level.judged.of("p99<250ms")
-    assert times is not None and (times.known, times.against, times.limit_s) == (10_000, 100, 0.25)
+    assert times is not None and (times.known, times.against, times.limit_s) == (8_750, 100, 0.25)
     assert (times.settled_s, times.watched_s) == (1.0, 2.0)
 
 

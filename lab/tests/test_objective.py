@@ -72,6 +72,8 @@ def test_an_objective_reads_as_it_was_written() -> None:
         ),
         ("failes<1%", '"failes<1%": no quantity is called failes; did you mean failed?'),
         ("failed<1", '"failed<1": a share lies below 100%; write it in per cent: failed<0.1%'),
+        ("failed<0%", '"failed<0%": no share lies below 0%; write failed<=0%'),
+        ("failed<0", '"failed<0": no share lies below 0%; write failed<=0%'),
         ("failed<5ms", '"failed<5ms": "ms" is no unit of failed; write failed<0.1%'),
         (
             "throughput>5%",

@@ -41,7 +41,53 @@ def test_counts_are_in_sum_and_occasions_by_what_is_close_together() -> None:
 
 
 def test_an_occasion_ends_though_slow_answers_go_on() -> None:
-    assert seen.counted(ticks(*[SOME] * 20), 0.5).occasions == 4
+    some = (10, 3)
+    assert seen.counted(ticks(*[QUIET] * 60, *[some] * 20), 0.5).occasions == 4
+
+
+def test_slow_answers_that_come_evenly_are_an_occasion_each() -> None:
+    assert seen.counted(ticks(*[(100, 2)] * 20), 0.5) == seen.Counted(2_000, 40, 38)
+    # Independent ones are even in most levels, and in bunches of twenty they are in none.
+    alone, bunched = ([seen.counted(drawn(bunch, seed, 3.0), 0.5) for seed in range(50)] for bunch in (1, 20))
+    assert sum(each.occasions > 0.8 * each.against for each in alone) > 40
+    assert all(each.occasions <= 6 for each in bunched if each.against > 20)
+
+
+def test_a_stall_is_not_even_where_a_tenth_of_a_second_has_one_answer() -> None:
+    # Ten a second for six seconds, and for half a second all are slow: its number never varies by more.
+    stall = [(1, 0)] * 30 + [(1, 1)] * 5 + [(1, 0)] * 65
+    assert seen.counted(ticks(*stall), 1.0).occasions == 1
+    assert seen.counted(ticks(*([(1, 0)] * 9 + [(1, 1)]) * 20), 0.5) == seen.Counted(200, 20, 20)
+
+
+def test_the_ends_of_a_level_do_not_tell_whether_they_come_evenly() -> None:
+    # What is slow is known a tick before what was due with it, and the record is not late.
+    lines = [
+        Tick(0.1, 0, 25, 25),
+        Tick(0.2, 500, 475, 25),
+        *(Tick(n / 10, 500, 500, 25) for n in range(3, 20)),
+    ]
+    told = seen.counted([*lines, Tick(2.0, 500, 1_000, 25)], 0.5)
+    assert told == seen.Counted(10_000, 500, 452)
+    # Of a stall at the end all are one.
+    assert seen.counted(ticks(*[(100, 2)] * 20, (100, 90)), 0.5).occasions == 40
+
+
+def test_too_few_answers_do_not_tell_whether_they_come_evenly() -> None:
+    assert seen.counted(ticks(*[SOME] * 9), 0.5).occasions == 2
+    assert seen.counted(ticks(*[(4, 1)] * 20), 0.5).occasions == 4
+
+
+def test_in_a_crowd_half_of_the_time_makes_an_occasion() -> None:
+    some, half = ([QUIET] * 60 + [(10, slow)] * 20 for slow in (4, 5))
+    assert seen.counted(ticks(*some), 1.0).occasions == 2
+    assert seen.counted(ticks(*half), 1.0).occasions == 4
+
+
+def test_evidence_says_how_much_slow_answers_vary() -> None:
+    of = drawn(5, seed=3, seconds=30.0)
+    for limit_s in (0.25, None):
+        assert evidence(of, limit_s).dispersion == seen.dispersion(of, limit_s) != seen.Dispersion()
 
 
 def test_a_bunch_goes_on_where_half_of_a_tick_is_slow() -> None:

@@ -228,7 +228,8 @@ def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
     """What answers say that were wrong, or refused: the engine has no part in these, however late it is."""
     seen = _wrong(record)
     limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
-    if any(proportion.verdict(limit, seen) == "broke" for limit in limits):
+    none_may = any(term.quantity == "failed" and not term.limit for term in objective.terms)
+    if (none_may and seen.against) or any(proportion.verdict(limit, seen) == "broke" for limit in limits):
         return "broke"
     leans = seen.against > 1 and any(proportion.evidence(limit, seen) > 0 for limit in limits)
     return "undecided" if leans else "limited"

@@ -3,6 +3,7 @@
 Nothing is sent and nothing is started; names, files and this machine's limits are looked at.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -161,9 +162,9 @@ def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mist
                 f"--objective {term}: a throughput grows with the load, until it breaks", "leave it out"
             )
         elif term.is_time and LIMITS_IN_BUDGET * term.limit / 1e9 > budget_s:
-            least = f"{LIMITS_IN_BUDGET * term.limit / 1e9:g}s"
+            least_s = math.ceil(LIMITS_IN_BUDGET * term.limit / 1e9)
             mistakes.add(
-                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least}"
+                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least_s}s"
             )
 
 

@@ -18,10 +18,10 @@ CROWDED_SHARE, CROWD_MIN = 0.5, 4
 # Slow answers that belong together lie within this time, or twice their limit; their number varies from one
 # such block to the next. A block has so many known, on average, or it is longer.
 BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
-# Where their number varies no more than so from tick to tick, in so many ticks, each is an occasion.
-EVEN_EXCESS_MAX, EVEN_TICKS_MIN = 1.5, 10
-PARTLY_TICKS = 2
-# The first ticks of a crowd are partly of the time before, so the pace is read from so many after them.
+# Where their number varies no more than so from one such block to the next, each at least a tick, in so many
+# blocks, each is an occasion. (Of a block with a single answer the number never varies by more.)
+EVEN_EXCESS_MAX, EVEN_BLOCKS_MIN = 1.5, 10
+# Its first tick is partly of the time before, so the server's pace is read from so many after it.
 PACE_TICKS_MIN = 3
 
 
@@ -97,18 +97,36 @@ def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
         if tick.against and tick.end_s > since_s + apart_s * (1 - 1e-9):
             occasions, since_s = occasions + 1, tick.end_s
     known, against = sum(tick.known for tick in ticks), sum(tick.against for tick in ticks)
-    if _come_evenly(ticks):
-        occasions = against
-    return Counted(known, against, min(occasions, against))
+    alone = _occasions_alone(ticks)
+    return Counted(known, against, min(occasions if alone is None else alone, against))
 
 
-def _come_evenly(ticks: Sequence[Tick]) -> bool:
-    """Whether answers against the limit vary in number from tick to tick as independent ones do."""
-    # The first ticks with any are partly of the time before, and the last of a level is longer.
-    against = np.array([tick.against for tick in ticks if tick.known][PARTLY_TICKS:-1])
-    if len(against) < EVEN_TICKS_MIN or not against.any():
-        return False
-    return bool(against.var() * len(against) <= EVEN_EXCESS_MAX * against.mean() * (len(against) - 1))
+def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
+    """How many there are, where answers against the limit are spread as independent ones are; else None.
+
+    The first and the last block do not tell, and are an occasion each: a slow answer may be known by a line
+    that is late before others that were due with it.
+    """
+    known = sum(tick.known for tick in ticks)
+    number = min(len(ticks), int(known / BLOCK_KNOWN_MIN))
+    if number < EVEN_BLOCKS_MIN:
+        return None
+    blocks = _blocks(ticks, number)
+    inner, ends = blocks[1:-1], blocks[[0, -1], 1]
+    if len(inner) < EVEN_BLOCKS_MIN:
+        return None
+    excess = _excess(inner)
+    if excess is None or excess > EVEN_EXCESS_MAX * (len(inner) - 1):
+        return None
+    return int(inner[:, 1].sum()) + int((ends > 0).sum())
+
+
+def _blocks(ticks: Sequence[Tick], number: int) -> NDArray[np.float64]:
+    """Known and against in each of so many equal parts of a level, but for those without any known."""
+    length_s, blocks = ticks[-1].end_s, np.zeros((number, 2))
+    for tick in ticks:
+        blocks[min(number - 1, int((tick.end_s - 1e-9) / length_s * number))] += tick.known, tick.against
+    return blocks[blocks[:, 0] > 0]
 
 
 def _excess(counts: NDArray[np.float64]) -> float | None:
@@ -136,11 +154,7 @@ def dispersion(ticks: Sequence[Tick], limit_s: float | None) -> Dispersion:
         return Dispersion()
     length_s = ticks[-1].end_s
     block_s = max(BLOCK_S, BLOCK_LIMITS * (limit_s or 0.0), BLOCK_KNOWN_MIN * length_s / known)
-    number = max(1, int(length_s / block_s))
-    blocks = np.zeros((number, 2))
-    for tick in ticks:
-        blocks[min(number - 1, int((tick.end_s - 1e-9) / length_s * number))] += tick.known, tick.against
-    blocks = blocks[blocks[:, 0] > 0]
+    blocks = _blocks(ticks, max(1, int(length_s / block_s)))
     excess = _excess(blocks)
     return Dispersion() if excess is None else Dispersion(excess, len(blocks) - 1)
 

@@ -5,7 +5,7 @@ Nothing is started or ended here: `Watch` says once that a level may end.
 
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
@@ -84,9 +84,10 @@ class Course:
         if self.limit_s is None:
             self._append(_Sum(at_s, scheduled, refused, ended, ended, lost, 0))
             return
-        due, refused_then = self._so_far(at_s - self.limit_s - late_s)
+        now = _Sum(at_s, scheduled, refused, ended, 0, 0, slow)
+        due, refused_then = self._so_far(at_s - self.limit_s - late_s, now)
         against = slow + late + refused_then
-        self._append(_Sum(at_s, scheduled, refused, ended, max(due, against), against, slow))
+        self._append(replace(now, known=max(due, against), against=against))
 
     @property
     def verdict(self) -> Verdict:
@@ -122,40 +123,42 @@ class Course:
             self._sums.pop()
         self._sums.append(now)
 
-    def _so_far(self, at_s: float) -> tuple[int, int]:
+    def _so_far(self, at_s: float, now: _Sum) -> tuple[int, int]:
         """How many had been scheduled, and refused, by then; between two lines they came evenly."""
         if at_s <= 0:
             return 0, 0
         place = bisect_right(self._sums, at_s, key=lambda each: each.at_s)
         before = self._sums[place - 1]
-        if place == len(self._sums):
-            return before.scheduled, before.refused
-        after = self._sums[place]
+        after = self._sums[place] if place < len(self._sums) else now
+        if after.at_s <= before.at_s:
+            return after.scheduled, after.refused
         share = (at_s - before.at_s) / (after.at_s - before.at_s)
         return (
-            before.scheduled + int(share * (after.scheduled - before.scheduled)),
-            before.refused + int(share * (after.refused - before.refused)),
+            before.scheduled + round(share * (after.scheduled - before.scheduled)),
+            before.refused + round(share * (after.refused - before.refused)),
         )
 
 
 class Backlog:
-    """Requests that wait, from line to line of a level."""
+    """Requests that wait, from line to line of a level.
+
+    Those that the warm-up left behind wait too: without them the backlog would seem to grow for as long as
+    an answer takes, at any load. How many they were at first is not known, and does not matter here.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[float, int]] = []
+        self._waiting: list[int] = []
 
-    def add(self, now: Measured) -> None:
-        """A line of progress."""
-        self._waiting.append((now.seconds, now.scheduled - _ended(now.outcomes)))
+    def add(self, progress: Progress, now: Measured) -> None:
+        """A line of progress, and its measured phase."""
+        self._waiting.append(now.scheduled - now.outcomes.not_sent - progress.ok - progress.failed)
 
     def grew(self) -> int:
         """By how many over the whole level: between the medians of its halves, so that no moment decides."""
         if len(self._waiting) < BACKLOG_LINES_MIN:
             return 0
         middle = len(self._waiting) // 2
-        first, second = (
-            median(each for _, each in half) for half in (self._waiting[:middle], self._waiting[middle:])
-        )
+        first, second = (median(half) for half in (self._waiting[:middle], self._waiting[middle:]))
         return round(2 * (second - first))
 
 
@@ -184,7 +187,7 @@ class Watch:
         """A line of the engine."""
         if progress.measured is None:
             return
-        self.backlog.add(progress.measured)
+        self.backlog.add(progress, progress.measured)
         for course in self.courses:
             course.add(progress.measured)
         if not self._said and self._may_end(progress.measured.seconds):

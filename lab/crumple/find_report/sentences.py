@@ -47,7 +47,8 @@ def headline(finding: "Finding") -> str:
     if finding.fails_everywhere:
         return failing(finding)
     if found.ending == "never" or (found.ending == "budget" and finding.broke_everywhere):
-        return f"does not hold at any load that was tried, down to {load(finding.rows[0].load, by_rate)}"
+        lowest = next(each.load for each in finding.rows if each.outcome != "limited")
+        return f"does not hold at any load that was tried, down to {load(lowest, by_rate)}"
     if found.highest_held is not None:
         return f"at least {load(found.highest_held, by_rate)}"
     return {
