@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
 FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
 # Of a line's first column: "1,995 /s", "512 connections".
-LOAD_WIDTH = {True: 10, False: 15}
+LOAD_WIDTH = {True: 9, False: 15}
 GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
 
 
