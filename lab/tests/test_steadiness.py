@@ -128,6 +128,14 @@ def test_an_even_rate_asks_for_no_more_processes() -> None:
     assert steadiness.growth(record(rising(), spec=even)) is None, "its throughput is the schedule's"
 
 
+@pytest.mark.parametrize("warming", range(1, 6))
+@pytest.mark.parametrize("steps", range(9, 24))
+def test_a_short_warm_up_or_window_says_nothing_or_something(warming: int, steps: int) -> None:
+    rates = [1_000.0 * 1.2**step for step in range(steps)]
+    grown = steadiness.growth(record(rates, warming))
+    assert grown is None or grown.what == "throughput"
+
+
 def test_without_a_warm_up_nobody_said_it_was_steady() -> None:
     cold = documents.spec(warm_up=None)
     assert steadiness.growth(record(rising(), processes=FORKING, spec=cold)) is None

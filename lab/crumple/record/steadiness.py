@@ -101,8 +101,10 @@ def _grown_throughput(record: TrialRecord) -> Growth | None:
     if len(measured) < STEPS:
         return None
     before = warming[-max(1, len(measured) // 2) :]
-    steps = _in_steps(measured, STEPS)
     half = STEPS // 2
+    if len(before) + len(measured) < STEPS + half:
+        return None
+    steps = _in_steps(measured, STEPS)
     earlier, first, second = fmean(before) if before else 0.0, fmean(steps[:half]), fmean(steps[half:])
     if not 0 < earlier < first < second:
         return None
