@@ -67,3 +67,18 @@ def test_answers_are_counted_over_all_runs() -> None:
     )
     assert overview.summary(()) == "0 claims of no studies: none judged."
     assert "1 study at scale quick" in overview.html(seen()[:1], {seen()[0].run.id: ""})
+
+
+def test_what_a_scale_does_not_ask_is_one_line_and_no_row() -> None:
+    shown = seen()[0]
+    first, *others = shown.run.study.claims
+    larger = first.model_copy(update={"scales": tuple({*first.scales} - {shown.run.scale})})
+    study = shown.run.study.model_copy(update={"claims": (larger, *others)})
+    asked = view(shown.run.model_copy(update={"study": study}), synthetic_run.trials())
+    assert asked.unasked == shown.unasked + 1
+    assert first.id not in {verdict.claim_id for verdict in asked.asked}
+    said = overview.text([asked], width=110, styled=False)
+    assert first.text not in said and "not asked at scale" in said
+    assert "asked at a larger scale" in sentences.summary(asked)
+    # The page and the tables in full keep every claim, with its reason.
+    assert first.text in overview.markdown([asked])

@@ -45,7 +45,7 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
         table.add_column(no_wrap=ratio is None, ratio=ratio)
     for view in views:
         table.add_row("", "", Text(view.run.study.title, style="bold"), "")
-        for claim in tables.claims(view):
+        for claim in tables.asked(view):
             glyph, style = GLYPHS[claim.answer]
             table.add_row(
                 Text(glyph, style=style),
@@ -56,11 +56,22 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
     return terminal.printed(Group(table, Text(), Text(summary(views))), chosen, styled)
 
 
+def _unasked(views: Sequence[RunView]) -> str:
+    """How many claims are left, and how to ask them."""
+    number = sum(view.unasked for view in views)
+    scales = ", ".join(sorted({view.run.scale for view in views if view.unasked}))
+    if not number:
+        return ""
+    are = "is" if number == 1 else "are"
+    return f" {number} more {are} not asked at scale {scales}: crumple run --all --scale full asks all."
+
+
 def summary(views: Sequence[RunView]) -> str:
     """How all claims came out: "52 claims of 5 studies: 20 supported, …"."""
-    answers = Counter(verdict.answer for view in views for verdict in view.verdicts)
+    answers = Counter(verdict.answer for view in views for verdict in view.asked)
     counted = ", ".join(f"{answers[answer]} {answer.value}" for answer in Answer if answers[answer])
-    return f"{answers.total()} claims of {_studies(views)}: {counted or 'none judged'}."
+    asked = f"{answers.total()} claims of {_studies(views)}: {counted or 'none judged'}."
+    return asked + _unasked(views)
 
 
 def _counted(view: RunView) -> list[tuple[str, int]]:

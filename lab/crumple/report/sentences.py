@@ -50,12 +50,15 @@ def reason(verdict: Verdict) -> str:
 
 def summary(view: RunView) -> str:
     """How the claims came out: "Of 6 claims, 3 are supported, 2 are contradicted (1 in size only), …"."""
-    verdicts = view.verdicts
-    if not verdicts:
+    verdicts = view.asked
+    if not view.verdicts:
         return "This study makes no claims."
+    more = f" {view.unasked} more are asked at a larger scale." if view.unasked else ""
+    if not verdicts:
+        return f"This scale asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
-    return f"{first}, {_listed(parts)}."
+    return f"{first}, {_listed(parts)}.{more}"
 
 
 def trials(view: RunView) -> str:

@@ -94,6 +94,11 @@ def claims(view: RunView) -> list[ClaimRow]:
     return [_claim(verdict) for verdict in view.verdicts]
 
 
+def asked(view: RunView) -> list[ClaimRow]:
+    """Those that the run's scale asks."""
+    return [_claim(verdict) for verdict in view.asked]
+
+
 def servers(experiment: ExperimentView) -> list[ServerRow]:
     """Every server of an experiment, by throughput."""
     return [_server(server) for server in experiment.servers]

@@ -54,7 +54,7 @@ def _page(view: RunView, columns: int) -> Group:
 
 def _claims(view: RunView, columns: int) -> Table:
     """A row for each claim. What was measured stands behind it if that leaves all claims room, else below."""
-    claims = tables.claims(view)
+    claims = tables.asked(view)
     heads = (
         _longest(claim.verdict.claim_id for claim in claims),
         _longest(claim.answer for claim in claims),

@@ -16,6 +16,7 @@ from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
 from crumple.stats.stats import Interval
+from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import Facts
@@ -143,6 +144,23 @@ class RunView:
     experiments: tuple[ExperimentView, ...]
     verdicts: tuple[Verdict, ...]
     replaced: tuple[Start, ...] = ()
+
+    @cached_property
+    def asked(self) -> tuple[Verdict, ...]:
+        """Those on claims that the run's scale asks: the study lets it answer, and it plans trials for it."""
+        planned = {trial.experiment for trial in self.run.plan.trials}
+        claims = {claim.id: claim for claim in self.run.study.claims}
+
+        def is_asked(claim: Claim) -> bool:
+            experiment = getattr(claim, "experiment", None)
+            return self.run.scale in claim.scales and (experiment is None or experiment in planned)
+
+        return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
+
+    @property
+    def unasked(self) -> int:
+        """How many more claims a larger scale asks."""
+        return len(self.verdicts) - len(self.asked)
 
     @property
     def starts(self) -> tuple[Start, ...]:
