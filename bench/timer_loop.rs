@@ -7,9 +7,10 @@
 
 use std::num::NonZeroU64;
 
+use crumple_engine::clock::now_ns;
 use hdrhistogram::Histogram;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
-use rustix::time::{Timespec, clock_gettime};
+use rustix::time::Timespec;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -41,11 +42,6 @@ fn main() {
         r#"{{"p50_ns":{p50},"p99_ns":{p99},"p999_ns":{p999},"max_ns":{}}}"#,
         lateness_ns.max()
     );
-}
-
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 fn timespec(at_ns: u64) -> Timespec {

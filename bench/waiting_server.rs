@@ -12,10 +12,11 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::thread;
 
+use crumple_engine::clock::now_ns;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
-use rustix::thread::{ClockId, CpuSet, sched_setaffinity, set_current_timer_slack};
-use rustix::time::{Timespec, clock_gettime};
+use rustix::thread::{CpuSet, sched_setaffinity, set_current_timer_slack};
+use rustix::time::Timespec;
 
 const LISTENER: u64 = 0;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
@@ -193,11 +194,6 @@ impl Server {
             }
         }
     }
-}
-
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 fn timespec(ns: u64) -> Timespec {

@@ -377,6 +377,11 @@ class ProbeWindow(Frozen):
     processes_max: int
     threads_max: int
 
+    @property
+    def cpu_ns(self) -> int:
+        """CPU time, the program's own and the kernel's."""
+        return self.cpu_user_ns + self.cpu_kernel_ns
+
 
 class Unread(Frozen):
     """A field that could not be read, and why: absence never looks like zero."""

@@ -137,10 +137,6 @@ class NoAnswer(WrongAnswer):
     """A server took too long to answer, or did not answer at all."""
 
 
-class SetupFailed(CrumpleError):
-    """Something the servers need could not be installed."""
-
-
 class StorageFull(CrumpleError):
     """The disk took no more; every trial stored before is intact."""
 

@@ -297,7 +297,7 @@ class _Course:
 
     @property
     def _settle_s(self) -> float:
-        """A load is on for so long before it is measured, and the requests in flight grow in number."""
+        """How long a load runs before it is measured: until the requests in flight grow no more."""
         alone_s = self._calm.median_s if self._calm else self._alone_s
         return max(self._durations.settle_s, min(SETTLE_ANSWERS * alone_s, self._durations.longest_s))
 

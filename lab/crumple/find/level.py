@@ -119,8 +119,8 @@ def level(
     watch.close(record)
     courses = {course.term: course for course in watch.courses}
     parts = tuple(_part(term, courses.get(term), record) for term in objective.terms)
-    # Between the two instants of the record a moment's stall counts; between the halves of the lines the time
-    # counts in which the first measured requests are on their way. What grows does so by both.
+    # The record knows the backlog at two instants, of which either may be an odd one; the lines know it all
+    # the while, but only as it was counted by then. A backlog that grows does so by both.
     grew = min(watch.backlog.grew(), _grew(record))
     parts += _kept_up(record, grew)
     outcome = _outcome(parts, objective, record, judged, watch)
@@ -298,7 +298,7 @@ def _connections_limit(record: TrialRecord) -> int:
 def _cores_busy(probe: ProbeRecord | None, measured_ns: int) -> float | None:
     if probe is None or probe.window is None or not measured_ns:
         return None
-    return (probe.window.cpu_user_ns + probe.window.cpu_kernel_ns) / measured_ns
+    return probe.window.cpu_ns / measured_ns
 
 
 def _retransmitted(record: TrialRecord) -> int | None:

@@ -6,7 +6,7 @@ queue has grown beyond the limit.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
 # Where their number varies no more than so from one such block to the next, each at least a tick, in so many
 # blocks, each is an occasion. (Of a block with a single answer the number never varies by more.)
 EVEN_EXCESS_MAX, EVEN_BLOCKS_MIN = 1.5, 10
-# Its first tick is partly of the time before, so the server's pace is read from so many after it.
+# The server's pace is read from crowds that have so many ticks besides their first and last.
 PACE_TICKS_MIN = 3
 
 
@@ -164,19 +164,13 @@ def evidence(
 ) -> Evidence:
     """`limit_s`: of a response time, else None; `settled_s`: how long the load was on before that."""
     whole = counted(ticks, 0.0)
-    varied = dispersion(ticks, limit_s)
-    plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks), varied)
+    plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks), dispersion(ticks, limit_s))
     if limit_s is None or not ticks:
         return plain
     crowd = _crowd(ticks)
     first = _first_row(ticks)
-    return Evidence(
-        name=name,
-        limit=limit,
-        known=whole.known,
-        against=whole.against,
-        bunches=plain.bunches,
-        dispersion=varied,
+    return replace(
+        plain,
         crowded=sum(tick.slow for tick, within in zip(ticks, crowd, strict=True) if within),
         settled_s=settled_s,
         watched_s=ticks[-1].end_s,

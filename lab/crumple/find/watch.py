@@ -6,6 +6,7 @@ Nothing is started or ended here: `Watch` says once that a level may end.
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from statistics import median
 
 import numpy as np
@@ -101,9 +102,9 @@ class Course:
             str(self.term), self.limit, self.ticks, limit_s=self.limit_s, settled_s=settled_s
         )
 
-    @property
+    @cached_property
     def counted(self) -> proportion.Counted:
-        """In sum."""
+        """In sum; reckoned once for each line."""
         together_s = FAILED_TOGETHER_S if self.limit_s is None else SLOW_TOGETHER_LIMITS * self.limit_s
         return seen.counted(self.ticks, together_s)
 
@@ -122,6 +123,7 @@ class Course:
         if now.at_s <= self._sums[-1].at_s and len(self._sums) > 1:
             self._sums.pop()
         self._sums.append(now)
+        self.__dict__.pop("counted", None)
 
     def _so_far(self, at_s: float, now: _Sum) -> tuple[int, int]:
         """How many had been scheduled, and refused, by then; between two lines they came evenly."""
@@ -175,8 +177,8 @@ class Watch:
             for term in objective.terms
             if term.share_limit is not None
         ]
-        # The others are known when the level is over.
         self.backlog = Backlog()
+        # The others are known when the level is over.
         self._all_are_shares = len(self.courses) == len(objective.terms)
         self._least_s = step.least_s
         self._longest_answers = longest_answers

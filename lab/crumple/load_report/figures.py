@@ -286,10 +286,9 @@ class Load:
         if probe is None or probe.window is None:
             return None
         window, ok = probe.window, self.record.outcomes.ok
-        cpu_ns = window.cpu_user_ns + window.cpu_kernel_ns
         return Spent(
-            cpu_per_request_us=cpu_ns / ok / 1e3 if ok else None,
-            cores=cpu_ns / self.record.measured_ns,
+            cpu_per_request_us=window.cpu_ns / ok / 1e3 if ok else None,
+            cores=window.cpu_ns / self.record.measured_ns,
             memory_peak_bytes=window.pss_max_bytes
             if window.pss_max_bytes is not None
             else window.rss_max_bytes,

@@ -97,6 +97,4 @@ def steal_limit(ticks: float) -> float:
 
 
 def _used_ns(probe: ProbeRecord | None) -> int | None:
-    if probe is None or probe.window is None:
-        return None
-    return probe.window.cpu_user_ns + probe.window.cpu_kernel_ns
+    return probe.window.cpu_ns if probe and probe.window else None

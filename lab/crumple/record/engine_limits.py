@@ -36,7 +36,7 @@ def engine_share(record: TrialRecord) -> float | None:
     # It can use no more cores than it has threads that send.
     threads = len(record.probes.threads) or record.spec.threads
     cores = min(len(record.spec.cores) or threads, threads)
-    return (window.cpu_user_ns + window.cpu_kernel_ns) / (record.measured_ns * cores)
+    return window.cpu_ns / (record.measured_ns * cores)
 
 
 def waited_share(record: TrialRecord) -> float:

@@ -235,7 +235,7 @@ class _Costs:
         window = self._window
         if window is None or self._measured_ns <= 0:
             return None
-        return (window.cpu_user_ns + window.cpu_kernel_ns) / self._measured_ns
+        return window.cpu_ns / self._measured_ns
 
     @property
     def switches(self) -> float | None:

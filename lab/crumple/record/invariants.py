@@ -81,7 +81,7 @@ def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
         window = probe.window if probe else None
         if window is None or not cores:
             continue
-        spent, there = window.cpu_user_ns + window.cpu_kernel_ns, cores * record.measured_ns
+        spent, there = window.cpu_ns, cores * record.measured_ns
         # The window ends at the next sample after the clock stops.
         if spent > there * (1 + TOLERANCE) + record.spec.probe.interval_ms * 1e6 * cores:
             return (

@@ -63,18 +63,6 @@ def geometric_mean_interval(
     return _exponential(_logs(values), confidence, seed)
 
 
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE, seed: int = SEED) -> Interval:
-    """Arithmetic mean over starts, in the unit of `values`, which may be 0 or below. Raises ValueError."""
-    array = np.asarray(values, dtype=float)
-    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
-        raise ValueError("a mean is of one row of numbers")
-    estimate = float(array.mean())
-    if len(array) < 2:
-        return Interval(estimate, -math.inf, math.inf, confidence, len(array))
-    low, high = (float(end[0]) for end in mean_intervals(array[np.newaxis], confidence, seed))
-    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, len(array))
-
-
 def unpaired_ratio(
     numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[Interval, float]:
