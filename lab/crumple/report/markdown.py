@@ -115,7 +115,7 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     for row in shown.rows:
         if said := sentences.unanswered(row):
             yield f"**`{row.name}`: {said}; {sentences.OF_THE_OTHERS}.**"
-    yield f"{sentences.READING} {sentences.CLOSED}"
+    yield sentences.reading(shown)
     if any(start.figures for start in shown.starts):
         for kind in (kind for kind in charts.KINDS if kind.where(shown)):
             yield f"### {kind.title}"

@@ -27,6 +27,10 @@ READING = (
     "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
     "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
 )
+SEVERAL_LOOKS = (
+    "Claims were judged after every block; their intervals are as wide as it takes to hold at all these looks "
+    "together."
+)
 BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"
 
@@ -35,6 +39,12 @@ _PLACEMENTS = {
     "separate": "engine and server have cores of their own",
 }
 _CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
+
+
+def reading(shown: ExperimentView) -> str:
+    """How the figures of an experiment are meant."""
+    said = f"{READING} {SEVERAL_LOOKS}" if shown.scale.least_blocks is not None else READING
+    return f"{said} {CLOSED}"
 
 
 def answer(verdict: Verdict) -> str:
@@ -86,6 +96,11 @@ def _warm_up(warm_up: WarmUp | None) -> str:
     return f"{_until(warm_up)} of warm-up{over}{'' if warm_up.pauses else ' without pauses'}"
 
 
+def _blocks(scale: Scale) -> str:
+    from_least = "" if scale.least_blocks in (None, scale.blocks) else f"{scale.least_blocks} to "
+    return f"{from_least}{numerals.count(scale.blocks, 'block')}"
+
+
 def setup(shown: ExperimentView) -> str:
     """The load and its repetition in one line."""
     experiment, scale = shown.experiment, shown.scale
@@ -98,7 +113,7 @@ def setup(shown: ExperimentView) -> str:
             _shape(experiment, scale),
             f"{_PLACEMENTS[experiment.placement]}{_server_cores(experiment)}, "
             f"{numerals.count(experiment.threads, 'engine thread')}",
-            f"{numerals.count(scale.blocks, 'block')}{fewer}, "
+            f"{_blocks(scale)}{fewer}, "
             f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
             *_canary(experiment),
             *([scale.note.rstrip(".")] if scale.note else []),

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 # Of the error: the first look's, and the last one's: so many times an even share, within bounds.
 FIRST, LAST_TIMES, LAST_MOST = 0.05, 3.6, 0.9
 # What successive looks have in common leaves more to spend than the shares add up to. So much: by simulation
-# of Student's t (normal noise, 1,000,000 studies for each of 2..3 to 2..30 blocks). It is more where the
+# of Student's t (normal noise, 1,000,000 studies for each of 2..3 to 2..60 blocks). It is more where the
 # first look has more than two blocks, and less of a smaller error.
 GAIN, GAIN_PER_ROOT, ROOT_FREE, GAIN_POWER = 0.03, 0.45, 2.0, 0.35
-GAIN_ERROR = 0.05
+GAIN_ERROR, NUMBER_MOST = 0.05, 59
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,12 @@ class Looks:
             return last
         if number == 2:
             return 1 - last
-        return FIRST if blocks <= self.least else (1 - FIRST - last) / (number - 2)
+        first = min(FIRST, last)
+        return first if blocks <= self.least else (1 - first - last) / (number - 2)
 
     def _gain(self, error: float) -> float:
-        roots = max(0.0, math.sqrt(self.most - self.least + 1) - ROOT_FREE)
+        number = min(NUMBER_MOST, self.most - self.least + 1)
+        roots = max(0.0, math.sqrt(number) - ROOT_FREE)
         return 1 + (GAIN + GAIN_PER_ROOT * roots) * min(1.0, error / GAIN_ERROR) ** GAIN_POWER
 
 
@@ -58,11 +60,15 @@ ONCE = Looks(1, 1)
 
 @dataclass(frozen=True)
 class Look:
-    """One of `looks`, over so many `blocks`. `confidence`: in which all of them together hold the truth."""
+    """One of `looks`, over so many `blocks`. `confidence`: in which all of them together hold the truth.
+
+    `past`: there was a later one already, and nobody asks what it would take.
+    """
 
     confidence: float
     blocks: int = 0
     looks: Looks = ONCE
+    past: bool = False
 
     def level(self, comparisons: int = 1) -> float:
         """Of an interval at this look, where so many comparisons share the error."""

@@ -5,9 +5,11 @@ scatter by helps: the moderated t of Smyth (*Statistical Applications in Genetic
 2004). Pure. Which values belong together is `verdict`'s.
 """
 
+import bisect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +48,13 @@ def prior(rows: Sequence[Mapping[int, float]]) -> Prior:
     The method of moments on the logarithms of the rows' variances says how alike these are: the more alike,
     the more degrees of freedom. Rows are by block.
     """
+    # Many claims ask the same of one experiment.
+    return _prior(tuple(tuple(row.items()) for row in rows))
+
+
+@lru_cache(maxsize=1024)
+def _prior(items: tuple[tuple[tuple[int, float], ...], ...]) -> Prior:
+    rows = [dict(row) for row in items]
     shared = {block for row in rows for block in row if sum(block in other for other in rows) > 1}
     known = [{block: row[block] for block in row if block in shared} for row in rows]
     known = [row for row in known if len(row) > 1]
@@ -154,8 +163,9 @@ class Estimate:
             return None
         distance = abs(self.centre - (math.log(bound) if self.logarithmic else bound))
         later = range(self.n + 1, BLOCKS_MOST + 1)
-        enough = (n for n in later if self._reach(n, confidence(n)) < distance)
-        return next(enough, None)
+        # More blocks reach further, so that nothing lies between those that are too few and those that are not.
+        at = bisect.bisect_left(later, True, key=lambda n: self._reach(n, confidence(n)) < distance)
+        return later[at] if at < len(later) else None
 
     def _reach(self, n: int, confidence: float) -> float:
         return seen_with_power(self.spread, n, self.freedom / (self.n - 1) * (n - 1), confidence)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
@@ -28,12 +29,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Case:
-    """A run, as far as a claim may draw on it at a look. `failed`: id of each trial that failed → why."""
+    """A run, as far as a claim may draw on it at a look. `failed`: id of each trial that failed → why.
+
+    `memory`: trial → what is dear to work out of it for this claim; the same for all looks.
+    """
 
     figures: tuple[Figures, ...]
     failed: Mapping[str, str]
     facts: Facts
     look: Look
+    memory: dict[str, Any] = field(default_factory=dict)
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
         """The run in one metric; names that bring no experiment belong to this one."""

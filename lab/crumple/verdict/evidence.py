@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, Metric
@@ -146,6 +147,15 @@ class Evidence:
 
         Trials that are not valid, and those that failed more than 1 % of their requests, are left out.
         """
+        if experiment not in self._rows:
+            self._rows[experiment] = self._rows_of(experiment)
+        return self._rows[experiment]
+
+    @cached_property
+    def _rows(self) -> dict[str, dict[tuple[str, bool], dict[int, float]]]:
+        return {}
+
+    def _rows_of(self, experiment: str) -> dict[tuple[str, bool], dict[int, float]]:
         found: dict[tuple[str, bool], dict[int, float]] = {}
         for trial in self.trials:
             if trial.experiment != experiment or not trial.valid or self._fails(trial):
@@ -156,11 +166,14 @@ class Evidence:
         return found
 
     def _by_block(self, place: Place, *, twin: bool = False) -> dict[int, Figures]:
-        found = [
-            trial for trial in self.trials
-            if (trial.experiment, trial.server, trial.twin) == (place.experiment, place.server, twin)
-        ]  # fmt: skip
-        return {trial.block: trial for trial in sorted(found, key=lambda trial: trial.block)}
+        return self._places_by_block.get((place.experiment, place.server, twin), {})
+
+    @cached_property
+    def _places_by_block(self) -> dict[tuple[str, str, bool], dict[int, Figures]]:
+        found: dict[tuple[str, str, bool], dict[int, Figures]] = {}
+        for trial in sorted(self.trials, key=lambda trial: trial.block):
+            found.setdefault((trial.experiment, trial.server, trial.twin), {})[trial.block] = trial
+        return found
 
     def _partner(self, trial: Figures) -> Figures | None:
         """The same server in the same block of the experiment it is held against."""
@@ -288,6 +301,15 @@ class Evidence:
 
     def blocks(self, experiment: str) -> list[int]:
         """Every block of an experiment of which anything is known."""
+        if experiment not in self._blocks:
+            self._blocks[experiment] = self._blocks_of(experiment)
+        return self._blocks[experiment]
+
+    @cached_property
+    def _blocks(self) -> dict[str, list[int]]:
+        return {}
+
+    def _blocks_of(self, experiment: str) -> list[int]:
         measured = {trial.block for trial in self.trials if trial.experiment == experiment}
         return sorted(measured | {block_of(key) for key in self.failed if key.startswith(f"{experiment}/")})
 

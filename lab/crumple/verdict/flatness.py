@@ -32,7 +32,7 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
     """By what factor the metric changes between the two stretches that are furthest apart."""
     metric = METRICS[claim.metric]
     over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
-    of = partial(_told, claim=claim)
+    of = partial(_told, claim=claim, case=case)
     change = replace(
         metric, title=f"Largest change of the {metric.phrase} {over}", unit="times", of=of, absent=NOT_ALL
     )
@@ -52,7 +52,7 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
 
 def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: int) -> tuple[Seen, Opinion]:
     """The change that speaks most clearly against the claim, or else the largest, with the opinion on all."""
-    starts = [_stretches(trial, claim) or [] for trial in alone.figures]
+    starts = [_stretches(trial, claim, case) or [] for trial in alone.figures]
     pairs = [*combinations(range(STRETCHES), 2)]
     # For flatness all pairs have to speak, against it any one may.
     shared = Shared(contradiction=len(pairs) * servers)
@@ -114,13 +114,20 @@ def _rise(trial: Figures, low: float, high: float) -> float | None:
     return median(rounds[-SIDE_MIN:]) / median(rounds[: max(SIDE_MIN, len(rounds) // STRETCHES)])
 
 
-def _told(trial: Figures, claim: FlatnessClaim) -> float | None:
+def _told(trial: Figures, claim: FlatnessClaim, case: Case) -> float | None:
     """Whether the trial can tell: its largest change, or None."""
-    stretches = _stretches(trial, claim)
+    stretches = _stretches(trial, claim, case)
     return math.exp(max(stretches) - min(stretches)) if stretches else None
 
 
-def _stretches(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
+def _stretches(trial: Figures, claim: FlatnessClaim, case: Case) -> Sequence[float] | None:
+    """As `_read`, once for all looks."""
+    if trial.trial_id not in case.memory:
+        case.memory[trial.trial_id] = _read(trial, claim)
+    return case.memory[trial.trial_id]
+
+
+def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
     """The mean logarithm of the metric in each fifth of the points that were read."""
     along = METRICS[claim.metric].along
     low, high = claim.users or (0, math.inf)

@@ -6,6 +6,7 @@ interval: that of Holm's first step, with the error shared out over all of them.
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from crumple.stats.looks import Look
 from crumple.stats.moderated import Estimate
@@ -55,13 +56,20 @@ class Seen:
     def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
         """Open, with what it would take to tell on which side of the nearest bound the truth lies."""
         needed = None
-        if not self.limit:
+        if not self.limit and not self.look.past:
             nearest = min(bounds, key=self._distance)
             needed = self.estimate.blocks_needed(nearest, self._later)
         return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds)
 
     def _interval(self, comparisons: int) -> Interval:
-        return self._limited(self.estimate.interval(self.look.level(comparisons)))
+        if comparisons not in self._intervals:
+            found = self._limited(self.estimate.interval(self.look.level(comparisons)))
+            self._intervals[comparisons] = found
+        return self._intervals[comparisons]
+
+    @cached_property
+    def _intervals(self) -> dict[int, Interval]:
+        return {}
 
     def _later(self, blocks: int) -> float:
         """The confidence that so many blocks which count will be held to; those lost so far stay lost."""

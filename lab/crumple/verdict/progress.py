@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from crumple.record.figures import Figures
 from crumple.stats.looks import Looks
 from crumple.study.claim import Claim, ScaleName
-from crumple.study.study import Study
+from crumple.study.study import Scale, Study
 from crumple.verdict import blocks, verdict
 from crumple.verdict.blocks import Blocks
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.evidence import placed
 from crumple.verdict.verdict import DECIDED, Verdict
 
 
@@ -58,28 +59,43 @@ def _of(
         why = f"it is judged from {first} blocks on, and there are {known.done}"
         return Standing(claim.id, known.experiments, False, first, why)
     said = verdict.judge(claim, figures, failed, facts=facts, looks=looks)
-    decided, needed, why = _read(said, known.done)
-    beyond = needed is not None and needed > most
-    return Standing(claim.id, known.experiments, decided, None if beyond else needed, why)
+    scales = {
+        name: each.scales[scale] for name, each in study.experiments.items() if name in known.experiments
+    }
+    decided, needed, why = _read(said, known.done, scales)
+    return Standing(claim.id, known.experiments, decided, needed, why)
 
 
-def _read(said: Verdict, done: int) -> tuple[bool, int | None, str]:
+def _read(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
     """Whether it is decided, with how many blocks it would be, and why."""
     if said.answer in DECIDED:
         return True, None, f"{said.answer} by {said.blocks} blocks"
     open_ones = [effect for effect in said.effects if effect.answer is said.answer]
     why = open_ones[0].reason
     if said.answer is Answer.NOT_TESTABLE:
-        more = all(effect.more_may_help for effect in open_ones)
+        more = all(effect.more_may_help and done < _most(effect, scales) for effect in open_ones)
         return not more, done + 1 if more else None, why
-    needed = [_needed(effect, done) for effect in open_ones]
+    needed = [_needed(effect, done, _most(effect, scales)) for effect in open_ones]
     known = [each for each in needed if each is not None]
-    return False, max(known) if len(known) == len(needed) else None, why
+    over = all(done >= _most(effect, scales) for effect in open_ones)
+    return over, max(known) if len(known) == len(needed) else None, why
 
 
-def _needed(effect: Effect, done: int) -> int | None:
+def _needed(effect: Effect, done: int, most: int) -> int | None:
     """Of blocks in all: those that do not count come on top of those it takes."""
     if effect.blocks_needed is None:
         return None
     counted = effect.measured.n if effect.measured else done
-    return effect.blocks_needed + max(0, done - counted)
+    needed = effect.blocks_needed + max(0, done - counted)
+    return needed if needed <= most else None
+
+
+def _most(effect: Effect, scales: Mapping[str, Scale]) -> int:
+    """In how many blocks its servers take part."""
+    places = [placed(name, "") for name in (effect.of, effect.to) if name]
+    return min(
+        scale.blocks_for(place.server)
+        for place in places
+        for name, scale in scales.items()
+        if not place.experiment or place.experiment == name
+    )

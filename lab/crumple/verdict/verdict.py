@@ -7,6 +7,7 @@ per kind of claim, found in KINDS.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
@@ -74,13 +75,13 @@ def judge(
     `failed`: trial id → why, of those that failed; they are only named as reasons. `facts`: what no trial
     holds. Raises KeyError for a metric or kind that does not exist; studies are checked for both when read.
     """
-    known = blocks.blocks_of(claim, figures, failed or {}, looks)
+    known, memory = blocks.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
 
     def at(done: int) -> Verdict:
         most = None if known.looks.once else done
         seen, why = blocks.within(most, known.experiments, figures, failed or {})
-        look = Look(claim.confidence, done, known.looks)
-        return _judged(claim, Case(seen, why, facts, look), known)
+        look = Look(claim.confidence, done, known.looks, past=done < known.done)
+        return _judged(claim, Case(seen, why, facts, look, memory), known)
 
     last = at(known.done)
     if scale is not None and scale not in claim.scales:

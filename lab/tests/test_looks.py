@@ -1,0 +1,70 @@
+"""Looks: what each may spend, and that all of them together err no more often than one may. Seeded."""
+
+import math
+
+import numpy as np
+import pytest
+from crumple.stats.looks import ONCE, Look, Looks
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+STUDIES = 40_000
+
+
+def missed(random: np.random.Generator, looks: Looks, overall: float) -> float:
+    """The share of studies in which any look's interval of Student's t misses the truth, 0."""
+    blocks = random.normal(size=(STUDIES, looks.most))
+    any_missed = np.zeros(STUDIES, dtype=bool)
+    for n in range(looks.least, looks.most + 1):
+        first = blocks[:, :n]
+        reach = stats.t.ppf((1 + looks.confidence(n, overall)) / 2, n - 1) * stats.sem(first, axis=1)
+        any_missed |= np.abs(first.mean(axis=1)) > reach
+    return float(any_missed.mean())
+
+
+@pytest.mark.parametrize("overall", [0.95, 0.99, 0.8])
+@pytest.mark.parametrize("looks", [Looks(2, 4), Looks(2, 5), Looks(2, 6), Looks(2, 12), Looks(4, 9)], ids=str)
+def test_all_looks_together_miss_no_more_often_than_one_may(looks: Looks, overall: float) -> None:
+    share = missed(np.random.default_rng([looks.most, looks.least]), looks, overall)
+    # Three standard deviations of so many studies.
+    assert share <= 1 - overall + 3 * math.sqrt(overall * (1 - overall) / STUDIES)
+
+
+@pytest.mark.parametrize("most", [4, 5, 6, 12])
+def test_little_of_the_error_is_left_unspent(most: int) -> None:
+    """A union bound over twelve blocks would spend 3 %."""
+    assert missed(np.random.default_rng(most), Looks(2, most), 0.95) >= 0.045
+
+
+def test_a_fixed_design_has_the_full_error() -> None:
+    assert ONCE.confidence(5, 0.95) == Looks(5, 5).confidence(5, 0.95) == 0.95
+    assert Look(0.95).level() == 0.95
+    assert Look(0.95).level(5) == pytest.approx(0.99)
+
+
+@pytest.mark.parametrize("most", [3, 4, 5, 6, 12, 40, 1_000])
+def test_no_look_has_more_than_the_whole_error_and_the_last_has_the_most(most: int) -> None:
+    looks = Looks(2, most)
+    spent = [1 - looks.confidence(n, 0.95) for n in range(2, most + 1)]
+    assert all(0 < each <= 0.05 for each in spent)
+    assert max(spent) == spent[-1]
+    assert sum(spent) >= 0.05
+
+
+def test_few_looks_leave_the_last_one_nine_tenths() -> None:
+    assert 1 - Looks(2, 5).confidence(5, 0.95) >= 0.9 * 0.05
+
+
+def test_beside_its_blocks_a_look_counts_as_the_nearest() -> None:
+    looks = Looks(3, 6)
+    assert looks.confidence(2, 0.95) == looks.confidence(3, 0.95)
+    assert looks.confidence(9, 0.95) == looks.confidence(6, 0.95)
+    assert looks.confidence(4, 0.95) != looks.confidence(3, 0.95)
+
+
+def test_several_comparisons_share_the_error_of_all_looks() -> None:
+    look = Look(0.95, 3, Looks(2, 6))
+    assert look.level(5) == look.looks.confidence(3, 0.99)
+    assert look.at(6).level() == look.looks.confidence(6, 0.95)
+    assert (look.most, Look(0.95).most) == (6, None)
