@@ -241,19 +241,27 @@ def test_columns_are_of_one_length_and_never_go_back(slices: Sequence[TrialRecor
         assert list(table.at_ns[: len(head)]) == head
 
 
+def spent(record: TrialRecord, samples: contract.Samples, name: str) -> int:
+    """By one of its cumulative columns, from the reading that opens the measured phase on."""
+    opened = next(row for row, at_ns in enumerate(samples.at_ns) if at_ns >= record.warm_up_ns)
+    column: tuple[int, ...] = getattr(samples, name)
+    return column[-1] - column[opened]
+
+
 def test_what_is_spent_between_windows_is_not_in_the_columns(slices: Sequence[TrialRecord]) -> None:
-    whole = joined(slices)
-    assert whole.probes.server and whole.probes.server.window
-    for probe in (whole.probes.engine, whole.probes.server):
-        samples, window = probe.samples, probe.window
-        assert window
-        opened = next(row for row, at_ns in enumerate(samples.at_ns) if at_ns >= whole.warm_up_ns)
-        for name in ("cpu_user_ns", "cpu_kernel_ns", "voluntary_switches", "involuntary_switches"):
-            column = getattr(samples, name)
-            assert column[-1] - column[opened] == getattr(window, name), name
+    whole, last = joined(slices), slices[-1].probes.server
+    assert whole.probes.server and last
+    for name in ("cpu_user_ns", "cpu_kernel_ns", "voluntary_switches", "involuntary_switches"):
+        engines = [spent(each, each.probes.engine.samples, name) for each in slices]
+        assert spent(whole, whole.probes.engine.samples, name) == sum(engines), name
+        servers = [spent(each, each.probes.server.samples, name) for each in slices if each.probes.server]
+        assert spent(whole, whole.probes.server.samples, name) == sum(servers), name
     # The server itself went on to count while it was warmed up again.
-    last = slices[-1].probes.server
-    assert last and last.samples.cpu_user_ns[-1] > whole.probes.server.samples.cpu_user_ns[-1]
+    own_ns, ours_ns = (
+        samples.cpu_user_ns[-1] + samples.cpu_kernel_ns[-1]
+        for samples in (last.samples, whole.probes.server.samples)
+    )
+    assert own_ns > ours_ns
 
 
 def test_segments_sent_again_between_windows_are_nobodys(slices: Sequence[TrialRecord]) -> None:
