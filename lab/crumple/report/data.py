@@ -66,6 +66,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "conditions": verdict.conditions,
         "effects": [_effect(effect) for effect in verdict.effects],
         "trials": verdict.trials,
+        "blocks": verdict.blocks,
     }
 
 

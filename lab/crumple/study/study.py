@@ -126,10 +126,13 @@ class Scale(Frozen):
     `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
     → in how many of the blocks it takes part, the first ones, for those that stand beside the question.
     `slices`: in so many turns each start is measured, by turns with the others of its block, held meanwhile.
+    `least_blocks`: claims are judged after so many blocks and after each further one, and `blocks` are the
+    most; left out, all blocks are run and claims are judged once.
     `shape`, `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
     """
 
     blocks: Annotated[int, Field(ge=1, le=1_000)]
+    least_blocks: Annotated[int, Field(ge=2)] | None = None
     blocks_of: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     warm_up: WarmUp | None = None
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
@@ -240,6 +243,11 @@ def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
 
 
 def _check_blocks(name: str, scale: Scale, twin: str) -> None:
+    if scale.least_blocks is not None and scale.least_blocks > scale.blocks:
+        raise impossible(
+            f"scale {name} judges after {scale.least_blocks} blocks, and has {scale.blocks} at most",
+            f"set least_blocks to {scale.blocks} or fewer, or leave it out",
+        )
     if scale.blocks_for(twin) < scale.blocks:
         raise impossible(
             f"scale {name} has {twin}, the twin, in {scale.blocks_for(twin)} of {scale.blocks} blocks",
