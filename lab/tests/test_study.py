@@ -196,6 +196,8 @@ WRONG = [
     (("claims", 1, "tolerance"), 1e308, "claims.X-2.tolerance", "write 100 or less"),
     ((*SHAPE, "pause_ms"), 1e308, "experiments.shared.shape.pause_ms", "write 86400000 or less"),
     ((*QUICK, "blocks"), 10**12, "experiments.shared.scales.quick.blocks", "write 1000 or less"),
+    ((*QUICK, "least_blocks"), 1, "experiments.shared.scales.quick.least_blocks", "write 2 or more"),
+    ((*QUICK, "least_blocks"), 4, "experiments.shared", "set least_blocks to 3 or fewer, or leave it out"),
     (
         (*QUICK, "stop"),
         {"duration_s": 1e12},
@@ -378,6 +380,13 @@ def test_the_twin_takes_part_in_every_block() -> None:
     written["experiments"]["shared"]["twin"] = "go-nethttp"
     with pytest.raises(FileInvalid, match="the twin, in 1 of 3 blocks"):
         study.parse(written, FILE, KNOWN)
+
+
+@pytest.mark.parametrize("least", [None, 2, 3])
+def test_a_scale_may_judge_before_its_last_block(least: int | None) -> None:
+    written = _changed("experiments", "shared", "scales", "quick", "least_blocks", to=least)
+    read = study.parse({**written}, FILE, KNOWN).experiments["shared"].scales["quick"]
+    assert (read.least_blocks, read.blocks) == (least, 3)
 
 
 def test_a_server_may_take_part_in_fewer_blocks() -> None:

@@ -28,8 +28,8 @@ READING = (
     "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
 )
 SEVERAL_LOOKS = (
-    "Claims were judged after every block; their intervals are as wide as it takes to hold at all these looks "
-    "together."
+    "Claims were judged after every block; their intervals are as wide as it takes to hold at all these "
+    "looks together."
 )
 BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"

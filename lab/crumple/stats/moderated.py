@@ -163,7 +163,7 @@ class Estimate:
             return None
         distance = abs(self.centre - (math.log(bound) if self.logarithmic else bound))
         later = range(self.n + 1, BLOCKS_MOST + 1)
-        # More blocks reach further, so that nothing lies between those that are too few and those that are not.
+        # More blocks reach further: what is too few lies below what is enough.
         at = bisect.bisect_left(later, True, key=lambda n: self._reach(n, confidence(n)) < distance)
         return later[at] if at < len(later) else None
 

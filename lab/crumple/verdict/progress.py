@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from crumple.record.figures import Figures
 from crumple.stats.looks import Looks
-from crumple.study.claim import Claim, ScaleName
+from crumple.study.claim import ScaleName
 from crumple.study.study import Scale, Study
 from crumple.verdict import blocks, verdict
-from crumple.verdict.blocks import Blocks
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import placed
@@ -42,28 +41,25 @@ def standing(
     found = []
     for claim in study.claims:
         known = blocks.blocks_of(claim, figures, failed, looks)
-        if scale in claim.scales and all(name in looks for name in known.experiments):
-            found.append(_of(claim, known, looks, figures, failed, facts))
+        if scale not in claim.scales or not all(name in looks for name in known.experiments):
+            continue
+        first = _first([looks[name] for name in known.experiments])
+        if known.done < first:
+            # Before the first look nobody asks what the figures say.
+            why = f"it is judged from {first} blocks on, and there are {known.done}"
+            found.append(Standing(claim.id, known.experiments, False, first, why))
+            continue
+        said = verdict.judge(claim, figures, failed, facts=facts, looks=looks)
+        scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
+        found.append(Standing(claim.id, known.experiments, *_read(said, known.done, scales)))
     return found
 
 
-def _of(
-    claim: Claim, known: Blocks, looks: Mapping[str, Looks], figures: Sequence[Figures],
-    failed: Mapping[str, str], facts: Facts,
-) -> Standing:  # fmt: skip
-    """Before the first look nobody asks what the figures say."""
-    of = [looks[name] for name in known.experiments]
-    most = min((each.most for each in of), default=0)
-    first = most if all(each.once for each in of) else min(most, max(x.least for x in of if not x.once))
-    if known.done < first:
-        why = f"it is judged from {first} blocks on, and there are {known.done}"
-        return Standing(claim.id, known.experiments, False, first, why)
-    said = verdict.judge(claim, figures, failed, facts=facts, looks=looks)
-    scales = {
-        name: each.scales[scale] for name, each in study.experiments.items() if name in known.experiments
-    }
-    decided, needed, why = _read(said, known.done, scales)
-    return Standing(claim.id, known.experiments, decided, needed, why)
+def _first(looks: Sequence[Looks]) -> int:
+    """After how many blocks a claim over experiments with these looks is judged first."""
+    most = min((each.most for each in looks), default=0)
+    several = [each.least for each in looks if not each.once]
+    return min(most, max(several, default=most))
 
 
 def _read(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:

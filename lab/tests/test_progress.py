@@ -1,0 +1,223 @@
+"""Judging after every block: which look decides, and where each claim of a run stands."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from crumple.record.figures import Figures
+from crumple.stats.looks import Looks
+from crumple.study.claim import Claim
+from crumple.study.study import Study
+from crumple.verdict.blocks import experiments_of
+from crumple.verdict.case import Facts
+from crumple.verdict.effect import Answer
+from crumple.verdict.progress import Standing, standing
+from crumple.verdict.verdict import Verdict, judge, noise_of
+from made_figures import server, trial
+from pydantic import TypeAdapter
+
+SUPPORTED, CONTRADICTED = Answer.SUPPORTED, Answer.CONTRADICTED
+OPEN, UNTESTABLE = Answer.UNDECIDED, Answer.NOT_TESTABLE
+CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
+STEADY = (1.0, 1.01, 0.99, 1.005, 0.995, 1.0)
+DISTURBED = {"valid": False, "problems": ("other programs used 30 % of the CPU",)}
+
+
+def faster(experiment: str = "shared", tiers: list[list[str]] | None = None, **written: Any) -> Claim:
+    kind = {"kind": "order", "metric": "throughput", "tiers": tiers or [["go"], ["node"]]}
+    return CLAIM.validate_python({"id": "C", "text": "T", "experiment": experiment, **kind, **written})
+
+
+def pair(ratios: list[float], experiment: str = "shared") -> list[Figures]:
+    """Go over node, block by block, beside a third that runs like node and its twin."""
+    blocks = len(ratios)
+    seen = [
+        trial("go", block, 10_000 * ratio, experiment=experiment) for block, ratio in enumerate(ratios, 1)
+    ]
+    for shift, name in enumerate(("node", "java")):
+        seen += server(name, 10_000, STEADY[:blocks], shift, experiment=experiment)
+    return seen + server("node", 10_000, STEADY[:blocks], 2, experiment=experiment, twin=True)
+
+
+def judged(figures: list[Figures], looks: Looks, claim: Claim | None = None, **known: Any) -> Verdict:
+    return judge(claim or faster(), figures, looks={"shared": looks, "other": looks}, **known)
+
+
+CLEAR, BLURRED = [1.5, 1.5, 1.5], [0.4, 2.0]
+
+
+def test_the_verdict_is_that_of_the_last_look_that_decides() -> None:
+    clear = judged(pair([*CLEAR, 1.5, 1.52]), Looks(2, 6))
+    assert (clear.answer, clear.blocks) == (SUPPORTED, 5)
+    # Two blocks that say nothing do not take back what the three before them showed.
+    later = judged(pair([*CLEAR, *BLURRED]), Looks(2, 6))
+    assert (later.answer, later.blocks) == (SUPPORTED, 3)
+    assert all("b04" not in name and "b05" not in name for name in later.trials)
+    ratio = later.effects[0].ratio
+    assert ratio is not None and (ratio.n, ratio.confidence) == (3, 0.95)
+    # A fixed design looks once, at all of them.
+    fixed = judge(faster(), pair([*CLEAR, *BLURRED]))
+    assert (fixed.answer, fixed.blocks) == (OPEN, 5)
+
+
+def test_an_early_look_needs_more_than_a_fixed_design_of_so_many_blocks() -> None:
+    seen = pair([1.03, 1.035])
+    assert judge(faster(), seen).answer is SUPPORTED
+    early, fixed = judged(seen, Looks(2, 6)), judge(faster(), seen)
+    assert early.answer is OPEN
+    one, other = early.effects[0].ratio, fixed.effects[0].ratio
+    assert one is not None and other is not None
+    assert (one.confidence, one.n) == (other.confidence, other.n)
+    assert one.high / one.low > (other.high / other.low) ** 2
+
+
+def test_before_the_first_look_nothing_is_decided() -> None:
+    early = judged(pair(CLEAR), Looks(4, 6))
+    assert early.answer is OPEN
+    assert "there are 3 blocks, and this scale judges from 4 on" in early.sentence
+    assert judged(pair([*CLEAR, 1.5]), Looks(4, 6)).answer is SUPPORTED
+
+
+def test_a_claim_over_two_experiments_is_judged_on_the_blocks_both_have() -> None:
+    both = faster(tiers=[["shared:go"], ["other:node"]])
+    seen = pair([*CLEAR, *BLURRED]) + pair(CLEAR, "other")
+    found = judged(seen, Looks(2, 6), both)
+    assert (found.answer, found.blocks) == (SUPPORTED, 3)
+    assert {name.split("/")[1] for name in found.trials} == {"b01", "b02", "b03"}
+    # An experiment that has not begun leaves it open, however many blocks the other one has.
+    assert judged(pair([*CLEAR, *BLURRED]), Looks(2, 6), both).answer is UNTESTABLE
+
+
+def test_of_a_server_that_fails_later_no_earlier_look_stands() -> None:
+    seen = [replace(each, failed_share=0.2) if (each.server, each.block) == ("go", 4) else each
+            for each in pair([*CLEAR, 1.5])]  # fmt: skip
+    assert judged([each for each in seen if each.block < 4], Looks(2, 6)).answer is SUPPORTED
+    assert judged(seen, Looks(2, 6)).answer is UNTESTABLE
+
+
+def test_blocks_needed_are_those_of_the_looks_to_come() -> None:
+    seen = pair([1.02, 1.0, 1.03])
+    sentence = judged(seen, Looks(2, 4)).sentence
+    needed = judged(seen, Looks(2, 4)).effects[0].blocks_needed
+    assert needed is not None and needed > 4
+    assert f"it would take about {needed} blocks, and this scale has 4 at most" in sentence
+    within = judged(seen, Looks(2, 60)).effects[0].blocks_needed
+    fixed = judge(faster(), seen).effects[0].blocks_needed
+    assert fixed is not None and within is not None and fixed < within
+    assert "more" in judged(seen, Looks(2, 60)).sentence
+
+
+def test_blocks_that_did_not_count_come_on_top() -> None:
+    seen = pair([1.02, 1.0, 1.03, 1.02])
+    lost = [replace(each, **DISTURBED) if each.block == 2 else each for each in seen]
+    found = of(standing(study(faster()), "quick", lost, {}, Facts()))
+    effect = judged(lost, Looks(2, 40)).effects[0]
+    assert effect.blocks_needed is not None and effect.ratio is not None and effect.ratio.n == 3
+    assert found.blocks_needed == effect.blocks_needed + 1
+
+
+def test_noise_is_seen_at_the_last_look() -> None:
+    seen = pair([1.0, 1.01, 0.99])
+    early = noise_of(seen, "shared", "throughput", {"shared": Looks(2, 6)})
+    fixed = noise_of(seen, "shared", "throughput")
+    assert early.visible is not None and fixed.visible is not None
+    assert early.visible > fixed.visible and early.spread == fixed.spread
+
+
+def study(*claims: Claim, least: int | None = 2, **scale: Any) -> Study:
+    meant = {"blocks": 40, "least_blocks": least, "stop": {"duration_s": 4}, **scale}
+    experiment = {
+        "title": "T", "servers": ["go", "node", "java"], "twin": "node", "workload": "todo",
+        "shape": {"kind": "closed", "connections": 8}, "scales": {"quick": meant},
+    }  # fmt: skip
+    return Study.model_validate({
+        "name": "s", "title": "T", "question": "Q", "claims": claims,
+        "experiments": {"shared": experiment, "other": {**experiment, "scales": {"full": meant}}},
+    })  # fmt: skip
+
+
+def of(found: list[Standing]) -> Standing:
+    (one,) = found
+    return one
+
+
+def at(figures: list[Figures], failed: dict[str, str] | None = None, **written: Any) -> Standing:
+    return of(standing(study(faster(), **written), "quick", figures, failed or {}, Facts()))
+
+
+def test_what_is_decided_needs_no_more_blocks() -> None:
+    found = at(pair(CLEAR))
+    assert (found.decided, found.blocks_needed, found.experiments) == (True, None, ("shared",))
+    assert found.why == "supported by 3 blocks"
+    assert at(pair([1 / each for each in CLEAR])).why == "contradicted by 3 blocks"
+
+
+def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_not_so_many() -> None:
+    seen = pair([1.02, 1.0, 1.03])
+    found = at(seen)
+    assert not found.decided
+    assert found.blocks_needed is not None and 3 < found.blocks_needed <= 40
+    over = at(seen, blocks=4)
+    assert (over.decided, over.blocks_needed) == (False, None)
+
+
+def test_before_the_first_look_it_is_that_which_is_waited_for() -> None:
+    assert (at([]).decided, at([]).blocks_needed) == (False, 2)
+    assert at(pair([1.5])).blocks_needed == 2
+    # A fixed design is judged when all of its blocks are there, however clear it looks.
+    fixed = at(pair(CLEAR), least=None, blocks=5)
+    assert (fixed.decided, fixed.blocks_needed) == (False, 5)
+    assert at(pair(CLEAR), least=None, blocks=3).decided
+
+
+def test_disturbed_trials_are_waited_for_and_a_server_that_is_missing_is_not() -> None:
+    lost = [replace(each, **DISTURBED) if (each.server, each.block) == ("go", 2) else each
+            for each in pair([1.5, 1.5])]  # fmt: skip
+    assert (at(lost).decided, at(lost).blocks_needed) == (False, 3)
+    missing = [each for each in pair(CLEAR) if each.server != "go"]
+    assert (at(missing).decided, at(missing).blocks_needed) == (True, None)
+    assert "go was not measured" in at(missing).why
+    failed = {f"shared/b{block:02}/go": "it ended" for block in (1, 2, 3)}
+    assert at(missing, failed).decided
+    # Half of few starts may be chance.
+    once = [each for each in pair([1.5, 1.5]) if (each.server, each.block) != ("go", 1)]
+    assert at(once, {"shared/b01/go": "it ended"}).blocks_needed == 3
+    never = [replace(each, **DISTURBED) if each.server == "go" else each for each in pair([1.5] * 5)]
+    assert at(never).decided
+    assert not at([each for each in never if each.block < 4]).decided
+
+
+def test_a_server_that_took_part_in_its_blocks_is_not_waited_for() -> None:
+    seen = [each for each in pair([1.02, 1.0, 1.03]) if each.server != "go" or each.block < 3]
+    assert not at(seen).decided
+    assert at(seen, blocks_of={"go": 2}).decided
+
+
+def test_only_what_the_scale_asks_stands_in_the_list() -> None:
+    claims = [
+        faster(id="here"),
+        faster(id="later", scales=["full"]),
+        faster(id="elsewhere", experiment="other"),
+        CLAIM.validate_python({"id": "cost", "text": "T", "kind": "figure", "cost": "syscall",
+                               "published": "100 ns"}),
+    ]  # fmt: skip
+    found = standing(study(*claims), "quick", pair(CLEAR), {}, Facts())
+    assert [each.claim_id for each in found] == ["here", "cost"]
+    assert (found[1].experiments, found[1].decided) == ((), True)
+
+
+@pytest.mark.parametrize(
+    ("written", "experiments"),
+    [
+        ({"kind": "ratio", "experiment": "a", "metric": "throughput", "against": "b",
+          "pairs": [{"of": "x", "to": "c:y", "published": 2}]}, ("a", "b", "c")),
+        ({"kind": "ratio", "experiment": "a", "metric": "throughput",
+          "pairs": [{"of": "c:x", "to": "c:y[port=a:1]", "published": 2}]}, ("c",)),
+        ({"kind": "growth", "experiments": ["a", "b"], "metric": "threads", "servers": ["x"]}, ("a", "b")),
+        ({"kind": "stall", "experiment": "a", "alone": "b", "servers": ["x"]}, ("a", "b")),
+        ({"kind": "model", "experiment": "a", "servers": ["x"]}, ("a",)),
+        ({"kind": "figure", "cost": "syscall", "published": "100 ns"}, ()),
+    ],
+)  # fmt: skip
+def test_which_experiments_a_claim_rests_on(written: dict[str, Any], experiments: tuple[str, ...]) -> None:
+    assert experiments_of(CLAIM.validate_python({"id": "C", "text": "T", **written})) == experiments
