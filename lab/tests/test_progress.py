@@ -157,8 +157,17 @@ def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_n
     found = at(seen)
     assert not found.decided
     assert found.blocks_needed is not None and 3 < found.blocks_needed <= 40
-    over = at(seen, blocks=4)
-    assert (over.decided, over.blocks_needed) == (False, None)
+    near = pair([1.012, 1.0, 0.985, 1.004, 0.998, 1.0])
+    assert (at(near, blocks=7).decided, at(near, blocks=7).blocks_needed) == (False, None)
+
+
+def test_one_standard_error_more_may_not_be_out_of_reach() -> None:
+    """The estimate of few blocks may be near a bound by chance: then all blocks are worth a try."""
+    seen = pair([1.02, 1.0, 1.03])
+    effect = judged(seen, Looks(2, 8)).effects[0]
+    assert effect.blocks_needed is not None and effect.blocks_hoped is not None
+    assert effect.blocks_hoped <= 8 < effect.blocks_needed
+    assert at(seen, blocks=8).blocks_needed == 8
 
 
 def test_before_the_first_look_it_is_that_which_is_waited_for() -> None:

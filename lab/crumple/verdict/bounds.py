@@ -76,7 +76,7 @@ class _Counted(_Share):
         # A later look may ask for fewer requests than this one.
         later = range(self.estimate.n + 1, min(blocks, BLOCKS_MOST))
         needed = next((n for n in later if self._enough(n, bound)), blocks)
-        return replace(opinion, reason=reason, blocks_needed=needed)
+        return replace(opinion, reason=reason, blocks_needed=needed, blocks_hoped=needed)
 
     def _enough(self, blocks: int, bound: float) -> bool:
         asked = self.requests / self.estimate.n * blocks

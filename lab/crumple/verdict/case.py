@@ -84,6 +84,7 @@ def told(
         reason=f"{case.reason(opinion, evidence, [of], value.n)}{left_out}",
         blocks_needed=opinion.blocks_needed, value=value, unit=evidence.metric.unit, bound=bound,
         what=evidence.phrase, bounds=opinion.bounds, limit=alone.limit,
+        blocks_hoped=opinion.blocks_hoped,
     )  # fmt: skip
     return effect, alone.trials
 

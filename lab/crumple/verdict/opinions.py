@@ -16,6 +16,8 @@ from crumple.verdict.sentences import number
 
 # A published 1.10 states a gain, however wide the tolerance; what is nearer to 1 states that two are alike.
 ALIKE_WITHIN = 1.05
+# From few blocks an estimate may lie near a bound by chance.
+HOPED_ERRORS = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,12 @@ class Seen:
 
     def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
         """Open, with what it would take to tell on which side of the nearest bound the truth lies."""
-        needed = None
+        needed = hoped = None
         if not self.limit and not self.look.past:
             nearest = min(bounds, key=self._distance)
             needed = self.estimate.blocks_needed(nearest, self._later)
-        return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds)
+            hoped = self.estimate.blocks_needed(nearest, self._later, HOPED_ERRORS)
+        return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds, hoped)
 
     def _interval(self, comparisons: int) -> Interval:
         if comparisons not in self._intervals:

@@ -22,8 +22,9 @@ class Standing:
     """Where a claim stands. `experiments`: those it rests on; of a cost of the machine none.
 
     `decided`: further blocks of these cannot change or improve it, or would not help. `blocks_needed`: how
-    many each of them would have in all once it is decided; None where it is, or that is not known, or more
-    than the scale has. `why`: a clause.
+    many each of them would have in all once it is probably decided, at 80 % power; None where it is, or that
+    is not known, or more than the scale has even if the estimate were off by a standard error. `why`: a
+    clause.
     """
 
     claim_id: str
@@ -51,7 +52,7 @@ def standing(
             continue
         said = verdict.judge(claim, figures, failed, facts=facts, looks=looks)
         scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
-        found.append(Standing(claim.id, known.experiments, *_read(said, known.done, scales)))
+        found.append(Standing(claim.id, known.experiments, *outlook(said, known.done, scales)))
     return found
 
 
@@ -62,8 +63,8 @@ def _first(looks: Sequence[Looks]) -> int:
     return min(most, max(several, default=most))
 
 
-def _read(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
-    """Whether it is decided, with how many blocks it would be, and why."""
+def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
+    """Whether it is decided, with how many blocks it would be, and why. `scales`: of its experiments."""
     if said.answer in DECIDED:
         return True, None, f"{said.answer} by {said.blocks} blocks"
     open_ones = [effect for effect in said.effects if effect.answer is said.answer]
@@ -78,12 +79,15 @@ def _read(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, 
 
 
 def _needed(effect: Effect, done: int, most: int) -> int | None:
-    """Of blocks in all: those that do not count come on top of those it takes."""
-    if effect.blocks_needed is None:
-        return None
-    counted = effect.measured.n if effect.measured else done
-    needed = effect.blocks_needed + max(0, done - counted)
-    return needed if needed <= most else None
+    """Of blocks in all: those that do not count come on top of those it takes.
+
+    The most there are, where that would do if the truth lay a standard error further from its bound.
+    """
+    lost = max(0, done - effect.measured.n) if effect.measured else 0
+    needed, hoped = (each and each + lost for each in (effect.blocks_needed, effect.blocks_hoped))
+    if needed and needed <= most:
+        return needed
+    return most if hoped and done < most and hoped <= most else None
 
 
 def _most(effect: Effect, scales: Mapping[str, Scale]) -> int:

@@ -81,6 +81,7 @@ def _compare(
         direction=opinion.direction,
         blocks_needed=opinion.blocks_needed,
         bounds=opinion.bounds,
+        blocks_hoped=opinion.blocks_hoped,
         limit=paired.limit,
         refused=paired.refused,
         more_may_help=paired.more_may_help,

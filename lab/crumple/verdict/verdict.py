@@ -15,7 +15,6 @@ from crumple.stats import stats
 from crumple.stats.looks import Look, Looks
 from crumple.study.claim import Claim, ShareClaim
 from crumple.verdict import blocks, bounds, flatness, models, noise, ramps, ratios, sentences, stalls
-from crumple.verdict.blocks import Blocks
 from crumple.verdict.case import Case, Facts, Judged
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import Evidence
@@ -81,7 +80,7 @@ def judge(
         most = None if known.looks.once else done
         seen, why = blocks.within(most, known.experiments, figures, failed or {})
         look = Look(claim.confidence, done, known.looks, past=done < known.done)
-        return _judged(claim, Case(seen, why, facts, look, memory), known)
+        return at_look(claim, Case(seen, why, facts, look, memory), known.early)
 
     last = at(known.done)
     if scale is not None and scale not in claim.scales:
@@ -93,12 +92,12 @@ def judge(
     return next((verdict for verdict in earlier if verdict.answer in DECIDED), last)
 
 
-def _judged(claim: Claim, case: Case, known: Blocks) -> Verdict:
-    """The verdict at one look."""
+def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
+    """The verdict at one look alone; `early`: before the first one, when nothing is decided."""
     judged = [*KINDS[claim.kind](claim, case)]
     effects = tuple(effect for effect, _ in judged)
-    if known.early:
-        effects = tuple(_too_early(effect, known) for effect in effects)
+    if early:
+        effects = tuple(_too_early(effect, case.look) for effect in effects)
     answer = _together(claim, [effect.answer for effect in effects])
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
@@ -125,13 +124,12 @@ def noise_of(
     return noise.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
 
 
-def _too_early(effect: Effect, known: Blocks) -> Effect:
-    """Before the first look nothing is decided."""
+def _too_early(effect: Effect, look: Look) -> Effect:
     if effect.answer not in DECIDED and effect.direction is None:
         return effect
-    reason = f"there are {known.done} blocks, and this scale judges from {known.looks.least} on"
+    reason = f"there are {look.blocks} blocks, and this scale judges from {look.looks.least} on"
     return replace(
-        effect, answer=Answer.UNDECIDED, direction=None, reason=reason, blocks_needed=known.looks.least
+        effect, answer=Answer.UNDECIDED, direction=None, reason=reason, blocks_needed=look.looks.least
     )
 
 
