@@ -1,22 +1,30 @@
 #!/usr/bin/env python3
 """How often verdicts are right, by simulation: the whole rule, from made-up trials whose truth is known.
 
-    .venv/bin/python bench/simulate_studies.py --studies 2000          # all tables, some minutes
-    .venv/bin/python bench/simulate_studies.py --only ratio,share      # some of them
+    .venv/bin/python bench/simulate_studies.py --only intervals --studies 4000
+    .venv/bin/python bench/simulate_studies.py --only ratio,share      # some kinds of claims; --only "": all
 
-Four tables: how often intervals hold the truth and twins are called different, what a run sees, and how often
-each kind of claim is decided wrongly with the truth just beside a boundary. Nothing is measured here.
+Two tables, of designs with so many blocks and of such that look after every block: how often intervals hold
+the truth when a run stops, twins are called different at any look, and a tenth is seen; and how often each
+kind of claim is decided wrongly with the truth just beside a boundary, after how many blocks.
 """
 
 import argparse
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import options
+from crumple.record.figures import Figures
 from crumple.stats import moderated
+from crumple.stats.looks import Look, Looks
+from crumple.stats.moderated import Estimate
+from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
-from crumple.verdict import verdict
+from crumple.study.study import Scale, Until
+from crumple.verdict import progress, verdict
+from crumple.verdict.case import Case, Facts
 from crumple.verdict.effect import Answer
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -26,7 +34,10 @@ from simulated_trials import Trials
 Floats = NDArray[np.float64]
 CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 
-BLOCKS = (2, 3, 5, 8, 12)
+# Fixed designs, and such that look after every block from the second on.
+FIXED = tuple(Looks(blocks, blocks) for blocks in (2, 5, 12))
+SEVERAL = tuple(Looks(2, most) for most in (4, 5, 6, 12))
+MOST = 12
 SPREAD = 0.05
 SERVERS = 5
 SLOWDOWN = 1.1
@@ -44,6 +55,8 @@ UNEVEN: dict[str, tuple[float, ...]] = {
     "another one thrice": (1.0, 1.0, 3.0, 1.0, 1.0),
     "from half to twice": (0.5, 2.0, 0.7, 1.0, 1.4),
 }
+# Where made-up trials are compared: the first server is as restless as the others, or thrice.
+RESTLESS: dict[str, dict[str, float]] = {"even": {}, "one thrice": {"a": 3.0}}
 
 
 class Study:
@@ -55,53 +68,105 @@ class Study:
             swing + SPREAD * times * SHAPES[noise](random, blocks) for times in UNEVEN[uneven]
         ])  # fmt: skip
 
-    def estimate(self, truth: float) -> moderated.Estimate:
-        """Of the first over the second, which are `truth` apart."""
-        known = moderated.prior([dict(enumerate(row)) for row in self.rows])
-        logs = self.rows[0] - self.rows[1] + np.log(truth)
-        return moderated.estimated(logs.tolist(), moderated.of_two(known, known))
+    def estimate(self, blocks: int) -> Estimate:
+        """Of the first over the second, which are alike, from the first so many blocks."""
+        rows = self.rows[:, :blocks]
+        known = moderated.prior([dict(enumerate(row)) for row in rows])
+        return moderated.estimated((rows[0] - rows[1]).tolist(), moderated.of_two(known, known))
 
 
 def intervals(studies: int) -> Iterator[tuple[str, ...]]:
-    """Coverage, twins and power of a comparison of two servers."""
-    yield ("noise", "servers", "blocks", "holds the truth", "twins called different", "a tenth seen")
+    """Coverage when a run stops, twins and power of a comparison of two servers."""
+    yield ("noise", "servers", "blocks", "holds the truth", "twins different", "a tenth seen", "blocks used")
     for noise in SHAPES:
         for uneven in UNEVEN:
-            for blocks in BLOCKS:
-                random = np.random.default_rng([blocks, *noise.encode(), *uneven.encode()])
-                held = different = seen = 0
-                for _ in range(studies):
-                    found = Study(random, blocks, noise, uneven).estimate(1.0).interval(0.95)
-                    held += found.low <= 1 <= found.high
-                    different += not found.low <= 1 <= found.high
-                    seen += found.low * SLOWDOWN > 1
-                shares = (f"{100 * count / studies:.1f} %" for count in (held, different, seen))
-                yield (noise, uneven, str(blocks), *shares)
+            random = np.random.default_rng([*noise.encode(), *uneven.encode()])
+            tallies = {looks: Tally(looks) for looks in (*FIXED, *SEVERAL)}
+            for _ in range(studies):
+                study = Study(random, MOST, noise, uneven)
+                estimates = {blocks: study.estimate(blocks) for blocks in range(2, MOST + 1)}
+                for tally in tallies.values():
+                    tally.add(estimates)
+            for looks, tally in tallies.items():
+                yield (noise, uneven, named(looks), *tally.shares(studies))
+
+
+@dataclass
+class Tally:
+    """What studies came to in which two servers were compared at these looks."""
+
+    looks: Looks
+    held: int = 0
+    different: int = 0
+    seen: int = 0
+    blocks: int = 0
+
+    def add(self, alike: Mapping[int, Estimate]) -> None:
+        """One study of two servers that are alike; and the same where they are a tenth apart."""
+        found = [self.interval(alike[blocks]) for blocks in range(self.looks.least, self.looks.most + 1)]
+        self.different += any(not each.low <= 1 <= each.high for each in found)
+        # One stops at the first look that sees the tenth, or else at the last.
+        stopped = next((each for each in found if each.low * SLOWDOWN > 1), found[-1])
+        self.held += stopped.low <= 1 <= stopped.high
+        self.seen += stopped.low * SLOWDOWN > 1
+        self.blocks += stopped.n
+
+    def interval(self, estimate: Estimate) -> Interval:
+        """As a claim has it at that look."""
+        return estimate.interval(Look(0.95, estimate.n, self.looks).level())
+
+    def shares(self, studies: int) -> tuple[str, ...]:
+        """As the table prints them."""
+        counts = (self.held, self.different, self.seen)
+        return (*(f"{100 * count / studies:.1f} %" for count in counts), f"{self.blocks / studies:.1f}")
 
 
 def claims(studies: int, only: set[str]) -> Iterator[tuple[str, ...]]:
     """Each kind of claim with the truth around its boundaries: how it is decided, and how often wrongly."""
-    yield ("claim", "truth", "noise", "blocks", *(answer.value for answer in Answer), "wrong")
+    answers = (answer.value for answer in Answer)
+    yield ("claim", "truth", "noise", "servers", "blocks", *answers, "wrong", "blocks used")
     for case in Trials.cases():
         if only and case.kind not in only:
             continue
         meant = CLAIM.validate_python({"id": "S", "text": "A claim.", "kind": case.kind, **case.written})
         for noise in SHAPES:
-            for blocks in BLOCKS:
-                random = np.random.default_rng([blocks, *noise.encode(), *case.name.encode()])
-                answers = Counter[Answer]()
+            for servers in RESTLESS if case.kind in ("order", "ratio") else ("even",):
+                random = np.random.default_rng([*noise.encode(), *case.name.encode(), *servers.encode()])
+                ended: dict[Looks, list[tuple[Answer, int]]] = {looks: [] for looks in (*FIXED, *SEVERAL)}
                 for _ in range(studies):
-                    figures = case.make(Trials(random, blocks, SHAPES[noise], SPREAD, SWING))
-                    answers[verdict.judge(meant, figures, facts=case.facts).answer] += 1
-                wrong = sum(answers[answer] for answer in case.wrong)
-                counted = [answers[answer] for answer in Answer] + [wrong]
-                yield (
-                    case.kind,
-                    case.name,
-                    noise,
-                    str(blocks),
-                    *(f"{100 * n / studies:.1f} %" for n in counted),
-                )
+                    figures = case.make(Trials(random, MOST, SHAPES[noise], SPREAD, SWING, RESTLESS[servers]))
+                    memory: dict[str, Any] = {}
+                    for looks, found in ended.items():
+                        found.append(run(meant, figures, looks, case.facts, memory))
+                for looks, found in ended.items():
+                    counted = [sum(answer is each for each, _ in found) for answer in Answer]
+                    wrong = sum(each in case.wrong for each, _ in found)
+                    shares = (f"{100 * count / studies:.1f} %" for count in (*counted, wrong))
+                    used = f"{sum(blocks for _, blocks in found) / studies:.1f}"
+                    yield (case.kind, case.name, noise, servers, named(looks), *shares, used)
+
+
+def run(
+    claim: Claim, figures: Sequence[Figures], looks: Looks, facts: Facts, memory: dict[str, Any]
+) -> tuple[Answer, int]:
+    """How a run of one claim ends that looks so, and after how many blocks: as verdict/progress.py has it.
+
+    A look that decides ends it, so that each is asked once. It also ends where more blocks would not help.
+    """
+    scales = {"e": Scale(blocks=looks.most, stop=Until(duration_s=1))}
+    for blocks in range(looks.least, looks.most + 1):
+        first = tuple(each for each in figures if each.block <= blocks)
+        case = Case(first, {}, facts, Look(0.95, blocks, looks), memory)
+        said = verdict.at_look(claim, case)
+        decided, needed, _ = progress.outlook(said, blocks, scales)
+        if decided or needed is None or blocks == looks.most:
+            return said.answer, blocks
+    raise AssertionError("the last look ends it")
+
+
+def named(looks: Looks) -> str:
+    """As a table names them."""
+    return str(looks.most) if looks.once else f"{looks.least} to {looks.most}"
 
 
 def table(rows: Iterator[tuple[str, ...]]) -> None:

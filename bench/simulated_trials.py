@@ -22,25 +22,30 @@ SHARED: dict[str, Any] = {"experiment": "e"}
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials of one study. `spread` of a start, `swing` of a block, both of logarithms."""
+    """Trials of one study. `spread` of a start, `swing` of a block, both of logarithms.
+
+    `restless`: server → so many times that spread, where they are compared.
+    """
 
     random: Generator
     blocks: int
     shape: Callable[[Generator, int], Floats]
     spread: float
     swing: float
+    restless: Mapping[str, float] = field(default_factory=dict)
 
-    def luck(self, servers: int) -> list[Floats]:
+    def luck(self, *servers: str) -> list[Floats]:
         """What the values of each server are multiplied by, block by block."""
         swing = self.random.normal(0, self.swing, self.blocks)
-        return [np.exp(swing + self.spread * self.shape(self.random, self.blocks)) for _ in range(servers)]
+        spreads = (self.spread * self.restless.get(server, 1.0) for server in servers)
+        return [np.exp(swing + spread * self.shape(self.random, self.blocks)) for spread in spreads]
 
     def made(self, truths: Mapping[str, float], of: Callable[[float], dict[str, Any]]) -> list[Figures]:
         """A trial of each server in each block, and of three more and its twin; `of`: value → figures."""
         whole = {**truths, "x": 1.0, "y": 1.0, "z": 1.0, "z~twin": 1.0}
         return [
             _figures(name.removesuffix("~twin"), block, twin=name.endswith("~twin"), **of(truth * luck))
-            for (name, truth), row in zip(whole.items(), self.luck(len(whole)), strict=True)
+            for (name, truth), row in zip(whole.items(), self.luck(*whole), strict=True)
             for block, luck in enumerate(row, 1)
         ]
 
@@ -72,7 +77,7 @@ class Trials:
     def ramps(self, of: Callable[[Floats], Floats], **along: Callable[[Floats], Floats]) -> list[Figures]:
         """Ramps of one server whose response times follow `of`; each bin has noise of its own."""
         found = []
-        for block, luck in enumerate(self.luck(1)[0], 1):
+        for block, luck in enumerate(self.luck("a")[0], 1):
             ns = of(USERS) * luck * np.exp(self.random.normal(0, self.spread, len(USERS)))
             held = {name: values(USERS) for name, values in along.items()}
             curve = tuple(
@@ -119,6 +124,7 @@ def _of_two() -> Iterator[Case]:
     two, three = {**speed, "tiers": [["a"], ["b"]]}, {**speed, "tiers": [["a"], ["b"], ["c"]]}
     yield Case("order", "2 % the wrong way", two, lambda t: t.speeds(a=1.0, b=1.02), YES)
     yield Case("order", "2 % the right way", two, lambda t: t.speeds(a=1.02, b=1.0), NO)
+    yield Case("order", "10 % the right way", two, lambda t: t.speeds(a=1.1, b=1.0), NO)
     yield Case("order", "three, 6 % the wrong way", three, lambda t: t.speeds(a=1.0, b=1.06, c=1.12), YES)
     yield Case("order", "three, 1 % the right way", three, lambda t: t.speeds(a=1.02, b=1.01, c=1.0), NO)
     for published, truths in ((1.5, (1.19, 1.21, 1.85, 1.9)), (1.0, (0.79, 0.81, 1.24, 1.26))):

@@ -157,11 +157,11 @@ def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_n
     found = at(seen)
     assert not found.decided
     assert found.blocks_needed is not None and 3 < found.blocks_needed <= 40
-    near = pair([1.012, 1.0, 0.985, 1.004, 0.998, 1.0])
+    near = pair([1.001, 1.0, 0.995, 1.001, 0.999, 1.0])
     assert (at(near, blocks=7).decided, at(near, blocks=7).blocks_needed) == (False, None)
 
 
-def test_one_standard_error_more_may_not_be_out_of_reach() -> None:
+def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
     """The estimate of few blocks may be near a bound by chance: then all blocks are worth a try."""
     seen = pair([1.02, 1.0, 1.03])
     effect = judged(seen, Looks(2, 8)).effects[0]

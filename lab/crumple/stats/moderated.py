@@ -154,18 +154,18 @@ class Estimate:
         return Interval(estimate, min(_exp(low), estimate), max(_exp(high), estimate), confidence, self.n)
 
     def blocks_needed(
-        self, bound: float, confidence: Callable[[int], float], errors: float = 0.0
+        self, bound: float, confidence: Callable[[int], float], quantile: float = 0.5
     ) -> int | None:
         """How many blocks would show with 80 % power on which side of `bound` it lies, were this the truth.
 
         By the rule in force, which has so much `confidence` of an interval over so many blocks, and at this
-        spread. `errors`: were the truth so many standard errors further away. None: above a hundred, or
-        unknown.
+        spread. `quantile`: were the truth as far away as that of what the estimate leaves open. None: above a
+        hundred, or unknown.
         """
         if self.n < 2 or (self.logarithmic and bound <= 0):
             return None
         distance = abs(self.centre - (math.log(bound) if self.logarithmic else bound))
-        distance += errors * self.spread / math.sqrt(self.n)
+        distance += float(special.stdtrit(self.freedom, quantile)) * self.spread / math.sqrt(self.n)
         later = range(self.n + 1, BLOCKS_MOST + 1)
         # More blocks reach further: what is too few lies below what is enough.
         at = bisect.bisect_left(later, True, key=lambda n: self._reach(n, confidence(n)) < distance)

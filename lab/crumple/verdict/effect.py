@@ -30,10 +30,10 @@ class Effect:
     `ratio`, `value` both None: not testable, or seen otherwise than in a number. `direction`: of a published
     ratio that says which is ahead, whether that holds, apart from its size; None elsewhere. `reason`: a
     clause, without capital and full stop. `blocks_needed`: with so many it would probably be decided; None:
-    not open, or not known; `blocks_hoped`: were the truth a standard error further off. `what`: the metric
-    within a sentence. `unit`: of `value`; `bound`: what that is held against; `repeated`: what it was measured
-    over. `bounds`: the numbers that decided, in the unit of what was measured: so many digits are shown as tell
-    it from them. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
+    not open, or not known; `blocks_hoped`: were the truth at the far end of its 80 % interval. `what`: the
+    metric within a sentence. `unit`: of `value`; `bound`: what that is held against; `repeated`: what it was
+    measured over. `bounds`: the numbers that decided, in the unit of what was measured: so many digits are
+    shown as tell it from them. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
     """
 
     label: str

@@ -16,8 +16,9 @@ from crumple.verdict.sentences import number
 
 # A published 1.10 states a gain, however wide the tolerance; what is nearer to 1 states that two are alike.
 ALIKE_WITHIN = 1.05
-# From few blocks an estimate may lie near a bound by chance.
-HOPED_ERRORS = 1.0
+# From few blocks an estimate may lie near a bound by chance: so likely the truth lies nearer than is hoped. By
+# simulation it costs no power where there are five blocks at most, and 2 % where there are twelve.
+HOPED = 0.9
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Seen:
         if not self.limit and not self.look.past:
             nearest = min(bounds, key=self._distance)
             needed = self.estimate.blocks_needed(nearest, self._later)
-            hoped = self.estimate.blocks_needed(nearest, self._later, HOPED_ERRORS)
+            hoped = self.estimate.blocks_needed(nearest, self._later, HOPED)
         return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds, hoped)
 
     def _interval(self, comparisons: int) -> Interval:

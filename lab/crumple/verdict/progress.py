@@ -23,8 +23,8 @@ class Standing:
 
     `decided`: further blocks of these cannot change or improve it, or would not help. `blocks_needed`: how
     many each of them would have in all once it is probably decided, at 80 % power; None where it is, or that
-    is not known, or more than the scale has even if the estimate were off by a standard error. `why`: a
-    clause.
+    is not known, or more than the scale has even if the truth lay at the far end of an 80 % interval. `why`:
+    a clause.
     """
 
     claim_id: str
@@ -75,13 +75,15 @@ def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool
     needed = [_needed(effect, done, _most(effect, scales)) for effect in open_ones]
     known = [each for each in needed if each is not None]
     over = all(done >= _most(effect, scales) for effect in open_ones)
-    return over, max(known) if len(known) == len(needed) else None, why
+    # Where one cannot be shown another may still speak against the claim.
+    last = max if len(known) == len(needed) else min
+    return over, last(known, default=None), why
 
 
 def _needed(effect: Effect, done: int, most: int) -> int | None:
     """Of blocks in all: those that do not count come on top of those it takes.
 
-    The most there are, where that would do if the truth lay a standard error further from its bound.
+    The most there are, where that would do if the truth lay at the far end of its 80 % interval.
     """
     lost = max(0, done - effect.measured.n) if effect.measured else 0
     needed, hoped = (each and each + lost for each in (effect.blocks_needed, effect.blocks_hoped))
