@@ -16,8 +16,8 @@ from crumple.verdict.sentences import number
 
 # A published 1.10 states a gain, however wide the tolerance; what is nearer to 1 states that two are alike.
 ALIKE_WITHIN = 1.05
-# From few blocks an estimate may lie near a bound by chance: so likely the truth lies nearer than is hoped. By
-# simulation it costs no power where there are five blocks at most, and 2 % where there are twelve.
+# From few blocks an estimate may lie near a bound by chance: so likely the truth lies nearer than is hoped.
+# By simulation it costs no power of five blocks at most, and 2 % of twelve.
 HOPED = 0.9
 
 
