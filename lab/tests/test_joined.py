@@ -309,9 +309,11 @@ def with_server(record: TrialRecord, **changes: Any) -> TrialRecord:
 
 def test_a_slice_that_failed_shows(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
     whole = joined([*slices[:2], failing, *slices[2:]])
+    backwards = joined([failing, *slices]).requests[0].statuses
     wrong = failing.outcomes.wrong_status
     assert whole.outcomes.wrong_status == wrong > 0
     assert whole.requests[0].statuses == {200: sum(each.outcomes.ok for each in slices), 503: wrong}
+    assert list(whole.requests[0].statuses) == list(backwards) == [200, 503]
     assert whole.histograms.failed == failing.histograms.failed
     assert "503" in (failures.sentence(whole) or "")
     (example,) = whole.requests[0].examples
@@ -377,6 +379,33 @@ def test_windows_are_summed_and_sizes_are_the_most(slices: Sequence[TrialRecord]
     assert machine[0] and probes.machine.window.cores == machine[0].cores
     threads = [each.threads[0].window for each in parts]
     assert probes.threads[0].window.cpu_ns == sum(each.cpu_ns for each in threads if each)
+
+
+def test_waiting_for_a_core_and_steal_are_summed(slices: Sequence[TrialRecord]) -> None:
+    probes = joined([held_up(each, ns) for each, ns in zip(slices, (1, 2, 4, 8), strict=True)]).probes
+    assert probes.machine.window and probes.machine.window.steal_ns == 15
+    assert probes.threads[0].window and probes.threads[0].window.run_queue_ns == 15
+    column = probes.threads[0].run_queue_ns
+    # Each reading adds one, but for the first of each later window.
+    assert column[-1] == len(column) - (SLICES - 1)
+
+
+def held_up(record: TrialRecord, ns: int) -> TrialRecord:
+    """By the hypervisor, and by others: so long, and one more at each reading of a thread."""
+    machine, thread = record.probes.machine, record.probes.threads[0]
+    assert machine.window and thread.window
+    changes = {
+        "machine": machine.model_copy(update={"window": machine.window.model_copy(update={"steal_ns": ns})}),
+        "threads": (
+            thread.model_copy(
+                update={
+                    "window": thread.window.model_copy(update={"run_queue_ns": ns}),
+                    "run_queue_ns": tuple(range(1, len(thread.at_ns) + 1)),
+                }
+            ),
+        ),
+    }
+    return record.model_copy(update={"probes": record.probes.model_copy(update=changes)})
 
 
 def test_why_nothing_was_read_is_said_once(slices: Sequence[TrialRecord]) -> None:
