@@ -251,9 +251,11 @@ def spent(record: TrialRecord, samples: contract.Samples, name: str) -> int:
 def test_what_is_spent_between_windows_is_not_in_the_columns(slices: Sequence[TrialRecord]) -> None:
     whole, last = joined(slices), slices[-1].probes.server
     assert whole.probes.server and last
-    for name in ("cpu_user_ns", "cpu_kernel_ns", "voluntary_switches", "involuntary_switches"):
+    for name in ("cpu_user_ns", "cpu_kernel_ns"):
         engines = [spent(each, each.probes.engine.samples, name) for each in slices]
         assert spent(whole, whole.probes.engine.samples, name) == sum(engines), name
+    # Of the engine's own threads some may have ended before their switches were read.
+    for name in ("cpu_user_ns", "cpu_kernel_ns", "voluntary_switches", "involuntary_switches"):
         servers = [spent(each, each.probes.server.samples, name) for each in slices if each.probes.server]
         assert spent(whole, whole.probes.server.samples, name) == sum(servers), name
     # The server itself went on to count while it was warmed up again.
@@ -309,9 +311,11 @@ def with_server(record: TrialRecord, **changes: Any) -> TrialRecord:
 
 def test_a_slice_that_failed_shows(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
     whole = joined([*slices[:2], failing, *slices[2:]])
+    backwards = joined([failing, *slices]).requests[0].statuses
     wrong = failing.outcomes.wrong_status
     assert whole.outcomes.wrong_status == wrong > 0
     assert whole.requests[0].statuses == {200: sum(each.outcomes.ok for each in slices), 503: wrong}
+    assert list(whole.requests[0].statuses) == list(backwards) == [200, 503]
     assert whole.histograms.failed == failing.histograms.failed
     assert "503" in (failures.sentence(whole) or "")
     (example,) = whole.requests[0].examples
@@ -366,17 +370,44 @@ def test_what_one_window_lacks_is_not_known_of_all(
 
 def test_windows_are_summed_and_sizes_are_the_most(slices: Sequence[TrialRecord]) -> None:
     probes, parts = joined(slices).probes, [each.probes for each in slices]
-    windows = [each.engine.window for each in parts]
-    assert probes.engine.window and probes.machine.window and probes.threads[0].window
+    windows = [each.server.window for each in parts if each.server]
+    assert probes.server and probes.server.window and probes.machine.window and probes.threads[0].window
     for name in contract.ProbeWindow.model_fields:
         kind = max if "max" in name else sum
-        assert getattr(probes.engine.window, name) == kind(getattr(each, name) for each in windows), name
+        assert getattr(probes.server.window, name) == kind(getattr(each, name) for each in windows), name
     machine = [each.machine.window for each in parts]
     assert probes.machine.window.busy_ns == sum(each.busy_ns for each in machine if each)
     assert probes.machine.window.steal_ns == sum(each.steal_ns for each in machine if each)
     assert machine[0] and probes.machine.window.cores == machine[0].cores
     threads = [each.threads[0].window for each in parts]
     assert probes.threads[0].window.cpu_ns == sum(each.cpu_ns for each in threads if each)
+
+
+def test_waiting_for_a_core_and_steal_are_summed(slices: Sequence[TrialRecord]) -> None:
+    probes = joined([held_up(each, ns) for each, ns in zip(slices, (1, 2, 4, 8), strict=True)]).probes
+    assert probes.machine.window and probes.machine.window.steal_ns == 15
+    assert probes.threads[0].window and probes.threads[0].window.run_queue_ns == 15
+    column = probes.threads[0].run_queue_ns
+    # Each reading adds one, but for the first of each later window.
+    assert column[-1] == len(column) - (SLICES - 1)
+
+
+def held_up(record: TrialRecord, ns: int) -> TrialRecord:
+    """By the hypervisor, and by others: so long, and one more at each reading of a thread."""
+    machine, thread = record.probes.machine, record.probes.threads[0]
+    assert machine.window and thread.window
+    changes = {
+        "machine": machine.model_copy(update={"window": machine.window.model_copy(update={"steal_ns": ns})}),
+        "threads": (
+            thread.model_copy(
+                update={
+                    "window": thread.window.model_copy(update={"run_queue_ns": ns}),
+                    "run_queue_ns": tuple(range(1, len(thread.at_ns) + 1)),
+                }
+            ),
+        ),
+    }
+    return record.model_copy(update={"probes": record.probes.model_copy(update=changes)})
 
 
 def test_why_nothing_was_read_is_said_once(slices: Sequence[TrialRecord]) -> None:

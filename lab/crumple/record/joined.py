@@ -18,7 +18,8 @@ What becomes of each group of fields, and why:
 - `series`, `log`, `samples`, `threads`, `sockets`: of the first slice all rows, of the others those of their
   windows. A reading that was taken after its window stands at the window's end, before the next one.
 - Cumulative columns go on from the last reading: the first one in a window counts as no increase. It is taken
-  as the window opens; of threads, which have no such row, at most an interval later.
+  as the window opens; of threads, which have no such row, at most an interval later. User and kernel time are
+  split by the kernel's estimate, so that one of them may go back while the sum rises, as in a single run.
 - Windows of probes: sums, and the most of any slice. None where one slice's could not be read, for the rest
   would be that of less than `measured_ns`. Sizes are maxima of what was read, as the engine's own.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.

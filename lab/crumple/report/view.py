@@ -230,11 +230,13 @@ def _experiment(
         return ServerView(server, note, tuple(trials), twin)
 
     servers = sorted((of(server, False) for server in experiment.servers), key=_speed, reverse=True)
+    scale = experiment.scales[run.scale]
     # A run restricted to other servers has no twin.
-    twin = of(experiment.twin, True) if experiment.twin in experiment.servers else None
+    has_twin = scale.twin and experiment.twin in experiment.servers
+    twin = of(experiment.twin, True) if has_twin else None
     seen = [start.figures for start in own if start.figures is not None]
     noise = {metric: verdict.noise_of(seen, name, metric, looks) for metric in _OF_EVERY_EXPERIMENT}
-    return ExperimentView(name, experiment, experiment.scales[run.scale], tuple(servers), twin, noise)
+    return ExperimentView(name, experiment, scale, tuple(servers), twin, noise)
 
 
 def _block_s(starts: Sequence[Start], experiment: str) -> float:

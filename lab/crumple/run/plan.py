@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 
 class Block(Frozen):
-    """A trial of every server of an experiment, and the twin, in running order. `number` counts from 1.
+    """A trial of every server of an experiment, and of the twin, in running order. `number` counts from 1.
 
     Servers that take part in fewer blocks are in the first ones.
     """
@@ -97,7 +97,9 @@ def _blocks_of(study: Study, scale: ScaleName) -> dict[str, int]:
 def _block(study: Study, scale: ScaleName, name: str, number: int, seed: int) -> Block:
     experiment = study.experiments[name]
     takes_part = [each for each in experiment.servers if number <= experiment.scales[scale].blocks_for(each)]
-    entries = [*((server, False) for server in takes_part), (experiment.twin, True)]
+    entries = [(server, False) for server in takes_part]
+    if experiment.scales[scale].twin and experiment.twin in experiment.servers:
+        entries.append((experiment.twin, True))
     order = shuffled(entries, f"{seed}/{name}/block {number}")
     trials = []
     for position, (server, twin) in enumerate(order, start=1):

@@ -128,6 +128,7 @@ class Scale(Frozen):
     `slices`: in so many turns each start is measured, by turns with the others of its block, held meanwhile.
     `least_blocks`: claims are judged after so many blocks and after each further one, and `blocks` are the
     most; left out, all blocks are run and claims are judged once.
+    `twin`: whether blocks hold one, which costs the time of a trial each.
     `shape`, `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
     """
 
@@ -138,6 +139,7 @@ class Scale(Frozen):
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
     stop: Until
     slices: Annotated[int, Field(ge=1, le=100)] = 1
+    twin: bool = True
     shape: Shape | None = None
     parameters: Parameters = Field(default_factory=dict)
     servers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -236,7 +238,7 @@ def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
             f"scale {name} has {', '.join(others)}, which the experiment has not",
             "a scale may only leave out servers; list them in the experiment",
         )
-    if experiment.twin not in scale.servers:
+    if scale.twin and experiment.twin not in scale.servers:
         raise impossible(
             f"scale {name} leaves out {experiment.twin}, which is the twin", "list it, or choose another twin"
         )
@@ -248,7 +250,7 @@ def _check_blocks(name: str, scale: Scale, twin: str) -> None:
             f"scale {name} judges after {scale.least_blocks} blocks, and has {scale.blocks} at most",
             f"set least_blocks to {scale.blocks} or fewer, or leave it out",
         )
-    if scale.blocks_for(twin) < scale.blocks:
+    if scale.twin and scale.blocks_for(twin) < scale.blocks:
         raise impossible(
             f"scale {name} has {twin}, the twin, in {scale.blocks_for(twin)} of {scale.blocks} blocks",
             "leave it out of blocks_of, or choose another twin",
