@@ -194,7 +194,7 @@ def parse() -> argparse.Namespace:
     parser = options.parser(__doc__)
     parser.add_argument("--studies", type=int, default=1_000)
     parser.add_argument("--only", default="", help="intervals, or kinds of claims, with commas between them")
-    return options.parse(parser, studies=2)
+    return options.parse(parser, studies=1)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from scipy import stats
+from scipy import special
 
 from crumple.stats.stats import Interval
 
@@ -13,8 +13,8 @@ def pooled(share: float, requests: int, confidence: float) -> tuple[float, float
     if requests <= 0:
         return 0.0, 1.0
     found, tail = min(requests, max(0.0, share * requests)), (1 - confidence) / 2
-    low = 0.0 if found < 0.5 else float(stats.beta.ppf(tail, found, requests - found + 1))
-    high = 1.0 if found > requests - 0.5 else float(stats.beta.ppf(1 - tail, found + 1, requests - found))
+    low = 0.0 if found < 0.5 else float(special.betaincinv(found, requests - found + 1, tail))
+    high = 1.0 if found > requests - 0.5 else float(special.betaincinv(found + 1, requests - found, 1 - tail))
     return low, high
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +142,7 @@ def mean_intervals(
     """
     n = samples.shape[1]
     mean, error = samples.mean(axis=1), samples.std(axis=1, ddof=1) / math.sqrt(n)
-    student = float(stats.t.ppf((1 + confidence) / 2, n - 1))
+    student = float(special.stdtrit(n - 1, (1 + confidence) / 2))
     below = above = np.full(len(samples), student)
     if n >= BOOTSTRAP_FROM:
         t = _resampled_t(samples, seed)

@@ -101,6 +101,8 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
     answer = _together(claim, [effect.answer for effect in effects])
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
+    # Nobody reads what a past look left open.
+    unread = case.look.past and answer not in DECIDED
     return Verdict(
         claim_id=claim.id,
         text=claim.text,
@@ -108,7 +110,7 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
         answer=answer,
         in_size_only=in_size_only,
         effects=effects,
-        sentence=sentences.verdict(claim.kind, answer, in_size_only, effects),
+        sentence="" if unread else sentences.verdict(claim.kind, answer, in_size_only, effects),
         trials=tuple(sorted({trial for _, trials in judged for trial in trials})),
         place=claim.place or "",
         conditions=claim.conditions,
