@@ -1,4 +1,4 @@
-"""Trials in slices: all servers of a block are started, each is loaded in turns while the others are held."""
+"""Trials in slices: all servers of a block are started, each is loaded in turns while the others are suspended."""
 
 import os
 from pathlib import Path
