@@ -1,4 +1,4 @@
-"""Trials in slices: all servers of a block are started, each is loaded in turns while the others are suspended."""
+"""Trials in slices: all servers of a block are started, and each is loaded while the others are suspended."""
 
 import os
 from pathlib import Path

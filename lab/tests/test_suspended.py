@@ -41,7 +41,7 @@ def test_all_of_it_stops_and_goes_on(project: Path) -> None:
         assert running.alive()
 
 
-def test_one_that_is_held_is_ended_without_waiting_for_its_grace(project: Path) -> None:
+def test_one_that_is_suspended_is_ended_without_waiting_for_its_grace(project: Path) -> None:
     built = servers.build(servers.find(project)["tiny"])
     with servers.start(built, cores=(), settings={}) as running:
         running.suspend()
