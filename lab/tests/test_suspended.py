@@ -1,4 +1,4 @@
-"""A server that is suspended: all of it is stopped, goes on when it is woken, and can be ended while suspended."""
+"""A server that is suspended: all of it is stopped, goes on when woken, and can be ended while suspended."""
 
 import time
 from pathlib import Path
