@@ -6,14 +6,10 @@ Pure: RunViews → str. What one run holds in full is `html`'s and `text`'s.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
 from crumple.drawing import numerals, page, terminal
-from crumple.report import sentences, tables
+from crumple.report import answers, circumstances, screen, sentences, tables
 from crumple.report.markdown import overview as of_runs
-from crumple.report.text import GLYPHS, WIDTH_MAX, WIDTH_MIN
+from crumple.report.text import WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
 from crumple.verdict.effect import Answer
 
@@ -38,22 +34,20 @@ def markdown(views: Sequence[RunView]) -> str:
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
-    """One line for each claim. Without `width` and `styled`: as the terminal has it."""
+    """One screen: an answer to each study, and a line for each claim. Without `width`: as the terminal has it."""
     chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for ratio in (None, None, 1, None):
-        table.add_column(no_wrap=ratio is None, ratio=ratio)
-    for view in views:
-        table.add_row("", "", Text(view.run.study.title, style="bold"), "")
-        for claim in tables.asked(view):
-            glyph, style = GLYPHS[claim.answer]
-            table.add_row(
-                Text(glyph, style=style),
-                Text(claim.verdict.claim_id),
-                Text(claim.verdict.text),
-                Text(claim.answer, style=style),
-            )
-    return terminal.printed(Group(table, Text(), Text(summary(views))), chosen, styled)
+    return terminal.printed(screen.screen(views, chosen, _closing(views)), chosen, styled)
+
+
+def _closing(views: Sequence[RunView]) -> list[str]:
+    """What an asterisk means, what else could be asked, and the way to each report."""
+    expected = any(effect.expected for view in views for verdict in view.asked for effect in verdict.effects)
+    first = next((each.view.run.id for each in answers.answers(views)), "")
+    return [
+        "* is what the study expects; no article prints it." if expected else "",
+        _unasked(views).strip(),
+        f"Why, with charts: crumple report {first} --open, and so for each run." if first else "",
+    ]
 
 
 def _unasked(views: Sequence[RunView]) -> str:

@@ -58,7 +58,7 @@ def summary(view: RunView) -> str:
         return f"This scale asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
-    return f"{first}, {_listed(parts)}.{more}"
+    return f"{first}, {listed(parts)}.{more}"
 
 
 def trials(view: RunView) -> str:
@@ -298,7 +298,7 @@ def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
     return f"{said} ({IN_SIZE_ONLY})" if partly == len(alike) else f"{said} ({partly} {IN_SIZE_ONLY})"
 
 
-def _listed(parts: list[str]) -> str:
+def listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

@@ -172,10 +172,14 @@ def _effect(effect: Effect) -> EffectRow:
     published = effect.bound or numerals.published(effect.published)
     if effect.expected is not None:
         published = f"{EXPECTED}{numerals.published(effect.expected)}"
-    measured = _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
+    return EffectRow(effect.label, published, bool(effect.bound), measured(effect), answer, effect.reason)
+
+
+def measured(effect: Effect) -> Figure:
+    """What a comparison came to, in its unit; where the engine was the limit, the end that is known."""
     if effect.limit:
-        measured = Figure(f"{effect.limit} {_end(effect)}")
-    return EffectRow(effect.label, published, bool(effect.bound), measured, answer, effect.reason)
+        return Figure(f"{effect.limit} {_end(effect)}")
+    return _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
 
 
 def _end(effect: Effect) -> str:
