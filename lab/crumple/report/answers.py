@@ -5,6 +5,7 @@ stays open. Plain text: the formats place it.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,27 +16,29 @@ from crumple.verdict.effect import Answer
 
 # In this order a study's answer is looked for among its verdicts.
 _ORDER = (Answer.CONTRADICTED, Answer.SUPPORTED, Answer.UNDECIDED)
-REASON_MAX = 160
-IDS_MAX = 3
 
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """What a study came to. `word`: its kind, as verdicts have it; `badge`: the same with "in size only".
+    """What a study came to. `badge`: the answer as verdicts show it, empty where no claim was asked.
 
-    `sentence`: with a full stop; `word` opens it where it is read alone: see `said`.
+    `sentence`: one, with its full stop. `rank`: surprises sort by it.
     """
 
     view: RunView
     badge: str
-    word: str
     sentence: str
-    rank: tuple[int, int, float]
+    rank: tuple[int, int, bool, float]
+
+    @property
+    def word(self) -> str:
+        """What opens the sentence where no badge stands beside it."""
+        return f"{self.badge.capitalize()}: " if self.badge else ""
 
     @property
     def said(self) -> str:
         """The whole of it."""
-        return f"{self.word}: {self.sentence}" if self.word else self.sentence
+        return self.word + self.sentence
 
 
 def answers(views: Sequence[RunView]) -> list[StudyAnswer]:
@@ -50,11 +53,8 @@ def answer(view: RunView) -> StudyAnswer:
         alike = [each for each in found if each.verdict.answer is kind]
         if alike:
             lead = _first_of(alike, kind)
-            others = [each for each in alike if each is not lead]
-            return StudyAnswer(
-                view, sentences.answer(lead.verdict), _word(lead), _sentence(lead, others, kind),
-                (place, *lead.rank),
-            )  # fmt: skip
+            badge = sentences.answer(lead.verdict)
+            return StudyAnswer(view, badge, _sentence(lead, found), (place, *lead.rank))
     return _nothing(view, found)
 
 
@@ -65,18 +65,18 @@ def _first_of(found: Sequence[Finding], kind: Answer) -> Finding:
     return min(found, key=lambda each: each.rank)
 
 
-def _word(lead: Finding) -> str:
-    return sentences.answer(lead.verdict).capitalize()
+def _sentence(lead: Finding, found: Sequence[Finding]) -> str:
+    is_open = lead.verdict.answer is Answer.UNDECIDED
+    would = f"; {_would_take(lead)}" if is_open else ""
+    return f"{lead.sentence}{would} ({lead.verdict.claim_id}{_others(lead, found)})."
 
 
-def _sentence(lead: Finding, others: Sequence[Finding], kind: Answer) -> str:
-    also = ""
-    if others:
-        ids = [each.verdict.claim_id for each in others]
-        named = ids[:IDS_MAX] + ([f"{len(ids) - IDS_MAX} more"] if len(ids) > IDS_MAX else [])
-        also = f"; {sentences.listed(named)} {'is' if len(ids) == 1 else 'are'} {kind.value}, too"
-    would = f"; {_would_take(lead)}" if kind is Answer.UNDECIDED else ""
-    return f"{lead.sentence}{would} ({lead.verdict.claim_id}{also})."
+def _others(lead: Finding, found: Sequence[Finding]) -> str:
+    """How the study's other claims came out: "; 2 more contradicted, 6 supported"."""
+    counted = Counter(each.verdict.answer for each in found if each is not lead)
+    more = {lead.verdict.answer: " more"}
+    parts = [f"{counted[kind]}{more.get(kind, '')} {kind.value}" for kind in _ORDER if counted[kind]]
+    return "".join(["; " if parts else "", ", ".join(parts)])
 
 
 def _would_take(lead: Finding) -> str:
@@ -84,27 +84,17 @@ def _would_take(lead: Finding) -> str:
     effect = lead.lead
     if effect is None or effect.blocks_needed is None or effect.measured is None:
         return "how many blocks would tell is not known"
-    more = effect.blocks_needed - effect.measured.n
-    return f"about {effect.blocks_needed} blocks would tell, {more} more"
+    return f"about {effect.blocks_needed} blocks would tell, {effect.blocks_needed - effect.measured.n} more"
 
 
 def _nothing(view: RunView, found: Sequence[Finding]) -> StudyAnswer:
     if not found:
-        return StudyAnswer(view, "", "", sentences.summary(view), (4, 0, 0.0))
-    reasons = [effect.reason for each in found for effect in each.verdict.effects if effect.reason]
-    why = f": {_cut(reasons[0])}" if reasons else ""
-    first = found[0].verdict.claim_id
-    said = (
-        f"No claim could be judged; {first} for one{why}."
-        if len(found) > 1
-        else f"{first} could not be judged{why}."
-    )
-    badge = Answer.NOT_TESTABLE.value
-    return StudyAnswer(view, badge, badge.capitalize(), said, (3, 0, 0.0))
-
-
-def _cut(reason: str) -> str:
-    first = reason.partition("; ")[0]
-    if len(first) <= REASON_MAX:
-        return first
-    return first[:REASON_MAX].rsplit(" ", 1)[0] + " …"
+        return StudyAnswer(view, "", sentences.summary(view), (4, 0, False, 0.0))
+    claim = found[0].verdict
+    reason = next((effect.reason for effect in claim.effects if effect.reason), "")
+    # What follows in brackets or behind a semicolon is detail, which the report has.
+    why = f": {reason.partition('; ')[0].partition(' (')[0]}" if reason else ""
+    none = "No claim" if len(found) > 1 else "The claim that was asked"
+    could = "could be judged" if len(found) > 1 else "could not be judged"
+    said = f"{none} {could}{why} ({claim.claim_id}). Ask again: crumple run {view.run.study.name}."
+    return StudyAnswer(view, Answer.NOT_TESTABLE.value, said, (3, 0, False, 0.0))

@@ -19,6 +19,7 @@ from crumple.verdict.verdict import Verdict
 
 # How far apart what was measured may count at most, where one of the two is 0.
 FARTHEST = math.log(1_000)
+EXPECTED = "expected "
 _RATIOS = {
     "throughput": "{of} is {times} as fast as {to}",
     "successes": "{of} answers {times} as many requests as {to}",
@@ -48,9 +49,15 @@ class Finding:
     distance: float
 
     @property
-    def rank(self) -> tuple[int, float]:
-        """Surprises sort by it."""
-        return self.tier, -self.distance
+    def own(self) -> bool:
+        """Whether it is held against a figure that the study expects, and no article prints."""
+        lead = self.lead
+        return lead is not None and (lead.expected is not None or lead.bound.startswith(EXPECTED))
+
+    @property
+    def rank(self) -> tuple[int, bool, float]:
+        """Surprises sort by it; what an article prints comes before what a study expects."""
+        return self.tier, self.own, -self.distance
 
 
 def findings(view: RunView) -> list[Finding]:
@@ -185,7 +192,7 @@ def _value(claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
     if claim.kind == "figure" and claim.cost is not None:
         return f"on this machine the {effect.what.replace('non blocking', 'non-blocking')} is {value}"
     if claim.kind == "stall":
-        return f"a light request beside heavy ones takes {name} {value} {_OF_CANARY[claim.metric]}"
+        return f"in {name} a light request beside heavy ones takes {value} {_OF_CANARY[claim.metric]}"
     if claim.kind == "growth":
         _, _, where = effect.what.partition("per connection")
         return f"{name} adds {value} for each connection{where}"
@@ -195,21 +202,39 @@ def _value(claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
 
 
 def _with_ends(effect: Effect) -> str:
-    low, middle, high, unit = value_ends(effect)
-    assert effect.value is not None
-    if effect.limit:
-        return f"{effect.limit} {low if effect.limit == 'at least' else high}{unit}"
-    if effect.value.low == effect.value.high == 0:
-        return f"0{unit}"
+    figure, low, high, unit = _figure(effect)
+    if not low:
+        return f"{figure}{unit}"
     if effect.unit == "times":
-        return f"a factor of {middle} ({low} to {high})"
-    return f"{middle}{unit} ({low} to {high}{unit})"
+        return f"a factor of {figure} ({low} to {high})"
+    return f"{figure}{unit} ({low} to {high}{unit})"
+
+
+def measured(effect: Effect) -> tuple[str, str]:
+    """The figure with its unit, and its interval: "23.1 ms" and "22.5–23.7"; empty where there is none."""
+    figure, low, high, unit = _figure(effect)
+    # Before a minus a dash would be read as another.
+    interval = f"{low}{' to ' if '-' in low + high else '–'}{high}" if low else ""
+    return f"{figure}{'' if effect.unit == 'times' else unit}", interval
+
+
+def _figure(effect: Effect) -> tuple[str, str, str, str]:
+    """Figure, both ends of its interval, or none where it has none, and its unit."""
+    if effect.value is not None:
+        low, figure, high, unit = value_ends(effect)
+        nothing = effect.value.low == effect.value.high == 0
+    else:
+        assert effect.ratio is not None
+        (low, figure, high), unit, nothing = ends(effect.ratio, effect.bounds), "", False
+    if effect.limit:
+        return f"{effect.limit} {low if effect.limit == 'at least' else high}", "", "", unit
+    return ("0", "", "", unit) if nothing else (figure, low, high, unit)
 
 
 def _bound(claim: Claim, effect: Effect, whose: str) -> str:
     if claim.kind == "stall":
         return f"{whose} has it {'wait for them' if claim.stalls else 'not wait for them'}"
     if claim.kind in ("figure", "knee"):
-        expects = effect.bound.removeprefix("expected ")
+        expects = effect.bound.removeprefix(EXPECTED)
         return f"the study expects {expects}" if expects != effect.bound else f"{whose} has {effect.bound}"
     return f"claimed: {effect.bound}"

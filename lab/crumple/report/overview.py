@@ -21,6 +21,8 @@ def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
         runs=[(view, tables.claims(view), _counted(view)) for view in views],
         answers=[answer.value for answer in Answer],
         links=links,
+        given=answers.answers(views),
+        circumstances=circumstances.of_all(views),
         say=sentences,
         style=page.style(),
         summary=summary(views),
@@ -30,7 +32,7 @@ def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
 
 def markdown(views: Sequence[RunView]) -> str:
     """A table of claims for each run, with what was published, what was measured, and why."""
-    return of_runs(views, summary(views))
+    return of_runs(views, answers.answers(views), f"{summary(views)} {circumstances.of_all(views)}".strip())
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
@@ -40,13 +42,11 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
 
 
 def _closing(views: Sequence[RunView]) -> list[str]:
-    """What an asterisk means, what else could be asked, and the way to each report."""
-    expected = any(effect.expected for view in views for verdict in view.asked for effect in verdict.effects)
+    """What else could be asked, and the way to the report of the greatest surprise."""
     first = next((each.view.run.id for each in answers.answers(views)), "")
     return [
-        "* is what the study expects; no article prints it." if expected else "",
         _unasked(views).strip(),
-        f"Why, with charts: crumple report {first} --open, and so for each run." if first else "",
+        f"Why, with charts: crumple report {first} --open" if first else "",
     ]
 
 
@@ -56,7 +56,7 @@ def _unasked(views: Sequence[RunView]) -> str:
     scales = ", ".join(sorted({view.run.scale for view in views if view.unasked}))
     if not number:
         return ""
-    are = "is" if number == 1 else "are"
+    are = "claim is" if number == 1 else "claims are"
     return f" {number} more {are} not asked at scale {scales}: crumple run --all --scale full asks all."
 
 

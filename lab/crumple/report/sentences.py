@@ -272,11 +272,11 @@ def circumstances(view: RunView) -> list[str]:
 
 
 def conditions(verdict: Verdict) -> list[str]:
-    """Where the article says it, and under which conditions it is tested here; a sentence each, or none."""
+    """Where the article says it, and what the verdict rests on; a sentence each, or none."""
     said = [f"In the article: {verdict.place}."] if verdict.place else []
     if verdict.conditions:
-        name = "Condition" if len(verdict.conditions) == 1 else "Conditions"
-        said.append(f"{name}: {'; '.join(verdict.conditions)}.")
+        rests = "would rest" if verdict.answer is Answer.NOT_TESTABLE else "rests"
+        said.append(f"It {rests} on: {'; '.join(verdict.conditions)}.")
     return said
 
 
