@@ -53,8 +53,8 @@ def _runtime(view: RunView, server: str) -> str:
     """ "PHP 8.2"; empty for what is no server."""
     found = plain_names.runtime(view, server)
     if found is None:
-        note = view.run.servers.get(server)
-        return f"{note.title} of unknown version" if note else ""
+        known = server in view.run.servers
+        return f"{plain_names.titled(view, server)} of unknown version" if known else ""
     name, version = found
     return f"{plain_names.RUNTIMES.get(name, name)} {_first(_VERSION, version) or version}"
 

@@ -20,6 +20,10 @@ from crumple.verdict.verdict import Verdict
 # How far apart what was measured may count at most, where one of the two is 0.
 FARTHEST = math.log(1_000)
 EXPECTED = "expected "
+# Longer names are not said twice in a sentence.
+NAMED_MAX = 32
+# Of a claim that nothing is known of.
+_LAST = 4
 _RATIOS = {
     "throughput": "{of} is {times} as fast as {to}",
     "successes": "{of} answers {times} as many requests as {to}",
@@ -31,7 +35,11 @@ _RATIOS = {
     "switches": "{of} makes {times} as many context switches as {to} for each request",
 }
 _ANY_RATIO = "the {what} of {of} is {times} that of {to}"
-_OF_CANARY = {"canary_p50": "in the median", "canary_p90": "in one case of ten", "canary_p99": "in one of 100"}
+_OF_CANARY = {
+    "canary_p50": "in {of} a light request beside heavy ones takes {value} in the median",
+    "canary_p90": "in {of} one light request of ten beside heavy ones takes more than {value}",
+    "canary_p99": "in {of} one light request of 100 beside heavy ones takes more than {value}",
+}
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def findings(view: RunView) -> list[Finding]:
 def _finding(view: RunView, verdict: Verdict, claim: Claim) -> Finding:
     lead = lead_of(verdict)
     if lead is None:
-        return Finding(verdict, claim, None, "", 4, 0.0)
+        return Finding(verdict, claim, None, "", _LAST, 0.0)
     labels = [label for effect in verdict.effects for label in (effect.of, effect.to) if label]
     said = _said(view, claim, lead, plain_names.plain(view, labels))
     return Finding(verdict, claim, lead, capital(said), _tier(claim, lead), distance(claim, lead))
@@ -142,16 +150,14 @@ def _ratio(claim: Claim, effect: Effect, ratio: Interval, names: Mapping[str, st
         return f"{said}; claimed: {effect.bound}"
     size = effect.published or effect.expected
     if size is None:
-        return f"{said}; {whose} has {names[effect.of]} ahead" if _is_against(effect) else said
+        holds = effect.answer is Answer.SUPPORTED
+        return said if holds else f"{said}; {whose} has {of} ahead"
     has = f"{whose} has" if effect.published else "the study expects"
     if turned:
-        return f"{said}; {has} {of} at {size:g} times {to}"
+        named = len(of + to) <= NAMED_MAX
+        return f"{said}; {has} {f'{of} at {size:g} times {to}' if named else f'the other at {size:g} times'}"
     tolerance = getattr(claim, "tolerance", 0.0)
     return f"{said}; {has} {_alike_or(size, tolerance)}"
-
-
-def _is_against(effect: Effect) -> bool:
-    return effect.answer is not Answer.SUPPORTED
 
 
 def _is_turned(claim: Claim, effect: Effect, ratio: Interval) -> bool:
@@ -192,7 +198,7 @@ def _value(claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
     if claim.kind == "figure" and claim.cost is not None:
         return f"on this machine the {effect.what.replace('non blocking', 'non-blocking')} is {value}"
     if claim.kind == "stall":
-        return f"in {name} a light request beside heavy ones takes {value} {_OF_CANARY[claim.metric]}"
+        return _OF_CANARY[claim.metric].format(of=name, value=value)
     if claim.kind == "growth":
         _, _, where = effect.what.partition("per connection")
         return f"{name} adds {value} for each connection{where}"

@@ -43,7 +43,7 @@ def _opening(view: RunView) -> Iterator[str]:
 
 
 def _answer(given: StudyAnswer) -> str:
-    return f"**{given.badge.capitalize()}**: {_text(given.sentence)}" if given.badge else _text(given.sentence)
+    return f"{f'**{given.badge.capitalize()}**: ' if given.badge else ''}{_text(given.sentence)}"
 
 
 def _circumstances(view: RunView) -> str:
@@ -53,7 +53,8 @@ def _circumstances(view: RunView) -> str:
 def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: str) -> str:
     """The answers, then every claim of several runs in a line that says why. `summary`: how all came out."""
     given = "\n".join(f"- {_text(each.view.run.study.title)}. {_answer(each)}" for each in answers)
-    parts = ["# What the articles said, and what is so here", given, _text(summary), f"_{sentences.LOOPBACK}_"]
+    head = "# What the articles said, and what is so here"
+    parts = [head, given, _text(summary), f"_{sentences.LOOPBACK}_"]
     for view in views:
         parts += [f"## {_text(view.run.study.title)}", _circumstances(view)]
         rows = [(*_claim_row(claim), _why(claim)) for claim in tables.claims(view)]

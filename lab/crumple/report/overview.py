@@ -13,13 +13,15 @@ from crumple.report.text import WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
 from crumple.verdict.effect import Answer
 
+NOT_ASKED = "not asked"
+
 
 def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     """The page. `links`: run id → where its own report lies, relative to the page."""
     template = page.templates().get_template("overview.html.j2")
     return template.render(
         runs=[(view, tables.claims(view), _counted(view)) for view in views],
-        answers=[answer.value for answer in Answer],
+        answers=[*(answer.value for answer in Answer), NOT_ASKED],
         links=links,
         given=answers.answers(views),
         circumstances=circumstances.of_all(views),
@@ -36,7 +38,7 @@ def markdown(views: Sequence[RunView]) -> str:
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
-    """One screen: an answer to each study, and a line for each claim. Without `width`: as the terminal has it."""
+    """One screen: an answer to each study, a line for each claim. Without `width`: as the terminal has it."""
     chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
     return terminal.printed(screen.screen(views, chosen, _closing(views)), chosen, styled)
 
@@ -69,9 +71,9 @@ def summary(views: Sequence[RunView]) -> str:
 
 
 def _counted(view: RunView) -> list[tuple[str, int]]:
-    """Each answer, and how often it was given."""
-    answers = Counter(verdict.answer for verdict in view.verdicts)
-    return [(answer.value, answers[answer]) for answer in Answer]
+    """Each answer, and how often it was given; and how many claims this scale does not ask."""
+    answers = Counter(verdict.answer for verdict in view.asked)
+    return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, view.unasked)]
 
 
 def _titles(views: Sequence[RunView]) -> str:

@@ -37,19 +37,20 @@ def runtime(view: RunView, server: str) -> tuple[str, str] | None:
     return next(iter(view.run.versions.get(server, {}).items()), None)
 
 
-def _name(view: RunView, server: str) -> str:
+def titled(view: RunView, server: str) -> str:
+    """Its title, as it reads within a sentence; "Flask, gunicorn" would read as two."""
     note = view.run.servers.get(server)
-    title = note.title if note else server
+    first, comma, rest = " ".join((note.title if note else server).split()).partition(", ")
+    return f"{first} ({rest})" if comma else first
+
+
+def _name(view: RunView, server: str) -> str:
     stands_on = runtime(view, server)
     if stands_on and stands_on[0] in _PROGRAMS and server not in view.run.brought:
-        alike = {
-            each.title for other, each in view.run.servers.items() if _is_on(view, other, stands_on[0])
-        }
-        if alike == {title}:
+        alike = {titled(view, other) for other in view.run.servers if _is_on(view, other, stands_on[0])}
+        if len(alike) == 1:
             return _PROGRAMS[stands_on[0]]
-    # "Flask, gunicorn" would read as two.
-    first, comma, rest = " ".join(title.split()).partition(", ")
-    return f"{first} ({rest})" if comma else first
+    return titled(view, server)
 
 
 def _is_on(view: RunView, server: str, name: str) -> bool:

@@ -41,7 +41,7 @@ def _page(view: RunView, columns: int) -> Group:
         Text(f"{view.run.id}: {', '.join(sentences.circumstances(view))}", style="dim"),
     ]
     if view.verdicts:
-        parts += [_answer(view), Text(), Text(sentences.summary(view)), _claims(view, columns)]
+        parts += [_answer(view), _claims(view, columns)]
         parts.append(Text(circumstances.of_all([view]), style="dim"))
     for shown in view.experiments:
         parts += [Text(), _heading(shown), _servers(shown, columns), *_marks(shown), _noise(shown)]
@@ -54,9 +54,11 @@ def _page(view: RunView, columns: int) -> Group:
 
 
 def _answer(view: RunView) -> Text:
+    """What the study came to, and how all of its claims did."""
     given = answers.answer(view)
-    style = GLYPHS.get(given.badge, ("", ""))[1]
-    return Text.assemble((given.word, style), given.sentence)
+    if not given.badge:
+        return Text(given.sentence)
+    return Text.assemble((given.word, GLYPHS[given.badge][1]), given.sentence, " ", sentences.summary(view))
 
 
 def _claims(view: RunView, columns: int) -> Table:
