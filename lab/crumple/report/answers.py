@@ -91,10 +91,8 @@ def _nothing(view: RunView, found: Sequence[Finding]) -> StudyAnswer:
     if not found:
         return StudyAnswer(view, "", sentences.summary(view), (4, 0, False, 0.0))
     claim = found[0].verdict
-    reason = next((effect.reason for effect in claim.effects if effect.reason), "")
-    # What follows in brackets or behind a semicolon is detail, which the report has.
-    why = f": {reason.partition('; ')[0].partition(' (')[0]}" if reason else ""
+    because = f": {why}" if (why := findings.why(claim)) else ""
     none = "No claim" if len(found) > 1 else "The claim that was asked"
     could = "could be judged" if len(found) > 1 else "could not be judged"
-    said = f"{none} {could}{why} ({claim.claim_id}). Ask again: crumple run {view.run.study.name}."
+    said = f"{none} {could}{because} ({claim.claim_id}). Ask again: crumple run {view.run.study.name}."
     return StudyAnswer(view, Answer.NOT_TESTABLE.value, said, (3, 0, False, 0.0))

@@ -74,6 +74,13 @@ def findings(view: RunView) -> list[Finding]:
     return [_finding(view, verdict, claims[verdict.claim_id]) for verdict in view.asked]
 
 
+def why(verdict: Verdict) -> str:
+    """The gist of why it could not be tested, without details: "node-http was not valid in block 1"."""
+    reason = next((effect.reason for effect in verdict.effects if effect.reason), "")
+    gist = reason.partition("; ")[0].partition(" (")[0]
+    return gist.rpartition("there is none: ")[2]
+
+
 def _finding(view: RunView, verdict: Verdict, claim: Claim) -> Finding:
     lead = lead_of(verdict)
     if lead is None:

@@ -12,6 +12,7 @@ from crumple.report.markdown import overview as of_runs
 from crumple.report.text import WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
 from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import Verdict
 
 NOT_ASKED = "not asked"
 
@@ -43,6 +44,11 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
     return terminal.printed(screen.screen(views, chosen, _closing(views)), chosen, styled)
 
 
+def picture(views: Sequence[RunView], width: int, title: str) -> str:
+    """The same screen as an SVG."""
+    return terminal.picture(screen.screen(views, width, _closing(views)), width, title)
+
+
 def _closing(views: Sequence[RunView]) -> list[str]:
     """What else could be asked, and the way to the report of the greatest surprise."""
     first = next((each.view.run.id for each in answers.answers(views)), "")
@@ -64,10 +70,18 @@ def _unasked(views: Sequence[RunView]) -> str:
 
 def summary(views: Sequence[RunView]) -> str:
     """How all claims came out: "52 claims of 5 studies: 20 supported, …"."""
-    answers = Counter(verdict.answer for view in views for verdict in view.asked)
-    counted = ", ".join(f"{answers[answer]} {answer.value}" for answer in Answer if answers[answer])
-    asked = f"{answers.total()} claims of {_studies(views)}: {counted or 'none judged'}."
-    return asked + _unasked(views)
+    verdicts = [verdict for view in views for verdict in view.asked]
+    parts = [_count(verdicts, answer) for answer in Answer if any(v.answer is answer for v in verdicts)]
+    return (
+        f"{len(verdicts)} claims of {_studies(views)}: {', '.join(parts) or 'none judged'}.{_unasked(views)}"
+    )
+
+
+def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
+    """ "5 contradicted (2 in size only)"."""
+    alike = [verdict for verdict in verdicts if verdict.answer is answer]
+    partly = sum(verdict.in_size_only for verdict in alike)
+    return f"{len(alike)} {answer.value}{f' ({partly} {sentences.IN_SIZE_ONLY})' if partly else ''}"
 
 
 def _counted(view: RunView) -> list[tuple[str, int]]:

@@ -33,6 +33,7 @@ ID_MAX, CLAIMED_MAX = 16, 16
 # What a claim's own text has at least of the line that it shares with its figure.
 CLAIM_MIN = 28
 ELLIPSIS = "…"
+NO_BADGE = ("–", "dim")
 EXPECTS = "* is what the study expects; no article has it."
 # What stands between two clauses of a claim, where its text may end early.
 _CLAUSES = (": ", "; ", ", ")
@@ -65,7 +66,7 @@ def _answers(given: Sequence[StudyAnswer]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     for each in given:
-        glyph, style = GLYPHS.get(each.badge, ("", ""))
+        glyph, style = GLYPHS.get(each.badge, NO_BADGE)
         title = f"{_plain(each.view.run.study.title)}."
         said = Text.assemble((title, "bold"), " ", (each.word, style), _plain(each.sentence))
         table.add_row(Text(glyph, style=style), said)
@@ -98,17 +99,22 @@ def _claims(rows: Sequence[_Row], columns: int) -> list[Text]:
         glyph, style = GLYPHS[row.badge]
         line = Text(no_wrap=True, overflow="ellipsis")
         line.append(f"{glyph} ", style=style).append(f"{shortened(row.name, ids):<{ids}}{GAP}")
-        line.append(_filled(row, room)).append(GAP).append(shortened(row.claimed, claimed), style="dim")
+        if row.claimed:
+            text, figure = _filled(row, room)
+            line.append(f"{text}{figure}{GAP}").append(shortened(row.claimed, claimed), style="dim")
+        else:
+            text, reason = _filled(row, room + len(GAP) + claimed)
+            line.append(text).append(reason, style="dim")
         lines.append(line)
     return lines
 
 
-def _filled(row: _Row, room: int) -> str:
-    """The claim's text on the left, what was measured on the right."""
+def _filled(row: _Row, room: int) -> tuple[str, str]:
+    """The claim's text on the left, what was measured on the right, or why nothing was."""
     fitting = [each for each in row.figures if len(each) + len(GAP) + CLAIM_MIN <= room]
     figure = fitting[0] if fitting else shortened(row.figures[-1], room - CLAIM_MIN - len(GAP))
     left = room - len(figure) - (len(GAP) if figure else 0)
-    return f"{shortened(row.text, left):<{room - len(figure)}}{figure}"
+    return f"{shortened(row.text, left):<{room - len(figure)}}", figure
 
 
 def _rows(found: Sequence[tuple[RunView, Finding]]) -> list[_Row]:
@@ -127,7 +133,7 @@ def _rows(found: Sequence[tuple[RunView, Finding]]) -> list[_Row]:
 
 def _row(view: RunView, each: Finding, is_unique: bool) -> _Row:
     name = each.verdict.claim_id if is_unique else f"{view.run.study.name} {each.verdict.claim_id}"
-    figures = _figures(view, each, each.lead) if each.lead else ("",)
+    figures = _figures(view, each, each.lead) if each.lead else (findings.why(each.verdict), "")
     return _Row(
         badge=sentences.answer(each.verdict),
         name=_plain(name),
