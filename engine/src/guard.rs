@@ -178,13 +178,13 @@ fn end_descendants(
 ) -> Option<ExitStatus> {
     let kill_from = Instant::now() + grace;
     let mut ended = None;
-    signal_all(command, Signal::TERM);
+    ask_to_end(command);
     loop {
         match inbox.recv_timeout(Duration::from_millis(20)) {
             Ok(Event::CommandEnded(status)) => {
                 ended = Some(status);
                 // Children that the command leaves behind have not been asked as yet.
-                signal_all(None, Signal::TERM);
+                ask_to_end(None);
             }
             Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return ended,
             Ok(Event::Dismissed) | Err(RecvTimeoutError::Timeout) => {}
@@ -193,6 +193,12 @@ fn end_descendants(
             signal_all(command, Signal::KILL);
         }
     }
+}
+
+/// A process that is stopped meets SIGTERM only once it goes on.
+fn ask_to_end(command: Option<&OwnedFd>) {
+    signal_all(command, Signal::TERM);
+    signal_all(command, Signal::CONT);
 }
 
 /// Signals every descendant. The command by what we hold of it where `/proc` shows none: without it we would

@@ -188,6 +188,10 @@ def run(
     mixed: Annotated[
         bool, typer.Option("--mixed", help="With --resume: though programs changed; marks the trials.")
     ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="30m: decide as much as that time can; else the scale's own."),
+    ] = None,
     only: Annotated[str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.")] = None,
     json: Json = False,
 ) -> None:
@@ -205,6 +209,7 @@ def run(
         database=database,
         retry_failed=retry_failed,
         mixed=mixed,
+        budget=budget,
     )
     raise typer.Exit(run.new(asked, json) if resume is None else run.resume(resume, asked, json))
 

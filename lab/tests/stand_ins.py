@@ -10,9 +10,13 @@ from typing import Any
 import documents
 import pytest
 from crumple.contract import TrialRecord, TrialSpec
+from crumple.engine import Engine, OnProgress
 from crumple.errors import ServerFailed, WrongAnswer
 from crumple.machine import calm, ceiling, machine, turns
 from crumple.machine.ceiling import Ceiling
+from crumple.run import in_turns
+from crumple.run.store import RunStore, StoredTrial
+from crumple.run.trial import Job
 from crumple.server import servers
 from crumple.verify import verify
 
@@ -39,6 +43,8 @@ class Stage:
         self.asked = 0
         self.busy = ""
         self.programs: dict[str, str] = {}
+        self.held: list[str] = []
+        self.released: list[str] = []
 
     def fails(self, server: str, step: str) -> bool:
         return self.fail_at.get(server, self.fail_at.get("*")) == step
@@ -76,6 +82,8 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
                 output_tail=lambda: ["what the server said"],
                 alive=lambda: not acts.fails(built.name, "death"),
                 files_left=lambda: acts.files_left,
+                hold=lambda: acts.held.append(built.name),
+                release=lambda: acts.released.append(built.name),
             )
         finally:
             acts.open -= 1
@@ -128,3 +136,13 @@ def project(root: Path) -> Path:
         (root / folder).mkdir(parents=True)
     (root / "contract" / "workloads" / "hello.toml").write_text(documents.WORKLOAD_TOML)
     return root
+
+
+def conducted(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
+    """One trial by itself, stored."""
+    told = SimpleNamespace(
+        began=lambda _: None, slice=lambda *_: None, progress=lambda _, line: on_progress(line)
+    )
+    (stored,) = in_turns.conduct([job], load, told)
+    store.add(stored)
+    return stored

@@ -12,6 +12,7 @@ from crumple.report import tables
 from crumple.report.view import view
 from crumple.run import again, run, run_file, store
 from crumple.run.again import Attempts, Streak
+from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial
 from rich.console import Console
 from stand_ins import Stage
@@ -178,10 +179,9 @@ def test_a_busy_machine_is_said_once_until_it_was_calm() -> None:
 
 
 def test_the_view_shows_a_repeat_on_top_of_the_plan(acts: Stage, root: Path) -> None:
-    begun = _begin(root)
+    planned = _begin(root).to_do[0]
     console = Console(force_terminal=False, width=200, record=True)
-    planned = begun.to_do[0]
-    with LiveView(begun.file, [planned], console) as shown:
+    with LiveView("documents", lambda: Outlook(0.0, 9.0, 21, 21, 0, 0), console) as shown:
         shown.began(planned)
         shown.ended(documents.stored(planned.id, disturbance=BUSY))
         repeat = planned.again()

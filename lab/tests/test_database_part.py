@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import stand_ins
 import tiny_servers
 from crumple import engine, project
 from crumple.contract import Progress
@@ -105,7 +106,7 @@ def conducted(
         settings={},
         databases=databases,
     )
-    return trial.conduct(job, engine.load(ROOT), RunStore(folder / "run"), on_progress)
+    return stand_ins.conducted(job, engine.load(ROOT), RunStore(folder / "run"), on_progress)
 
 
 def of_the_database(stored: StoredTrial) -> list[str]:

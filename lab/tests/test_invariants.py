@@ -48,6 +48,23 @@ def test_no_more_answers_than_connections_or_workers_have_time_for(
 
 
 @pytest.mark.parametrize(
+    ("per_s", "workers", "broken"),
+    [(1_390, None, False), (1_450, None, True), (220, 16, False), (240, 16, True)],
+)
+def test_before_each_of_eight_slices_so_many_may_have_waited(
+    per_s: int, workers: int | None, broken: bool
+) -> None:
+    taken_over = documents.histogram({50_000_000: 8 * 100})
+    plain = waiting("/hello?delay_ms=100", per_s)
+    histograms = plain.histograms.model_copy(update={"taken_over": taken_over})
+    sliced = plain.model_copy(update={"histograms": histograms})
+    found = invariants.broken(sliced, workers=workers)
+    assert bool(found) is broken
+    # A single run takes over one for each connection, and that makes no difference.
+    assert invariants.broken(plain, workers=workers)
+
+
+@pytest.mark.parametrize(
     ("model", "settings", "workers"),
     [
         ("process-pool", {"workers": 16}, 16),

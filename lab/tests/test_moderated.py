@@ -76,7 +76,7 @@ def test_two_blocks_are_narrower_with_a_prior() -> None:
 
 def test_one_block_has_no_interval() -> None:
     assert estimated([0.0], Prior(0.01, 5.0)).interval(0.95) == Interval(1.0, 0.0, math.inf, 0.95, 1)
-    assert estimated([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, 0.95) is None
+    assert estimated([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, lambda _: 0.95) is None
 
 
 def test_what_can_be_seen_shrinks_with_blocks() -> None:

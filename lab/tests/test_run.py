@@ -13,13 +13,14 @@ from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
-from crumple.live.run import Later, LiveView
+from crumple.live.run import LiveView
 from crumple.machine import costs, machine, turns
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run, run_file
-from crumple.run.pace import Pace
+from crumple.run.plan import Block
 from crumple.run.run import Begun
-from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.run.session import Session
+from crumple.run.store import RunStore, StoredTrial, TrialIdentity
 from crumple.study.shape import ClosedShape
 from crumple.study.study import Canary, Study
 from rich.console import Console
@@ -37,6 +38,7 @@ class Notes:
         self.said_busy: list[str] = []
         self.said_unfit: list[str] = []
         self.repeats: list[str] = []
+        self.reasons: list[str] = []
         self._interrupt_after = interrupt_after
 
     def preparing(self, server: str) -> None:
@@ -54,9 +56,15 @@ class Notes:
     def not_built(self, server: str, reason: str) -> None:
         self.unbuilt.append((server, reason))
 
+    def block(self, study: str, block: Block, why: str) -> None:
+        self.reasons.append(why)
+
     def began(self, trial: TrialIdentity) -> None:
         if len(self.order) == self._interrupt_after:
             raise Interrupted("SIGINT")
+
+    def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
+        pass
 
     def progress(self, trial: TrialIdentity, progress: Progress) -> None:
         pass
@@ -349,14 +357,15 @@ def test_cores_that_are_not_there_skip_their_experiment(
 
 def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
-    begun = _begin(root)
+    session = Session([_begin(root)], root)
     for terminal in (False, True):
         console = Console(record=True, width=120, force_terminal=terminal, file=(root / "out").open("w"))
-        with LiveView(begun.file, begun.to_do, console) as view:
+        with LiveView("documents", lambda: session.outlook, console) as view:
             if not terminal:
-                run.execute(begun, root, view)
-            for stored in begun.store.trials() if terminal else ():
-                view.ended(stored)
+                session.conduct(view)
+            else:
+                for stored in RunStore(next((root / "runs").iterdir())).trials():
+                    view.ended(stored)
             view.waiting()
             view.waiting()
         said = console.export_text()
@@ -367,14 +376,14 @@ def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> N
             assert "(0:00 left)" in said
 
 
-def test_time_left_is_said_with_that_of_the_runs_that_follow(acts: Stage, root: Path) -> None:
-    begun, pace = _begin(root), Pace()
-    later = Later(begun.file.study, "quick", begun.file.plan.trials)
+def test_the_view_says_the_time_left_of_all_runs_of_a_session(acts: Stage, root: Path) -> None:
+    session = Session([_begin(root), _begin(root, seed=7)], root)
     console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))
-    with LiveView(begun.file, begun.to_do, console, pace=pace, later=[later]) as view:
-        run.execute(begun, root, view)
-    whole = numerals.clock(pace.left_s(later.study, "quick", later.trials))
-    assert f"(0:00 left, {whole} with all that follow)" in console.export_text()
+    with LiveView("2 studies", lambda: session.outlook, console) as view:
+        session.conduct(view)
+    lines = [line for line in console.export_text().splitlines() if "/40 " in line]
+    assert len(lines) == 40 and "40/40" in lines[-1] and "(0:00 left)" in lines[-1]
+    assert "(0:00 left)" not in lines[0]
 
 
 def test_a_clock() -> None:

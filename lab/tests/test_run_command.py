@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -60,11 +59,11 @@ def _trials(study: str) -> set[str]:
     return {file.stem.replace("__", "/") for file in (folder / "trials").glob("*.json")}
 
 
-def test_all_studies_run_one_after_the_other_by_one_plan_of_time(call: Call) -> None:
+def test_all_studies_run_together_and_the_time_of_all_is_said(call: Call) -> None:
     _, _, err = call("run", "--all")
-    assert "2 studies, 4 trials: about 0:0" in err
+    assert "about 0:0" in err and "15:00 at most" in err
     assert _trials("first") == _trials("second") == {"one/b01/tiny", "one/b01/tiny~twin"}
-    assert err.count("with all that follow") == 2, "the last study has none that follow"
+    assert "4/4 one/b01/tiny" in err and "(0:00 left)" in err
 
 
 def test_a_variant_that_no_study_lists_can_be_asked_for(call: Call) -> None:
@@ -128,18 +127,26 @@ def test_a_mistake_is_one_line_and_begins_nothing(call: Call, arguments: tuple[s
     assert not Path("runs").exists()
 
 
-def test_an_error_keeps_the_page_of_what_was_done_and_says_what_was_not_begun(
-    call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def begin(asked: Any, *_: object, **__: object) -> Any:
+def test_where_one_cannot_begin_none_has_begun(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = run.begin
+
+    def begin(asked: Any, *arguments: Any, **flags: Any) -> Any:
         if asked.name == "second":
             raise EngineFailed("costs did not end")
-        return SimpleNamespace(store=asked.name)
+        return real(asked, *arguments, **flags)
 
-    drawn: list[str] = []
     monkeypatch.setattr(run, "begin", begin)
-    monkeypatch.setattr(run_command, "carry_out", lambda *_, **__: 0)
+    code, _, err = call("run", "first", "second")
+    assert code == 1 and err.splitlines()[-1] == "costs did not end"
+    assert not list(Path("runs").iterdir())
+
+
+def test_an_error_keeps_the_page_of_what_was_done(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def carry_out(*_: Any, **__: Any) -> int:
+        raise EngineFailed("it did not end")
+
+    drawn: list[Any] = []
+    monkeypatch.setattr(run_command, "carry_out", carry_out)
     monkeypatch.setattr(report, "summarise_all", lambda done, *_: drawn.extend(done))
-    code, _, err = call("run", "first", "second", "third")
-    assert code == 1 and err.splitlines()[1:] == ["not begun: third", "costs did not end"]
-    assert drawn == ["first"]
+    code, _, err = call("run", "first", "second")
+    assert code == 1 and err.splitlines()[-1] == "it did not end" and len(drawn) == 2

@@ -204,7 +204,7 @@ def test_the_blocks_it_would_take_show_the_difference_in_four_runs_of_five() -> 
     random, known = np.random.default_rng(12), moderated.Prior(2 * NOISE**2, 4.0)
     for truth in (1.03, 1.05):
         meant = moderated.Estimate(math.log(truth), math.sqrt(2) * NOISE, 5, 8.0, logarithmic=True)
-        needed = meant.blocks_needed(1.0, 0.95)
+        needed = meant.blocks_needed(1.0, lambda _: 0.95)
         assert needed is not None
         logs = math.log(truth) + random.normal(0, math.sqrt(2) * NOISE, (1_000, needed))
         seen = [moderated.estimated(row, known).interval(0.95).low > 1 for row in logs]

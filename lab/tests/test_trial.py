@@ -53,7 +53,7 @@ def _job(tmp_path: Path, experiment: str = "separate") -> trial.Job:
 def _conduct(tmp_path: Path, run: RunStore, body: str = "") -> StoredTrial:
     seen: list[Progress] = []
     engine = Engine(documents.fake_engine(tmp_path, body), "0.1.0")
-    return trial.conduct(_job(tmp_path), engine, run, seen.append)
+    return stand_ins.conducted(_job(tmp_path), engine, run, seen.append)
 
 
 # 8 connections at 10,000 answers per second: 0.8 ms each.
@@ -76,7 +76,7 @@ def test_how_near_it_came_to_the_ceiling_is_stored_with_it(
 ) -> None:
     engine = Engine(documents.fake_engine(tmp_path, GOLDEN_SHAPE), "0.1.0")
     job = replace(_job(tmp_path), ceiling=lambda _: Ceiling(throughput_per_s=12_500))
-    stored = trial.conduct(job, engine, run, lambda _: None)
+    stored = stand_ins.conducted(job, engine, run, lambda _: None)
     assert stored.valid and run.trials() == [stored]
     (warning,) = stored.warnings
     assert warning.startswith("the throughput is 80% (limit 70%) of the 12,500 /s")

@@ -1,7 +1,8 @@
 """crumple run: begins or continues a run, shows it, and ends in its verdicts."""
 
 import contextlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +12,14 @@ from crumple.database import database
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.live.run import Later, LiveView
+from crumple.live.run import LiveView
+from crumple.load import quantity
 from crumple.machine import turns
 from crumple.run import brought, plan, run, store
 from crumple.run.brought import Brought
-from crumple.run.pace import Pace
 from crumple.run.run import Begun
-from crumple.run.store import RunStore, StoredTrial
+from crumple.run.session import Session
+from crumple.run.store import StoredTrial
 from crumple.server import variant
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.toml_file import did_you_mean
@@ -32,7 +34,8 @@ class Asked:
 
     `scale`: None for QUICK. `everything`: all studies of articles. `database`: a URL; None: a private one,
     where one is needed. `only`: a trial. `retry_failed`: of a run that is resumed, what failed too;
-    `mixed`: though programs have changed.
+    `mixed`: though programs have changed. `budget`: how long all of it may take, such as "30m"; None: as long
+    as the scale has it.
     """
 
     studies: Sequence[str]
@@ -45,6 +48,7 @@ class Asked:
     database: str | None = None
     retry_failed: bool = False
     mixed: bool = False
+    budget: str | None = None
 
     @property
     def server_names(self) -> list[str]:
@@ -53,50 +57,31 @@ class Asked:
 
 
 def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
-    """Run the studies one after the other; the worst of their exit codes. Several end in one page of all."""
+    """Run the studies together; the worst of their exit codes. Several end in one page of all."""
     if asked.retry_failed:
         raise UsageError("--retry-failed is about a run that is there", "name it with --resume")
     if asked.mixed:
         raise UsageError("--mixed is about a run that is there", "name it with --resume")
     if asked.database:
         database.check(asked.database)
-    here, scale = Project.here(), _scale(asked.scale or QUICK)
-    names = _names(asked, scale, here)
+    here, scale, budget_s = Project.here(), _scale(asked.scale or QUICK), _budget_s(asked)
     # All are planned before the first begins: a mistake in the last must not show after an hour.
-    studies = [here.study(name) for name in names]
+    studies = [here.study(name) for name in _names(asked, scale, here)]
     guests = [brought.read(place, here.servers) for place in asked.own]
     own = _own(studies, scale, guests, here)
-    later = [_later(each, scale, own[each.name], asked, here) for each in studies]
-    pace, worst = Pace(), 0
-    done: list[RunStore] = []
-    _say_all(names, later, pace)
+    for each in studies:
+        _check(each, scale, own[each.name], asked, here)
+    runs = _all_begun(studies, scale, own, asked, here)
     try:
-        for index, each in enumerate(studies):
-            begun = _begun(each, scale, own[each.name], asked, here)
-            code = carry_out(
-                begun,
-                here.root,
-                as_json,
-                pace=pace,
-                later=later[index + 1 :],
-                database=asked.database,
-                tells=len(studies) == 1,
-            )
-            if code == INTERRUPTED:
-                _say_not_begun(names[index + 1 :])
-                return code
-            done.append(begun.store)
-            worst = max(worst, code)
+        code = carry_out(runs, here.root, budget_s=budget_s, database=asked.database)
     except CrumpleError:
-        _say_not_begun(names[len(done) + 1 :])
-        # The reason may keep the page from being drawn, too, and is what is to be said.
+        # The reason may keep the report from being drawn, too, and is what is to be said.
         with contextlib.suppress(CrumpleError):
-            if done:
-                report.summarise_all(done, here.runs, as_json, open_it)
+            _summarise(runs, here, as_json, open_it)
         raise
-    if len(done) > 1:
-        report.summarise_all(done, here.runs, as_json, open_it)
-    return worst
+    if code != INTERRUPTED:
+        _summarise(runs, here, as_json, open_it)
+    return code
 
 
 def resume(name: str, asked: Asked, as_json: bool) -> int:
@@ -114,45 +99,41 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     found = store.find(here.runs, name)
     begun = run.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
     begun = run.narrowed(begun, asked.only) if asked.only else begun
-    return carry_out(begun, here.root, as_json, database=asked.database)
+    code = carry_out([begun], here.root, budget_s=_budget_s(asked), database=asked.database)
+    if code != INTERRUPTED:
+        report.summarise(begun.store, as_json)
+    return code
 
 
 def carry_out(
-    begun: Begun,
-    root: Path,
-    as_json: bool,
-    *,
-    pace: Pace | None = None,
-    later: Sequence[Later] = (),
-    database: str | None = None,
-    tells: bool = True,
+    runs: Sequence[Begun], root: Path, *, budget_s: float | None = None, database: str | None = None
 ) -> int:
-    """Execute and, where it `tells`, report; how the run came out, as an exit code.
-
-    Raises StorageFull, NotWritable.
-    """
+    """Execute; how the runs came out, as an exit code. Raises StorageFull, NotWritable."""
     cleared.away()
-    again = f"crumple run --resume {begun.file.id}"
-    output.say(f"{begun.file.id}: {len(begun.to_do)} trials, seed {begun.file.seed}")
-    output.say(f"stored in {begun.store.folder}")
-    pace = pace or Pace()
-    to_do = {each.id for each in begun.to_do}
-    for stored in begun.store.trials():
-        if stored.trial.id not in to_do:
-            pace.ended(stored)
+    for begun in runs:
+        output.say(f"{begun.file.id}: seed {begun.file.seed}, stored in {begun.store.folder}")
+    session = Session(runs, root, budget_s)
+    output.say(_how_long(session))
+    name = runs[0].file.id if len(runs) == 1 else numerals.count(len(runs), "study", "studies")
+    again = "; ".join(f"crumple run --resume {begun.file.id}" for begun in runs)
     try:
-        with interruptible(), LiveView(begun.file, begun.to_do, pace=pace, later=later) as view:
-            run.execute(begun, root, view, database)
+        with interruptible(), LiveView(name, lambda: session.outlook) as view:
+            session.conduct(view, database)
     except Interrupted:
-        done = len(begun.store.ids() & {each.id for each in begun.file.plan.trials})
-        output.say(f"interrupted; {done} of {len(begun.file.plan.trials)} trials are stored")
+        done, planned = session.outlook.trials, session.outlook.of
+        output.say(f"interrupted; {done} of {planned} trials are stored")
         output.say(f"continue with: {again}")
         return INTERRUPTED
     except StorageFull as full:
         raise StorageFull(full.message, f"free some space, then: {again}") from None
-    if tells:
-        report.summarise(begun.store, as_json)
-    return code_of(begun.store.trials())
+    return max(code_of(begun.store.trials()) for begun in runs)
+
+
+def _how_long(session: Session) -> str:
+    first = f"about {numerals.clock(session.first_s)} for the blocks that each experiment has"
+    if session.budget_s == math.inf:
+        return first
+    return f"{first}, then more where a claim takes more; {numerals.clock(session.budget_s)} at most"
 
 
 def code_of(trials: list[StoredTrial]) -> int:
@@ -195,11 +176,32 @@ def _own(
     return found
 
 
-def _later(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> Later:
+def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> None:
+    """Raises UsageError, NotFound where it cannot be planned."""
     only = asked.server_names
     meant = run.chosen(each, scale, here.servers, here.workloads, only=only, guests=own)
     planned = plan.plan(meant, scale, asked.seed or 0)
-    return Later(meant, scale, (plan.named(planned, asked.only),) if asked.only else planned.trials)
+    if asked.only:
+        plan.named(planned, asked.only)
+
+
+def _all_begun(
+    studies: Sequence[Study],
+    scale: ScaleName,
+    own: Mapping[str, Sequence[Brought]],
+    asked: Asked,
+    here: Project,
+) -> list[Begun]:
+    """All of them, or none."""
+    runs: list[Begun] = []
+    try:
+        for each in studies:
+            runs.append(_begun(each, scale, own[each.name], asked, here))
+    except BaseException:
+        for begun in runs:
+            begun.store.discard()
+        raise
+    return runs
 
 
 def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> Begun:
@@ -216,20 +218,15 @@ def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, 
     return run.narrowed(begun, asked.only) if asked.only else begun
 
 
-def _say_not_begun(names: Sequence[str]) -> None:
-    if names:
-        output.say(f"not begun: {' '.join(names)}")
+def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: bool) -> None:
+    if len(runs) == 1:
+        report.summarise(runs[0].store, as_json)
+    else:
+        report.summarise_all([each.store for each in runs], here.runs, as_json, open_it)
 
 
-def _say_all(names: Sequence[str], later: Sequence[Later], pace: Pace) -> None:
-    """One plan of time for several studies."""
-    if len(names) < 2:
-        return
-    each_s = [pace.left_s(each.study, each.scale, each.trials) for each in later]
-    known_s = sum(seconds for seconds in each_s if seconds is not None)
-    more = " and what its servers' speed decides" if None in each_s else ""
-    trials = sum(len(each.trials) for each in later)
-    output.say(f"{len(names)} studies, {trials} trials: about {numerals.clock(known_s)}{more}")
+def _budget_s(asked: Asked) -> float | None:
+    return None if asked.budget is None else quantity.duration_s("--budget", asked.budget)
 
 
 def _scale(name: str) -> ScaleName:

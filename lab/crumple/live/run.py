@@ -1,13 +1,12 @@
-"""What the user sees while a run goes on: a bar with the time left, the trial that runs, the last results.
+"""What the user sees while runs go on: a bar with the time left, the trial that runs, the last results.
 
 On a terminal it is redrawn in place, elsewhere it is a line per trial. Always on stderr; nothing is computed
-here but the time left.
+here.
 """
 
-import time
+import math
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -22,21 +21,11 @@ from crumple.drawing import numerals
 from crumple.drawing.terminal import Terminal
 from crumple.machine import turns
 from crumple.record import unanswered
-from crumple.run.pace import Pace
-from crumple.run.run_file import RunFile
+from crumple.run.plan import Block
+from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial, TrialIdentity
-from crumple.study.study import ScaleName, Study
 
 LAST = 8
-
-
-@dataclass(frozen=True)
-class Later:
-    """A run that follows in the same command, as far as its length is concerned."""
-
-    study: Study
-    scale: ScaleName
-    trials: tuple[TrialIdentity, ...]
 
 
 def result(stored: StoredTrial) -> tuple[str, str]:
@@ -65,28 +54,12 @@ def result(stored: StoredTrial) -> tuple[str, str]:
 
 
 class LiveView:
-    """A `run.Watcher` on a console. Use as a context. `to_do`: the trials of this run that are left.
+    """A `run.Watcher` on a console. Use as a context. `outlook`: of the session, as things are when asked."""
 
-    `pace` learns from each; `later`: the runs after this one, whose time is said too.
-    """
-
-    def __init__(
-        self,
-        run: RunFile,
-        to_do: Sequence[TrialIdentity],
-        console: Console | None = None,
-        *,
-        pace: Pace | None = None,
-        later: Sequence[Later] = (),
-    ) -> None:
+    def __init__(self, name: str, outlook: Callable[[], Outlook], console: Console | None = None) -> None:
         self._console = console or Terminal(stderr=True)
-        self._run = run
-        self._to_do = list(to_do)
-        self._pace = pace or Pace()
-        self._later = later
-        self._total = len(run.plan.trials)
-        self._began_s: float | None = None
-        self._current: TrialIdentity | None = None
+        self._outlook = outlook
+        self._study = ""
         self._has_waited = False
         self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
         self._now = ""
@@ -96,7 +69,7 @@ class LiveView:
             MofNCompleteColumn(),
             TextColumn("{task.fields[left]}"),
         )
-        self._task = self._bar.add_task(run.id, total=self._total, completed=self._done, left=self._left())
+        self._task = self._bar.add_task(name, total=None, left="")
         self._live = Live(
             console=self._console, refresh_per_second=8, transient=True, get_renderable=self._drawn
         )
@@ -151,16 +124,20 @@ class LiveView:
         """Shown, until it begins."""
         self._now = f"{trial.id}  waiting until the machine is calm"
 
+    def block(self, study: str, block: Block, why: str) -> None:
+        """Said where the study is another one, or where there is a reason to tell."""
+        self._now = f"{study}: {block.experiment}, block {block.number}"
+        if not self._console.is_interactive and (study != self._study or why):
+            self._console.print(f"{self._now}{f' {why}' if why else ''}", highlight=False, soft_wrap=True)
+        self._study = study
+
     def began(self, trial: TrialIdentity) -> None:
         """Its start takes until the engine's first line."""
-        self._began_s = time.monotonic()
-        self._current = trial
-        if trial.attempt > 1:
-            # It comes on top of the plan.
-            self._to_do.append(trial)
-            self._total += 1
-            self._bar.update(self._task, total=self._total)
         self._now = f"{trial.id}  starting"
+
+    def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
+        """Too short for a line of the engine's."""
+        self._now = f"{trial.id}  slice {number} of {of}"
 
     def progress(self, trial: TrialIdentity, progress: contract.Progress) -> None:
         """Shown, not kept."""
@@ -170,41 +147,28 @@ class LiveView:
 
     def ended(self, stored: StoredTrial) -> None:
         """One trial fewer."""
-        self._to_do = [each for each in self._to_do if each.id != stored.trial.id]
-        self._pace.ended(stored, None if self._began_s is None else time.monotonic() - self._began_s)
-        self._began_s = None
-        self._bar.update(self._task, completed=self._done, left=self._left())
         line, colour = result(stored)
         self._last.append((stored.trial.id, line, colour))
         tried = stored.failure is None or stored.failure.step not in ("setup", "build")
         if not self._console.is_interactive and tried:
+            now = self._outlook()
             self._console.print(
-                Text(f"{self._done:>3}/{self._total} {stored.trial.id:<38} {line}  ({self._left()})"),
-                soft_wrap=True,
+                Text(f"{now.trials:>3}/{now.of} {stored.trial.id:<38} {line}  ({left(now)})"), soft_wrap=True
             )
 
-    @property
-    def _done(self) -> int:
-        return self._total - len(self._to_do)
-
-    def _left(self) -> str:
-        """ "2:05 left", and where runs follow, "2:05 left, 40:10 with all that follow"."""
-        left_s = self._pace.left_s(self._run.study, self._run.scale, self._to_do)
-        if left_s is not None and self._began_s is not None and self._current is not None:
-            now_s = self._pace.of(self._run.study, self._run.scale, self._current) or 0.0
-            left_s -= min(now_s, time.monotonic() - self._began_s)
-        later_s = [self._pace.left_s(each.study, each.scale, each.trials) for each in self._later]
-        said = f"{numerals.clock(left_s)} left"
-        if not later_s:
-            return said
-        known_s = [each for each in later_s if each is not None]
-        whole = left_s is not None and len(known_s) == len(later_s)
-        all_s = (left_s or 0.0) + sum(known_s) if whole else None
-        return f"{said}, {numerals.clock(all_s)} with all that follow"
-
     def _drawn(self) -> Group:
-        self._bar.update(self._task, left=self._left())
+        now = self._outlook()
+        self._bar.update(self._task, completed=now.trials, total=now.of or None, left=left(now))
         results = Table.grid(padding=(0, 2))
         for trial_id, line, colour in self._last:
             results.add_row(trial_id, Text(line, style=colour, overflow="ellipsis", no_wrap=True))
         return Group(results, self._bar, Text(self._now, style="dim", no_wrap=True))
+
+
+def left(now: Outlook) -> str:
+    """ "2:05 left" of the blocks that must be run, then "10 of 26 claims decided, at most 1:40 left"."""
+    claims = f"{now.decided} of {now.asked} claims decided" if now.asked else ""
+    if claims and not now.blocks_s:
+        limit = f"at most {numerals.clock(now.at_most_s)} left" if now.at_most_s < math.inf else ""
+        return ", ".join(filter(None, (claims, limit)))
+    return f"{numerals.clock(now.blocks_s)} left"

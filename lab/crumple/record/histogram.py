@@ -1,4 +1,4 @@
-"""The engine's histograms as arrays: decode, merge, and what can be read off them.
+"""The engine's histograms as arrays: decode, merge, and what can be read off them; several as one stored.
 
 They hold times of one kind; which kind, and what it means, is the record's to say. Nothing is interpolated.
 """
@@ -101,14 +101,18 @@ def _placed(times: Times, values_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def decode(encoded: str) -> Times:
     """HdrHistogram V2, compressed, base64 → its times. Raises NotStored where it is none."""
-    try:
-        read = HdrHistogram.decode(encoded)
-    except UNREADABLE as error:
-        reason = str(error) or type(error).__name__
-        raise NotStored(f"not a histogram of the engine: {reason}", "measure the trial again") from None
+    read = _read(encoded)
     counts = np.asarray(read.counts, dtype=np.int64)
     index = np.flatnonzero(counts)
     return Times(_middle_ns(index, read), counts[index])
+
+
+def _read(encoded: str) -> HdrHistogram:
+    try:
+        return HdrHistogram.decode(encoded)
+    except UNREADABLE as error:
+        reason = str(error) or type(error).__name__
+        raise NotStored(f"not a histogram of the engine: {reason}", "measure the trial again") from None
 
 
 def decoded(stored: "Histogram") -> Times:
@@ -129,6 +133,29 @@ def merge(parts: Sequence[Times]) -> Times:
     summed = np.zeros(len(unique_ns), np.int64)
     np.add.at(summed, place, counts)
     return Times(unique_ns, summed)
+
+
+def together(parts: Sequence["Histogram"]) -> "Histogram":
+    """All samples of `parts`, one or more, in the engine's own form.
+
+    Their buckets are the same, so that nothing is lost. Raises NotStored where one is none.
+    """
+    filled = [part for part in parts if part.count]
+    if len(filled) < 2:
+        return filled[0] if filled else parts[0]
+    whole = _read(filled[0].encoded)
+    for part in filled[1:]:
+        whole.add(_read(part.encoded))
+    count = sum(part.count for part in filled)
+    return filled[0].model_copy(
+        update={
+            "count": count,
+            "min_ns": min(part.min_ns for part in filled if part.min_ns is not None),
+            "mean_ns": math.fsum(part.count * (part.mean_ns or 0.0) for part in filled) / count,
+            "max_ns": max(part.max_ns for part in filled if part.max_ns is not None),
+            "encoded": whole.encode().decode(),
+        }
+    )
 
 
 def _middle_ns(index: NDArray[np.int64], read: HdrHistogram) -> NDArray[np.int64]:

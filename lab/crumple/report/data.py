@@ -69,6 +69,7 @@ def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
         "circumstances": circumstances(view, verdict) or None,
         "effects": [_effect(effect) for effect in verdict.effects],
         "trials": verdict.trials,
+        "blocks": verdict.blocks,
     }
 
 

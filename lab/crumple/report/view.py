@@ -15,10 +15,11 @@ from crumple.record.unanswered import Unanswered, unanswered
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
+from crumple.stats.looks import Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
-from crumple.verdict import verdict
+from crumple.verdict import blocks, verdict
 from crumple.verdict.case import Facts
 from crumple.verdict.noise import Noise, Twins
 from crumple.verdict.verdict import Verdict
@@ -201,17 +202,22 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     starts = [start for start in every if start.trial.trial.id not in gone]
     known = [start.figures for start in starts if start.figures is not None]
     failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
-    experiments = tuple(_experiment(run, name, starts) for name in run.study.experiments)
+    looks = blocks.looks_of(run.study, run.scale)
+    experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
     facts = Facts(
         models={name: note.io_model for name, note in run.servers.items()},
         costs=run.machine.get("costs", {}),
         block_s={name: _block_s(starts, name) for name in run.study.experiments},
     )
-    verdicts = tuple(verdict.judge(claim, known, failed, run.scale, facts) for claim in run.study.claims)
+    verdicts = tuple(
+        verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
+    )
     return RunView(run, experiments, verdicts, tuple(each for each in every if each.trial.trial.id in gone))
 
 
-def _experiment(run: RunFile, name: str, starts: Sequence[Start]) -> ExperimentView:
+def _experiment(
+    run: RunFile, name: str, starts: Sequence[Start], looks: Mapping[str, Looks]
+) -> ExperimentView:
     experiment = run.study.experiments[name]
     own = sorted(
         (start for start in starts if start.trial.trial.experiment == name),
@@ -227,7 +233,7 @@ def _experiment(run: RunFile, name: str, starts: Sequence[Start]) -> ExperimentV
     # A run restricted to other servers has no twin.
     twin = of(experiment.twin, True) if experiment.twin in experiment.servers else None
     seen = [start.figures for start in own if start.figures is not None]
-    noise = {metric: verdict.noise_of(seen, name, metric) for metric in _OF_EVERY_EXPERIMENT}
+    noise = {metric: verdict.noise_of(seen, name, metric, looks) for metric in _OF_EVERY_EXPERIMENT}
     return ExperimentView(name, experiment, experiment.scales[run.scale], tuple(servers), twin, noise)
 
 

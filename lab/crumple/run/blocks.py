@@ -1,21 +1,23 @@
-"""The trials of a run, block by block: what is left of each, and once more what was disturbed.
+"""The blocks of one run: what is left of each, and once more what was disturbed.
 
-What a trial does is `trial`, which are to be repeated `again`; a run is begun and taken up by `run`.
+What a trial does is `trial`, which are to be repeated `again`; which block comes next is `session`'s to say.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from crumple.contract import Progress
 from crumple.database import database
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
 from crumple.machine import calm, ceiling, machine, turns
-from crumple.run import brought, programs, ready, run_file, trial
+from crumple.record.figures import Figures, figures
+from crumple.run import brought, in_turns, programs, ready, run_file, trial
 from crumple.run.again import Attempts, Streak
 from crumple.run.brought import Elsewhere
+from crumple.run.pace import Pace
 from crumple.run.plan import Block
 from crumple.run.ready import Ready
 from crumple.run.run_file import RunFile
@@ -28,17 +30,14 @@ from crumple.workload.workload import Workload
 PATIENCE_S = 10.0
 
 
-class Watcher(ready.Watcher, Protocol):
+class Watcher(ready.Watcher, in_turns.Watcher, Protocol):
     """Who is told how the run goes on."""
 
     def calibrating(self) -> None:
         """The engine's ceiling is being measured, after a trial that may have come near it."""
 
-    def began(self, trial: TrialIdentity) -> None:
-        """A trial begins."""
-
-    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
-        """The engine's line of the last second."""
+    def block(self, study: str, block: Block, why: str) -> None:
+        """A block begins; `why` is empty where it is run whatever those before it came to."""
 
     def ended(self, stored: StoredTrial) -> None:
         """A trial is stored."""
@@ -80,51 +79,250 @@ class Begun:
 
 @dataclass
 class Means:
-    """What all trials of a run are conducted with.
+    """What all runs of a session are conducted with.
 
-    `unfit`: experiments this machine cannot do, of which that has been said. `patience_s`: how long to wait
-    for a calm machine before a trial is done again. `said`: what the machine lacks, of which the same.
-    `stored`: the trials so far, without their records; `programs`: server → the hash of its program.
+    `pace` learns from each trial. `unfit`: experiments this machine cannot do, of which that has been said.
+    `patience_s`: how long to wait for a calm machine before a trial is done again. `said`: what the machine
+    lacks, of which the same.
     """
 
     load: Engine
     workloads: Mapping[str, Workload]
     databases: database.OnDemand
     watcher: Watcher
+    pace: Pace = field(default_factory=Pace)
     unfit: set[str] = field(default_factory=set)
-    attempts: Attempts = field(default_factory=Attempts)
     streak: Streak = field(default_factory=Streak)
     patience_s: float = PATIENCE_S
     said: set[str] = field(default_factory=set)
-    stored: list[StoredTrial] = field(default_factory=list)
-    programs: dict[str, str] = field(default_factory=dict)
 
 
-def conduct_all(begun: Begun, root: Path, means: Means) -> None:
-    """What is left of a run, each trial stored as it ends. Raises UsageError, StorageFull, NotWritable."""
-    described = servers.find(root)
-    running: dict[str, Elsewhere] = {}
-    for label, place in begun.file.brought.items():
-        guest = brought.read(place, described)
-        if isinstance(guest.what, Elsewhere):
-            running[label] = guest.what
-        else:
-            described[label] = guest.what
-    means.stored = [_without_records(each) for each in begun.store.trials()]
-    earlier = {each.trial.id for each in means.stored if _makes_room(each, begun)}
-    means.attempts = Attempts(each for each in means.stored if each.trial.id not in earlier)
-    blocks = [block for block in begun.file.plan.blocks if _left_in(block, begun, means.attempts)]
-    used = {each.server for block in blocks for each in _left_in(block, begun, means.attempts)}
-    means.programs = {label: _program(label, described) for label in used}
-    _unmixed(begun, blocks, means)
-    for each in earlier:
-        begun.store.set_aside(each)
-    servers_ready = ready.made_ready(used, described, running, means.watcher)
-    for block in blocks:
-        _block(begun, block, servers_ready, means)
-    whole = {each.id for each in begun.file.plan.trials} <= begun.store.ids()
-    if whole and (blocks or begun.file.ended is None):
-        run_file.write(begun.store, begun.file.model_copy(update={"ended": run_file.now()}))
+class Blocks:
+    """Those of one run, each done when it is asked for, its trials stored as they end.
+
+    `file`: run.json as it is now. `stored`: the trials so far, without their records. `has_done`: any by now.
+    """
+
+    def __init__(self, begun: Begun, root: Path, means: Means) -> None:
+        self.file, self._means = begun.file, means
+        self._described = servers.find(root)
+        self._running: dict[str, Elsewhere] = {}
+        for label, place in begun.file.brought.items():
+            guest = brought.read(place, self._described)
+            if isinstance(guest.what, Elsewhere):
+                self._running[label] = guest.what
+            else:
+                self._described[label] = guest.what
+        self.begun = replace(begun, to_do=left(begun))
+        trials = begun.store.trials()
+        for each in trials:
+            means.pace.ended(each)
+        self.stored = [_without_records(each) for each in trials]
+        self.figures: dict[str, Figures | None] = {}
+        for each in _by_attempt(trials):
+            self._read(each)
+        self._earlier = {each.trial.id for each in self.stored if _makes_room(each, self.begun)}
+        self._attempts = Attempts(each for each in self.stored if each.trial.id not in self._earlier)
+        self._to_do = {each.id for each in self.begun.to_do}
+        self.has_done = False
+        self._programs: dict[str, str] = {}
+        self._ready: Mapping[str, Ready] = {}
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Trials that failed, by their label, and why."""
+        last = {each.trial.label: each.failure for each in _by_attempt(self.stored)}
+        return {label: failure.message for label, failure in last.items() if failure is not None}
+
+    def make_ready(self) -> None:
+        """Its servers, checked and built. Raises UsageError where programs changed since its first trial."""
+        open_blocks = [block for block in self.file.plan.blocks if self.left_in(block)]
+        used = {each.server for block in open_blocks for each in self.left_in(block)}
+        self._programs = {label: _program(label, self._described) for label in used}
+        self._check_unmixed(open_blocks)
+        for each in self._earlier:
+            self.begun.store.set_aside(each)
+        self.stored = [each for each in self.stored if each.trial.id not in self._earlier]
+        for each in self._earlier:
+            self.figures.pop(each, None)
+        self._earlier = set()
+        self._ready = ready.made_ready(used, self._described, self._running, self._means.watcher)
+
+    def do(self, block: Block) -> None:
+        """The trials of a block that are left, and once more those of it that were disturbed.
+
+        Raises StorageFull, NotWritable.
+        """
+        to_do = [each for each in block.trials if each.id in self._to_do and self.begun.asks(each)]
+        scale = self.file.study.experiments[block.experiment].scales[self.file.scale]
+        for group in [to_do] if scale.slices > 1 else [[each] for each in to_do]:
+            self._together(group)
+        while (again := self._attempts.due(block, self.begun.labels)) is not None:
+            if not self._again(again):
+                return
+
+    @property
+    def judges(self) -> bool:
+        """Whether any of its experiments has more blocks if that is what its claims take."""
+        scale, experiments = self.file.scale, self.file.study.experiments.values()
+        return self.begun.only is None and any(each.scales[scale].least_blocks for each in experiments)
+
+    def _read(self, stored: StoredTrial) -> None:
+        """Its figures, of which only the judging has need."""
+        if self.judges:
+            self.figures[stored.trial.label] = figures(stored)
+
+    def note(self, **changes: Any) -> None:
+        """Write run.json with these changes. Raises StorageFull, NotWritable."""
+        self.file = self.file.model_copy(update=changes)
+        run_file.write(self.begun.store, self.file)
+
+    def _check_unmixed(self, blocks: Sequence[Block]) -> None:
+        if self.begun.mixed:
+            return
+        left = [each for block in blocks for each in self.left_in(block)]
+        what = dict.fromkeys(name for each in left for name in self._changed(each))
+        if what:
+            raise UsageError(
+                f"since {self.begun.store.name} was begun, this changed: {', '.join(what)}",
+                "put it back, start a new run, or go on with --mixed, which marks the trials to come",
+            )
+
+    def _changed(self, identity: TrialIdentity) -> list[str]:
+        now = self._programs_of(identity)
+        return programs.changed(self.stored, identity, now) if now else []
+
+    def _programs_of(self, identity: TrialIdentity) -> Programs | None:
+        """None where a workload is gone: then it cannot be tried."""
+        experiment, known = self.file.study.experiments[identity.experiment], self._means.workloads
+        names = [experiment.workload, *([experiment.canary.workload] if experiment.canary else [])]
+        asked = [known[name] for name in names if name in known]
+        if len(asked) < len(names):
+            return None
+        return programs.programs(self._programs[identity.server], asked, self._means.load)
+
+    def left_in(self, block: Block) -> list[TrialIdentity]:
+        """What of a block is to be done, or to be done again."""
+        begun, attempts = self.begun, self._attempts
+        to_do = [each for each in block.trials if each.id in self._to_do and begun.asks(each)]
+        return [
+            *to_do,
+            *(attempts.disturbed(block, begun.labels) if attempts.due(block, begun.labels) else []),
+        ]
+
+    def _together(self, trials: Sequence[TrialIdentity]) -> None:
+        """Trials that share the time, or one."""
+        jobs = [self._job(each) for each in trials]
+        for identity, job in zip(trials, jobs, strict=True):
+            if isinstance(job, Failure):
+                self._store(trial.refused(identity, job, self._ready[identity.server].versions))
+        can = [job for job in jobs if isinstance(job, trial.Job)]
+        if can:
+            with turns.turn(self._means.watcher.waiting):
+                self._measure(can)
+
+    def _again(self, identity: TrialIdentity) -> bool:
+        """Whether it was tried: no repeat is begun while others use the machine."""
+        job = self._job(identity)
+        if isinstance(job, Failure):
+            self._store(trial.refused(identity, job, self._ready[identity.server].versions))
+            return True
+        with turns.turn(self._means.watcher.waiting):
+            self._means.watcher.again(identity)
+            if not self._is_calm(identity):
+                return False
+            self._measure([job])
+        return True
+
+    def _measure(self, jobs: Sequence[trial.Job]) -> None:
+        means = self._means
+        measured = in_turns.conduct(jobs, means.load, means.watcher)
+        with contextlib.closing(measured):
+            for stored in measured:
+                self._store(stored)
+
+    def _store(self, stored: StoredTrial) -> None:
+        means = self._means
+        self.begun.store.add(stored)
+        self._to_do.discard(stored.trial.id)
+        self.has_done = True
+        means.pace.ended(stored)
+        self._attempts.note(stored)
+        self.stored.append(_without_records(stored))
+        self._read(stored)
+        means.watcher.ended(stored)
+        for problem in set(stored.host.get("problems", ())) - means.said:
+            means.said.add(problem)
+            means.watcher.unfit(problem)
+        if busy := means.streak.busy(stored):
+            means.watcher.busy(busy)
+
+    def _is_calm(self, identity: TrialIdentity) -> bool:
+        """Wait for it, once in a session for long; if it does not get calm, say so."""
+        means = self._means
+        busy = calm.awaited(means.patience_s)
+        if not busy:
+            return True
+        means.patience_s = 0.0
+        means.watcher.busy(
+            f"{busy}; the disturbed trials of block {identity.block} of {identity.experiment} are not done "
+            "again"
+        )
+        return False
+
+    def _job(self, identity: TrialIdentity) -> trial.Job | Failure:
+        """All the trial needs, or why it cannot be tried."""
+        server, means = self._ready[identity.server], self._means
+        if server.built is None:
+            assert server.refusal is not None
+            return server.refusal
+        experiment = self.file.study.experiments[identity.experiment]
+        try:
+            machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
+            settings = _settings(identity.server, server.description)
+            asked = _workload(experiment.workload, means)
+            beside = _workload(experiment.canary.workload, means) if experiment.canary else None
+        except UsageError as error:
+            if identity.experiment not in means.unfit:
+                means.unfit.add(identity.experiment)
+                means.watcher.skipped(f"experiment {identity.experiment}", str(error))
+            return Failure(step="setup", message=str(error))
+        other = " and another ".join(self._changed(identity))
+        return trial.Job(
+            trial=identity,
+            experiment=experiment,
+            scale=experiment.scales[self.file.scale],
+            workload=asked,
+            built=server.built,
+            versions=server.versions,
+            settings=settings,
+            ceiling=lambda record: ceiling.measured_after(
+                means.load, record, ceiling.cache(), means.watcher.calibrating
+            ),
+            beside=beside,
+            databases=means.databases,
+            programs=self._programs_of(identity),
+            mixed=f"measured with another {other} than earlier trials of the run" if other else "",
+        )
+
+
+def must(begun: Begun, block: Block) -> bool:
+    """Whether it is run whatever the blocks before it came to."""
+    scale = begun.file.study.experiments[block.experiment].scales[begun.file.scale]
+    return scale.least_blocks is None or block.number <= scale.least_blocks
+
+
+def left(begun: Begun) -> tuple[TrialIdentity, ...]:
+    """What of it is to be done as the store is now: another crumple may have done some since it was read."""
+    kept = begun.store.ids()
+    if begun.retry_failed:
+        kept -= {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
+    return tuple(each for each in begun.to_do if each.id not in kept)
+
+
+def _by_attempt(trials: Sequence[StoredTrial]) -> list[StoredTrial]:
+    """The last attempt at each trial comes last."""
+    return sorted(trials, key=lambda each: each.trial.attempt)
 
 
 def _without_records(stored: StoredTrial) -> StoredTrial:
@@ -137,129 +335,11 @@ def _program(label: str, described: Mapping[str, ServerDescription]) -> str:
     return servers.program(description) if description else ""
 
 
-def _unmixed(begun: Begun, blocks: Sequence[Block], means: Means) -> None:
-    """Return if what is left is measured with the programs of what is stored. Raises UsageError."""
-    if begun.mixed:
-        return
-    left = [each for block in blocks for each in _left_in(block, begun, means.attempts)]
-    what = dict.fromkeys(name for each in left for name in _changed(begun, each, means))
-    if what:
-        raise UsageError(
-            f"since {begun.store.name} was begun, this changed: {', '.join(what)}",
-            "put it back, start a new run, or go on with --mixed, which marks the trials to come",
-        )
-
-
-def _changed(begun: Begun, identity: TrialIdentity, means: Means) -> list[str]:
-    now = _programs(begun, identity, means)
-    return programs.changed(means.stored, identity, now) if now else []
-
-
-def _programs(begun: Begun, identity: TrialIdentity, means: Means) -> Programs | None:
-    """None where a workload is gone: then it cannot be tried."""
-    experiment = begun.file.study.experiments[identity.experiment]
-    names = [experiment.workload, *([experiment.canary.workload] if experiment.canary else [])]
-    asked = [means.workloads[name] for name in names if name in means.workloads]
-    if len(asked) < len(names):
-        return None
-    return programs.programs(means.programs[identity.server], asked, means.load)
-
-
 def _makes_room(stored: StoredTrial, begun: Begun) -> bool:
     """What failed and is to be tried again; a repeat that did, too."""
     if stored.trial.attempt == 1:
         return stored.trial in begun.to_do
     return begun.retry_failed and stored.status == "failed" and begun.asks(stored.trial)
-
-
-def _left_in(block: Block, begun: Begun, attempts: Attempts) -> list[TrialIdentity]:
-    """What of a block is to be done, or to be done again."""
-    disturbed = attempts.disturbed(block) if attempts.due(block, begun.labels) else []
-    return [each for each in (*begun.to_do, *disturbed) if each.label in block.labels and begun.asks(each)]
-
-
-def _block(begun: Begun, block: Block, servers_ready: Mapping[str, Ready], means: Means) -> None:
-    """The trials of a block that are left, and once more those of it that were disturbed."""
-    for each in begun.to_do:
-        if each.id in block.labels:
-            _one(begun, each, servers_ready[each.server], means)
-    while (again := means.attempts.due(block, begun.labels)) is not None:
-        if not _one(begun, again, servers_ready[again.server], means):
-            return
-
-
-def _one(begun: Begun, identity: TrialIdentity, server: Ready, means: Means) -> bool:
-    """Whether it was tried: no repeat is begun while others use the machine."""
-    job = _job(begun, identity, server, means)
-    if isinstance(job, Failure):
-        stored = trial.refused(identity, job, server.versions)
-        begun.store.add(stored)
-    else:
-        with turns.turn(means.watcher.waiting):
-            if identity.attempt > 1:
-                means.watcher.again(identity)
-                if not _is_calm(identity, means):
-                    return False
-            means.watcher.began(identity)
-            stored = trial.conduct(
-                job, means.load, begun.store, lambda progress: means.watcher.progress(identity, progress)
-            )
-    means.attempts.note(stored)
-    means.stored.append(_without_records(stored))
-    means.watcher.ended(stored)
-    for problem in set(stored.host.get("problems", ())) - means.said:
-        means.said.add(problem)
-        means.watcher.unfit(problem)
-    if busy := means.streak.busy(stored):
-        means.watcher.busy(busy)
-    return True
-
-
-def _is_calm(identity: TrialIdentity, means: Means) -> bool:
-    """Wait for it, once in a run for long; if it does not get calm, say so."""
-    busy = calm.awaited(means.patience_s)
-    if not busy:
-        return True
-    means.patience_s = 0.0
-    means.watcher.busy(
-        f"{busy}; the disturbed trials of block {identity.block} of {identity.experiment} are not done again"
-    )
-    return False
-
-
-def _job(begun: Begun, identity: TrialIdentity, server: Ready, means: Means) -> trial.Job | Failure:
-    """All the trial needs, or why it cannot be tried."""
-    if server.built is None:
-        assert server.refusal is not None
-        return server.refusal
-    experiment = begun.file.study.experiments[identity.experiment]
-    try:
-        machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
-        settings = _settings(identity.server, server.description)
-        asked = _workload(experiment.workload, means)
-        beside = _workload(experiment.canary.workload, means) if experiment.canary else None
-    except UsageError as error:
-        if identity.experiment not in means.unfit:
-            means.unfit.add(identity.experiment)
-            means.watcher.skipped(f"experiment {identity.experiment}", str(error))
-        return Failure(step="setup", message=str(error))
-    other = " and another ".join(_changed(begun, identity, means))
-    return trial.Job(
-        trial=identity,
-        experiment=experiment,
-        scale=experiment.scales[begun.file.scale],
-        workload=asked,
-        built=server.built,
-        versions=server.versions,
-        settings=settings,
-        ceiling=lambda record: ceiling.measured_after(
-            means.load, record, ceiling.cache(), means.watcher.calibrating
-        ),
-        beside=beside,
-        databases=means.databases,
-        programs=_programs(begun, identity, means),
-        mixed=f"measured with another {other} than earlier trials of the run" if other else "",
-    )
 
 
 def _workload(name: str, means: Means) -> Workload:

@@ -54,6 +54,12 @@ class Lent:
         """Its answers will tell."""
         return True
 
+    def hold(self) -> None:
+        """Nobody here stops it."""
+
+    def release(self) -> None:
+        """It was never stopped."""
+
     def files_left(self) -> int:
         """Its files are its own affair."""
         return 0

@@ -24,22 +24,21 @@ class Pace:
         self._phase_s: dict[tuple[str, str, str], float] = {}
         self._failed_s: dict[tuple[str, str], float] = {}
 
-    def ended(self, stored: StoredTrial, took_s: float | None = None) -> None:
-        """Learn from a trial. `took_s`: all of it, where it was watched."""
+    def ended(self, stored: StoredTrial) -> None:
+        """Learn from a trial."""
         place = (stored.trial.experiment, stored.trial.server)
         self._failed_s.pop(place, None)
         if stored.record is None:
             # One that is refused takes no time; one that fails will fail as slowly again.
             refused = stored.failure is not None and stored.failure.step in ("setup", "build")
-            self._failed_s[place] = 0.0 if refused else took_s or stored.overhead_s
+            self._failed_s[place] = 0.0 if refused else stored.overhead_s
             return
         start_s = stored.server.start_s or 0.0
         self._start_s[stored.trial.server] = start_s
         phases = {"warm-up": stored.record.warm_up_ns, "measured": stored.record.measured_ns}
         for name, ns in phases.items():
             self._phase_s[(*place, name)] = ns / NS_PER_S
-        load_s = sum(phases.values()) / NS_PER_S
-        self._lab_s[place] = stored.overhead_s if took_s is None else max(0.0, took_s - start_s - load_s)
+        self._lab_s[place] = stored.overhead_s
 
     def left_s(self, study: Study, scale: ScaleName, trials: Iterable[TrialIdentity]) -> float | None:
         """What these trials take; None while that depends on the speed of servers nobody has seen as yet."""

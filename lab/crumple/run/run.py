@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from crumple import engine
-from crumple.database import database
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
 from crumple.machine import costs, facts, machine, turns
 from crumple.run import blocks, brought, plan, run_file
-from crumple.run.blocks import Begun, Means, Watcher
+from crumple.run.blocks import Begun, Watcher
 from crumple.run.brought import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.session import Session
 from crumple.run.store import RunStore
 from crumple.server import servers, variant
 from crumple.server.server import ServerDescription
@@ -119,6 +119,12 @@ def chosen(
                 workloads[asked_for.workload].request_with(asked_for.parameters)
         except UsageError as error:
             raise UsageError(f"{asked.name}: experiment {name}: {error.message}", error.remedy) from None
+        if experiment.scales[scale].slices > 1 and workloads[experiment.workload].database:
+            raise UsageError(
+                f"{asked.name}: experiment {name}: workload {experiment.workload} asks a database, which "
+                "counts the queries of all servers of a block together",
+                "leave slices out",
+            )
     return meant
 
 
@@ -128,15 +134,8 @@ def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun
     `mixed`: also with other programs than those of the trials it has.
     """
     file = run_file.read(store)
-    return _left(Begun(store, file, file.plan.trials, retry_failed, mixed=mixed))
-
-
-def _left(begun: Begun) -> Begun:
-    """What of it is to be done as the store is now."""
-    kept = begun.store.ids()
-    if begun.retry_failed:
-        kept -= {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
-    return replace(begun, to_do=tuple(each for each in begun.to_do if each.id not in kept))
+    begun = Begun(store, file, file.plan.trials, retry_failed, mixed=mixed)
+    return replace(begun, to_do=blocks.left(begun))
 
 
 def narrowed(begun: Begun, trial_id: str) -> Begun:
@@ -148,17 +147,8 @@ def narrowed(begun: Begun, trial_id: str) -> Begun:
 
 
 def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
-    """Do what is to be done, trial by trial, each stored as it ends.
-
-    Raises UsageError, also where another crumple runs this run, StorageFull and NotWritable.
-    `database_url`: a database of the user's, for trials that need one; None: a private one.
-    """
-    load = engine.load(root)
-    # Of a run that is resumed nobody has asked for the machine's facts.
-    machine.raise_open_files()
-    with begun.store.held(), database.on_demand(database_url) as databases:
-        # Another crumple may have done some of it before this one held it.
-        blocks.conduct_all(_left(begun), root, Means(load, workload.find(root), databases, watcher))
+    """Do what is to be done of one run; raises what a session does."""
+    Session([begun], root).conduct(watcher, database_url)
 
 
 def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:

@@ -25,12 +25,21 @@ class ServerNote(Frozen):
     libraries: dict[str, str]
 
 
+class Chosen(Frozen):
+    """A block that was run because of what those before it came to."""
+
+    experiment: str
+    block: int
+    why: str
+
+
 class RunFile(Frozen):
     """One execution of a study on one machine.
 
     `study`: as it is at the scale. `only`: the servers the run was restricted to, None for all.
     `brought`: one's own servers, label → folder or URL. `versions`: server → runtime → version.
-    `began`, `ended`: ISO 8601, UTC; `ended` None while it runs and after an interruption.
+    `began`, `ended`: ISO 8601, UTC; `ended` None while it runs and after an interruption. `chosen`: in the
+    order in which they were run. `stopped`: experiment → why it had no more of the planned blocks.
     """
 
     version: Literal[1] = 1
@@ -48,6 +57,8 @@ class RunFile(Frozen):
     engine_version: str
     began: str
     ended: str | None = None
+    chosen: tuple[Chosen, ...] = ()
+    stopped: dict[str, str] = Field(default_factory=dict)
 
 
 def write(store: RunStore, run: RunFile) -> None:

@@ -184,6 +184,13 @@ class RunStore:
                 self.folder.rmdir()
             raise
 
+    def discard(self) -> None:
+        """Remove a run that has no trial yet, as far as that can be done."""
+        with contextlib.suppress(OSError):
+            if not self._trials.exists():
+                self.run_file.unlink()
+                self.folder.rmdir()
+
     def read_run(self) -> bytes:
         """run.json as it is. Raises NotStored."""
         try:

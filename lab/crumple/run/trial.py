@@ -1,32 +1,32 @@
-"""One trial, step by step: start → check answers → fitness → load → check again → stop → judge → store.
+"""One trial, step by step: start → check answers → fitness → load → check again → stop → judge.
 
-Every step has its home elsewhere. Whatever goes wrong is a stored trial that says where and why; only an
-interruption and a full disk get out of here.
+Every step has its home elsewhere. Whatever goes wrong is a trial that says where and why; only an
+interruption and a full disk get out of here. Where its load is put on in slices others have their turns in
+between, by in_turns.py.
 """
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from crumple import contract
+from crumple import contract, engine
 from crumple.database.database import OnDemand
 from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.load import connections_of, cores_of
 from crumple.machine import fitting, machine
 from crumple.machine.ceiling import Ceiling
-from crumple.record import disturbance, invariants, steadiness, validity
+from crumple.record import disturbance, invariants, joined, steadiness, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
-from crumple.run import brought, canary, database_part
+from crumple.run import brought, canary, database_part, slices
 from crumple.run.brought import Elsewhere, Lent
 from crumple.run.canary import Canary
 from crumple.run.store import (
     DatabaseFacts,
     Failure,
     Programs,
-    RunStore,
     ServerFacts,
     StoredTrial,
     TrialIdentity,
@@ -64,38 +64,6 @@ class Job:
     databases: OnDemand | None = None
     programs: Programs | None = None
     mixed: str = ""
-
-
-def conduct(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
-    """Run one trial and store it. Raises StorageFull."""
-    course = _Course(job)
-    try:
-        _measure(course, job, load, on_progress)
-        course.step = "validity"
-        assert course.record is not None
-        afresh = not isinstance(job.built, Elsewhere)
-        course.validity = validity.assess(
-            course.record,
-            placement=job.experiment.placement if afresh else None,
-            server_cores=course.server_cores,
-            ceiling=job.ceiling(course.record),
-            canary=course.canary,
-            afresh=afresh,
-            less=fitted(job).less,
-            workers=_workers(job),
-            disturbance=course.disturbance,
-            unsteady=steadiness.sentence(course.record, job.settings),
-        )
-    except StorageFull:
-        raise
-    except CrumpleError as error:
-        course.fail(error)
-    except Exception as error:
-        # A fault of the lab costs this trial, not the run.
-        course.fail(error)
-    stored = course.stored()
-    store.add(stored)
-    return stored
 
 
 def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) -> StoredTrial:
@@ -184,7 +152,8 @@ def _verify_after(job: Job, address: str) -> tuple[str, ...]:
                 return ("it was asked again after the load, and gave no answer: it may be stuck",)
 
 
-def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress) -> None:
+def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
+    """Yields before each slice, with the server held until it is its turn again."""
     experiment = job.experiment
     cores = machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
     course.server_cores = cores.server
@@ -209,9 +178,12 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             course.step = "engine"
             spec = spec_of(job, running.address, running.pid, cores.engine)
             data.count()
-            course.record, course.canary = canary.beside(
-                load, spec, _canary(job), _told(on_progress, data.look)
-            )
+            if job.scale.slices > 1:
+                course.record = yield from _in_slices(running, spec, job.scale, load, on_progress)
+            else:
+                course.record, course.canary = canary.beside(
+                    load, spec, _canary(job), _told(on_progress, data.look)
+                )
             data.counted(course.record, _asked_beside(job, course.canary))
             course.count(data)
             course.disturbance = disturbance.disturbance(
@@ -228,6 +200,25 @@ def _measure(course: "_Course", job: Job, load: Engine, on_progress: OnProgress)
             # A server whose database died cannot be blamed for its answers.
             data.still_there()
             raise
+
+
+def _in_slices(
+    running: servers.Running | Lent,
+    spec: contract.TrialSpec,
+    scale: Scale,
+    load: Engine,
+    on_progress: OnProgress,
+) -> Generator[None, None, contract.TrialRecord]:
+    """The record of all slices; while others have their turn, the server is held."""
+    records = []
+    for each in slices.specs(spec, scale.slices):
+        running.hold()
+        try:
+            yield
+        finally:
+            running.release()
+        records.append(engine.run(load, each, on_progress))
+    return joined.joined(records)
 
 
 def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
@@ -252,49 +243,97 @@ def _still_there(running: servers.Running | Lent) -> None:
         raise ServerFailed("engine", "the server ended under the load", running.output_tail())
 
 
-@dataclass
-class _Course:
-    """How far a trial has come, and what it has brought so far."""
+class Course:
+    """A trial as far as it has come. `turn` does the next part; when it is over, `stored` is what it was.
 
-    job: Job
-    step: str = "start"
-    server_cores: tuple[int, ...] = ()
-    start_s: float | None = None
-    host: dict[str, Any] = field(default_factory=dict)
-    record: contract.TrialRecord | None = None
-    canary: contract.TrialRecord | None = None
-    validity: Validity | None = None
-    database: DatabaseFacts | None = None
-    disturbance: Disturbance | None = None
-    problems: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    output_tail: tuple[str, ...] = ()
-    failure: Failure | None = None
-    began_s: float = field(default_factory=time.monotonic)
+    A trial that is not sliced is one part.
+    """
+
+    def __init__(self, job: Job, load: Engine, on_progress: OnProgress) -> None:
+        self.job = job
+        self.step = "start"
+        self.server_cores: tuple[int, ...] = ()
+        self.start_s: float | None = None
+        self.host: dict[str, Any] = {}
+        self.record: contract.TrialRecord | None = None
+        self.canary: contract.TrialRecord | None = None
+        self.validity: Validity | None = None
+        self.database: DatabaseFacts | None = None
+        self.disturbance: Disturbance | None = None
+        self.problems: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
+        self.output_tail: tuple[str, ...] = ()
+        self._failure: Failure | None = None
+        self._busy_s = 0.0
+        self._parts = self._all(load, on_progress)
+
+    def turn(self) -> bool:
+        """Do the next part; False: that was the last one. Raises StorageFull."""
+        began_s = time.monotonic()
+        try:
+            next(self._parts)
+        except StopIteration:
+            return False
+        finally:
+            self._busy_s += time.monotonic() - began_s
+        return True
+
+    def close(self) -> None:
+        """End it where it is, with its server; after its last part there is nothing to end."""
+        self._parts.close()
+
+    def _all(self, load: Engine, on_progress: OnProgress) -> Generator[None]:
+        try:
+            yield from _measure(self, self.job, load, on_progress)
+            self.step = "validity"
+            self._judge()
+        except StorageFull:
+            raise
+        except CrumpleError as error:
+            self._fail(error)
+        except Exception as error:
+            # A fault of the lab costs this trial, not the run.
+            self._fail(error)
+
+    def _judge(self) -> None:
+        job = self.job
+        assert self.record is not None
+        afresh = not isinstance(job.built, Elsewhere)
+        self.validity = validity.assess(
+            self.record,
+            placement=job.experiment.placement if afresh else None,
+            server_cores=self.server_cores,
+            ceiling=job.ceiling(self.record),
+            canary=self.canary,
+            afresh=afresh,
+            less=fitted(job).less,
+            workers=_workers(job),
+            disturbance=self.disturbance,
+            unsteady=steadiness.sentence(self.record, job.settings),
+        )
 
     def count(self, data: database_part.Part) -> None:
         """Take over what the database's counters came to."""
         self.database, self.problems, self.warnings = data.facts, data.problems, data.warnings
 
-    def fail(self, error: Exception) -> None:
+    def _fail(self, error: Exception) -> None:
         """Note what ended the trial, with the last lines of whoever was at fault."""
         expected = isinstance(error, CrumpleError)
         message = str(error) if expected else f"{type(error).__name__}: {error}; this is a bug in crumple"
         tail = getattr(error, "output_tail", ()) or self.output_tail
         step = error.step if isinstance(error, ServerFailed) else database_part.step_of(error, self.step)
-        self.failure = Failure(step=step, message=message, output_tail=tuple(tail))
+        self._failure = Failure(step=step, message=message, output_tail=tuple(tail))
 
     def _mixed(self) -> tuple[str, ...]:
         return (self.job.mixed,) if self.job.mixed else ()
 
     def stored(self) -> StoredTrial:
-        """What goes on disk. Overhead is all but the server's start and the engine's load."""
+        """What goes on disk. Overhead is all of its own time but the server's start and the engine's load."""
         load_ns = self.record.warm_up_ns + self.record.measured_ns if self.record else 0
-        elapsed_s = time.monotonic() - self.began_s
         return StoredTrial(
             trial=self.job.trial,
-            status="failed" if self.failure else "measured",
-            failure=self.failure,
+            status="failed" if self._failure else "measured",
+            failure=self._failure,
             server=ServerFacts(
                 versions=dict(self.job.versions), start_s=self.start_s, settings=dict(self.job.settings)
             ),
@@ -306,5 +345,5 @@ class _Course:
             programs=self.job.programs,
             problems=(*self.validity.problems, *self.problems) if self.validity else (),
             warnings=(*self._mixed(), *self.validity.warnings, *self.warnings) if self.validity else (),
-            overhead_s=round(max(0.0, elapsed_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
+            overhead_s=round(max(0.0, self._busy_s - (self.start_s or 0.0) - load_ns / 1e9), 4),
         )

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from crumple.errors import ServerFailed, UsageError
-from crumple.processes import guard, listening
+from crumple.processes import guard, held, listening
 from crumple.processes.guard import Guarded
 from crumple.server import runtimes, scratch
 from crumple.server.build import Built
@@ -39,6 +39,14 @@ class Running:
     def alive(self) -> bool:
         """Whether its first process still runs."""
         return self.guarded.ended() is None
+
+    def hold(self) -> None:
+        """Stop it until `release`: it costs nothing, and answers nobody."""
+        held.hold(self.guarded.guard_pid)
+
+    def release(self) -> None:
+        """Let it go on where it was stopped."""
+        held.release(self.guarded.guard_pid)
 
     def files_left(self) -> int:
         """How many of the files it made for its answers it has not removed."""

@@ -6,7 +6,7 @@ scatter by helps: the moderated t of Smyth (*Statistical Applications in Genetic
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -144,15 +144,17 @@ class Estimate:
         # Rounding must not leave the estimate of equal values outside its own interval.
         return Interval(estimate, min(_exp(low), estimate), max(_exp(high), estimate), confidence, self.n)
 
-    def blocks_needed(self, bound: float, confidence: float) -> int | None:
+    def blocks_needed(self, bound: float, confidence: Callable[[int], float]) -> int | None:
         """How many blocks would show with 80 % power on which side of `bound` it lies, were this the truth.
 
-        By the rule in force and at this spread. None: above a hundred, or unknown.
+        By the rule in force, which has so much `confidence` of an interval over so many blocks, and at this
+        spread. None: above a hundred, or unknown.
         """
         if self.n < 2 or (self.logarithmic and bound <= 0):
             return None
         distance = abs(self.centre - (math.log(bound) if self.logarithmic else bound))
-        enough = (n for n in range(self.n + 1, BLOCKS_MOST + 1) if self._reach(n, confidence) < distance)
+        later = range(self.n + 1, BLOCKS_MOST + 1)
+        enough = (n for n in later if self._reach(n, confidence(n)) < distance)
         return next(enough, None)
 
     def _reach(self, n: int, confidence: float) -> float:

@@ -24,6 +24,8 @@ from crumple.study.shape import ClosedShape, OpenShape, PerSecond, RampShape, Se
 Connection = Literal["keep-alive", "per-request"]
 Said = TypeVar("Said")
 
+# In less the edges of a slice, where users come and go, are too much of it.
+SLICE_MIN_S = 0.2
 # A trial's id begins with its experiment, and is a file's name with "/" written as "__".
 _NAME = re.compile(r"(?=.{1,64}$)[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 
@@ -123,14 +125,19 @@ class Scale(Frozen):
 
     `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
     → in how many of the blocks it takes part, the first ones, for those that stand beside the question.
+    `slices`: in so many turns each start is measured, by turns with the others of its block, held meanwhile.
+    `least_blocks`: claims are judged after so many blocks and after each further one, and `blocks` are the
+    most; left out, all blocks are run and claims are judged once.
     `shape`, `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
     """
 
     blocks: Annotated[int, Field(ge=1, le=1_000)]
+    least_blocks: Annotated[int, Field(ge=2)] | None = None
     blocks_of: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     warm_up: WarmUp | None = None
     warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
     stop: Until
+    slices: Annotated[int, Field(ge=1, le=100)] = 1
     shape: Shape | None = None
     parameters: Parameters = Field(default_factory=dict)
     servers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
@@ -202,6 +209,7 @@ class Experiment(Frozen):
             _check_blocks(name, scale, self.twin)
             _check_warm_ups(name, scale, scale.shape or self.shape)
             _check_course(name, scale.stop, scale.shape or self.shape)
+            _check_slices(name, scale, self)
         return self
 
     def at(self, scale: ScaleName) -> "Experiment":
@@ -235,6 +243,11 @@ def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
 
 
 def _check_blocks(name: str, scale: Scale, twin: str) -> None:
+    if scale.least_blocks is not None and scale.least_blocks > scale.blocks:
+        raise impossible(
+            f"scale {name} judges after {scale.least_blocks} blocks, and has {scale.blocks} at most",
+            f"set least_blocks to {scale.blocks} or fewer, or leave it out",
+        )
     if scale.blocks_for(twin) < scale.blocks:
         raise impossible(
             f"scale {name} has {twin}, the twin, in {scale.blocks_for(twin)} of {scale.blocks} blocks",
@@ -255,6 +268,28 @@ def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
                 f"scale {name} warms up with {warm_up.connections} of {shape.most} connections",
                 f"set warm_up.connections to {shape.most} or fewer, or leave it out",
             )
+
+
+def _check_slices(name: str, scale: Scale, experiment: Experiment) -> None:
+    """A load that has a course, users in the middle of a pause or a canary is measured in one go."""
+    if scale.slices == 1:
+        return
+    shape = scale.shape or experiment.shape
+    if not isinstance(shape, ClosedShape) or shape.pause_ms or experiment.canary:
+        raise impossible(
+            f"scale {name} slices a load that is not a closed shape without pauses and without a canary",
+            "leave slices out",
+        )
+    if scale.stop.duration_s is None:
+        raise impossible(
+            f"scale {name} slices a load that its requests end", "write stop = { duration_s = … }"
+        )
+    if scale.stop.duration_s / scale.slices < SLICE_MIN_S:
+        raise impossible(
+            f"scale {name} has slices of {scale.stop.duration_s / scale.slices:.2g} s, and "
+            f"{SLICE_MIN_S:g} s is the least",
+            f"write slices = {max(1, int(scale.stop.duration_s / SLICE_MIN_S))}",
+        )
 
 
 def _check_course(name: str, stop: Until, shape: Shape) -> None:

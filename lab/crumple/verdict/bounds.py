@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from crumple.stats import counts
+from crumple.stats.moderated import BLOCKS_MOST
 from crumple.stats.stats import Interval
 from crumple.study.claim import FigureClaim, ShareClaim
 from crumple.verdict import noise, opinions
@@ -31,13 +32,13 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
     for server in claim.servers:
         alone = evidence.alone(server)
         if alone.untestable:
-            yield untestable(evidence.phrase, server, alone.untestable, bound)
+            yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
-        seen: Seen = Seen(noise.plain(alone.values, logarithmic=False), claim.confidence, shared, alone.limit)
+        seen: Seen = Seen(noise.plain(alone.values, logarithmic=False), case.look, shared, alone.limit)
         if claim.metric in COUNTED and claim.against is None:
-            seen = _Counted(seen.estimate, seen.confidence, shared, requests=_asked(alone, claim.users))
+            seen = _Counted(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
         elif evidence.metric.unit == "share":
-            seen = _Share(seen.estimate, seen.confidence, shared)
+            seen = _Share(seen.estimate, seen.look, shared)
         opinion = opinions.beyond(seen, claim.bound, worded, above)
         if isinstance(seen, _Counted) and opinion.answer is Answer.UNDECIDED:
             opinion = seen.with_requests(opinion, claim.bound)
@@ -66,13 +67,20 @@ class _Counted(_Share):
         """Where nothing happened, blocks say less than requests do."""
         if self.estimate.centre > 0 or bound <= 0:
             return opinion
-        enough = counts.requests_needed(bound, self._level(self.shared.support))
+        enough = counts.requests_needed(bound, self.look.level(self.shared.support))
         reason = (
             f"not one of {self.requests:,} requests, but it takes {enough:,} without one to exclude "
             f"{amount(bound, 'share')}"
         )
-        blocks = math.ceil(self.estimate.n * enough / max(1, self.requests))
-        return replace(opinion, reason=reason, blocks_needed=max(blocks, self.estimate.n + 1))
+        blocks = max(math.ceil(self.estimate.n * enough / max(1, self.requests)), self.estimate.n + 1)
+        # A later look may ask for fewer requests than this one.
+        later = range(self.estimate.n + 1, min(blocks, BLOCKS_MOST))
+        needed = next((n for n in later if self._enough(n, bound)), blocks)
+        return replace(opinion, reason=reason, blocks_needed=needed)
+
+    def _enough(self, blocks: int, bound: float) -> bool:
+        asked = self.requests / self.estimate.n * blocks
+        return asked >= counts.requests_needed(bound, self._later(blocks))
 
 
 def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
@@ -100,9 +108,9 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:
-            yield untestable(evidence.phrase, server, alone.untestable, published)
+            yield untestable(evidence.phrase, server, alone.untestable, published, alone)
             continue
-        seen = Seen(noise.value(alone.values), claim.confidence, shared, alone.limit)
+        seen = Seen(noise.value(alone.values), case.look, shared, alone.limit)
         opinion = opinions.within(seen, span, worded)
         yield told(case, evidence, server, alone, seen.shown, opinion, published)
 
@@ -112,7 +120,7 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
         return untestable(what, "this machine", "it was not measured with this run", published)
-    seen = Seen(noise.plain([math.log(each) for each in readings], logarithmic=True), claim.confidence)
+    seen = Seen(noise.plain([math.log(each) for each in readings], logarithmic=True), case.look)
     opinion = opinions.within(seen, span, _counts_as(span, "ns"))
     effect = Effect(
         label=claim.cost.replace("_", " "), of="this machine", to="", published=None, ratio=None,

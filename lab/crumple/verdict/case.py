@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
-from crumple.stats import stats
+from crumple.stats.looks import Look
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import Alone, Evidence
+from crumple.verdict.evidence import Alone, Evidence, Paired
 
 # An effect, and the trials it rests on.
 Judged = tuple[Effect, tuple[str, ...]]
@@ -28,16 +28,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Case:
-    """A run, as far as a claim may draw on it. `failed`: id of each trial that failed → why."""
+    """A run, as far as a claim may draw on it at a look. `failed`: id of each trial that failed → why."""
 
     figures: tuple[Figures, ...]
     failed: Mapping[str, str]
     facts: Facts
-    confidence: float = stats.CONFIDENCE
+    look: Look
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
         """The run in one metric; names that bring no experiment belong to this one."""
-        return Evidence(experiment, metric, self.figures, self.failed, against, self.confidence)
+        return Evidence(experiment, metric, self.figures, self.failed, against)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
         """The opinion's, and where it is undecided what it would take."""
@@ -45,6 +45,9 @@ class Case:
             return opinion.reason
         if opinion.blocks_needed is None:
             return f"{opinion.reason}; how many blocks would tell is not known, or more than 100"
+        most, total = self.look.most, opinion.blocks_needed + max(0, self.look.blocks - blocks)
+        if most is not None and total > most:
+            return f"{opinion.reason}; it would take about {total} blocks, and this scale has {most} at most"
         places = dict.fromkeys(evidence.place(name).experiment for name in names)
         if evidence.against:
             places[evidence.against] = None
@@ -54,11 +57,14 @@ class Case:
         return f"{said} ({_time(seconds)})" if seconds else said
 
 
-def untestable(what: str, of: str, why: str, bound: str = "") -> Judged:
-    """Nothing could be measured, and why."""
+def untestable(
+    what: str, of: str, why: str, bound: str = "", evidence: Alone | Paired | None = None
+) -> Judged:
+    """Nothing could be measured, and why. `evidence`: what there was to it."""
     effect = Effect(
         label=of, of=of, to="", published=None, ratio=None, answer=Answer.NOT_TESTABLE, reason=why,
-        bound=bound, what=what,
+        bound=bound, what=what, refused=evidence is not None and evidence.refused,
+        more_may_help=evidence is not None and evidence.more_may_help,
     )  # fmt: skip
     return effect, ()
 

@@ -32,7 +32,8 @@ class Effect:
     clause, without capital and full stop. `blocks_needed`: with so many it would probably be decided; None:
     not open, or not known. `what`: the metric within a sentence. `unit`: of `value`; `bound`: what that is
     held against; `repeated`: what it was measured over. `bounds`: the numbers that decided, in the unit of
-    what was measured: so many digits are shown as tell it from them.
+    what was measured: so many digits are shown as tell it from them. `refused`, `more_may_help`: where it is
+    not testable, as in `evidence`.
     """
 
     label: str
@@ -52,6 +53,8 @@ class Effect:
     expected: float | None = None
     bounds: tuple[float, ...] = ()
     limit: Limit = ""
+    refused: bool = False
+    more_may_help: bool = False
 
     @property
     def measured(self) -> Interval | None:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, Metric
-from crumple.stats import stats
 from crumple.verdict.effect import Limit
 
 FAILED_SHARE_MAX = 0.01
@@ -19,6 +18,8 @@ FAILED_SHARE_MAX = 0.01
 ENDED_MIN = 10
 BLOCKS_MIN = 2
 REASONS_MAX = 3
+# So many blocks without a valid trial, and more would not help.
+NONE_VALID_MOST = 4
 SPEED = "requests/s"
 # The problems that record/engine_limits.py words so: the engine, or one of its threads, had no more to give.
 ENGINE_LIMITED = re.compile(r"(the engine used|a thread of the engine used a core) ")
@@ -30,7 +31,8 @@ class Paired:
     """Values of two servers, block by block. `untestable`: why no comparison is made, or empty.
 
     `left_out`: why some blocks are missing though enough are left, or empty. `trials`: ids behind the values.
-    `limit`: the ratio is only a bound, because the engine was the limit of some trials.
+    `limit`: the ratio is only a bound, because the engine was the limit of some trials. `refused`: it is
+    untestable for what a server did, in whichever block. `more_may_help`: more blocks may make it testable.
     """
 
     of_values: tuple[float, ...]
@@ -39,6 +41,8 @@ class Paired:
     untestable: str
     left_out: str
     limit: Limit = ""
+    refused: bool = False
+    more_may_help: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Alone:
     untestable: str
     left_out: str
     limit: Limit = ""
+    refused: bool = False
+    more_may_help: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,13 +80,10 @@ class Evidence:
     trials: tuple[Figures, ...]
     failed: Mapping[str, str]
     against: str | None = None
-    confidence: float = stats.CONFIDENCE
 
     def place(self, name: str) -> Place:
-        """What "server" or "experiment:server" names; a variant's settings may hold a colon too."""
-        before, bracket, settings = name.partition("[")
-        experiment, colon, server = before.rpartition(":")
-        return Place(experiment if colon else self.experiment, f"{server}{bracket}{settings}")
+        """What a claim means by that name."""
+        return placed(name, self.experiment)
 
     @property
     def phrase(self) -> str:
@@ -93,8 +96,9 @@ class Evidence:
         """The values of `of` and `to` in the blocks where both may speak."""
         one, other = self.place(of), self.place(to)
         refused = "; ".join(dict.fromkeys(filter(None, map(self._refused, (one, other)))))
+        more = self._more_may_help(one) and self._more_may_help(other)
         if refused:
-            return Paired((), (), (), refused, "")
+            return Paired((), (), (), refused, "", refused=True, more_may_help=more)
         ours, theirs = self._by_block(one), self._by_block(other)
         common = [
             block for block in ours
@@ -103,7 +107,8 @@ class Evidence:
         ]  # fmt: skip
         absent = "; ".join(dict.fromkeys([*self._absences(one, True), *self._absences(other, True)]))
         if len(common) < BLOCKS_MIN:
-            return Paired((), (), (), _too_few("both have a valid trial", len(common), absent), "")
+            few = _too_few("both have a valid trial", len(common), absent)
+            return Paired((), (), (), few, "", more_may_help=more)
         limited = [any(not each[block].valid for block in common) for each in (ours, theirs)]
         if self._measures_speed and all(limited):
             why = f"the engine was the limit of both {of} and {to}, so that only their lower bounds are known"
@@ -121,15 +126,16 @@ class Evidence:
     def alone(self, name: str, *, above_0: bool = False) -> Alone:
         """The values of one server in the blocks where it may speak."""
         place = self.place(name)
-        refused = self._refused(place)
+        refused, more = self._refused(place), self._more_may_help(place)
         if refused:
-            return Alone((), (), (), refused, "")
+            return Alone((), (), (), refused, "", refused=True, more_may_help=more)
         trials = [trial for trial in self._by_block(place).values() if not self._mute(trial, above_0=above_0)]
         absent = "; ".join(self._absences(place, above_0))
         if not trials and absent:
-            return Alone((), (), (), absent, "")
+            return Alone((), (), (), absent, "", more_may_help=more)
         if len(trials) < BLOCKS_MIN:
-            return Alone((), (), (), _too_few("it has a valid trial", len(trials), absent), "")
+            few = _too_few("it has a valid trial", len(trials), absent)
+            return Alone((), (), (), few, "", more_may_help=more)
         values = tuple(self._value(trial) or 0.0 for trial in trials)
         ids = tuple(key for trial in trials for key in self._ids(trial))
         limited = self._measures_speed and not all(trial.valid for trial in trials)
@@ -214,8 +220,11 @@ class Evidence:
         return self._failing(self.place(name))
 
     def _failing(self, place: Place) -> str:
-        places = [place, Place(self.against, place.server)] if self.against else [place]
-        return next(filter(None, map(self._marked, places)), "") or self._mostly_failed(place)
+        return next(filter(None, map(self._marked, self._places(place))), "") or self._mostly_failed(place)
+
+    def _places(self, place: Place) -> list[Place]:
+        """It, and what it is held against."""
+        return [place, Place(self.against, place.server)] if self.against else [place]
 
     def _refused(self, place: Place) -> str:
         """Why nothing that is left of a server's blocks may speak; or empty."""
@@ -263,13 +272,24 @@ class Evidence:
             "and the others are those that happened to have one"
         )
 
+    def _more_may_help(self, place: Place) -> bool:
+        """Not where it is missing, fails, or has no figure; where trials were not valid, some time."""
+        trials = [*self._by_block(place).values()]
+        if not trials or any(self._marked(each) for each in self._places(place)):
+            return False
+        if any(self._mute(trial, above_0=False) is None for trial in trials):
+            return True
+        partners = [self._partner(trial) if self.against else trial for trial in trials]
+        disturbed = any(partner is not None and not partner.valid for partner in (*trials, *partners))
+        return disturbed and len(self.blocks(place.experiment)) < NONE_VALID_MOST
+
     def _failure(self, place: Place, block: int) -> str | None:
         return self.failed.get(f"{place.experiment}/b{block:02}/{place.server}")
 
     def blocks(self, experiment: str) -> list[int]:
         """Every block of an experiment of which anything is known."""
         measured = {trial.block for trial in self.trials if trial.experiment == experiment}
-        return sorted(measured | {_block(key) for key in self.failed if key.startswith(f"{experiment}/")})
+        return sorted(measured | {block_of(key) for key in self.failed if key.startswith(f"{experiment}/")})
 
     def _absences(self, place: Place, above_0: bool) -> list[str]:
         """One clause per reason, with the blocks it holds for."""
@@ -306,6 +326,13 @@ class Evidence:
         return f"blocks {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
+def placed(name: str, experiment: str) -> Place:
+    """What "server" or "experiment:server" names; a variant's settings may hold a colon too."""
+    before, bracket, settings = name.partition("[")
+    own, colon, server = before.rpartition(":")
+    return Place(own if colon else experiment, f"{server}{bracket}{settings}")
+
+
 def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
     """The metric called so, while so many users were connected if that is given. Raises KeyError."""
     found = METRICS[metric]
@@ -326,6 +353,7 @@ def _too_few(in_which: str, found: int, absent: str) -> str:
     return f"{said}: {absent}" if absent else said
 
 
-def _block(trial_id: str) -> int:
+def block_of(trial_id: str) -> int:
+    """The number of its block: "shared/b02/go" → 2."""
     found = re.search(r"/b(\d+)/", trial_id)
     return int(found[1]) if found else 0

@@ -43,13 +43,14 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:
-            yield untestable(evidence.phrase, server, alone.untestable, bound)
+            yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
-        worst, opinion = _worst(claim, alone, span, len(claim.servers))
-        yield told(case, evidence, server, alone, worst.shown, _with_knees(opinion, claim, alone), bound)
+        worst, opinion = _worst(claim, case, alone, span, len(claim.servers))
+        opinion = _with_knees(opinion, claim, case, alone)
+        yield told(case, evidence, server, alone, worst.shown, opinion, bound)
 
 
-def _worst(claim: FlatnessClaim, alone: Alone, span: Span, servers: int) -> tuple[Seen, Opinion]:
+def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: int) -> tuple[Seen, Opinion]:
     """The change that speaks most clearly against the claim, or else the largest, with the opinion on all."""
     starts = [_stretches(trial, claim) or [] for trial in alone.figures]
     pairs = [*combinations(range(STRETCHES), 2)]
@@ -58,7 +59,7 @@ def _worst(claim: FlatnessClaim, alone: Alone, span: Span, servers: int) -> tupl
     judged: list[tuple[Seen, Opinion]] = []
     for earlier, later in pairs:
         logs = [stretches[later] - stretches[earlier] for stretches in starts]
-        seen = Seen(noise.plain(logs, logarithmic=True), claim.confidence, shared)
+        seen = Seen(noise.plain(logs, logarithmic=True), case.look, shared)
         if claim.may_fall:
             worded = f"{number(span.high)} times, what counts as flat"
             judged.append((seen, opinions.beyond(seen, span.high, worded, above=False)))
@@ -77,7 +78,7 @@ def _size(judged: tuple[Seen, Opinion], may_fall: bool) -> float:
     return centre if may_fall else abs(centre)
 
 
-def _with_knees(opinion: Opinion, claim: FlatnessClaim, alone: Alone) -> Opinion:
+def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone) -> Opinion:
     """A response time that leaves its plateau is not flat, though those who are answered do not see it.
 
     What counts is by how much the users' rounds get longer, those who wait in vain included.
@@ -95,7 +96,7 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, alone: Alone) -> Opinion
     if len(known) < len(rises):
         return Opinion(Answer.CONTRADICTED, said, bounds=opinion.bounds)
     shared = Shared(contradiction=len(claim.servers))
-    seen = Seen(noise.plain(known, logarithmic=True), claim.confidence, shared)
+    seen = Seen(noise.plain(known, logarithmic=True), case.look, shared)
     most = 1 + claim.tolerance
     of_rounds = opinions.beyond(seen, most, f"{number(most)} times, as long as it was", above=False)
     if of_rounds.answer is Answer.SUPPORTED:

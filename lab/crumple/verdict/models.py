@@ -25,7 +25,7 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
         alone = evidence.alone(server)
         if declared is None or alone.untestable:
             why = alone.untestable or "it declares none"
-            yield untestable(WHAT, server, why, declared or "")
+            yield untestable(WHAT, server, why, declared or "", alone)
             continue
         meant = cast(IoModel, declared)
         observed = [trial.waiting for trial in alone.figures if trial.waiting]

@@ -70,26 +70,27 @@ def plain(values: Sequence[float], *, logarithmic: bool) -> Estimate:
     return moderated.estimated(values, NO_PRIOR, logarithmic=logarithmic, follow_skew=True)
 
 
-def noise(evidence: Evidence, name: str) -> Noise:
+def noise(evidence: Evidence, name: str, confidence: float) -> Noise:
     """What is known of the noise of the evidence's experiment; `name`: of its metric."""
     rows = evidence.rows(evidence.experiment)
     known = moderated.prior([*rows.values()])
     blocks = max((len(row) for row in rows.values()), default=0)
-    twins = _twins(evidence, name, rows, known)
+    twins = _twins(evidence, name, rows, known, confidence)
     if known.variance <= 0:
         return Noise(None, None, blocks, twins, "it takes two servers, or one and its twin, in two blocks")
-    seen = moderated.visible(moderated.of_two(known, known), blocks, evidence.confidence)
+    seen = moderated.visible(moderated.of_two(known, known), blocks, confidence)
     return Noise(math.exp(math.sqrt(known.variance)), seen, blocks, twins)
 
 
 def _twins(
-    evidence: Evidence, metric: str, rows: dict[tuple[str, bool], dict[int, float]], known: Prior
-) -> Twins | None:
+    evidence: Evidence, metric: str, rows: dict[tuple[str, bool], dict[int, float]], known: Prior,
+    confidence: float,
+) -> Twins | None:  # fmt: skip
     for (server, twin), second in rows.items():
         first = rows.get((server, False), {})
         common = [block for block in second if twin and block in first]
         if len(common) > 1:
             logs = [first[block] - second[block] for block in common]
             estimate = moderated.estimated(logs, moderated.of_two(known, known))
-            return Twins(evidence.experiment, server, metric, estimate.interval(evidence.confidence))
+            return Twins(evidence.experiment, server, metric, estimate.interval(confidence))
     return None

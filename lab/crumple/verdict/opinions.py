@@ -5,8 +5,9 @@ interval: that of Holm's first step, with the error shared out over all of them.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from crumple.stats.looks import Look
 from crumple.stats.moderated import Estimate
 from crumple.stats.stats import SLACK, Interval
 from crumple.verdict.effect import Answer, Limit, Opinion
@@ -32,36 +33,40 @@ class Seen:
     """An estimate as a claim looks at it. `limit`: it is only a bound, and one end is not known."""
 
     estimate: Estimate
-    confidence: float
+    look: Look
     shared: Shared = ONE
     limit: Limit = ""
 
     @property
     def shown(self) -> Interval:
-        """That which is printed."""
-        return self._limited(self.estimate.interval(self.confidence))
+        """That which is printed, with the confidence in which it holds together with those of all looks."""
+        return replace(self._interval(1), confidence=self.look.confidence)
 
     @property
     def support(self) -> Interval:
         """That which has to speak for the claim."""
-        return self._limited(self.estimate.interval(self._level(self.shared.support)))
+        return self._interval(self.shared.support)
 
     @property
     def contradiction(self) -> Interval:
         """That which has to speak against it."""
-        return self._limited(self.estimate.interval(self._level(self.shared.contradiction)))
+        return self._interval(self.shared.contradiction)
 
     def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
         """Open, with what it would take to tell on which side of the nearest bound the truth lies."""
         needed = None
         if not self.limit:
             nearest = min(bounds, key=self._distance)
-            side = self.shared.support if self.shared.support > 1 else 1
-            needed = self.estimate.blocks_needed(nearest, self._level(side))
+            needed = self.estimate.blocks_needed(nearest, self._later)
         return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds)
 
-    def _level(self, comparisons: int) -> float:
-        return 1 - (1 - self.confidence) / comparisons
+    def _interval(self, comparisons: int) -> Interval:
+        return self._limited(self.estimate.interval(self.look.level(comparisons)))
+
+    def _later(self, blocks: int) -> float:
+        """The confidence that so many blocks which count will be held to; those lost so far stay lost."""
+        lost = max(0, self.look.blocks - self.estimate.n)
+        return self.look.at(blocks + lost).level(self.shared.support)
 
     def _distance(self, bound: float) -> float:
         if not self.estimate.logarithmic:

@@ -34,11 +34,11 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
         alone = evidence.alone(server)
         if alone.untestable:
             none = None if evidence.failing(server) else _no_knee(evidence, server, span, bound)
-            yield none or untestable(evidence.phrase, server, alone.untestable, bound)
+            yield none or untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
         knees = tuple(trial.knee for trial in alone.figures if trial.knee)
         estimate = noise.plain([math.log(each.at) for each in knees], logarithmic=True)
-        seen = _SeenKnees(estimate, claim.confidence, shared, knees=knees)
+        seen = _SeenKnees(estimate, case.look, shared, knees=knees)
         yield told(case, evidence, server, alone, seen.shown, opinions.within(seen, span, worded), bound)
 
 
@@ -64,9 +64,9 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
         for server in claim.servers:
             alone = evidence.alone(server)
             if alone.untestable:
-                yield untestable(evidence.phrase, server, alone.untestable, bound)
+                yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
-            seen = Seen(noise.plain(alone.values, logarithmic=False), claim.confidence, shared)
+            seen = Seen(noise.plain(alone.values, logarithmic=False), case.look, shared)
             opinion = opinions.beyond(seen, threshold, worded, above=grows)
             yield told(case, evidence, server, alone, seen.shown, opinion, bound)
 

@@ -66,7 +66,7 @@ def _compare(
     if paired.untestable:
         opinion, measured, reason = Opinion(Answer.NOT_TESTABLE, paired.untestable), None, paired.untestable
     else:
-        seen = Seen(noise.ratio(evidence, of, to, paired), evidence.confidence, shared, paired.limit)
+        seen = Seen(noise.ratio(evidence, of, to, paired), case.look, shared, paired.limit)
         opinion, measured = opinion_on(seen), seen.shown
         reason = case.reason(opinion, evidence, [of, to], measured.n)
     effect = Effect(
@@ -82,5 +82,7 @@ def _compare(
         blocks_needed=opinion.blocks_needed,
         bounds=opinion.bounds,
         limit=paired.limit,
+        refused=paired.refused,
+        more_may_help=paired.more_may_help,
     )
     return effect, paired.trials

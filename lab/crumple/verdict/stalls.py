@@ -32,14 +32,14 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
         limits = _limits(claim, case, evidence.place(server).server, alone, bound)
         if alone.untestable or not limits:
             why = alone.untestable or _unknown(claim)
-            yield untestable(evidence.phrase, server, why, side)
+            yield untestable(evidence.phrase, server, why, side, alone)
             continue
         logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
-        seen = Seen(noise.plain(logs, logarithmic=True), claim.confidence, shared)
+        seen = Seen(noise.plain(logs, logarithmic=True), case.look, shared)
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
-        shown = noise.value(alone.values).interval(claim.confidence)
+        shown = Seen(noise.value(alone.values), case.look).shown
         yield told(case, evidence, server, alone, shown, opinion, side)
 
 

@@ -10,14 +10,19 @@ from functools import partial
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
+from crumple.stats import stats
+from crumple.stats.looks import Look, Looks
 from crumple.study.claim import Claim, ShareClaim
-from crumple.verdict import bounds, flatness, models, noise, ramps, ratios, sentences, stalls
+from crumple.verdict import blocks, bounds, flatness, models, noise, ramps, ratios, sentences, stalls
+from crumple.verdict.blocks import Blocks
 from crumple.verdict.case import Case, Facts, Judged
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import Evidence
 from crumple.verdict.noise import Noise
 
 NOTHING_KNOWN = Facts()
+FIXED: Mapping[str, Looks] = {}
+DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
     "order": ratios.order,
@@ -34,7 +39,7 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about a claim. `trials`: ids of those the answer rests on.
+    """What a run says about a claim. `trials`: ids of those the answer rests on; `blocks`: of so many.
 
     `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
     the article says it, empty if unknown. `conditions`: what it leaves open or differs here.
@@ -50,6 +55,7 @@ class Verdict:
     trials: tuple[str, ...]
     place: str = ""
     conditions: tuple[str, ...] = ()
+    blocks: int = 0
 
 
 def judge(
@@ -58,18 +64,40 @@ def judge(
     failed: Mapping[str, str] | None = None,
     scale: str | None = None,
     facts: Facts = NOTHING_KNOWN,
+    looks: Mapping[str, Looks] = FIXED,
 ) -> Verdict:
     """The verdict on `claim` from the figures of all measured trials of a run.
 
+    `looks`: experiment → when it is looked at; of one that is not there all blocks, once. What a look decided
+    holds, as the error is shared out over all of them; the verdict is that of the last look which decides.
     `scale`: of the run; a claim that this scale cannot answer is not testable, however clear the figures.
     `failed`: trial id → why, of those that failed; they are only named as reasons. `facts`: what no trial
     holds. Raises KeyError for a metric or kind that does not exist; studies are checked for both when read.
     """
-    case = Case(tuple(figures), failed or {}, facts, claim.confidence)
+    known = blocks.blocks_of(claim, figures, failed or {}, looks)
+
+    def at(done: int) -> Verdict:
+        most = None if known.looks.once else done
+        seen, why = blocks.within(most, known.experiments, figures, failed or {})
+        look = Look(claim.confidence, done, known.looks)
+        return _judged(claim, Case(seen, why, facts, look), known)
+
+    last = at(known.done)
+    if scale is not None and scale not in claim.scales:
+        return _unasked(claim, scale, last.effects)
+    # Of a server that fails nothing stands that was said of its speed.
+    if known.looks.once or last.answer in DECIDED or any(effect.refused for effect in last.effects):
+        return last
+    earlier = map(at, range(known.done - 1, known.looks.least - 1, -1))
+    return next((verdict for verdict in earlier if verdict.answer in DECIDED), last)
+
+
+def _judged(claim: Claim, case: Case, known: Blocks) -> Verdict:
+    """The verdict at one look."""
     judged = [*KINDS[claim.kind](claim, case)]
     effects = tuple(effect for effect, _ in judged)
-    if scale is not None and scale not in claim.scales:
-        return _unasked(claim, scale, effects)
+    if known.early:
+        effects = tuple(_too_early(effect, known) for effect in effects)
     answer = _together(claim, [effect.answer for effect in effects])
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
@@ -84,12 +112,26 @@ def judge(
         trials=tuple(sorted({trial for _, trials in judged for trial in trials})),
         place=claim.place or "",
         conditions=claim.conditions,
+        blocks=case.look.blocks,
     )
 
 
-def noise_of(figures: Sequence[Figures], experiment: str, metric: str) -> Noise:
-    """How much starts of one server differ there in `metric`, and what its twins came to."""
-    return noise.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric)
+def noise_of(
+    figures: Sequence[Figures], experiment: str, metric: str, looks: Mapping[str, Looks] = FIXED
+) -> Noise:
+    """How much starts of one server differ there in `metric`, and what its twins came to at the last look."""
+    level = blocks.last_look(figures, experiment, looks, stats.CONFIDENCE).level()
+    return noise.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
+
+
+def _too_early(effect: Effect, known: Blocks) -> Effect:
+    """Before the first look nothing is decided."""
+    if effect.answer not in DECIDED and effect.direction is None:
+        return effect
+    reason = f"there are {known.done} blocks, and this scale judges from {known.looks.least} on"
+    return replace(
+        effect, answer=Answer.UNDECIDED, direction=None, reason=reason, blocks_needed=known.looks.least
+    )
 
 
 def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:

@@ -1,0 +1,353 @@
+"""The slices of one start as one record, which is read like one of a single run. Pure.
+
+The engine opens new connections in each slice; the first of every slice count as one user here, and so on.
+What becomes of each group of fields, and why:
+
+- `warm_up_ns`: the first slice's. `measured_ns`: the sum of the windows. What lies between two windows (the
+  end of one slice, the re-warming of the next) takes no place on the time axis.
+- Counts, `warm_up`, bytes, `users_waited_ns`, `arrivals`: sums. `scheduled` stays the sum of the outcomes;
+  Little's law is exact in each window, and so in the sum. Each window takes over requests at its beginning
+  and cuts off others at its end: `taken_over` and `unfinished` come to as many as connections × slices.
+- `connections_opened`, `connect_time`: with the re-warmings', as the engine counts those of a warm-up.
+- `users`: the most of any slice, for they are the same users. `users_unanswered`: the fewest of any slice.
+  Who is cut off at the end of one window is answered in the next: that there was no answer while measuring
+  is true of those alone who had none in any window.
+- `histograms`: merged without loss; `count`, `min_ns`, `mean_ns` and `max_ns` from those of the parts.
+- `requests`: the same for each. Examples: of each outcome and status the first, one of which something was
+  kept before one of which nothing was, as in the engine. One of a re-warming stands where its window begins.
+- `series`, `log`, `samples`, `threads`, `sockets`: of the first slice all rows, of the others those of their
+  windows. A reading that was taken after its window stands at the window's end, before the next one.
+- Cumulative columns go on from the last reading: the first one in a window counts as no increase. It is taken
+  as the window opens; of threads, which have no such row, at most an interval later.
+- Windows of probes: sums, and the most of any slice. None where one slice's could not be read, for the rest
+  would be that of less than `measured_ns`. Sizes are maxima of what was read, as the engine's own.
+- `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
+- `spec`: the first slice's, which stops after the sum of the durations.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeVar
+
+from crumple.contract import (
+    OUTCOMES,
+    AfterDuration,
+    ArrivalRecord,
+    ClosedShape,
+    Example,
+    Histogram,
+    Histograms,
+    Log,
+    MachineRecord,
+    MachineWindow,
+    NotSent,
+    Outcomes,
+    ProbeRecord,
+    Probes,
+    ProbeWindow,
+    RequestRecord,
+    Samples,
+    Series,
+    SocketRecord,
+    ThreadRecord,
+    ThreadWindow,
+    TrialRecord,
+    TrialSpec,
+    Unread,
+)
+from crumple.record import histogram
+
+# What the specs of one trial's slices may differ in.
+OWN_TO_A_SLICE = ("warm_up", "stop", "seed")
+# Fields of a table that are no columns.
+NO_COLUMNS = ("interval_ms", "window", "unread")
+CUMULATIVE = (
+    "cpu_user_ns",
+    "cpu_kernel_ns",
+    "voluntary_switches",
+    "involuntary_switches",
+    "cpu_ns",
+    "run_queue_ns",
+    "retransmitted",
+)
+COUNTS = (
+    "scheduled",
+    "retried",
+    "bodies_hashed",
+    "received_bytes",
+    "sent_bytes",
+    "connections_opened",
+    "connections_closed_by_server",
+    "users_waited_ns",
+)
+
+Table = TypeVar("Table", Series, Samples, ThreadRecord, SocketRecord)
+Counts = TypeVar("Counts", Outcomes, NotSent)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """A slice, and where its window begins on the time axis of the whole."""
+
+    record: TrialRecord
+    window_at_ns: int
+    is_first: bool
+    is_last: bool
+
+    def keeps(self, at_ns: int) -> bool:
+        """Whether what was read then has a place on the axis."""
+        return self.is_first or at_ns >= self.record.warm_up_ns
+
+    def placed(self, at_ns: int) -> int:
+        """An instant since the slice began, as one of the whole."""
+        if self.is_first and at_ns < self.record.warm_up_ns:
+            return at_ns
+        within_ns = max(0, at_ns - self.record.warm_up_ns)
+        return self.window_at_ns + (within_ns if self.is_last else min(within_ns, self.record.measured_ns))
+
+
+def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
+    """The slices of one start, in their order, as one record; a single one is returned as it is.
+
+    Raises ValueError where they are not of one trial, or of a load that is not sliced; NotStored where a
+    histogram is damaged.
+    """
+    if not slices:
+        raise ValueError("no slices: give one record or more")
+    first = slices[0]
+    if len(slices) == 1:
+        return first
+    placed = _placed(slices)
+    return first.model_copy(
+        update={
+            "spec": _spec(slices),
+            "measured_ns": sum(each.measured_ns for each in slices),
+            **{name: sum(getattr(each, name) for each in slices) for name in COUNTS},
+            "outcomes": _added([each.outcomes for each in slices]),
+            "not_sent": _added([each.not_sent for each in slices]),
+            "tls_fault": _first(each.tls_fault for each in slices),
+            "head_fault": _first(each.head_fault for each in slices),
+            "warm_up": first.warm_up.model_copy(
+                update={
+                    "scheduled": sum(each.warm_up.scheduled for each in slices),
+                    "outcomes": _added([each.warm_up.outcomes for each in slices]),
+                }
+            ),
+            "users": max(each.users for each in slices),
+            "users_unanswered": min(each.users_unanswered for each in slices),
+            "requests": _requests(placed),
+            "arrivals": _arrivals([each.arrivals for each in slices]),
+            "histograms": _histograms([each.histograms for each in slices]),
+            "series": _rows(placed, [each.series for each in slices]),
+            "log": _log(placed),
+            "probes": _probes(placed),
+        }
+    )
+
+
+def _spec(slices: Sequence[TrialRecord]) -> TrialSpec:
+    first, stops = slices[0].spec, []
+    if not isinstance(first.shape, ClosedShape) or first.shape.pause_ms:
+        raise ValueError(f"{first.label}: only a closed shape without pause has slices")
+    for each in slices:
+        if not isinstance(each.spec.stop, AfterDuration):
+            raise ValueError(f"{first.label}: a slice that does not end after a duration")
+        stops.append(each.spec.stop.duration_s)
+        for name in TrialSpec.model_fields:
+            if name not in OWN_TO_A_SLICE and getattr(each.spec, name) != getattr(first, name):
+                raise ValueError(f"{first.label}: slices with another {name}; join those of one start")
+    return first.model_copy(update={"stop": AfterDuration(duration_s=round(sum(stops), 9))})
+
+
+def _placed(slices: Sequence[TrialRecord]) -> list[_Slice]:
+    lengths_ns = [slices[0].warm_up_ns, *(each.measured_ns for each in slices[:-1])]
+    last = len(slices) - 1
+    return [
+        _Slice(record, window_at_ns, is_first=place == 0, is_last=place == last)
+        for place, (record, window_at_ns) in enumerate(zip(slices, accumulate(lengths_ns), strict=True))
+    ]
+
+
+def _requests(placed: Sequence[_Slice]) -> tuple[RequestRecord, ...]:
+    kinds = zip(*(each.record.requests for each in placed), strict=True)
+    return tuple(_request(placed, kind) for kind in kinds)
+
+
+def _request(placed: Sequence[_Slice], parts: Sequence[RequestRecord]) -> RequestRecord:
+    statuses: dict[int, int] = {}
+    for part in parts:
+        for status, number in part.statuses.items():
+            statuses[status] = statuses.get(status, 0) + number
+    return parts[0].model_copy(
+        update={
+            "scheduled": sum(part.scheduled for part in parts),
+            "outcomes": _added([part.outcomes for part in parts]),
+            "statuses": dict(sorted(statuses.items())),
+            "response_time": histogram.together([part.response_time for part in parts]),
+            "bodies_hashed": sum(part.bodies_hashed for part in parts),
+            "examples": _examples(placed, parts),
+        }
+    )
+
+
+def _examples(placed: Sequence[_Slice], parts: Sequence[RequestRecord]) -> tuple[Example, ...]:
+    kept: dict[tuple[int, int], Example] = {}
+    for slice_, part in zip(placed, parts, strict=True):
+        for each in part.examples:
+            moved = each.model_copy(update={"at_ns": slice_.placed(each.at_ns)})
+            ended = OUTCOMES.index(each.outcome), -1 if each.status is None else each.status
+            before = kept.setdefault(ended, moved)
+            if (not moved.head, moved.at_ns) < (not before.head, before.at_ns):
+                kept[ended] = moved
+    return tuple(kept[ended] for ended in sorted(kept))
+
+
+def _arrivals(parts: Sequence[ArrivalRecord]) -> ArrivalRecord:
+    return ArrivalRecord(
+        clock="engine" if any(part.clock == "engine" for part in parts) else "kernel",
+        unstamped=sum(part.unstamped for part in parts),
+        held_ns=sum(part.held_ns for part in parts),
+    )
+
+
+def _histograms(parts: Sequence[Histograms]) -> Histograms:
+    return Histograms(
+        **{name: _histogram([getattr(part, name) for part in parts]) for name in Histograms.model_fields}
+    )
+
+
+def _histogram(parts: Sequence[Histogram | None]) -> Histogram | None:
+    known = [part for part in parts if part is not None]
+    return histogram.together(known) if known else None
+
+
+def _rows(placed: Sequence[_Slice], tables: Sequence[Table]) -> Table:
+    """Tables whose column `at_ns` is since their slice began, one below the other."""
+    columns: dict[str, tuple[Any, ...]] = {}
+    for name in type(tables[0]).model_fields:
+        if name in NO_COLUMNS:
+            continue
+        parts = []
+        for slice_, table in zip(placed, tables, strict=True):
+            rows: Iterable[tuple[int, Any]] = zip(table.at_ns, getattr(table, name), strict=True)
+            parts.append([value for at_ns, value in rows if slice_.keeps(at_ns)])
+        if name == "at_ns":
+            parts = [list(map(each.placed, part)) for each, part in zip(placed, parts, strict=True)]
+        columns[name] = _continued(parts) if name in CUMULATIVE else tuple(v for part in parts for v in part)
+    return tables[0].model_copy(update=columns)
+
+
+def _continued(parts: Sequence[Sequence[int | None]]) -> tuple[int | None, ...]:
+    """Cumulative readings, of which each part begins where the one before has ended."""
+    column: list[int | None] = []
+    last: int | None = None
+    for part in parts:
+        begins = _first(part)
+        more = 0 if last is None or begins is None else last - begins
+        column += [None if value is None else value + more for value in part]
+        last = _first(reversed(column))
+    return tuple(column)
+
+
+def _log(placed: Sequence[_Slice]) -> Log:
+    """Its time is since measuring began."""
+    logs = [each.record.log for each in placed]
+    warm_up_ns = placed[0].record.warm_up_ns
+    return logs[0].model_copy(
+        update={
+            "at_ns": tuple(
+                each.window_at_ns - warm_up_ns + at_ns for each in placed for at_ns in each.record.log.at_ns
+            ),
+            "duration_ns": tuple(ns for log in logs for ns in log.duration_ns),
+            "response_time": tuple(encoded for log in logs for encoded in log.response_time),
+        }
+    )
+
+
+def _probes(placed: Sequence[_Slice]) -> Probes:
+    probes = [each.record.probes for each in placed]
+    servers = [each.server for each in probes if each.server is not None]
+    sockets = [each.sockets for each in probes]
+    return Probes(
+        engine=_probe(placed, [each.engine for each in probes]),
+        server=_probe(placed, servers) if len(servers) == len(probes) else None,
+        threads=tuple(
+            _thread(placed, threads) for threads in zip(*(each.threads for each in probes), strict=True)
+        ),
+        sockets=_rows(placed, sockets).model_copy(
+            update={"unread": _unread(each.unread for each in sockets)}
+        ),
+        machine=_machine([each.machine for each in probes]),
+    )
+
+
+def _probe(placed: Sequence[_Slice], parts: Sequence[ProbeRecord]) -> ProbeRecord:
+    return ProbeRecord(
+        samples=_rows(placed, [part.samples for part in parts]),
+        window=_window([part.window for part in parts]),
+        unread=_unread(part.unread for part in parts),
+    )
+
+
+def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
+    windows = [part for part in parts if part is not None]
+    if len(windows) < len(parts):
+        return None
+    sizes = [each.pss_max_bytes for each in windows if each.pss_max_bytes is not None]
+    return ProbeWindow(
+        cpu_user_ns=sum(each.cpu_user_ns for each in windows),
+        cpu_kernel_ns=sum(each.cpu_kernel_ns for each in windows),
+        voluntary_switches=_sum(each.voluntary_switches for each in windows),
+        involuntary_switches=_sum(each.involuntary_switches for each in windows),
+        rss_max_bytes=max(each.rss_max_bytes for each in windows),
+        pss_max_bytes=max(sizes, default=None),
+        processes_max=max(each.processes_max for each in windows),
+        threads_max=max(each.threads_max for each in windows),
+    )
+
+
+def _thread(placed: Sequence[_Slice], parts: Sequence[ThreadRecord]) -> ThreadRecord:
+    windows = [part.window for part in parts if part.window is not None]
+    whole = None
+    if len(windows) == len(parts):
+        whole = ThreadWindow(
+            cpu_ns=sum(each.cpu_ns for each in windows),
+            run_queue_ns=_sum(each.run_queue_ns for each in windows),
+        )
+    return _rows(placed, parts).model_copy(update={"window": whole})
+
+
+def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
+    windows = [part.window for part in parts if part.window is not None]
+    whole = None
+    if len(windows) == len(parts):
+        whole = MachineWindow(
+            busy_ns=sum(each.busy_ns for each in windows),
+            steal_ns=sum(each.steal_ns for each in windows),
+            cores=windows[0].cores,
+        )
+    return MachineRecord(window=whole, unread=_unread(part.unread for part in parts))
+
+
+def _unread(parts: Iterable[Collection[Unread]]) -> tuple[Unread, ...]:
+    return tuple(dict.fromkeys(each for part in parts for each in part))
+
+
+def _added(parts: Sequence[Counts]) -> Counts:
+    """Counts by name, each the sum of its own."""
+    return type(parts[0])(
+        **{name: sum(getattr(part, name) for part in parts) for name in type(parts[0]).model_fields}
+    )
+
+
+def _sum(parts: Iterable[int | None]) -> int | None:
+    """None where one of them is not known."""
+    values = list(parts)
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def _first(values: Iterable[Value | None]) -> Value | None:
+    return next((value for value in values if value is not None), None)

@@ -1,0 +1,55 @@
+"""Trials that share the time: part by part, in an order drawn anew for each round.
+
+Slices are such parts. A trial that is not sliced is one part.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Protocol
+
+from crumple.contract import Progress
+from crumple.engine import Engine
+from crumple.run.plan import shuffled
+from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.run.trial import Course, Job
+
+
+class Watcher(Protocol):
+    """Who is told how they go on."""
+
+    def began(self, trial: TrialIdentity) -> None:
+        """A trial begins: its server is started."""
+
+    def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
+        """A slice of it is its turn now, counted from 1."""
+
+    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
+        """The engine's line of the last second."""
+
+
+def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Iterator[StoredTrial]:
+    """The trials as they end, each with its server; whatever ends this ends them. Raises StorageFull."""
+    courses = [_course(job, load, watcher) for job in jobs]
+    try:
+        left = courses
+        for number in count():
+            order = shuffled(left, f"{jobs[0].trial.seed}/round {number}") if number else left
+            left = []
+            for course in order:
+                if number:
+                    watcher.slice(course.job.trial, number, course.job.scale.slices)
+                else:
+                    watcher.began(course.job.trial)
+                if course.turn():
+                    left.append(course)
+                else:
+                    yield course.stored()
+            if not left:
+                return
+    finally:
+        for course in courses:
+            course.close()
+
+
+def _course(job: Job, load: Engine, watcher: Watcher) -> Course:
+    return Course(job, load, lambda line: watcher.progress(job.trial, line))

@@ -1,0 +1,213 @@
+"""Runs that are conducted together: first the blocks that each must have, then those that decide most.
+
+It ends when all claims are decided, when more blocks would not help, or when the time is over. The plan is
+the seed's: which blocks of it are run depends on what came out, and run.json says of each of these why.
+"""
+
+import contextlib
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crumple import engine
+from crumple.database import database
+from crumple.machine import machine
+from crumple.run import choosing, run_file
+from crumple.run.blocks import Begun, Blocks, Means, Watcher, must
+from crumple.run.choosing import Choice, Next, Open, Place
+from crumple.run.pace import Pace
+from crumple.run.plan import Block
+from crumple.run.run_file import Chosen
+from crumple.run.store import TrialIdentity
+from crumple.study.study import ScaleName
+from crumple.verdict import progress
+from crumple.verdict.case import Facts
+from crumple.verdict.progress import Standing
+from crumple.workload import workload
+
+# How long a session takes at most, from its first trial on. The article's own numbers take what they take.
+BUDGETS_S: dict[ScaleName, float] = {"tour": 240.0, "quick": 900.0, "full": 3_600.0, "published": math.inf}
+
+TIME_OVER = "the time was over"
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is left. `blocks_s`: of blocks that must be run; None: not known yet. `at_most_s`: of everything.
+
+    `trials`: stored so far, of how many that are begun or must be run. `decided`: claims, of those `asked`.
+    """
+
+    blocks_s: float | None
+    at_most_s: float
+    trials: int
+    of: int
+    decided: int
+    asked: int
+
+
+class Session:
+    """Runs that exist on disk, and the time they have together. `budget_s` None: as their scale has it."""
+
+    def __init__(self, runs: Sequence[Begun], root: Path, budget_s: float | None = None) -> None:
+        self._begun, self._root, self._pace = runs, root, Pace()
+        self.budget_s = max(BUDGETS_S[each.file.scale] for each in runs) if budget_s is None else budget_s
+        self._runs: list[Blocks] = []
+        self._standing: dict[str, list[Standing]] = {}
+        self._ends_s = math.inf
+        self._watcher: Watcher | None = None
+        self._block: tuple[Blocks, Block, float] | None = None
+
+    def conduct(self, watcher: Watcher, database_url: str | None = None) -> None:
+        """Do what is to be done, each trial stored as it ends; run.json says what was done and why no more.
+
+        `database_url`: a database of the user's, for trials that need one; None: a private one. Raises
+        UsageError, also where another crumple runs one of the runs, StorageFull and NotWritable.
+        """
+        load = engine.load(self._root)
+        # Of a run that is resumed nobody has asked for the machine's facts.
+        machine.raise_open_files()
+        with contextlib.ExitStack() as held:
+            for begun in self._begun:
+                held.enter_context(begun.store.held())
+            databases = held.enter_context(database.on_demand(database_url))
+            self._watcher = watcher
+            means = Means(load, workload.find(self._root), databases, watcher, self._pace)
+            self._runs = [Blocks(each, self._root, means) for each in self._begun]
+            for run in self._runs:
+                run.make_ready()
+            self._ends_s = time.monotonic() + self.budget_s
+            self._first_blocks()
+            self._further_blocks()
+            for run in self._runs:
+                self._end(run)
+
+    @property
+    def first_s(self) -> float | None:
+        """How long the blocks take that must be run; None: that depends on servers nobody has seen as yet."""
+        each_s = [
+            self._pace.left_s(begun.file.study, begun.file.scale, _first_trials(begun))
+            for begun in self._begun
+        ]
+        return None if None in each_s else sum(each for each in each_s if each is not None)
+
+    @property
+    def outlook(self) -> Outlook:
+        """As things are now."""
+        left = [(run, block) for run, block in self._first() if run.left_in(block)]
+        each_s = [self._takes_s(run, block) for run, block in left]
+        blocks_s = None if None in each_s else sum(each for each in each_s if each is not None)
+        if blocks_s is not None and self._block is not None:
+            run, block, began_s = self._block
+            if (run, block) in left:
+                blocks_s -= min(self._takes_s(run, block) or 0.0, time.monotonic() - began_s)
+        standing = [each for standings in self._standing.values() for each in standings]
+        trials = sum(len(run.stored) for run in self._runs)
+        return Outlook(
+            blocks_s=blocks_s,
+            at_most_s=max(0.0, self._ends_s - time.monotonic()),
+            trials=trials,
+            of=trials + sum(len(run.left_in(block)) for run, block in left),
+            decided=sum(each.decided for each in standing),
+            asked=len(standing),
+        )
+
+    def _first(self) -> list[tuple[Blocks, Block]]:
+        """Blocks that are run whatever comes out, those of all runs by turns."""
+        every = [
+            (run, block) for run in self._runs for block in run.file.plan.blocks if must(run.begun, block)
+        ]
+        return sorted(every, key=lambda each: each[1].number)
+
+    def _first_blocks(self) -> None:
+        for run, block in self._first():
+            if run.left_in(block) and (self._takes_s(run, block) or 0.0) <= self._left_s:
+                self._do(run, block)
+
+    def _further_blocks(self) -> None:
+        for run in self._runs:
+            self._judge(run)
+        while (choice := self._choice(self._left_s)) is not None:
+            run = next(run for run in self._runs if run.file.id == choice.place.run)
+            block = self._next(run)[choice.place.experiment]
+            why = Chosen(experiment=block.experiment, block=block.number, why=str(choice))
+            run.note(chosen=(*run.file.chosen, why))
+            self._do(run, block, why.why)
+            self._judge(run)
+
+    def _choice(self, left_s: float) -> Choice | None:
+        following, claims = dict[Place, Next](), list[Open]()
+        for run in self._runs:
+            for name, block in self._next(run).items():
+                takes_s = self._takes_s(run, block) or 0.0
+                following[Place(run.file.id, name)] = Next(block.number - 1, takes_s)
+            for each in self._standing.get(run.file.id, []):
+                if not each.decided and each.blocks_needed is not None:
+                    places = tuple(Place(run.file.id, name) for name in each.experiments)
+                    claims.append(Open(each.claim_id, places, each.blocks_needed))
+        return choosing.chosen(claims, following, left_s)
+
+    def _next(self, run: Blocks) -> dict[str, Block]:
+        """Experiment → the block that it has next, where it has one."""
+        found: dict[str, Block] = {}
+        if run.judges:
+            for block in run.file.plan.blocks:
+                if block.experiment not in found and run.left_in(block):
+                    found[block.experiment] = block
+        return found
+
+    def _do(self, run: Blocks, block: Block, why: str = "") -> None:
+        self._watcher.block(run.file.study.name, block, why)
+        self._block = run, block, time.monotonic()
+        run.do(block)
+        self._block = None
+
+    def _judge(self, run: Blocks) -> None:
+        if not run.judges:
+            return
+        facts = Facts(
+            models={name: note.io_model for name, note in run.file.servers.items()},
+            costs=run.file.machine.get("costs", {}),
+        )
+        known = [each for each in run.figures.values() if each is not None]
+        found = progress.standing(run.file.study, run.file.scale, known, run.failed, facts)
+        self._standing[run.file.id] = [*found]
+
+    def _end(self, run: Blocks) -> None:
+        """Say in run.json why each experiment has no more blocks, and that the run is over, if it is."""
+        stopped = {name: self._why(run, name) for name in self._next(run)}
+        kept = run.begun.store.ids()
+        over = all(block.labels <= kept for block in run.file.plan.blocks if must(run.begun, block))
+        if over and (run.has_done or run.file.ended is None):
+            run.note(stopped=stopped, ended=run_file.now())
+        elif stopped != run.file.stopped:
+            run.note(stopped=stopped)
+
+    def _why(self, run: Blocks, experiment: str) -> str:
+        """Why it has no more blocks."""
+        if any(must(run.begun, block) and run.left_in(block) for block in run.file.plan.blocks):
+            return TIME_OVER
+        concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
+        undecided = [each for each in concerned if not each.decided]
+        if not concerned:
+            return "no claim that is asked rests on it"
+        if not undecided:
+            return "the claims that rest on it are decided"
+        if any(each.blocks_needed is not None for each in undecided):
+            return TIME_OVER
+        return f"more blocks would not help: {'; '.join(each.why for each in undecided)}"
+
+    def _takes_s(self, run: Blocks, block: Block) -> float | None:
+        return self._pace.left_s(run.file.study, run.file.scale, run.left_in(block))
+
+    @property
+    def _left_s(self) -> float:
+        return self._ends_s - time.monotonic()
+
+
+def _first_trials(begun: Begun) -> list[TrialIdentity]:
+    blocks = [block for block in begun.file.plan.blocks if must(begun, block) or begun.only is not None]
+    labels = {label for block in blocks for label in block.labels}
+    return [each for each in begun.to_do if each.id in labels]

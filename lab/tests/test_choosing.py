@@ -1,0 +1,50 @@
+"""Which block comes next: the one that decides most claims per second and fits into the time."""
+
+from crumple.run.choosing import Choice, Next, Open, Place, chosen
+
+SHARED, HEAVY, LIGHT = (Place("todo", name) for name in ("shared", "heavy", "light"))
+
+
+def test_a_claim_that_takes_fewer_rounds_comes_first() -> None:
+    claims = [Open("A", (SHARED,), blocks=6), Open("B", (HEAVY,), blocks=3)]
+    following = {SHARED: Next(2, 10.0), HEAVY: Next(2, 10.0)}
+    assert chosen(claims, following, 100.0) == Choice(HEAVY, ("B",), 3)
+
+
+def test_two_claims_on_one_block_weigh_more_than_one_that_is_as_near() -> None:
+    claims = [Open("A", (SHARED,), 3), Open("B", (HEAVY,), 3), Open("C", (HEAVY,), 4)]
+    following = {SHARED: Next(2, 10.0), HEAVY: Next(2, 10.0)}
+    assert chosen(claims, following, 100.0) == Choice(HEAVY, ("B", "C"), 3)
+
+
+def test_a_cheap_block_comes_before_a_dear_one() -> None:
+    claims = [Open("A", (SHARED,), 3), Open("B", (HEAVY,), 3)]
+    following = {SHARED: Next(2, 30.0), HEAVY: Next(2, 10.0)}
+    assert chosen(claims, following, 100.0) == Choice(HEAVY, ("B",), 3)
+
+
+def test_of_two_experiments_that_a_claim_compares_the_one_behind_is_next_and_both_are_paid() -> None:
+    claims = [Open("A", (HEAVY, LIGHT), 4)]
+    both = {HEAVY: Next(2, 10.0), LIGHT: Next(2, 15.0)}
+    first = chosen(claims, both, 25.0)
+    assert first is not None and first.place == HEAVY
+    assert chosen(claims, both, 24.0) is None, "half a round decides nothing"
+    then = chosen(claims, {HEAVY: Next(3, 10.0), LIGHT: Next(2, 15.0)}, 15.0)
+    assert then is not None and then.place == LIGHT
+
+
+def test_what_does_not_fit_makes_room_for_what_does() -> None:
+    claims = [Open("A", (SHARED,), 3), Open("B", (HEAVY,), 9)]
+    following = {SHARED: Next(2, 50.0), HEAVY: Next(2, 10.0)}
+    assert chosen(claims, following, 20.0) == Choice(HEAVY, ("B",), 9)
+    assert chosen(claims, following, 5.0) is None
+
+
+def test_an_experiment_without_more_blocks_decides_nothing() -> None:
+    assert chosen([Open("A", (SHARED, HEAVY), 9)], {SHARED: Next(2, 1.0)}, 100.0) is None
+    assert chosen([], {SHARED: Next(2, 1.0)}, 100.0) is None
+
+
+def test_run_json_says_for_which_claims() -> None:
+    assert str(Choice(SHARED, ("A",), 4)) == "for A, which takes about 4 blocks"
+    assert str(Choice(SHARED, ("A", "B", "C"), 4)) == "for A, B and C, which take about 4 blocks"

@@ -1,0 +1,144 @@
+"""Trials in slices: all servers of a block are started, each is loaded in turns while the others are held."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+import tiny_runs
+import tiny_servers
+from crumple.contract import AfterDuration, AfterRequests
+from crumple.errors import Interrupted, UsageError
+from crumple.processes import tree
+from crumple.run import run, slices
+from crumple.run.run import Begun
+from crumple.run.store import StoredTrial, TrialIdentity
+from crumple.study.study import Experiment, Study
+from crumple.workload import workload
+from pydantic import ValidationError
+
+SLICES, SLICE_S = 3, 0.2
+
+
+@pytest.fixture
+def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    return tiny_runs.project(monkeypatch, tmp_path)
+
+
+def _study() -> Study:
+    study = tiny_runs.study()
+    shared = study.experiments["shared"]
+    scale = {
+        "blocks": 1,
+        "slices": SLICES,
+        "warm_up": {"duration_s": 0.3},
+        "stop": {"duration_s": SLICES * SLICE_S},
+    }
+    quick = shared.scales["quick"].model_validate(scale)
+    return study.model_copy(
+        update={"experiments": {"shared": shared.model_copy(update={"scales": {"quick": quick}})}}
+    )
+
+
+class Order(tiny_runs.Quiet):
+    """Which trial began or had a slice, one after the other."""
+
+    def __init__(self) -> None:
+        self.turns: list[tuple[str, int]] = []
+        self.ended_trials: list[StoredTrial] = []
+
+    def began(self, trial: TrialIdentity) -> None:
+        self.turns.append((trial.id, 0))
+
+    def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
+        self.turns.append((trial.id, number))
+        assert of == SLICES
+
+    def ended(self, stored: StoredTrial) -> None:
+        self.ended_trials.append(stored)
+
+
+def _begun(root: Path) -> Begun:
+    return tiny_runs.begin(root, asked=_study())
+
+
+def test_the_slices_of_one_start_are_one_valid_record(root: Path) -> None:
+    begun = _begun(root)
+    run.execute(begun, root, tiny_runs.Quiet())
+    stored = begun.store.trials()
+    assert [each.trial.id for each in stored] == ["shared/b01/tiny", "shared/b01/tiny~twin"]
+    for each in stored:
+        assert each.failure is None and each.record is not None
+        assert each.record.measured_ns == pytest.approx(SLICES * SLICE_S * 1e9, rel=0.2)
+        assert each.record.warm_up_ns == pytest.approx(0.3e9, rel=0.3)
+        assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
+
+
+def test_every_server_is_started_and_then_all_have_each_slice_in_turn(root: Path) -> None:
+    begun, order = _begun(root), Order()
+    run.execute(begun, root, order)
+    ids = {"shared/b01/tiny", "shared/b01/tiny~twin"}
+    assert [number for _, number in order.turns] == [0, 0, 1, 1, 2, 2, 3, 3]
+    in_pairs = zip(order.turns[::2], order.turns[1::2], strict=True)
+    assert all({one, other} == ids for (one, _), (other, _) in in_pairs)
+    assert len(order.ended_trials) == 2
+
+
+def test_one_that_fails_costs_the_others_nothing_and_is_not_waited_for(root: Path) -> None:
+    tiny_servers.write(root, "mute", program="import time; time.sleep(0.3); raise SystemExit('no')")
+    study = _study()
+    shared = study.experiments["shared"].model_copy(update={"servers": ("tiny", "mute")})
+    begun = tiny_runs.begin(root, asked=study.model_copy(update={"experiments": {"shared": shared}}))
+    run.execute(begun, root, tiny_runs.Quiet())
+    by_id = {each.trial.id: each for each in begun.store.trials()}
+    assert by_id["shared/b01/mute"].failure is not None
+    assert by_id["shared/b01/tiny"].failure is None and by_id["shared/b01/tiny~twin"].failure is None
+
+
+def test_an_interruption_ends_every_server_that_was_started(root: Path) -> None:
+    class Impatient(Order):
+        def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
+            if number == 2:
+                raise Interrupted("SIGINT")
+
+    begun = _begun(root)
+    with pytest.raises(Interrupted):
+        run.execute(begun, root, Impatient())
+    assert not [*tree.descendants(os.getpid())]
+    assert begun.store.trials() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"stop": {"requests": 10, "within_s": 1}}, "slices a load that its requests end"),
+        ({"stop": {"duration_s": 0.3}}, "has slices of 0.1 s, and 0.2 s is the least"),
+        ({"shape": {"kind": "closed", "connections": 2, "pause_ms": 5}}, "without pauses"),
+        ({"shape": {"kind": "ramp", "to": 9}}, "without pauses"),
+    ],
+)
+def test_what_has_a_course_of_its_own_is_not_sliced(changes: dict[str, Any], problem: str) -> None:
+    experiment = documents.study().experiments["shared"].model_dump(by_alias=True)
+    scale = {"blocks": 1, "slices": SLICES, "stop": {"duration_s": 1.0}, **changes}
+    with pytest.raises(ValidationError, match=problem):
+        Experiment.model_validate({**experiment, "scales": {"quick": scale}})
+
+
+def test_slices_of_a_database_would_count_the_queries_of_all(root: Path) -> None:
+    study = _study()
+    shared = study.experiments["shared"].model_copy(update={"workload": "books"})
+    asked = study.model_copy(update={"experiments": {"shared": shared}})
+    books = workload.find(tiny_runs.ROOT)["rows"]
+    with pytest.raises(UsageError, match="leave slices out"):
+        run.chosen(asked, "quick", {}, {"books": books}, only=())
+
+
+def test_each_slice_but_the_first_is_rewarmed(root: Path) -> None:
+    whole = documents.record().spec.model_copy(update={"stop": AfterDuration(duration_s=1.2)})
+    parts = slices.specs(whole, 4)
+    assert [part.stop for part in parts] == [AfterDuration(duration_s=0.3)] * 4
+    assert parts[0].warm_up == whole.warm_up
+    assert {part.warm_up.stop.duration_s for part in parts[1:] if part.warm_up} == {slices.REWARM_S}
+    with pytest.raises(ValueError):
+        slices.specs(whole.model_copy(update={"stop": AfterRequests(requests=9, within_s=1)}), 2)
