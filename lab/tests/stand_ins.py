@@ -43,8 +43,6 @@ class Stage:
         self.asked = 0
         self.busy = ""
         self.programs: dict[str, str] = {}
-        self.held: list[str] = []
-        self.released: list[str] = []
 
     def fails(self, server: str, step: str) -> bool:
         return self.fail_at.get(server, self.fail_at.get("*")) == step
@@ -82,8 +80,8 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
                 output_tail=lambda: ["what the server said"],
                 alive=lambda: not acts.fails(built.name, "death"),
                 files_left=lambda: acts.files_left,
-                hold=lambda: acts.held.append(built.name),
-                release=lambda: acts.released.append(built.name),
+                suspend=lambda: None,
+                wake=lambda: None,
             )
         finally:
             acts.open -= 1

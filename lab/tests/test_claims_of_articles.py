@@ -110,10 +110,10 @@ def conditioned(**written: Any) -> RunView:
 
 def test_place_and_conditions_stand_beside_the_verdict() -> None:
     seen = conditioned()
-    said = "In the article: second chart. Conditions: users keep {}their> connections; PHP 8.2."
+    said = "In the article: second chart. It rests on: users keep {}their> connections; PHP 8.2."
     assert said.format("\\<") in markdown(seen)
     assert "In the article: second chart." in html(seen)
-    assert "Conditions: users keep &lt;their&gt; connections; PHP 8.2." in html(seen)
+    assert "It rests on: users keep &lt;their&gt; connections; PHP 8.2." in html(seen)
     first = json.loads(data(seen))["claims"][0]
     assert first["place"] == "second chart"
     assert first["conditions"] == ["users keep <their> connections", "PHP 8.2"]
@@ -121,7 +121,7 @@ def test_place_and_conditions_stand_beside_the_verdict() -> None:
 
 def test_a_claim_without_them_says_nothing_of_them() -> None:
     bare = conditioned(place=None, conditions=())
-    assert "In the article:" not in markdown(bare) and "Condition" not in markdown(bare)
+    assert "In the article:" not in markdown(bare) and "It rests on" not in markdown(bare)
 
 
 def test_an_expected_ratio_is_shown_as_such_in_every_format() -> None:

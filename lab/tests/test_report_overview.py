@@ -63,7 +63,7 @@ def test_ids_are_unique_and_links_within_the_page_lead_somewhere() -> None:
 
 def test_answers_are_counted_over_all_runs() -> None:
     assert overview.summary(seen()) == (
-        "11 claims of 2 studies: 5 supported, 5 contradicted, 1 not testable here."
+        "11 claims of 2 studies: 5 supported, 5 contradicted (2 in size only), 1 not testable here."
     )
     assert overview.summary(()) == "0 claims of no studies: none judged."
     assert "1 study at scale quick" in overview.html(seen()[:1], {seen()[0].run.id: ""})

@@ -5,6 +5,7 @@ All that a `Terminal` prints is shown, and nothing of it acts: see `shown`.
 
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -53,6 +54,18 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
     # Terminals are not agreed on how wide the narrow space is.
     lines = written.getvalue().replace(numerals.NARROW, " ").splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def picture(shown: RenderableType, columns: int, title: str) -> str:
+    """The same as an SVG of a terminal window, which fetches nothing."""
+    console = Terminal(
+        file=io.StringIO(), width=columns, record=True, force_terminal=True, color_system="standard",
+        highlight=False, legacy_windows=False, no_color=False,
+    )  # fmt: skip
+    console.print(shown)
+    drawn = console.export_svg(title=title).replace(numerals.NARROW, " ")
+    # Fonts from elsewhere; where they are missing the reader's own monospaced one does.
+    return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.S)
 
 
 def _takes_colours() -> bool:

@@ -40,10 +40,11 @@ def workers(io_model: str, settings: Mapping[str, Any]) -> int | None:
 
 def wait_s(record: TrialRecord) -> float:
     """How long each request asks the server to wait; of several requests, the shortest."""
-    return min((_asked_wait_s(request.path) for request in record.spec.requests), default=0.0)
+    return min((asked_wait_s(request.path) for request in record.spec.requests), default=0.0)
 
 
-def _asked_wait_s(path: str) -> float:
+def asked_wait_s(path: str) -> float:
+    """How long a request of that path asks the server to wait."""
     asked = parse_qs(urlsplit(path).query)
     waits = (
         float(asked[name][0]) for name in WAIT_PARAMETERS if name in asked and _is_number(asked[name][0])

@@ -9,7 +9,8 @@ from typing import Any
 
 from crumple.drawing.shown import shown_json
 from crumple.record.metrics import METRICS
-from crumple.report import sentences
+from crumple.report import answers, sentences
+from crumple.report.circumstances import circumstances
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Effect
@@ -36,8 +37,9 @@ def data(view: RunView) -> str:
         "began": run.began,
         "ended": run.ended,
         "caution": sentences.LOOPBACK,
+        "answer": answers.answer(view).said,
         "summary": sentences.summary(view),
-        "claims": [_verdict(verdict) for verdict in view.verdicts],
+        "claims": [_verdict(view, verdict) for verdict in view.verdicts],
         "experiments": [_experiment(experiment) for experiment in view.experiments],
         "trials": [_trial(view, start) for start in _by_id(view)],
         "trials_left_out": view.left_out,
@@ -54,7 +56,7 @@ def _by_id(view: RunView) -> list[Start]:
     return sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
 
 
-def _verdict(verdict: Verdict) -> dict[str, Any]:
+def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
     return {
         "id": verdict.claim_id,
         "text": verdict.text,
@@ -64,6 +66,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "sentence": verdict.sentence,
         "place": verdict.place or None,
         "conditions": verdict.conditions,
+        "circumstances": circumstances(view, verdict) or None,
         "effects": [_effect(effect) for effect in verdict.effects],
         "trials": verdict.trials,
         "blocks": verdict.blocks,

@@ -6,7 +6,7 @@ Pure: RunView → str. What is said comes from `sentences` and `tables`; how it 
 from crumple.drawing import page, theme
 from crumple.drawing.chart import drawings
 from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing
-from crumple.report import bars, charts, sentences, tables
+from crumple.report import answers, bars, charts, sentences, tables
 from crumple.report.charts import KINDS
 from crumple.report.view import RunView
 
@@ -20,6 +20,7 @@ def html(view: RunView) -> str:
         study=view.run.study,
         say=sentences,
         style=page.style(),
+        answer=answers.answer(view),
         claims=tables.claims(view),
         effects=_effects(view),
         experiments=[(shown, tables.servers(shown), drawings(KINDS, shown)) for shown in view.experiments],

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from crumple.drawing.prose import as_markdown
 from crumple.report import charts, sentences, tables
+from crumple.report.answers import StudyAnswer, answer
+from crumple.report.circumstances import circumstances
 from crumple.report.tables import ClaimRow
 from crumple.report.view import ExperimentView, RunView, Start
 from crumple.verdict.verdict import Verdict
@@ -34,16 +36,25 @@ def _opening(view: RunView) -> Iterator[str]:
     yield _text(study.question)
     if study.article:
         yield f"Re-checks {_text(sentences.article(view))}."
+    given = answer(view)
+    if given.badge:
+        yield _answer(given)
     yield _circumstances(view)
+
+
+def _answer(given: StudyAnswer) -> str:
+    return f"{f'**{given.badge.capitalize()}**: ' if given.badge else ''}{_text(given.sentence)}"
 
 
 def _circumstances(view: RunView) -> str:
     return f"`{view.run.id}`: {', '.join(sentences.circumstances(view))}. {sentences.trials(view)}"
 
 
-def overview(views: Sequence[RunView], summary: str) -> str:
-    """Every claim of several runs, each in a line that says why. `summary`: how all of them came out."""
-    parts = ["# What the articles said, and what is so here", summary, f"_{sentences.LOOPBACK}_"]
+def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: str) -> str:
+    """The answers, then every claim of several runs in a line that says why. `summary`: how all came out."""
+    given = "\n".join(f"- {_text(each.view.run.study.title)}. {_answer(each)}" for each in answers)
+    head = "# What the articles said, and what is so here"
+    parts = [head, given, _text(summary), f"_{sentences.LOOPBACK}_"]
     for view in views:
         parts += [f"## {_text(view.run.study.title)}", _circumstances(view)]
         rows = [(*_claim_row(claim), _why(claim)) for claim in tables.claims(view)]
@@ -74,7 +85,7 @@ def _claims(view: RunView) -> Iterator[str]:
     yield sentences.summary(view)
     if view.verdicts:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in tables.claims(view)])
-        yield "\n".join(f"- **{v.claim_id}** {_text(_said(v))}" for v in view.verdicts)
+        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.verdicts)
     yield sentences.twins(view)
     yield f"_{sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):
@@ -82,8 +93,9 @@ def _claims(view: RunView) -> Iterator[str]:
         yield charts.EFFECTS_CAPTION
 
 
-def _said(verdict: Verdict) -> str:
-    return " ".join([verdict.sentence, *sentences.conditions(verdict)])
+def _said(view: RunView, verdict: Verdict) -> str:
+    said = (verdict.sentence, circumstances(view, verdict), *sentences.conditions(verdict))
+    return " ".join(filter(None, said))
 
 
 def _prose(view: RunView) -> Iterator[str]:

@@ -6,16 +6,15 @@ Pure: RunViews → str. What one run holds in full is `html`'s and `text`'s.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
-
 from crumple.drawing import numerals, page, terminal
-from crumple.report import sentences, tables
+from crumple.report import answers, circumstances, screen, sentences, tables
 from crumple.report.markdown import overview as of_runs
-from crumple.report.text import GLYPHS, WIDTH_MAX, WIDTH_MIN
+from crumple.report.text import WIDTH_MAX, WIDTH_MIN
 from crumple.report.view import RunView
 from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import Verdict
+
+NOT_ASKED = "not asked"
 
 
 def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
@@ -23,8 +22,10 @@ def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     template = page.templates().get_template("overview.html.j2")
     return template.render(
         runs=[(view, tables.claims(view), _counted(view)) for view in views],
-        answers=[answer.value for answer in Answer],
+        answers=[*(answer.value for answer in Answer), NOT_ASKED],
         links=links,
+        given=answers.answers(views),
+        circumstances=circumstances.of_all(views),
         say=sentences,
         style=page.style(),
         summary=summary(views),
@@ -34,26 +35,27 @@ def html(views: Sequence[RunView], links: Mapping[str, str]) -> str:
 
 def markdown(views: Sequence[RunView]) -> str:
     """A table of claims for each run, with what was published, what was measured, and why."""
-    return of_runs(views, summary(views))
+    return of_runs(views, answers.answers(views), f"{summary(views)} {circumstances.of_all(views)}".strip())
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
-    """One line for each claim. Without `width` and `styled`: as the terminal has it."""
+    """One screen: an answer to each study, a line for each claim. Without `width`: as the terminal has it."""
     chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
-    for ratio in (None, None, 1, None):
-        table.add_column(no_wrap=ratio is None, ratio=ratio)
-    for view in views:
-        table.add_row("", "", Text(view.run.study.title, style="bold"), "")
-        for claim in tables.asked(view):
-            glyph, style = GLYPHS[claim.answer]
-            table.add_row(
-                Text(glyph, style=style),
-                Text(claim.verdict.claim_id),
-                Text(claim.verdict.text),
-                Text(claim.answer, style=style),
-            )
-    return terminal.printed(Group(table, Text(), Text(summary(views))), chosen, styled)
+    return terminal.printed(screen.screen(views, chosen, _closing(views)), chosen, styled)
+
+
+def picture(views: Sequence[RunView], width: int, title: str) -> str:
+    """The same screen as an SVG."""
+    return terminal.picture(screen.screen(views, width, _closing(views)), width, title)
+
+
+def _closing(views: Sequence[RunView]) -> list[str]:
+    """What else could be asked, and the way to the report of the greatest surprise."""
+    first = next((each.view.run.id for each in answers.answers(views)), "")
+    return [
+        _unasked(views).strip(),
+        f"Why, with charts: crumple report {first} --open" if first else "",
+    ]
 
 
 def _unasked(views: Sequence[RunView]) -> str:
@@ -62,22 +64,30 @@ def _unasked(views: Sequence[RunView]) -> str:
     scales = ", ".join(sorted({view.run.scale for view in views if view.unasked}))
     if not number:
         return ""
-    are = "is" if number == 1 else "are"
+    are = "claim is" if number == 1 else "claims are"
     return f" {number} more {are} not asked at scale {scales}: crumple run --all --scale full asks all."
 
 
 def summary(views: Sequence[RunView]) -> str:
     """How all claims came out: "52 claims of 5 studies: 20 supported, …"."""
-    answers = Counter(verdict.answer for view in views for verdict in view.asked)
-    counted = ", ".join(f"{answers[answer]} {answer.value}" for answer in Answer if answers[answer])
-    asked = f"{answers.total()} claims of {_studies(views)}: {counted or 'none judged'}."
-    return asked + _unasked(views)
+    verdicts = [verdict for view in views for verdict in view.asked]
+    parts = [_count(verdicts, answer) for answer in Answer if any(v.answer is answer for v in verdicts)]
+    return (
+        f"{len(verdicts)} claims of {_studies(views)}: {', '.join(parts) or 'none judged'}.{_unasked(views)}"
+    )
+
+
+def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
+    """ "5 contradicted (2 in size only)"."""
+    alike = [verdict for verdict in verdicts if verdict.answer is answer]
+    partly = sum(verdict.in_size_only for verdict in alike)
+    return f"{len(alike)} {answer.value}{f' ({partly} {sentences.IN_SIZE_ONLY})' if partly else ''}"
 
 
 def _counted(view: RunView) -> list[tuple[str, int]]:
-    """Each answer, and how often it was given."""
-    answers = Counter(verdict.answer for verdict in view.verdicts)
-    return [(answer.value, answers[answer]) for answer in Answer]
+    """Each answer, and how often it was given; and how many claims this scale does not ask."""
+    answers = Counter(verdict.answer for verdict in view.asked)
+    return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, view.unasked)]
 
 
 def _titles(views: Sequence[RunView]) -> str:

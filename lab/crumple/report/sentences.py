@@ -68,7 +68,7 @@ def summary(view: RunView) -> str:
         return f"This scale asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
-    return f"{first}, {_listed(parts)}.{more}"
+    return f"{first}, {listed(parts)}.{more}"
 
 
 def trials(view: RunView) -> str:
@@ -287,11 +287,11 @@ def circumstances(view: RunView) -> list[str]:
 
 
 def conditions(verdict: Verdict) -> list[str]:
-    """Where the article says it, and under which conditions it is tested here; a sentence each, or none."""
+    """Where the article says it, and what the verdict rests on; a sentence each, or none."""
     said = [f"In the article: {verdict.place}."] if verdict.place else []
     if verdict.conditions:
-        name = "Condition" if len(verdict.conditions) == 1 else "Conditions"
-        said.append(f"{name}: {'; '.join(verdict.conditions)}.")
+        rests = "would rest" if verdict.answer is Answer.NOT_TESTABLE else "rests"
+        said.append(f"It {rests} on: {'; '.join(verdict.conditions)}.")
     return said
 
 
@@ -313,7 +313,7 @@ def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
     return f"{said} ({IN_SIZE_ONLY})" if partly == len(alike) else f"{said} ({partly} {IN_SIZE_ONLY})"
 
 
-def _listed(parts: list[str]) -> str:
+def listed(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

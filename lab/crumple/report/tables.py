@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crumple.drawing import numerals
-from crumple.report import sentences
+from crumple.report import circumstances, sentences
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect
@@ -45,7 +45,8 @@ class EffectRow:
 class ClaimRow:
     """One claim: `shown` are the effects its line carries, `effects` all of them.
 
-    `closest`: of several comparisons only the one nearest to 1 is shown.
+    `closest`: of several comparisons only the one nearest to 1 is shown. `circumstances`: what it was found
+    under, a sentence, or empty.
     """
 
     verdict: Verdict
@@ -53,6 +54,7 @@ class ClaimRow:
     shown: tuple[EffectRow, ...]
     effects: tuple[EffectRow, ...]
     closest: bool = False
+    circumstances: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,12 +93,12 @@ class TrialRow:
 
 def claims(view: RunView) -> list[ClaimRow]:
     """Every claim with its effects. A claim of order shows the closest of its comparisons."""
-    return [_claim(verdict) for verdict in view.verdicts]
+    return [_claim(view, verdict) for verdict in view.verdicts]
 
 
 def asked(view: RunView) -> list[ClaimRow]:
     """Those that the run's scale asks."""
-    return [_claim(verdict) for verdict in view.asked]
+    return [_claim(view, verdict) for verdict in view.asked]
 
 
 def servers(experiment: ExperimentView) -> list[ServerRow]:
@@ -147,7 +149,7 @@ def figure(summary: Interval | None, scale: float = 1.0, unit: str = "") -> Figu
     return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", numerals.ends(summary, scale))
 
 
-def _claim(verdict: Verdict) -> ClaimRow:
+def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
     rows = {id(effect): _effect(effect) for effect in verdict.effects}
     every = tuple(rows.values())
     if verdict.kind == "order":
@@ -160,7 +162,8 @@ def _claim(verdict: Verdict) -> ClaimRow:
         # The same was claimed of all, and nothing measured of any: once is enough.
         shown = (replace(shown[0], label=""),)
     of_several = verdict.kind == "order" and len(every) > 1
-    return ClaimRow(verdict, sentences.answer(verdict), shown, every, of_several and bool(shown))
+    found = circumstances.circumstances(view, verdict)
+    return ClaimRow(verdict, sentences.answer(verdict), shown, every, of_several and bool(shown), found)
 
 
 def _distance(effect: Effect) -> float:

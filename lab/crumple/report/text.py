@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals, terminal
-from crumple.report import sentences, server_names, tables
+from crumple.report import answers, circumstances, sentences, server_names, tables
 from crumple.report.view import ExperimentView, RunView, ServerView, Start
 
 WIDTH_MIN, WIDTH_MAX = 80, 110
@@ -41,7 +41,8 @@ def _page(view: RunView, columns: int) -> Group:
         Text(f"{view.run.id}: {', '.join(sentences.circumstances(view))}", style="dim"),
     ]
     if view.verdicts:
-        parts += [Text(), Text(sentences.summary(view)), _claims(view, columns)]
+        parts += [_answer(view), _claims(view, columns)]
+        parts.append(Text(circumstances.of_all([view]), style="dim"))
     for shown in view.experiments:
         parts += [Text(), _heading(shown), _servers(shown, columns), *_marks(shown), _noise(shown)]
     parts += [Text(), *_validity(view)]
@@ -50,6 +51,14 @@ def _page(view: RunView, columns: int) -> Group:
     parts.append(Text(sentences.LOOPBACK, style="dim"))
     parts.append(Text(f"In full, with charts: crumple report {view.run.id} --open"))
     return Group(*parts)
+
+
+def _answer(view: RunView) -> Text:
+    """What the study came to, and how all of its claims did."""
+    given = answers.answer(view)
+    if not given.badge:
+        return Text(given.sentence)
+    return Text.assemble((given.word, GLYPHS[given.badge][1]), given.sentence, " ", sentences.summary(view))
 
 
 def _claims(view: RunView, columns: int) -> Table:

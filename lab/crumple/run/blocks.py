@@ -306,12 +306,6 @@ class Blocks:
         )
 
 
-def must(begun: Begun, block: Block) -> bool:
-    """Whether it is run whatever the blocks before it came to."""
-    scale = begun.file.study.experiments[block.experiment].scales[begun.file.scale]
-    return scale.least_blocks is None or block.number <= scale.least_blocks
-
-
 def left(begun: Begun) -> tuple[TrialIdentity, ...]:
     """What of it is to be done as the store is now: another crumple may have done some since it was read."""
     kept = begun.store.ids()

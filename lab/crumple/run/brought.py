@@ -54,11 +54,11 @@ class Lent:
         """Its answers will tell."""
         return True
 
-    def hold(self) -> None:
-        """Nobody here stops it."""
+    def suspend(self) -> None:
+        """Nobody here suspends it."""
 
-    def release(self) -> None:
-        """It was never stopped."""
+    def wake(self) -> None:
+        """It was never suspended."""
 
     def files_left(self) -> int:
         """Its files are its own affair."""

@@ -16,6 +16,7 @@ from crumple import engine
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
 from crumple.machine import costs, facts, machine, turns
+from crumple.record import invariants
 from crumple.run import blocks, brought, plan, run_file
 from crumple.run.blocks import Begun, Watcher
 from crumple.run.brought import Brought, Elsewhere
@@ -25,7 +26,7 @@ from crumple.run.store import RunStore
 from crumple.server import servers, variant
 from crumple.server.server import ServerDescription
 from crumple.study import selection
-from crumple.study.study import ScaleName, Study
+from crumple.study.study import Experiment, ScaleName, Study
 from crumple.workload import workload
 from crumple.workload.workload import Workload
 
@@ -119,13 +120,22 @@ def chosen(
                 workloads[asked_for.workload].request_with(asked_for.parameters)
         except UsageError as error:
             raise UsageError(f"{asked.name}: experiment {name}: {error.message}", error.remedy) from None
-        if experiment.scales[scale].slices > 1 and workloads[experiment.workload].database:
-            raise UsageError(
-                f"{asked.name}: experiment {name}: workload {experiment.workload} asks a database, which "
-                "counts the queries of all servers of a block together",
-                "leave slices out",
-            )
+        if experiment.scales[scale].slices > 1 and (why := _unsliced(experiment, workloads)):
+            raise UsageError(f"{asked.name}: experiment {name}: {why}", "leave slices out")
     return meant
+
+
+def _unsliced(experiment: Experiment, workloads: Mapping[str, Workload]) -> str:
+    """Why its load cannot be sliced; empty: it can."""
+    asked = workloads[experiment.workload]
+    if asked.database:
+        return f"workload {asked.name} asks a database, which counts the queries of all servers of a block"
+    if invariants.asked_wait_s(asked.request_with(experiment.parameters).path):
+        return (
+            f"the server waits in workload {asked.name}: the users of a slice ask at once and are answered "
+            "at once, so that its ends cut whole rounds off"
+        )
+    return ""
 
 
 def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun:

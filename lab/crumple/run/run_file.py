@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen
 from crumple.errors import NotStored
-from crumple.run.plan import Plan
+from crumple.run.plan import Block, Plan
 from crumple.run.store import RunStore
 from crumple.study.study import ScaleName, Study
 
@@ -59,6 +59,11 @@ class RunFile(Frozen):
     ended: str | None = None
     chosen: tuple[Chosen, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
+
+    def must(self, block: Block) -> bool:
+        """Whether it is run whatever the blocks before it came to."""
+        scale = self.study.experiments[block.experiment].scales[self.scale]
+        return scale.least_blocks is None or block.number <= scale.least_blocks
 
 
 def write(store: RunStore, run: RunFile) -> None:

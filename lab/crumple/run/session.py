@@ -15,7 +15,7 @@ from crumple import engine
 from crumple.database import database
 from crumple.machine import machine
 from crumple.run import choosing, run_file
-from crumple.run.blocks import Begun, Blocks, Means, Watcher, must
+from crumple.run.blocks import Begun, Blocks, Means, Watcher
 from crumple.run.choosing import Choice, Next, Open, Place
 from crumple.run.pace import Pace
 from crumple.run.plan import Block
@@ -116,9 +116,7 @@ class Session:
 
     def _first(self) -> list[tuple[Blocks, Block]]:
         """Blocks that are run whatever comes out, those of all runs by turns."""
-        every = [
-            (run, block) for run in self._runs for block in run.file.plan.blocks if must(run.begun, block)
-        ]
+        every = [(run, block) for run in self._runs for block in run.file.plan.blocks if run.file.must(block)]
         return sorted(every, key=lambda each: each[1].number)
 
     def _first_blocks(self) -> None:
@@ -179,7 +177,7 @@ class Session:
         """Say in run.json why each experiment has no more blocks, and that the run is over, if it is."""
         stopped = {name: self._why(run, name) for name in self._next(run)}
         kept = run.begun.store.ids()
-        over = all(block.labels <= kept for block in run.file.plan.blocks if must(run.begun, block))
+        over = all(block.labels <= kept for block in run.file.plan.blocks if run.file.must(block))
         if over and (run.has_done or run.file.ended is None):
             run.note(stopped=stopped, ended=run_file.now())
         elif stopped != run.file.stopped:
@@ -187,7 +185,7 @@ class Session:
 
     def _why(self, run: Blocks, experiment: str) -> str:
         """Why it has no more blocks."""
-        if any(must(run.begun, block) and run.left_in(block) for block in run.file.plan.blocks):
+        if any(run.file.must(block) and run.left_in(block) for block in run.file.plan.blocks):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
         undecided = [each for each in concerned if not each.decided]
@@ -208,6 +206,6 @@ class Session:
 
 
 def _first_trials(begun: Begun) -> list[TrialIdentity]:
-    blocks = [block for block in begun.file.plan.blocks if must(begun, block) or begun.only is not None]
+    blocks = [block for block in begun.file.plan.blocks if begun.file.must(block) or begun.only is not None]
     labels = {label for block in blocks for label in block.labels}
     return [each for each in begun.to_do if each.id in labels]

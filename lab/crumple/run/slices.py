@@ -3,21 +3,32 @@
 Each slice is an engine's run of its own, with connections of its own.
 """
 
+import random
+
 from crumple import contract
 from crumple.contract import TrialSpec
 
 # Load before each slice but the first, counted as warm-up: users connect, caches fill, clocks rise. With a
-# tenth of a second a single event loop still answered 3 to 6 % less than in one long window.
-REWARM_S = 0.2
+# tenth of a second a single event loop still answered 3 to 6 % less than in one long window. It is drawn
+# between these, so that windows do not all begin at one point of what the server does by turns.
+REWARM_S = (0.2, 0.3)
 
 
 def specs(whole: TrialSpec, number: int) -> list[TrialSpec]:
     """`whole` in so many parts of equal length. The first has its warm-up. Raises ValueError for requests."""
     if not isinstance(whole.stop, contract.AfterDuration):
         raise ValueError("a load that its requests end has no slices of equal length")
+    drawn = random.Random(f"{whole.seed}/re-warming")
     part = contract.AfterDuration(duration_s=whole.stop.duration_s / number)
-    again = contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=REWARM_S))
+    rewarm = [contract.AfterDuration(duration_s=round(drawn.uniform(*REWARM_S), 4)) for _ in range(number)]
     return [
-        whole.model_copy(update={"stop": part, "warm_up": again if index else whole.warm_up})
-        for index in range(number)
+        whole.model_copy(
+            update={
+                "stop": part,
+                "warm_up": contract.WarmUp(connections=None, pauses=True, stop=stop)
+                if index
+                else whole.warm_up,
+            }
+        )
+        for index, stop in enumerate(rewarm)
     ]

@@ -153,7 +153,7 @@ def _verify_after(job: Job, address: str) -> tuple[str, ...]:
 
 
 def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
-    """Yields before each slice, with the server held until it is its turn again."""
+    """Yields before each slice, with the server suspended until it is its turn again."""
     experiment = job.experiment
     cores = machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
     course.server_cores = cores.server
@@ -209,14 +209,14 @@ def _in_slices(
     load: Engine,
     on_progress: OnProgress,
 ) -> Generator[None, None, contract.TrialRecord]:
-    """The record of all slices; while others have their turn, the server is held."""
+    """The record of all slices; while others have their turn, the server is suspended."""
     records = []
     for each in slices.specs(spec, scale.slices):
-        running.hold()
+        running.suspend()
         try:
             yield
         finally:
-            running.release()
+            running.wake()
         records.append(engine.run(load, each, on_progress))
     return joined.joined(records)
 

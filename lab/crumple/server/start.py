@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from crumple.errors import ServerFailed, UsageError
-from crumple.processes import guard, held, listening
+from crumple.processes import guard, listening, suspended
 from crumple.processes.guard import Guarded
 from crumple.server import runtimes, scratch
 from crumple.server.build import Built
@@ -40,13 +40,13 @@ class Running:
         """Whether its first process still runs."""
         return self.guarded.ended() is None
 
-    def hold(self) -> None:
-        """Stop it until `release`: it costs nothing, and answers nobody."""
-        held.hold(self.guarded.guard_pid)
+    def suspend(self) -> None:
+        """Stop it until `wake`: it costs nothing, and answers nobody."""
+        suspended.suspend(self.guarded.guard_pid)
 
-    def release(self) -> None:
+    def wake(self) -> None:
         """Let it go on where it was stopped."""
-        held.release(self.guarded.guard_pid)
+        suspended.wake(self.guarded.guard_pid)
 
     def files_left(self) -> int:
         """How many of the files it made for its answers it has not removed."""

@@ -125,7 +125,7 @@ class Scale(Frozen):
 
     `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
     → in how many of the blocks it takes part, the first ones, for those that stand beside the question.
-    `slices`: in so many turns each start is measured, by turns with the others of its block, held meanwhile.
+    `slices`: so many turns in which each start is measured; the others of its block are suspended meanwhile.
     `least_blocks`: claims are judged after so many blocks and after each further one, and `blocks` are the
     most; left out, all blocks are run and claims are judged once.
     `twin`: whether blocks hold one, which costs the time of a trial each.

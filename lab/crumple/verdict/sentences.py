@@ -143,17 +143,24 @@ def _valued(effect: Effect) -> str:
     """A value with its interval: "320 ms (between 310 and 331 ms, 95 % interval, 5 blocks)"."""
     value, repeated = effect.value, effect.repeated
     assert value is not None
-    scale, name = _scale(value.estimate, effect.unit)
+    low, middle, high, name = value_ends(effect)
     if value.low == value.high == 0:
         return f"0{name} in all {value.n} {repeated}"
-    scaled = replace(value, estimate=value.estimate / scale, low=value.low / scale, high=value.high / scale)
-    low, middle, high = ends(scaled, [bound / scale for bound in effect.bounds])
     if effect.limit:
         return f"{effect.limit} {low}{name} (the engine was the limit of some of {value.n} {repeated})"
     if effect.unit == "times":
         middle, name = f"a factor of {middle}", ""
     confidence = f"{value.confidence * 100:g} % interval"
     return f"{middle}{name} (between {low} and {high}{name}, {confidence}, {value.n} {repeated})"
+
+
+def value_ends(effect: Effect) -> tuple[str, str, str, str]:
+    """Low, value and high of an effect that has a value, and the unit as it follows each: " ms"."""
+    value = effect.value
+    assert value is not None
+    scale, name = _scale(value.estimate, effect.unit)
+    scaled = replace(value, estimate=value.estimate / scale, low=value.low / scale, high=value.high / scale)
+    return *ends(scaled, [bound / scale for bound in effect.bounds]), name
 
 
 def _left_out(effect: Effect) -> str:

@@ -1,4 +1,4 @@
-"""A server that is held: all of it is stopped, goes on when it is released, and can be ended while held."""
+"""A server that is suspended: all of it is stopped, goes on when woken, and can be ended while suspended."""
 
 import time
 from pathlib import Path
@@ -22,10 +22,10 @@ def _states(running: Running) -> set[str]:
     return {stat.rpartition(")")[2].split()[0] for stat in stats}
 
 
-def _soon(running: Running, *, held: bool) -> bool:
+def _soon(running: Running, *, suspended: bool) -> bool:
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        if (_states(running) == {STOPPED}) is held:
+        if (_states(running) == {STOPPED}) is suspended:
             return True
         time.sleep(0.01)
     return False
@@ -34,18 +34,18 @@ def _soon(running: Running, *, held: bool) -> bool:
 def test_all_of_it_stops_and_goes_on(project: Path) -> None:
     built = servers.build(servers.find(project)["tiny"])
     with servers.start(built, cores=(), settings={}) as running:
-        running.hold()
-        assert _soon(running, held=True)
-        running.release()
-        assert _soon(running, held=False)
+        running.suspend()
+        assert _soon(running, suspended=True)
+        running.wake()
+        assert _soon(running, suspended=False)
         assert running.alive()
 
 
-def test_one_that_is_held_is_ended_without_waiting_for_its_grace(project: Path) -> None:
+def test_one_that_is_suspended_is_ended_without_waiting_for_its_grace(project: Path) -> None:
     built = servers.build(servers.find(project)["tiny"])
     with servers.start(built, cores=(), settings={}) as running:
-        running.hold()
-        assert _soon(running, held=True)
+        running.suspend()
+        assert _soon(running, suspended=True)
         pids = [*tree.descendants(running.guarded.guard_pid)]
         running.guarded.end()
         assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)

@@ -1,4 +1,4 @@
-"""Processes stopped for a while, so that they cost nothing while another server is measured.
+"""Processes suspended for a while, so that they cost nothing while another server is measured.
 
 They keep their memory, connections and timers; what falls due meanwhile falls due when they go on.
 """
@@ -13,14 +13,14 @@ from crumple.processes import tree
 PASSES = 2
 
 
-def hold(guard_pid: int) -> None:
+def suspend(guard_pid: int) -> None:
     """Stop all that descends from a guard, parents first, so that none of them starts another one."""
     for _ in range(PASSES):
         for pid in tree.descendants(guard_pid):
             _send(pid, signal.SIGSTOP)
 
 
-def release(guard_pid: int) -> None:
+def wake(guard_pid: int) -> None:
     """Let all of it go on."""
     for pid in tree.descendants(guard_pid):
         _send(pid, signal.SIGCONT)

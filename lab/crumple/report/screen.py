@@ -1,0 +1,206 @@
+"""Several runs on one screen: an answer to each study, surprises first; then each claim in one line.
+
+What is shown fits the columns; `overview` prints it. Rich renderables only, of RunViews.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from crumple.drawing import numerals
+from crumple.drawing.shown import shown_text
+from crumple.report import answers, circumstances, findings, plain_names, sentences
+from crumple.report.answers import StudyAnswer
+from crumple.report.findings import EXPECTED, Finding
+from crumple.report.text import GLYPHS
+from crumple.report.view import RunView
+from crumple.study.claim import Claim
+from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.sentences import amount
+
+# As claims come below each other.
+ORDER = (
+    "contradicted", "contradicted in size only", "supported", "undecided", "undecided in size only",
+    "not testable here",
+)  # fmt: skip
+# Between columns; and the widest that ids, figures and what was claimed may get.
+GAP = "  "
+ID_MAX, CLAIMED_MAX = 16, 16
+# What a claim's own text has at least of the line that it shares with its figure.
+CLAIM_MIN = 28
+ELLIPSIS = "…"
+NO_BADGE = ("–", "dim")
+EXPECTS = "* is what the study expects; no article has it."
+# What stands between two clauses of a claim, where its text may end early.
+_CLAUSES = (": ", "; ", ", ")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One claim's line. `figures`: ways to write what was measured, the fullest first."""
+
+    badge: str
+    name: str
+    text: str
+    figures: tuple[str, ...]
+    claimed: str
+
+
+def screen(views: Sequence[RunView], columns: int, closing: Sequence[str] = ()) -> Group:
+    """All of it. `closing`: what is left to say, in sentences."""
+    parts: list[RenderableType] = [_answers(answers.answers(views))]
+    found = [(view, each) for view in views for each in findings.findings(view)]
+    if found:
+        rows = _rows(found)
+        parts += [Text(), _legend(rows), *_claims(rows, columns)]
+    said = [line for line in (circumstances.of_all(views), *closing) if line]
+    return Group(*parts, Text(), *(Text(_plain(line), style="dim") for line in said))
+
+
+def _answers(given: Sequence[StudyAnswer]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for each in given:
+        glyph, style = GLYPHS.get(each.badge, NO_BADGE)
+        title = f"{_plain(each.view.run.study.title)}."
+        said = Text.assemble((title, "bold"), " ", (each.word, style), _plain(each.sentence))
+        table.add_row(Text(glyph, style=style), said)
+    return table
+
+
+def _legend(rows: Sequence[_Row]) -> Text:
+    """How many claims came out in which way, and by which mark each is known below."""
+    size_only = f" {sentences.IN_SIZE_ONLY}"
+    kinds = Counter(row.badge.replace(f"undecided{size_only}", "undecided") for row in rows)
+    legend = Text(f"{numerals.count(len(rows), 'claim')}:")
+    for at, badge in enumerate(badge for badge in ORDER if kinds[badge]):
+        glyph, style = GLYPHS[badge]
+        # Beside "7 contradicted" it is plain of what.
+        whole = badge.removeprefix("contradicted ") if kinds["contradicted"] else badge
+        legend.append("," if at else "").append(f" {glyph} {kinds[badge]} {whole}", style=style)
+    return legend
+
+
+def _claims(rows: Sequence[_Row], columns: int) -> list[Text]:
+    """A line each, below a head; its text has the room that its own figure leaves."""
+    ids = min(ID_MAX, max(len(row.name) for row in rows))
+    claimed = min(CLAIMED_MAX, max(len("claimed"), *(len(row.claimed) for row in rows)))
+    room = columns - 3 * len(GAP) - ids - claimed
+    until_claimed = len(GAP) + ids + len(GAP) + room
+    note = EXPECTS if any(row.claimed.endswith("*") for row in rows) else ""
+    here = "here [95 % interval]"
+    lines = [Text(f"{note:<{until_claimed - len(here)}}{here}{GAP}claimed", style="dim")]
+    for row in rows:
+        glyph, style = GLYPHS[row.badge]
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{glyph} ", style=style).append(f"{shortened(row.name, ids):<{ids}}{GAP}")
+        if row.claimed:
+            text, figure = _filled(row, room)
+            line.append(f"{text}{figure}{GAP}").append(shortened(row.claimed, claimed), style="dim")
+        else:
+            text, reason = _filled(row, room + len(GAP) + claimed)
+            line.append(text).append(reason, style="dim")
+        lines.append(line)
+    return lines
+
+
+def _filled(row: _Row, room: int) -> tuple[str, str]:
+    """The claim's text on the left, what was measured on the right, or why nothing was."""
+    fitting = [each for each in row.figures if len(each) + len(GAP) + CLAIM_MIN <= room]
+    figure = fitting[0] if fitting else shortened(row.figures[-1], room - CLAIM_MIN - len(GAP))
+    left = room - len(figure) - (len(GAP) if figure else 0)
+    return f"{shortened(row.text, left):<{room - len(figure)}}", figure
+
+
+def _rows(found: Sequence[tuple[RunView, Finding]]) -> list[_Row]:
+    """Surprises first, the greatest before all; what was confirmed or stays open as the studies have it."""
+    # Of one screen two studies may have claims of one name.
+    ids = Counter(each.verdict.claim_id for _, each in found)
+
+    def place(row: tuple[RunView, Finding]) -> tuple[int, tuple[float, ...]]:
+        _, each = row
+        against = each.verdict.answer is Answer.CONTRADICTED
+        return ORDER.index(sentences.answer(each.verdict)), each.rank if against else ()
+
+    ranked = sorted(found, key=place)
+    return [_row(view, each, ids[each.verdict.claim_id] == 1) for view, each in ranked]
+
+
+def _row(view: RunView, each: Finding, is_unique: bool) -> _Row:
+    name = each.verdict.claim_id if is_unique else f"{view.run.study.name} {each.verdict.claim_id}"
+    figures = _figures(view, each, each.lead) if each.lead else (findings.why(each.verdict), "")
+    return _Row(
+        badge=sentences.answer(each.verdict),
+        name=_plain(name),
+        text=_plain(each.verdict.text).removesuffix("."),
+        figures=tuple(map(_plain, figures)),
+        claimed=_plain(_claimed(each.claim, each.lead)) if each.lead else "",
+    )
+
+
+def _plain(text: str) -> str:
+    """On one line; what would act on a terminal is written out before widths are counted."""
+    return shown_text(" ".join(text.split()))
+
+
+def _figures(view: RunView, each: Finding, effect: Effect) -> tuple[str, ...]:
+    """The figure with its interval, and whose it is where the claim is about several."""
+    if effect.measured is None:
+        return ("",)
+    figure, interval = findings.measured(effect)
+    said = f"{figure} [{interval}]" if interval else figure
+    whose = _whose(view, each, effect)
+    return (f"{whose} {said}", said, figure) if whose else (said, figure)
+
+
+def _whose(view: RunView, each: Finding, effect: Effect) -> str:
+    every = each.verdict.effects
+    if len({(one.of, one.to) for one in every}) < 2:
+        return ""
+    names = plain_names.plain(view, [label for one in every for label in (one.of, one.to) if label])
+    return f"{names[effect.of]} ÷ {names[effect.to]}" if effect.to else names[effect.of]
+
+
+def _claimed(claim: Claim, effect: Effect) -> str:
+    """What it is held against, in a word or two; an asterisk where no article prints it."""
+    if effect.published is not None:
+        return numerals.published(effect.published)
+    if effect.expected is not None:
+        return f"{numerals.published(effect.expected)}*"
+    if claim.kind == "order":
+        return _side_of_1(effect)
+    if claim.kind == "stall":
+        return "waits" if claim.stalls else "does not wait"
+    if claim.kind in ("growth", "share", "flatness") and len(effect.bounds) == 1:
+        side = " ".join(effect.bound.split()[: 2 if effect.bound.startswith("at ") else 1])
+        # Of counts the figure beside it has the unit.
+        unit = effect.unit if effect.unit in ("ns", "bytes", "share", "µs") else ""
+        return f"{side} {amount(effect.bounds[0], unit)}"
+    if effect.bound.startswith(EXPECTED):
+        return f"{effect.bound.removeprefix(EXPECTED)}*"
+    return effect.bound
+
+
+def _side_of_1(effect: Effect) -> str:
+    """On which side of 1 an order wants the ratio: where it is if that was supported."""
+    if effect.ratio is None or effect.answer is Answer.UNDECIDED:
+        return "not 1"
+    above = (effect.ratio.estimate > 1) == (effect.answer is Answer.SUPPORTED)
+    return "above 1" if above else "below 1"
+
+
+def shortened(text: str, room: int) -> str:
+    """The text, or so much of it as fits: to the end of a clause if that is most of it, else of a word."""
+    if len(text) <= room:
+        return text
+    begun = text[: max(0, room - 1)]
+    end = max(begun.rfind(clause) for clause in _CLAUSES)
+    if end >= room * 2 // 3:
+        return begun[:end] + ELLIPSIS
+    word, space, _ = begun.rpartition(" ")
+    return (word if space and len(word) >= room // 2 else begun).rstrip(" ,;:") + ELLIPSIS

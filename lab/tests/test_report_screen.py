@@ -1,0 +1,400 @@
+"""Several runs on one screen, and the sentence that answers each: what comes first, and what fits."""
+
+import json
+import re
+from dataclasses import replace
+
+import made_verdicts as made
+import pytest
+from crumple.report import answers, circumstances, findings, overview, plain_names, screen, sentences
+from crumple.report.data import data
+from crumple.report.html import html
+from crumple.report.markdown import markdown
+from crumple.report.text import text
+from crumple.report.view import RunView
+from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
+
+
+def said(*views: RunView, width: int = 100) -> str:
+    return overview.text(views, width=width, styled=False)
+
+
+def sentence(claim: made.Told, **update: object) -> str:
+    return answers.answer(made.run([claim], **update)).sentence
+
+
+# What comes first
+
+
+def test_surprises_are_reversed_directions_then_sizes_then_orders_then_the_machine() -> None:
+    claims = [
+        made.cost("COST", 2_000.0),
+        made.order("ORDER", 0.01),
+        made.share("SIZE", 0.0011),
+        made.ratio("LESS-REVERSED", 0.9),
+        made.ratio("OWN", 0.01, expected=13.7),
+        made.ratio("REVERSED", 0.4),
+        made.ratio("SMALLER-SIZE", 8.0),
+    ]
+    ranked = sorted(findings.findings(made.run(claims)), key=lambda each: each.rank)
+    assert [each.verdict.claim_id for each in ranked] == [
+        "REVERSED", "LESS-REVERSED", "OWN", "SIZE", "SMALLER-SIZE", "ORDER", "COST",
+    ]  # fmt: skip
+    shown = re.findall(r"^. ([A-Z-]+) ", said(made.run(claims)), re.M)[1:]
+    assert shown == ["REVERSED", "LESS-REVERSED", "OWN", "SIZE", "ORDER", "COST", "SMALLER-SIZE"]
+
+
+def test_a_size_that_is_missed_by_a_factor_up_or_down_is_as_far() -> None:
+    (low,), (high,) = (findings.findings(made.run([made.ratio("R", at)])) for at in (13.7 / 2, 13.7 * 2))
+    assert low.distance == pytest.approx(high.distance) == pytest.approx(0.693, rel=1e-3)
+
+
+def test_studies_come_by_what_contradicts_then_what_holds_then_what_is_open() -> None:
+    open_one = made.ratio("R", 9.0, answer=made.UNDECIDED)
+    views = [
+        made.run([made.untestable("R", "node-http was not measured")], "Nothing"),
+        made.run([open_one], "Open"),
+        made.run([made.ratio("R", 13.0, answer=made.SUPPORTED)], "Holds"),
+        made.run([made.order("R", 0.5)], "Order"),
+        made.run([made.ratio("R", 0.8)], "Reversed"),
+    ]
+    found = [each.view.run.study.title for each in answers.answers(views)]
+    assert found == ["Reversed", "Order", "Holds", "Open", "Nothing"]
+    page = overview.html(views[:1] + views[4:], {view.run.id: "" for view in views})
+    assert page.index("Reversed</a><p>") < page.index("Nothing</a><p>") < page.index('id="studies"')
+
+
+def test_one_contradiction_outweighs_what_holds_and_the_rest_is_counted() -> None:
+    claims = [
+        made.ratio("R-1", 13.0, answer=made.SUPPORTED),
+        made.order("R-2", 0.5),
+        made.order("R-3", 0.6),
+        made.ratio("R-4", 9.0, answer=made.UNDECIDED),
+    ]
+    assert answers.answer(made.run(claims)).said.endswith(
+        "(R-2; 1 more contradicted, 1 supported, 1 undecided)."
+    )
+
+
+# What a sentence says
+
+
+def test_who_is_ahead_is_told_first_where_the_direction_is_reversed() -> None:
+    assert sentence(made.ratio("RF-1", 0.5)) == (
+        "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js; "
+        "the article has Node.js at 13.7 times PHP (RF-1)."
+    )
+
+
+def test_a_size_keeps_to_the_order_in_which_it_was_published() -> None:
+    assert sentence(made.ratio("TJ-3", 0.168, 0.51)) == (
+        "Node.js is 0.168 times (0.153 to 0.185) as fast as PHP; the article has 0.51 times (TJ-3)."
+    )
+
+
+def test_an_order_names_the_one_that_was_said_to_be_ahead() -> None:
+    assert sentence(made.order("O", 0.5)) == (
+        "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js; the article has Node.js ahead (O)."
+    )
+
+
+def test_what_is_published_is_told_from_what_is_claimed_or_expected() -> None:
+    assert "; the article has 20 ns (C)." in sentence(made.cost("C", 135.0))
+    assert (
+        "on this machine the cost of a non-blocking read is 135 ns" in sentence(made.cost("C", 135.0)).lower()
+    )
+    assert "; claimed: above 1 % (S)." in sentence(made.share("S", 0.001))
+    assert "; the study expects 13.7 times (R)." in sentence(made.ratio("R", 8.0, expected=13.7))
+    assert "; the article has them alike (1.02) (R)." in sentence(made.ratio("R", 2.0, 1.02))
+
+
+def test_a_study_without_an_article_is_not_said_to_have_one() -> None:
+    own = made.run([made.ratio("R", 8.0)])
+    study = own.run.study.model_copy(update={"article": None})
+    (found,) = findings.findings(replace(own, run=own.run.model_copy(update={"study": study})))
+    assert "the study has 13.7 times" in found.sentence and "article" not in found.sentence
+
+
+def test_where_the_engine_was_the_limit_only_the_known_end_is_told() -> None:
+    limited = made.ratio("R", 20.0, answer=made.CONTRADICTED, limit="at least")
+    assert "Node.js is at least 18.2 times as fast as PHP" in sentence(limited)
+
+
+def test_what_was_seen_in_no_number_is_told_by_its_reason() -> None:
+    knee = effect(PHP, reason="in none of 3 blocks it leaves its plateau", bound="340 users", what="knee")
+    claim = told({"id": "K", "kind": "knee", "servers": [PHP], "published": 340}, knee)
+    assert sentence(claim) == (
+        "PHP: in none of 3 blocks it leaves its plateau; the article has 340 users (K)."
+    )
+
+
+def test_what_is_open_says_what_it_would_take() -> None:
+    few = made.ratio("R", 9.0, answer=made.UNDECIDED, blocks_needed=5)
+    assert "; about 5 blocks would tell, 2 more (R)." in sentence(few)
+    unknown = made.ratio("R", 9.0, answer=made.UNDECIDED)
+    assert "; how many blocks would tell is not known (R)." in sentence(unknown)
+    many = made.ratio("MANY", 9.0, answer=made.UNDECIDED, blocks_needed=50)
+    assert answers.answer(made.run([many, few])).sentence.endswith("(R; 1 more undecided).")
+
+
+def test_where_nothing_could_be_judged_it_says_why_and_how_to_ask_again() -> None:
+    blocks = "it takes 2 blocks in which both have a valid trial, and there is none"
+    why = f"{blocks}: node-http was not valid in block 1"
+    given = answers.answer(
+        made.run([made.untestable("A", f"{why} (it grew); and more"), made.untestable("B", "x")])
+    )
+    assert given.said == (
+        "Not testable here: No claim could be judged: node-http was not valid in block 1 (A). "
+        "Ask again: crumple run files."
+    )
+
+
+def test_a_study_that_asks_nothing_says_so() -> None:
+    silent = made.run([])
+    assert answers.answer(silent).said == "This study makes no claims."
+    assert said(silent).startswith("– PHP and Node.js. This study makes no claims.\n")
+    assert said().strip() == ""
+
+
+# Names
+
+
+def test_a_runtime_names_the_only_program_on_it_and_else_titles_do() -> None:
+    both = SERVERS | {EXPRESS: ("Express, on Node", {"node": "20.20.2"})}
+    alone, several = made.run([]), made.run([], servers=both)
+    assert plain_names.plain(alone, [NODE, PHP]) == {NODE: "Node.js", PHP: "PHP"}
+    assert plain_names.plain(several, [NODE, EXPRESS, GO]) == {
+        NODE: "Node http", EXPRESS: "Express (on Node)", GO: "Go",
+    }  # fmt: skip
+
+
+def test_variants_and_places_of_one_server_are_told_apart_and_only_where_both_stand() -> None:
+    few, many = f"{PHP}[start_workers=8,workers=8]", f"{PHP}[start_workers=500,workers=500]"
+    servers = SERVERS | {few: SERVERS[PHP], many: SERVERS[PHP]}
+    seen = made.run([], servers=servers)
+    assert plain_names.plain(seen, [few, NODE]) == {few: "PHP", NODE: "Node.js"}
+    assert plain_names.plain(seen, [few, many, PHP]) == {
+        few: "PHP with workers=8", many: "PHP with workers=500", PHP: "PHP as it is",
+    }  # fmt: skip
+    one, two = f"one-core:{PHP}", f"two-cores:{PHP}"
+    assert plain_names.plain(seen, [one, two]) == {one: "PHP in one-core", two: "PHP in two-cores"}
+
+
+def test_a_server_of_ones_own_goes_by_its_title() -> None:
+    own = made.run([], brought={NODE: "http://localhost:8080"})
+    assert plain_names.plain(own, [NODE]) == {NODE: "Node http"}
+
+
+def test_no_label_of_a_known_server_stands_in_an_answer() -> None:
+    labels = (PHP, NODE)
+    for claim in (
+        made.ratio("R", 0.5),
+        made.order("R", 2.0, made.SUPPORTED),
+        made.share("R", 0.2, answer=made.SUPPORTED),
+    ):
+        assert not any(label in sentence(claim) for label in labels)
+
+
+# The screen
+
+
+def five() -> list[RunView]:
+    """Five studies with 26 claims, long in title and text."""
+    long = " which goes on for much longer than any screen is wide, so that it has to be cut: somewhere here"
+    views = []
+    for number in range(5):
+        claims = [made.ratio(f"S{number}-1", 0.4 + number / 10)]
+        claims += [made.order(f"S{number}-{at}", 2.0, made.SUPPORTED) for at in (2, 3)]
+        claims += [
+            made.share(f"S{number}-4", 0.001),
+            made.untestable(f"S{number}-5", "node-http was not measured"),
+        ]
+        claims += [made.cost("S0-6", 135.0)] if not number else []
+        claims = [
+            (claim.model_copy(update={"text": claim.text + long}), replace(v, text=v.text + long))
+            for claim, v in claims
+        ]
+        views.append(made.run(claims, f"Study number {number}: PHP, Node.js and Go", name=f"study-{number}"))
+    return views
+
+
+@pytest.mark.parametrize(("width", "most"), [(80, 50), (100, 45), (110, 45)])
+def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most: int) -> None:
+    lines = said(*five(), width=width).splitlines()
+    assert len(lines) <= most
+    assert max(map(len, lines)) <= width
+    ids = [verdict.claim_id for view in five() for verdict in view.verdicts]
+    assert len(ids) == 26
+    for name in ids:
+        (line,) = [line for line in lines if re.match(rf". {name} ", line)]
+        # Neither the figure nor what it stands beside is cut.
+        assert "…" not in line.rpartition("  ")[2]
+
+
+def test_every_mark_is_explained_in_words_and_columns_have_heads() -> None:
+    shown = said(*five())
+    marks = set(re.findall(r"^(.) S\d-\d", shown, re.M))
+    legend = next(line for line in shown.splitlines() if line.startswith("26 claims: "))
+    assert all(f"{mark} " in legend for mark in marks)
+    assert "contradicted" in legend and "supported" in legend and "not testable here" in legend
+    assert "here [95 % interval]  claimed" in shown
+
+
+def test_figures_stand_beside_what_was_claimed() -> None:
+    shown = said(made.run([made.ratio("RF-1", 0.7), made.ratio("RF-4", 0.4, expected=13.7)]))
+    assert re.search(r"RF-1 .* 0\.700 \[0\.636–0\.770\]  13\.7$", shown, re.M)
+    assert re.search(r"RF-4 .* 0\.400 \[0\.364–0\.440\]  13\.7\*$", shown, re.M)
+    assert "* is what the study expects; no article has it." in shown
+    assert "*" not in said(made.run([made.ratio("RF-1", 0.7)]))
+
+
+def test_a_claim_that_could_not_be_tested_shows_why_in_its_line() -> None:
+    shown = said(made.run([made.untestable("A", "node-http was not measured"), made.ratio("R", 0.4)]))
+    assert re.search(r"– A .* node-http was not measured$", shown, re.M)
+
+
+def test_claims_of_one_name_in_two_studies_are_told_apart() -> None:
+    first, second = (made.run([made.ratio("R", 0.4)], name=name) for name in ("one", "two"))
+    shown = said(first, second)
+    assert "✗ one R  " in shown and "✗ two R  " in shown
+
+
+def test_a_text_is_cut_at_a_clause_or_a_word_and_never_beyond_its_room() -> None:
+    assert screen.shortened("as it is", 8) == "as it is"
+    assert screen.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
+    assert screen.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
+    for room in range(1, 40):
+        assert len(screen.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
+
+
+def test_the_way_to_the_reports_is_that_of_the_greatest_surprise() -> None:
+    calm = made.run([made.ratio("A", 13.0, answer=made.SUPPORTED)], name="calm")
+    assert said(calm, made.run([made.ratio("B", 0.4)])).endswith(
+        "Why, with charts: crumple report files-quick-20261121-063012 --open\n"
+    )
+
+
+# What comes from elsewhere
+
+HOSTILE = "<b>bold</b> \x1b[31mred\n[red]markup[/red] `code` *star*"
+
+
+def hostile() -> RunView:
+    servers = SERVERS | {NODE: (HOSTILE, {"no <i>such</i> runtime": "\x1b[2J1.0"})}
+    claim, verdict = made.ratio("R", 0.4)
+    return made.run(
+        [(claim.model_copy(update={"text": HOSTILE}), replace(verdict, text=HOSTILE))], HOSTILE, servers
+    )
+
+
+def test_text_from_elsewhere_does_not_act_on_a_terminal() -> None:
+    for width in (80, 100):
+        shown = said(hostile(), width=width)
+        assert "\x1b" not in shown and "\\x1b[31mred [red]markup[/red]" in shown
+        assert max(map(len, shown.splitlines())) <= width
+        # A line's end in a claim's text does not part it from its figure.
+        assert re.search(r"^✗ R .*0\.400 \[0\.364–0\.440\]  13\.7$", shown, re.M)
+    assert "\x1b" not in text(hostile(), width=100, styled=False)
+
+
+def test_text_from_elsewhere_is_no_markup() -> None:
+    seen = hostile()
+    for page in (html(seen), overview.html([seen], {seen.run.id: ""})):
+        assert "<b>bold</b>" not in page and "<i>such</i>" not in page
+        assert "&lt;b&gt;bold" in page
+    for shown in (markdown(seen), overview.markdown([seen])):
+        assert "<b>bold" not in shown.replace("\\<b>", "") and "<i>such" not in shown.replace("\\<i>", "")
+    assert "\x1b" not in data(seen)
+
+
+def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
+    drawn = overview.picture(five(), 100, "crumple try")
+    assert "url(http" not in drawn and "@font-face" not in drawn
+    assert "S0-1" in drawn and "crumple&#160;try" in drawn.replace(" ", "&#160;")
+    assert "\x1b" not in overview.picture([hostile()], 100, "a")
+
+
+# Under what it was found
+
+
+def test_a_verdict_names_the_runtimes_of_its_own_servers_cores_kernel_and_month() -> None:
+    seen = made.run([made.ratio("R", 0.4)])
+    (verdict,) = seen.verdicts
+    assert circumstances.circumstances(seen, verdict) == (
+        "Found with Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.1, November 2026."
+    )
+    assert circumstances.of_all([seen]) == (
+        "Found with Go 1.26, Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.1, November 2026."
+    )
+
+
+def test_a_server_of_another_experiment_and_a_variant_have_their_versions() -> None:
+    label = f"{PHP}[workers=8]"
+    claim, verdict = made.ratio("R", 0.4)
+    elsewhere = replace(verdict, effects=(effect(f"one-core:{label}", f"two-cores:{label}", ratio=0.5),))
+    seen = made.run([(claim, elsewhere)], servers={label: SERVERS[PHP]})
+    assert "Found with PHP 8.2, on" in circumstances.circumstances(seen, elsewhere)
+
+
+def test_what_was_found_of_the_machine_names_no_runtime_and_what_was_not_found_nothing() -> None:
+    seen = made.run([made.cost("C", 135.0), made.untestable("U", "x")])
+    cost, untested = seen.verdicts
+    assert circumstances.circumstances(seen, cost) == "Found on 2 cores under Linux 6.1, November 2026."
+    assert circumstances.circumstances(seen, untested) == ""
+
+
+def test_what_a_run_does_not_know_is_left_out_or_said_to_be_unknown() -> None:
+    bare = made.run([made.ratio("R", 0.4)], versions={}, machine={}, began="long ago")
+    said_of_all = circumstances.of_all([bare])
+    assert said_of_all == (
+        "Found with Go net/http of unknown version, Node http of unknown version and "
+        "PHP under Apache of unknown version."
+    )
+    assert circumstances.of_all([]) == ""
+
+
+def test_runs_of_two_machines_name_both() -> None:
+    one = made.run([])
+    other = made.run([], machine={"cores": 8, "kernel": "6.18.44"}, began="2026-12-01T00:00:00+00:00")
+    assert circumstances.of_all([one, other]).endswith(
+        "on 2 or 8 cores under Linux 6.1 or 6.18, November 2026 and December 2026."
+    )
+
+
+def test_circumstances_and_conditions_end_the_sentence_in_every_format_that_shows_it() -> None:
+    claim, verdict = made.ratio("R", 0.4)
+    named = ("PHP of today",)
+    seen = made.run([(claim.model_copy(update={"conditions": named}), replace(verdict, conditions=named))])
+    found = "Found with Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.1, November 2026."
+    assert f"{found} It rests on: PHP of today." in markdown(seen)
+    assert f"{found}</p>" in html(seen) and "It rests on: PHP of today." in html(seen)
+    document = json.loads(data(seen))
+    assert document["claims"][0]["circumstances"] == found
+    assert document["claims"][0]["conditions"] == ["PHP of today"]
+    assert document["answer"] == answers.answer(seen).said
+    untested = replace(verdict, answer=made.NOT_TESTABLE, conditions=named)
+    assert sentences.conditions(untested) == ["It would rest on: PHP of today."]
+
+
+def test_several_runs_name_their_circumstances_once() -> None:
+    views = five()
+    page = overview.html(views, {view.run.id: "" for view in views})
+    assert page.count("Found with") == said(*views).count("Found with") == 1
+    assert overview.markdown(views).count("Found with") == 1
+
+
+def test_every_format_of_a_run_opens_with_its_answer() -> None:
+    seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
+    given = answers.answer(seen).sentence
+    assert html(seen).index(given) < html(seen).index('id="claims"')
+    assert markdown(seen).index(given) < markdown(seen).index("## Claims")
+    shown = " ".join(text(seen, width=100, styled=False).split())
+    assert shown.index(given) < shown.index("What R says")
+
+
+def test_the_page_counts_what_was_not_asked_apart_from_what_could_not_be_tested() -> None:
+    asked, larger = made.ratio("R", 0.4), made.untestable("L", "too short")
+    later = (larger[0].model_copy(update={"scales": ("full",)}), larger[1])
+    page = overview.html([made.run([asked, later])], {"files-quick-20261121-063012": ""})
+    assert '<td class="number nothing" data-label="not testable here"></td>' in page
+    assert '<td class="number" data-label="not asked">1</td>' in page

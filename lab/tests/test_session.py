@@ -1,0 +1,177 @@
+"""Runs of a session: the blocks that each experiment has, then those that decide; stand-ins do the work."""
+
+import itertools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+from crumple.run import blocks, run, run_file, session
+from crumple.run.plan import Block
+from crumple.run.run import Begun
+from crumple.run.session import Session
+from crumple.study.study import Study
+from crumple.verdict.progress import Standing
+from stand_ins import Stage
+from test_run import Notes
+
+LEAST, MOST = 2, 5
+
+
+def _adaptive() -> Study:
+    experiments = {}
+    for name, experiment in documents.study().experiments.items():
+        quick = experiment.scales["quick"].model_copy(
+            update={"blocks": MOST, "least_blocks": LEAST, "servers": None}
+        )
+        update = {"servers": ("go-nethttp",), "scales": {"quick": quick}, "twin": "go-nethttp"}
+        experiments[name] = experiment.model_copy(update=update)
+    return documents.study().model_copy(update={"experiments": experiments})
+
+
+class Said:
+    """Stands in for the judging: after how many blocks of an experiment the claim on it is decided."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, decided_after: Mapping[str, int | None]) -> None:
+        self.decided_after = decided_after
+        monkeypatch.setattr(session.progress, "standing", self)
+        # The golden record's histograms are no histograms.
+        monkeypatch.setattr(blocks, "figures", lambda stored: stored.trial)
+
+    def __call__(
+        self, study: Study, scale: str, figures: list[Any], failed: object, facts: object
+    ) -> list[Standing]:
+        found = []
+        for name, enough in self.decided_after.items():
+            done = max((each.block for each in figures if each.experiment == name), default=0)
+            decided = enough is not None and done >= enough
+            needed = None if decided or enough is None else enough
+            found.append(Standing(f"on {name}", (name,), decided, needed, "because"))
+        return found
+
+
+class Blocks(Notes):
+    """Which block began, and why."""
+
+    def __init__(self, interrupt_after: int | None = None) -> None:
+        super().__init__(interrupt_after)
+        self.blocks: list[tuple[str, int, str]] = []
+
+    def block(self, study: str, block: Block, why: str) -> None:
+        self.blocks.append((block.experiment, block.number, why))
+
+
+@pytest.fixture
+def begin(root: Path) -> Callable[..., Begun]:
+    def begun(seed: int = 1) -> Begun:
+        return run.begin(
+            _adaptive(), "quick", root=root, runs=root / "runs", seed=seed, only=(), waiting=lambda: None
+        )
+
+    return begun
+
+
+def test_what_is_open_gets_more_blocks_and_run_json_says_why(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": 4, "separate": LEAST})
+    begun, notes = begin(), Blocks()
+    run.execute(begun, root, notes)
+    first, then = notes.blocks[: 2 * LEAST], notes.blocks[2 * LEAST :]
+    assert sorted(first) == [(name, number, "") for name in ("separate", "shared") for number in (1, 2)]
+    why = "for on shared, which takes about 4 blocks"
+    assert then == [("shared", 3, why), ("shared", 4, why)]
+    file = run_file.read(begun.store)
+    assert [(each.experiment, each.block, each.why) for each in file.chosen] == then
+    assert file.stopped == dict.fromkeys(("shared", "separate"), "the claims that rest on it are decided")
+    assert file.ended is not None
+
+
+def test_what_more_blocks_would_not_help_has_none(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": None})
+    begun, notes = begin(), Blocks()
+    run.execute(begun, root, notes)
+    assert len(notes.blocks) == 2 * LEAST
+    stopped = run_file.read(begun.store).stopped
+    assert stopped["shared"] == "more blocks would not help: because"
+    assert stopped["separate"] == "no claim that is asked rests on it"
+
+
+def test_no_block_is_begun_that_does_not_fit_into_the_time(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": MOST, "separate": MOST})
+    now_s = itertools.count(0.0, 1.0)
+    monkeypatch.setattr(session.time, "monotonic", lambda: next(now_s))
+    begun, notes = begin(), Blocks()
+    Session([begun], root, budget_s=40.0).conduct(notes)
+    numbers = [number for _, number, _ in notes.blocks]
+    assert 2 <= len(numbers) < 2 * MOST
+    file = run_file.read(begun.store)
+    assert set(file.stopped.values()) == {"the time was over"}
+
+
+def test_a_run_without_the_time_for_its_first_blocks_is_not_over(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": LEAST, "separate": LEAST})
+    begun = begin()
+    Session([begun], root, budget_s=0.0).conduct(Blocks())
+    assert begun.store.ids() == set() and run_file.read(begun.store).ended is None
+    run.execute(run.resume(begun.store, retry_failed=False), root, Blocks())
+    assert run_file.read(begun.store).ended is not None
+
+
+def test_resumed_it_goes_on_where_it_was(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Said(monkeypatch, {"shared": 3})
+    begun = begin()
+    run.execute(begun, root, Blocks())
+    before = begun.store.ids()
+    again = Blocks()
+    run.execute(run.resume(begun.store, retry_failed=False), root, again)
+    assert again.blocks == [] and begun.store.ids() == before
+    said.decided_after = {"shared": 5}
+    run.execute(run.resume(begun.store, retry_failed=False), root, again)
+    assert [(name, number) for name, number, _ in again.blocks] == [("shared", 4), ("shared", 5)]
+    assert [each.block for each in run_file.read(begun.store).chosen] == [3, 4, 5]
+
+
+def test_the_first_blocks_of_all_runs_come_by_turns(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {})
+    runs, notes = [begin(1), begin(2)], Blocks()
+    Session(runs, root).conduct(notes)
+    assert [number for _, number, _ in notes.blocks] == [1] * 4 + [2] * 4
+    assert all(run_file.read(each.store).ended for each in runs)
+
+
+def test_the_same_seed_and_decisions_give_the_same_trials(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": 4})
+    orders = []
+    for _ in range(2):
+        notes = Blocks()
+        run.execute(begin(7), root, notes)
+        orders.append(notes.order)
+    assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST + 2)
+
+
+def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unasked(*_: object) -> list[Standing]:
+        raise AssertionError
+
+    monkeypatch.setattr(session.progress, "standing", unasked)
+    begun = run.begin(
+        documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
+    )
+    run.execute(begun, root, Blocks())
+    assert len(begun.store.ids()) == 20
