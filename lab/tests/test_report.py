@@ -57,6 +57,27 @@ def test_data_is_as_the_golden_file() -> None:
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
 
 
+def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
+    run = synthetic_run.run_file()
+    shared = run.study.experiments["shared"]
+    scale = shared.scales[run.scale].model_copy(update={"least_blocks": 2, "blocks": 6})
+    experiments = {**run.study.experiments}
+    experiments["shared"] = shared.model_copy(update={"scales": {run.scale: scale}})
+    study = run.study.model_copy(update={"experiments": experiments})
+    looked = view(run.model_copy(update={"study": study}), synthetic_run.trials())
+    once, often = (
+        next(each for each in shown.verdicts if each.claim_id == "TJ-3").effects[0].ratio
+        for shown in (seen(), looked)
+    )
+    assert once is not None and often is not None
+    assert (often.confidence, often.n) == (once.confidence, once.n)
+    assert often.high / often.low > once.high / once.low
+    for said in (html(looked), markdown(looked)):
+        assert "hold at all these looks together" in said
+        assert "2 to 6 blocks" in said
+    assert "all these looks" not in page()
+
+
 def test_text_is_styled_only_where_asked() -> None:
     assert "\x1b[" in text(seen(), width=110, styled=True)
     assert "\x1b[" not in text(seen(), width=110, styled=False)
