@@ -422,10 +422,16 @@ impl Window {
             return None;
         }
         let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
+        // The kernel splits the time of each process into user and kernel by its ticks, anew at each reading: the
+        // sum is exact, and of its parts either may go back.
+        let user_ns = |sample: &Sample| sample.cpu_user_ns;
+        let cpu_ns = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
+        let spent_ns = cpu_ns(last).saturating_sub(cpu_ns(first));
+        let spent_user_ns = user_ns(last).saturating_sub(user_ns(first)).min(spent_ns);
         let max = |value: fn(&Sample) -> u64| samples.iter().map(value).max().unwrap_or(0);
         Some(Self {
-            cpu_user_ns: last.cpu_user_ns.saturating_sub(first.cpu_user_ns),
-            cpu_kernel_ns: last.cpu_kernel_ns.saturating_sub(first.cpu_kernel_ns),
+            cpu_user_ns: spent_user_ns,
+            cpu_kernel_ns: spent_ns - spent_user_ns,
             voluntary_switches: between(first.voluntary_switches, last.voluntary_switches),
             involuntary_switches: between(first.involuntary_switches, last.involuntary_switches),
             rss_max_bytes: max(|sample| sample.rss_bytes),
@@ -433,5 +439,24 @@ impl Window {
             processes_max: max(|sample| sample.processes),
             threads_max: max(|sample| sample.threads),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_window_spent_is_exact_where_its_split_goes_back() {
+        let sample = |user_ms: u64, kernel_ms: u64| Sample {
+            cpu_user_ns: user_ms * 1_000_000,
+            cpu_kernel_ns: kernel_ms * 1_000_000,
+            processes: 1,
+            ..Sample::default()
+        };
+        let window = Window::over(&[sample(80, 1_044), sample(3_400, 58)]).unwrap();
+        assert_eq!((window.cpu_user_ns, window.cpu_kernel_ns), (2_334_000_000, 0));
+        let window = Window::over(&[sample(80, 20), sample(100, 60)]).unwrap();
+        assert_eq!((window.cpu_user_ns, window.cpu_kernel_ns), (20_000_000, 40_000_000));
     }
 }

@@ -81,9 +81,16 @@ impl Members {
 
     /// CPU time of all of them, since each began.
     pub fn cpu(&self) -> Cpu {
-        self.present.values().fold(self.orphans.cpu, |sum, member| {
-            sum + member.last.own + member.last.children + member.missing().cpu
-        })
+        let (mut split, mut unsplit_ns) = (self.orphans.cpu, 0);
+        for member in self.present.values() {
+            split += member.last.children + member.missing().cpu;
+            if member.last.is_split {
+                split += member.last.own;
+            } else {
+                unsplit_ns += member.last.own.total_ns();
+            }
+        }
+        split + Cpu::like(split, unsplit_ns)
     }
 
     pub fn present(&self) -> impl Iterator<Item = &Stat> {
@@ -115,8 +122,7 @@ impl Member {
             return Account::default();
         }
         let share = missing_ns as f64 / ended_ns as f64;
-        let user_ns = (self.ended.cpu.user_ns as f64 * share) as u64;
-        let cpu = Cpu { user_ns, kernel_ns: missing_ns - user_ns.min(missing_ns) };
+        let cpu = Cpu::like(self.ended.cpu, missing_ns);
         // How many of them they are is not known; as many as their share, and one at least.
         Account { cpu, processes: ((self.ended.processes as f64 * share) as u64).max(1) }
     }
@@ -131,11 +137,21 @@ mod tests {
     fn stat(pid: Pid, parent: Pid, own_ms: u64, children_ms: u64) -> Stat {
         let cpu = |ms: u64| Cpu { user_ns: ms * MS / 4 * 3, kernel_ns: ms * MS - ms * MS / 4 * 3 };
         let (own, children) = (cpu(own_ms), cpu(children_ms));
-        Stat { pid, parent, started: 1, own, children, threads: 1, rss_bytes: 1 }
+        Stat { pid, parent, started: 1, own, is_split: true, children, threads: 1, rss_bytes: 1 }
     }
 
     fn total_ms(members: &Members) -> u64 {
         members.cpu().total_ns() / MS
+    }
+
+    #[test]
+    fn time_that_no_tick_has_split_is_split_as_that_of_the_others() {
+        let mut members = Members::default();
+        let many = (10..110).map(|pid| Stat { is_split: false, ..stat(pid, 1, 7, 0) });
+        members.update(&[stat(1, 0, 40, 0)].into_iter().chain(many).collect::<Vec<_>>());
+        // Of the one that is known three quarters are the user's.
+        let all_ns = (40 + 100 * 7) * MS;
+        assert_eq!(members.cpu(), Cpu { user_ns: all_ns / 4 * 3, kernel_ns: all_ns - all_ns / 4 * 3 });
     }
 
     #[test]

@@ -20,6 +20,13 @@ impl Cpu {
     pub fn total_ns(self) -> u64 {
         self.user_ns + self.kernel_ns
     }
+
+    /// So much, split as `known` is; in halves where that is nothing.
+    pub fn like(known: Self, total_ns: u64) -> Self {
+        let (user, all) = if known.total_ns() == 0 { (1, 2) } else { (known.user_ns, known.total_ns()) };
+        let user_ns = (u128::from(total_ns) * u128::from(user) / u128::from(all)) as u64;
+        Self { user_ns, kernel_ns: total_ns - user_ns }
+    }
 }
 
 impl Add for Cpu {
@@ -55,6 +62,8 @@ pub struct Stat {
     /// In ticks since the machine started: with it the number names one process, and none that has it later.
     pub started: u64,
     pub own: Cpu,
+    /// Whether it has used a tick; before that nobody knows how much of its time was the kernel's.
+    pub is_split: bool,
     /// Of children that ended and were waited for, theirs included.
     pub children: Cpu,
     pub threads: u64,
@@ -85,6 +94,7 @@ impl Stat {
             parent: fields.get(1)?.parse().ok()?,
             started: number(22)?,
             own: Cpu { user_ns, kernel_ns: own_ns - user_ns },
+            is_split: ticks > 0,
             children: Cpu { user_ns: number(16)? * ns_per_tick, kernel_ns: number(17)? * ns_per_tick },
             threads: number(20)?,
             rss_bytes: number(24)? * rustix::param::page_size() as u64,
@@ -109,6 +119,7 @@ mod tests {
         assert_eq!(stat.own, Cpu { user_ns: 600_000_000, kernel_ns: 200_000_000 });
         assert_eq!(stat.children, Cpu { user_ns: 40_000_000, kernel_ns: 60_000_000 });
         assert_eq!(stat.threads, 3);
+        assert!(stat.is_split && !Stat::parse(7, &text.replace("30 10", "0 0"), Some(7)).unwrap().is_split);
         assert_eq!(stat.rss_bytes, 25 * rustix::param::page_size() as u64);
     }
 
