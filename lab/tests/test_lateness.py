@@ -7,7 +7,8 @@ import documents
 import numpy as np
 import pytest
 from crumple import contract
-from crumple.record import histogram, lateness
+from crumple.record import histogram, lateness, validity
+from crumple.record.figures import figures
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -164,3 +165,43 @@ def test_a_quantile_that_counts_is_too_long_by_so_much_at_most(
     halfway = true_ns[int(np.ceil((q + (1 - q) / 2) * len(true_ns))) - 1]
     # Buckets are a thousandth wide.
     assert shown_ns - allowed_ns <= halfway * 1.002 + 1
+
+
+def test_a_tail_that_is_not_the_servers_leaves_the_median_and_the_mean() -> None:
+    tail = late(160, 2 * MS, 3 * MS)
+    assert lateness.missed(tail) and lateness.spoiled(tail) == (0.99,)
+    assert lateness.of_the_whole(tail) is None
+
+
+def test_with_the_median_all_is_lost() -> None:
+    half = late(11_000, 2 * MS, 3 * MS)
+    assert 0.5 in lateness.spoiled(half)
+    assert lateness.of_the_whole(half) == lateness.missed(half)
+
+
+def test_so_it_is_with_a_mean_that_few_but_long_delays_are_a_tenth_of() -> None:
+    few = late(160, 60 * MS, 3 * MS)
+    assert lateness.spoiled(few) == (0.99,)
+    said = lateness.of_the_whole(few)
+    assert (
+        said is not None and "0.5 ms later" in said and "limit 10% of the mean response time, 3 ms" in said
+    )
+    assert lateness.of_the_whole(late(80, 60 * MS, 3 * MS)) is None
+
+
+def test_figures_leave_out_what_is_not_the_servers() -> None:
+    stored = documents.stored(record=late(160, 2 * MS, 3 * MS))
+    found = figures(stored)
+    assert found is not None and 0.5 in found.response_ns and 0.99 not in found.response_ns
+    sound = figures(documents.stored(record=late(90, 2 * MS, 3 * MS)))
+    assert sound is not None and 0.99 in sound.response_ns
+
+
+def test_a_study_counts_the_trial_and_says_what_it_leaves_out() -> None:
+    tail = late(160, 2 * MS, 3 * MS)
+    of_a_load, of_a_study = (
+        validity.assess(tail, placement="separate", server_cores=(), by_figure=each) for each in (False, True)
+    )
+    assert any("so p99 of the response times" in each for each in of_a_load.problems)
+    assert not any("late" in each for each in of_a_study.problems)
+    assert any("not the server's alone, and left out" in each for each in of_a_study.warnings)

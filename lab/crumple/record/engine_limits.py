@@ -91,10 +91,21 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     return None
 
 
-def schedule_missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
-    """So late that the times that count are not the server's alone. `asked`: limits of an objective."""
-    said = lateness.missed(record, asked)
+def schedule_missed(
+    record: TrialRecord, asked: Asked | None = None, *, by_figure: bool = False
+) -> str | None:
+    """So late that the times that count are not the server's alone. `asked`: limits of an objective.
+
+    `by_figure`: quantiles that are not are left out, and only the median and the mean count for all.
+    """
+    said = lateness.of_the_whole(record) if by_figure else lateness.missed(record, asked)
     return said and f"{said}; {_sooner(record)}"
+
+
+def left_out(record: TrialRecord) -> str | None:
+    """Which quantiles are, where the rest counts."""
+    said = None if lateness.of_the_whole(record) else lateness.missed(record)
+    return said and f"{said}, and left out; {_sooner(record)}"
 
 
 def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crumple.errors import NotStored
-from crumple.record import failures, histogram, invariants
+from crumple.record import failures, histogram, invariants, lateness
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
@@ -181,7 +181,8 @@ def _waiting(record: "TrialRecord") -> Observed | None:
 
 def _response_ns(record: "TrialRecord") -> dict[float, float]:
     stored = record.histograms.response_time
-    printable = [q for q in QUANTILES if histogram.printable(q, stored.count)]
+    spoiled = lateness.spoiled(record)
+    printable = [q for q in QUANTILES if histogram.printable(q, stored.count) and q not in spoiled]
     if not printable:
         return {}
     times = _decoded(stored)

@@ -49,6 +49,27 @@ def missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
     return f"the engine was late: {_said(found)}" if found else None
 
 
+def spoiled(record: TrialRecord) -> tuple[float, ...]:
+    """Those of the judged quantiles that are not the server's alone, from low to high."""
+    return tuple(late.q for late in _found(record, JUDGED, {}, LATE_NS))
+
+
+def of_the_whole(record: TrialRecord) -> str | None:
+    """The median or the mean is not the server's alone, and with it nothing that the record shows."""
+    if JUDGED[0] in spoiled(record):
+        return missed(record)
+    late, times = record.histograms.engine_lateness, record.histograms.response_time
+    if not late.mean_ns or not times.mean_ns:
+        return None
+    mean_ns = late.mean_ns * late.count / max(late.count, times.count)
+    if mean_ns <= SHARE_OF_TIME * times.mean_ns:
+        return None
+    return (
+        f"the engine was late: requests were sent {mean_ns / 1e6:.3g} ms later than they could have been on "
+        f"average (limit {SHARE_OF_TIME * 100:g}% of the mean response time, {times.mean_ns / 1e6:.3g} ms)"
+    )
+
+
 def felt(record: TrialRecord, asked: Asked | None = None) -> str | None:
     """The same of any quantile that is shown, where the trial counts in spite of it."""
     if missed(record, asked):

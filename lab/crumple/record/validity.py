@@ -50,6 +50,7 @@ def assess(
     asked: Asked | None = None,
     disturbance: Disturbance | None = None,
     unsteady: str = "",
+    by_figure: bool = False,
 ) -> Validity:
     """Judge a record by itself. `placement` None: nobody decided on cores for the server.
 
@@ -57,12 +58,13 @@ def assess(
     `afresh`: its process was started for this trial; `less`: what of the load there was no room for;
     `workers`: at most so many requests wait at once in a server that blocks; `asked`: the limits of an
     objective, by quantile of the response times, which then decide how late the engine may have been;
+    `by_figure`: figures leave out the quantiles that the engine's lateness is in, and the others count.
     `disturbance`: what others did meanwhile; `unsteady`: what still grew while it was measured.
     Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
-    engine = _Engine(record, shared=placement == "shared", own=own, asked=asked or {})
+    engine = _Engine(record, shared=placement == "shared", own=own, asked=asked or {}, by_figure=by_figure)
     impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
     # Causes come before what they cause, for the first problem gives the word.
     found: tuple[tuple[Word, str | None], ...] = (
@@ -106,6 +108,7 @@ class _Engine:
     shared: bool
     own: bool
     asked: Asked
+    by_figure: bool
 
     @cached_property
     def starved(self) -> str | None:
@@ -126,7 +129,7 @@ class _Engine:
             ("engine-limited", None if self.shared else engine_limits.engine_limited(record, self.own)),
             ("engine-limited", self.starved),
             ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
-            (self.late, engine_limits.schedule_missed(record, self.asked)),
+            (self.late, engine_limits.schedule_missed(record, self.asked, by_figure=self.by_figure)),
             # Where it hardly ran, what is missing is the time that it was away.
             ("not-valid", None if self.starved else littles_law.problem(record, waited_share)),
         )
@@ -140,6 +143,7 @@ class _Engine:
             None if self.starved else engine_limits.unattended(record),
             engine_limits.unopened(record) if self.by_number else None,
             engine_limits.spun(record),
+            engine_limits.left_out(record) if self.by_figure else None,
             engine_limits.late_at_times(record, self.asked),
             engine_limits.by_the_engines_clock(record),
         )

@@ -310,6 +310,7 @@ class Course:
             workers=_workers(job),
             disturbance=self.disturbance,
             unsteady=steadiness.sentence(self.record, job.settings),
+            by_figure=True,
         )
 
     def count(self, data: database_part.Part) -> None:
