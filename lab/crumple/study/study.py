@@ -286,7 +286,7 @@ def _check_slices(name: str, scale: Scale, experiment: Experiment) -> None:
         raise impossible(
             f"scale {name} slices a load that its requests end", "write stop = { duration_s = … }"
         )
-    if scale.stop.duration_s / scale.slices < SLICE_MIN_S:
+    if scale.stop.duration_s < scale.slices * SLICE_MIN_S * (1 - 1e-9):
         raise impossible(
             f"scale {name} has slices of {scale.stop.duration_s / scale.slices:.2g} s, and "
             f"{SLICE_MIN_S:g} s is the least",
