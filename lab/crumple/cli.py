@@ -190,7 +190,7 @@ def run(
     ] = False,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="30m: decide as much as that time can; else the scale's own."),
+        typer.Option(metavar="TIME", help="30m: decide as much as that time can, at the scale that fits."),
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.")] = None,
     json: Json = False,

@@ -183,9 +183,7 @@ def test_so_it_is_with_a_mean_that_few_but_long_delays_are_a_tenth_of() -> None:
     few = late(160, 60 * MS, 3 * MS)
     assert lateness.spoiled(few) == (0.99,)
     said = lateness.of_the_whole(few)
-    assert (
-        said is not None and "0.5 ms later" in said and "limit 10% of the mean response time, 3 ms" in said
-    )
+    assert said is not None and "0.5 ms later" in said and "limit 10% of the mean response time, 3 ms" in said
     assert lateness.of_the_whole(late(80, 60 * MS, 3 * MS)) is None
 
 

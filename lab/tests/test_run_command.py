@@ -66,6 +66,18 @@ def test_all_studies_run_together_and_the_time_of_all_is_said(call: Call) -> Non
     assert "4/4 one/b01/tiny" in err and "(0:00 left)" in err
 
 
+def test_the_budget_decides_the_scale_where_none_is_asked_for(call: Call) -> None:
+    for study in ("first", "second"):
+        file = Path(f"studies/{study}.toml")
+        (quick,) = [line for line in file.read_text().splitlines() if line.startswith("scales.quick")]
+        both = f"{quick.replace('quick', 'tour')}\n{quick.replace('blocks = 1', 'blocks = 40')}"
+        file.write_text(file.read_text().replace(quick, both))
+    _, _, err = call("run", "--all", "--budget", "15s")
+    assert "first-tour-" in err and "0:15 at most" in err
+    code, _, err = call("run", "first", "--budget", "soon")
+    assert code == 2 and "--budget" in err
+
+
 def test_a_variant_that_no_study_lists_can_be_asked_for(call: Call) -> None:
     call("run", "first", "--servers", "tiny, tiny[workers=9]")
     assert _trials("first") == {"one/b01/tiny", "one/b01/tiny[workers=9]", "one/b01/tiny~twin"}

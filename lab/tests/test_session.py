@@ -11,6 +11,7 @@ from crumple.run import blocks, run, run_file, session
 from crumple.run.plan import Block
 from crumple.run.run import Begun
 from crumple.run.session import Session
+from crumple.run.store import StoredTrial
 from crumple.study.study import Study
 from crumple.verdict.progress import Standing
 from stand_ins import Stage
@@ -161,6 +162,28 @@ def test_the_same_seed_and_decisions_give_the_same_trials(
         run.execute(begin(7), root, notes)
         orders.append(notes.order)
     assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST + 2)
+
+
+def test_one_trial_of_a_block_that_need_not_be_run_can_be_asked_for(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": LEAST})
+    begun, one = begin(), f"shared/b{MOST:02}/go-nethttp"
+    run.execute(run.narrowed(begun, one), root, Blocks())
+    assert begun.store.ids() == {one} and run_file.read(begun.store).ended is None
+
+
+def test_a_machine_that_stays_busy_does_not_hold_the_session(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was disturbed stays due, and is no block that decides anything."""
+    Said(monkeypatch, {"shared": None})
+    acts.busy = "other programs use 50% of the CPU"
+    monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
+    begun, notes = begin(), Blocks()
+    run.execute(begun, root, notes)
+    assert len(notes.blocks) == 2 * LEAST and notes.said_busy
+    assert run_file.read(begun.store).stopped["shared"] == "more blocks would not help: because"
 
 
 def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import tiny_runs
-from crumple.processes import tree
+from crumple.processes import guard, tree
 from crumple.server import servers
 from crumple.server.start import Running
 
@@ -47,5 +47,9 @@ def test_one_that_is_suspended_is_ended_without_waiting_for_its_grace(project: P
         running.suspend()
         assert _soon(running, suspended=True)
         pids = [*tree.descendants(running.guarded.guard_pid)]
+        began_s = time.monotonic()
         running.guarded.end()
+        assert time.monotonic() - began_s < guard.GRACE_S / 2, (
+            "SIGTERM reaches one that is stopped with SIGCONT"
+        )
         assert pids and not any(Path(f"/proc/{pid}").exists() for pid in pids)

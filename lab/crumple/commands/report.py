@@ -55,7 +55,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
 
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
-    """The report as a file, in the run's folder unless `out` says where; Markdown brings its charts as files."""
+    """The report as a file, in the run's folder unless `out` says where; Markdown brings charts."""
     seen = _view(run)
     path = _put(out or run.folder / FILES[kind], _renderer(kind)(seen))
     if kind == "md":

@@ -17,6 +17,7 @@ from crumple.load import quantity
 from crumple.machine import turns
 from crumple.run import brought, plan, run, store
 from crumple.run.brought import Brought
+from crumple.run.pace import Pace
 from crumple.run.run import Begun
 from crumple.run.session import Session
 from crumple.run.store import StoredTrial
@@ -24,7 +25,8 @@ from crumple.server import variant
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.toml_file import did_you_mean
 
-QUICK = "quick"
+QUICK: ScaleName = "quick"
+BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
 SKIPPED, NOT_VALID, INTERRUPTED = 1, 3, 130
 
 
@@ -34,8 +36,8 @@ class Asked:
 
     `scale`: None for QUICK. `everything`: all studies of articles. `database`: a URL; None: a private one,
     where one is needed. `only`: a trial. `retry_failed`: of a run that is resumed, what failed too;
-    `mixed`: though programs have changed. `budget`: how long all of it may take, such as "30m"; None: as long
-    as the scale has it.
+    `mixed`: though programs have changed. `budget`: how long all of it may take, such as "30m", which without
+    `scale` decides that, too; None: as long as the scale has it.
     """
 
     studies: Sequence[str]
@@ -64,7 +66,8 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         raise UsageError("--mixed is about a run that is there", "name it with --resume")
     if asked.database:
         database.check(asked.database)
-    here, scale, budget_s = Project.here(), _scale(asked.scale or QUICK), _budget_s(asked)
+    here, budget_s = Project.here(), _budget_s(asked)
+    scale = _scale(asked.scale) if asked.scale else _fitting(asked, budget_s, here)
     # All are planned before the first begins: a mistake in the last must not show after an hour.
     studies = [here.study(name) for name in _names(asked, scale, here)]
     guests = [brought.read(place, here.servers) for place in asked.own]
@@ -227,6 +230,26 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
 
 def _budget_s(asked: Asked) -> float | None:
     return None if asked.budget is None else quantity.duration_s("--budget", asked.budget)
+
+
+def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:
+    """The largest scale of which each experiment has its first blocks in that time."""
+    if budget_s is None:
+        return QUICK
+    for scale in BY_LENGTH:
+        studies = [here.study(name) for name in _names(asked, scale, here)]
+        if all(each.has(scale) for each in studies) and _first_s(studies, scale) <= budget_s:
+            return scale
+    return BY_LENGTH[-1] if asked.everything else QUICK
+
+
+def _first_s(studies: Sequence[Study], scale: ScaleName) -> float:
+    """How long their first blocks take, as far as that is known beforehand."""
+    pace, total_s = Pace(), 0.0
+    for each in (study.at(scale) for study in studies):
+        first = plan.first_trials(each, plan.plan(each, scale, 0))
+        total_s += pace.left_s(each, scale, first) or 0.0
+    return total_s
 
 
 def _scale(name: str) -> ScaleName:

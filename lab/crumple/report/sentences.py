@@ -96,9 +96,13 @@ def _warm_up(warm_up: WarmUp | None) -> str:
     return f"{_until(warm_up)} of warm-up{over}{'' if warm_up.pauses else ' without pauses'}"
 
 
-def _blocks(scale: Scale) -> str:
-    from_least = "" if scale.least_blocks in (None, scale.blocks) else f"{scale.least_blocks} to "
-    return f"{from_least}{numerals.count(scale.blocks, 'block')}"
+def _blocks(shown: ExperimentView) -> str:
+    """How many there are, and of a number that was not fixed beforehand why no more."""
+    scale = shown.scale
+    if scale.least_blocks in (None, scale.blocks):
+        return numerals.count(scale.blocks, "block")
+    why = f" ({shown.stopped})" if shown.stopped else ""
+    return f"{shown.blocks} of {scale.least_blocks} to {numerals.count(scale.blocks, 'block')}{why}"
 
 
 def setup(shown: ExperimentView) -> str:
@@ -113,7 +117,7 @@ def setup(shown: ExperimentView) -> str:
             _shape(experiment, scale),
             f"{_PLACEMENTS[experiment.placement]}{_server_cores(experiment)}, "
             f"{numerals.count(experiment.threads, 'engine thread')}",
-            f"{_blocks(scale)}{fewer}, "
+            f"{_blocks(shown)}{fewer}, "
             f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
             *_canary(experiment),
             *([scale.note.rstrip(".")] if scale.note else []),

@@ -105,7 +105,10 @@ class ServerView:
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ."""
+    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ.
+
+    `blocks`: how many it has; `stopped`: why no more of those planned, empty where that is not said.
+    """
 
     name: str
     experiment: Experiment
@@ -113,6 +116,8 @@ class ExperimentView:
     servers: tuple[ServerView, ...]
     twin: ServerView | None
     noise: Mapping[str, Noise]
+    blocks: int = 0
+    stopped: str = ""
 
     @property
     def rows(self) -> tuple[ServerView, ...]:
@@ -192,7 +197,9 @@ class RunView:
     @property
     def left_out(self) -> int:
         """Planned trials that are not stored: the run was interrupted, or still goes on."""
-        return len(self.run.plan.trials) - len(self.starts)
+        kept = {start.trial.trial.label for start in self.starts}
+        begun = [block for block in self.run.plan.blocks if self.run.must(block) or block.labels & kept]
+        return sum(len(block.labels - kept) for block in begun)
 
 
 def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
@@ -236,7 +243,9 @@ def _experiment(
     twin = of(experiment.twin, True) if has_twin else None
     seen = [start.figures for start in own if start.figures is not None]
     noise = {metric: verdict.noise_of(seen, name, metric, looks) for metric in _OF_EVERY_EXPERIMENT}
-    return ExperimentView(name, experiment, scale, tuple(servers), twin, noise)
+    blocks = len({start.trial.trial.block for start in own})
+    stopped = run.stopped.get(name, "")
+    return ExperimentView(name, experiment, scale, tuple(servers), twin, noise, blocks, stopped)
 
 
 def _block_s(starts: Sequence[Start], experiment: str) -> float:

@@ -153,7 +153,7 @@ class Blocks:
 
         Raises StorageFull, NotWritable.
         """
-        to_do = [each for each in block.trials if each.id in self._to_do and self.begun.asks(each)]
+        to_do = self.new_in(block)
         scale = self.file.study.experiments[block.experiment].scales[self.file.scale]
         for group in [to_do] if scale.slices > 1 else [[each] for each in to_do]:
             self._together(group)
@@ -201,14 +201,18 @@ class Blocks:
             return None
         return programs.programs(self._programs[identity.server], asked, self._means.load)
 
+    def has_begun(self, block: Block) -> bool:
+        """Whether any of its trials was tried before."""
+        return any(each.trial.label in block.labels for each in self.stored)
+
+    def new_in(self, block: Block) -> list[TrialIdentity]:
+        """What of a block has not been tried."""
+        return [each for each in block.trials if each.id in self._to_do and self.begun.asks(each)]
+
     def left_in(self, block: Block) -> list[TrialIdentity]:
         """What of a block is to be done, or to be done again."""
-        begun, attempts = self.begun, self._attempts
-        to_do = [each for each in block.trials if each.id in self._to_do and begun.asks(each)]
-        return [
-            *to_do,
-            *(attempts.disturbed(block, begun.labels) if attempts.due(block, begun.labels) else []),
-        ]
+        again = self._attempts.due(block, self.begun.labels) is not None
+        return [*self.new_in(block), *(self._attempts.disturbed(block, self.begun.labels) if again else [])]
 
     def _together(self, trials: Sequence[TrialIdentity]) -> None:
         """Trials that share the time, or one."""

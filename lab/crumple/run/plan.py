@@ -59,6 +59,18 @@ def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
     return Plan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
 
 
+def must(study: Study, scale: ScaleName, block: Block) -> bool:
+    """Whether a block is run whatever those before it came to."""
+    meant = study.experiments[block.experiment].scales[scale]
+    return meant.least_blocks is None or block.number <= meant.least_blocks
+
+
+def first_trials(study: Study, planned: Plan) -> list[TrialIdentity]:
+    """Those of all blocks that are run in any case."""
+    blocks = [block for block in planned.blocks if must(study, planned.scale, block)]
+    return [trial for block in blocks for trial in block.trials]
+
+
 def named(planned: Plan, trial_id: str) -> TrialIdentity:
     """The trial of that id. Raises NotFound."""
     for trial in planned.trials:

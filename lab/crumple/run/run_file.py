@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen
 from crumple.errors import NotStored
+from crumple.run import plan
 from crumple.run.plan import Block, Plan
 from crumple.run.store import RunStore
 from crumple.study.study import ScaleName, Study
@@ -62,8 +63,7 @@ class RunFile(Frozen):
 
     def must(self, block: Block) -> bool:
         """Whether it is run whatever the blocks before it came to."""
-        scale = self.study.experiments[block.experiment].scales[self.scale]
-        return scale.least_blocks is None or block.number <= scale.least_blocks
+        return plan.must(self.study, self.scale, block)
 
 
 def write(store: RunStore, run: RunFile) -> None:

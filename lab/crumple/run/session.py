@@ -14,7 +14,7 @@ from pathlib import Path
 from crumple import engine
 from crumple.database import database
 from crumple.machine import machine
-from crumple.run import choosing, run_file
+from crumple.run import choosing, plan, run_file
 from crumple.run.blocks import Begun, Blocks, Means, Watcher
 from crumple.run.choosing import Choice, Next, Open, Place
 from crumple.run.pace import Pace
@@ -115,8 +115,13 @@ class Session:
         )
 
     def _first(self) -> list[tuple[Blocks, Block]]:
-        """Blocks that are run whatever comes out, those of all runs by turns."""
-        every = [(run, block) for run in self._runs for block in run.file.plan.blocks if run.file.must(block)]
+        """Blocks that are run whatever comes out, or were begun before, those of all runs by turns."""
+        every = [
+            (run, block)
+            for run in self._runs
+            for block in run.file.plan.blocks
+            if run.file.must(block) or run.begun.only is not None or run.has_begun(block)
+        ]
         return sorted(every, key=lambda each: each[1].number)
 
     def _first_blocks(self) -> None:
@@ -152,7 +157,7 @@ class Session:
         found: dict[str, Block] = {}
         if run.judges:
             for block in run.file.plan.blocks:
-                if block.experiment not in found and run.left_in(block):
+                if block.experiment not in found and run.new_in(block):
                     found[block.experiment] = block
         return found
 
@@ -185,7 +190,7 @@ class Session:
 
     def _why(self, run: Blocks, experiment: str) -> str:
         """Why it has no more blocks."""
-        if any(run.file.must(block) and run.left_in(block) for block in run.file.plan.blocks):
+        if any(run.file.must(block) and run.new_in(block) for block in run.file.plan.blocks):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
         undecided = [each for each in concerned if not each.decided]
@@ -206,6 +211,7 @@ class Session:
 
 
 def _first_trials(begun: Begun) -> list[TrialIdentity]:
-    blocks = [block for block in begun.file.plan.blocks if begun.file.must(block) or begun.only is not None]
-    labels = {label for block in blocks for label in block.labels}
-    return [each for each in begun.to_do if each.id in labels]
+    if begun.only is not None:
+        return [*begun.to_do]
+    first = set(plan.first_trials(begun.file.study, begun.file.plan))
+    return [each for each in begun.to_do if each in first]
