@@ -165,9 +165,21 @@ def test_only_the_last_attempt_is_asked() -> None:
 def test_nothing_is_due_before_the_block_is_done(acts: Stage, root: Path) -> None:
     block = next(each for each in _begin(root).file.plan.blocks if each.experiment == "shared")
     attempts = Attempts([_stored(BUSY)])
-    assert attempts.due(block) is None
-    due = attempts.due(block, ["shared/b01/node-http"])
-    assert due is not None and due.id == "shared/b01/node-http+2"
+    assert attempts.due(block) == [] and attempts.due(block, together=True) == []
+    (due,) = attempts.due(block, ["shared/b01/node-http"])
+    assert due.id == "shared/b01/node-http+2"
+
+
+def test_what_shared_its_time_is_done_again_together_and_once(acts: Stage, root: Path) -> None:
+    block = next(each for each in _begin(root).file.plan.blocks if each.experiment == "shared")
+    first = [_renamed(documents.stored(each.id, disturbance=BUSY), each) for each in block.trials]
+    calm = _renamed(documents.stored(block.trials[0].id, disturbance=CALM), block.trials[0])
+    attempts = Attempts([calm, *first[1:]])
+    again = attempts.due(block, together=True)
+    assert [each.id for each in again] == [f"{each.id}+2" for each in block.trials[1:]]
+    for each in again:
+        attempts.note(_renamed(documents.stored(each.id, disturbance=BUSY), each))
+    assert attempts.due(block, together=True) == []
 
 
 def test_a_busy_machine_is_said_once_until_it_was_calm() -> None:

@@ -41,8 +41,15 @@ def test_what_does_not_fit_makes_room_for_what_does() -> None:
 
 
 def test_an_experiment_without_more_blocks_decides_nothing() -> None:
-    assert chosen([Open("A", (SHARED, HEAVY), 9)], {SHARED: Next(2, 1.0)}, 100.0) is None
+    ended = {SHARED: Next(2, 1.0), HEAVY: Next(2, None)}
+    assert chosen([Open("A", (SHARED, HEAVY), 9)], ended, 100.0) is None
     assert chosen([], {SHARED: Next(2, 1.0)}, 100.0) is None
+
+
+def test_one_that_has_all_its_blocks_does_not_hold_up_the_one_that_is_behind() -> None:
+    following = {SHARED: Next(3, 1.0), HEAVY: Next(10, None)}
+    choice = chosen([Open("A", (SHARED, HEAVY), 9)], following, 100.0)
+    assert choice is not None and choice.place == SHARED
 
 
 def test_run_json_says_for_which_claims() -> None:

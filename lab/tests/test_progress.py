@@ -147,7 +147,8 @@ def at(figures: list[Figures], failed: dict[str, str] | None = None, **written: 
 
 def test_what_is_decided_needs_no_more_blocks() -> None:
     found = at(pair(CLEAR))
-    assert (found.decided, found.blocks_needed, found.experiments) == (True, None, ("shared",))
+    assert (found.over, found.blocks_needed, found.experiments) == (True, None, ("shared",))
+    assert found.decided
     assert found.why == "supported by 3 blocks"
     assert at(pair([1 / each for each in CLEAR])).why == "contradicted by 3 blocks"
 
@@ -155,10 +156,10 @@ def test_what_is_decided_needs_no_more_blocks() -> None:
 def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_not_so_many() -> None:
     seen = pair([1.02, 1.0, 1.03])
     found = at(seen)
-    assert not found.decided
+    assert not found.over
     assert found.blocks_needed is not None and 3 < found.blocks_needed <= 40
     near = pair([1.001, 1.0, 0.995, 1.001, 0.999, 1.0])
-    assert (at(near, blocks=7).decided, at(near, blocks=7).blocks_needed) == (False, None)
+    assert (at(near, blocks=7).over, at(near, blocks=7).blocks_needed) == (False, None)
 
 
 def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
@@ -171,35 +172,36 @@ def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
 
 
 def test_before_the_first_look_it_is_that_which_is_waited_for() -> None:
-    assert (at([]).decided, at([]).blocks_needed) == (False, 2)
+    assert (at([]).over, at([]).blocks_needed) == (False, 2)
     assert at(pair([1.5])).blocks_needed == 2
     # A fixed design is judged when all of its blocks are there, however clear it looks.
     fixed = at(pair(CLEAR), least=None, blocks=5)
-    assert (fixed.decided, fixed.blocks_needed) == (False, 5)
-    assert at(pair(CLEAR), least=None, blocks=3).decided
+    assert (fixed.over, fixed.blocks_needed) == (False, 5)
+    assert at(pair(CLEAR), least=None, blocks=3).over
 
 
 def test_disturbed_trials_are_waited_for_and_a_server_that_is_missing_is_not() -> None:
     lost = [replace(each, **DISTURBED) if (each.server, each.block) == ("go", 2) else each
             for each in pair([1.5, 1.5])]  # fmt: skip
-    assert (at(lost).decided, at(lost).blocks_needed) == (False, 3)
+    assert (at(lost).over, at(lost).blocks_needed) == (False, 3)
     missing = [each for each in pair(CLEAR) if each.server != "go"]
-    assert (at(missing).decided, at(missing).blocks_needed) == (True, None)
+    assert (at(missing).over, at(missing).blocks_needed) == (True, None)
+    assert not at(missing).decided, "nobody will ever know"
     assert "go was not measured" in at(missing).why
     failed = {f"shared/b{block:02}/go": "it ended" for block in (1, 2, 3)}
-    assert at(missing, failed).decided
+    assert at(missing, failed).over
     # Half of few starts may be chance.
     once = [each for each in pair([1.5, 1.5]) if (each.server, each.block) != ("go", 1)]
     assert at(once, {"shared/b01/go": "it ended"}).blocks_needed == 3
     never = [replace(each, **DISTURBED) if each.server == "go" else each for each in pair([1.5] * 5)]
-    assert at(never).decided
-    assert not at([each for each in never if each.block < 4]).decided
+    assert at(never).over
+    assert not at([each for each in never if each.block < 4]).over
 
 
 def test_a_server_that_took_part_in_its_blocks_is_not_waited_for() -> None:
     seen = [each for each in pair([1.02, 1.0, 1.03]) if each.server != "go" or each.block < 3]
-    assert not at(seen).decided
-    assert at(seen, blocks_of={"go": 2}).decided
+    assert not at(seen).over
+    assert at(seen, blocks_of={"go": 2}).over
 
 
 def test_only_what_the_scale_asks_stands_in_the_list() -> None:
@@ -212,7 +214,7 @@ def test_only_what_the_scale_asks_stands_in_the_list() -> None:
     ]  # fmt: skip
     found = standing(study(*claims), "quick", pair(CLEAR), {}, Facts())
     assert [each.claim_id for each in found] == ["here", "cost"]
-    assert (found[1].experiments, found[1].decided) == ((), True)
+    assert (found[1].experiments, found[1].over) == ((), True)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ class Said:
             done = max((each.block for each in figures if each.experiment == name), default=0)
             decided = enough is not None and done >= enough
             needed = None if decided or enough is None else enough
-            found.append(Standing(f"on {name}", (name,), decided, needed, "because"))
+            over = decided or enough is None
+            found.append(Standing(f"on {name}", (name,), over, needed, "because", decided))
         return found
 
 

@@ -136,7 +136,7 @@ def _how_long(session: Session) -> str:
     first = f"about {numerals.clock(session.first_s)} for the blocks that each experiment has"
     if session.budget_s == math.inf:
         return first
-    return f"{first}, then more where a claim takes more; {numerals.clock(session.budget_s)} at most"
+    return f"{first}, then more where a claim takes more; about {numerals.clock(session.budget_s)} in all"
 
 
 def code_of(trials: list[StoredTrial]) -> int:

@@ -11,6 +11,8 @@ from crumple.run.store import StoredTrial, TrialIdentity
 # Of a block, so that a machine that is never calm costs half as much again at most.
 REPEATS_SHARE = 0.5
 REPEATS_MIN = 2
+# Trials that share their time are disturbed together, and are done again together, once.
+ATTEMPTS_TOGETHER = 2
 IN_A_ROW = 3
 
 
@@ -30,19 +32,21 @@ class Attempts:
             place = stored.trial.experiment, stored.trial.block
             self._repeats[place] = self._repeats.get(place, 0) + 1
 
-    def due(self, block: Block, only: Collection[str] = ()) -> TrialIdentity | None:
-        """The next attempt to make once a block is done; None: none is, or there were as many as may be.
+    def due(self, block: Block, only: Collection[str] = (), *, together: bool = False) -> list[TrialIdentity]:
+        """The next attempts to make once a block is done; none, where there were as many as may be.
 
         `only`: labels, where not the whole block is asked for. Of several the one with fewest attempts, in
-        running order.
+        running order; or, where trials share their time (`together`), all that were disturbed.
         """
-        asked = _asked(block, only)
+        if not all(each.id in self._last for each in _asked(block, only)):
+            return []
+        disturbed = self.disturbed(block, only)
+        if together:
+            return [each.again() for each in disturbed if each.attempt < ATTEMPTS_TOGETHER]
         if self._repeats.get((block.experiment, block.number), 0) >= at_most(block):
-            return None
-        if not all(each.id in self._last for each in asked):
-            return None
-        first = min(self.disturbed(block, only), key=lambda each: each.attempt, default=None)
-        return first.again() if first else None
+            return []
+        first = min(disturbed, key=lambda each: each.attempt, default=None)
+        return [first.again()] if first else []
 
     def disturbed(self, block: Block, only: Collection[str] = ()) -> list[TrialIdentity]:
         """The last attempts that were disturbed, in running order."""

@@ -4,14 +4,14 @@ What a trial does is `trial`, which are to be repeated `again`; which block come
 """
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from crumple.database import database
 from crumple.engine import Engine
-from crumple.errors import NotFound, UsageError
+from crumple.errors import NotFound, NotStored, UsageError
 from crumple.machine import calm, ceiling, machine, turns
 from crumple.record.figures import Figures, figures
 from crumple.run import brought, in_turns, programs, ready, run_file, trial
@@ -81,9 +81,9 @@ class Begun:
 class Means:
     """What all runs of a session are conducted with.
 
-    `pace` learns from each trial. `unfit`: experiments this machine cannot do, of which that has been said.
-    `patience_s`: how long to wait for a calm machine before a trial is done again. `said`: what the machine
-    lacks, of which the same.
+    `pace` learns from each trial, of which `noted` is told. `unfit`: experiments this machine cannot do, of
+    which that has been said. `patience_s`: how long to wait for a calm machine before a trial is done again.
+    `said`: what the machine lacks, of which the same.
     """
 
     load: Engine
@@ -91,6 +91,7 @@ class Means:
     databases: database.OnDemand
     watcher: Watcher
     pace: Pace = field(default_factory=Pace)
+    noted: Callable[[], None] = lambda: None
     unfit: set[str] = field(default_factory=set)
     streak: Streak = field(default_factory=Streak)
     patience_s: float = PATIENCE_S
@@ -118,6 +119,7 @@ class Blocks:
         for each in trials:
             means.pace.ended(each)
         self.stored = [_without_records(each) for each in trials]
+        self._blocks_begun = {(each.trial.experiment, each.trial.block) for each in trials}
         self.figures: dict[str, Figures | None] = {}
         for each in _by_attempt(trials):
             self._read(each)
@@ -154,11 +156,10 @@ class Blocks:
         Raises StorageFull, NotWritable.
         """
         to_do = self.new_in(block)
-        scale = self.file.study.experiments[block.experiment].scales[self.file.scale]
-        for group in [to_do] if scale.slices > 1 else [[each] for each in to_do]:
+        for group in [to_do] if self._shares_time(block) else [[each] for each in to_do]:
             self._together(group)
-        while (again := self._attempts.due(block, self.begun.labels)) is not None:
-            if not self._again(again):
+        while again := self._due(block):
+            if not self._together(again):
                 return
 
     @property
@@ -170,7 +171,9 @@ class Blocks:
     def _read(self, stored: StoredTrial) -> None:
         """Its figures, of which only the judging has need."""
         if self.judges:
-            self.figures[stored.trial.label] = figures(stored)
+            # One that cannot be read costs the run nothing but itself; the report says so.
+            with contextlib.suppress(NotStored):
+                self.figures[stored.trial.label] = figures(stored)
 
     def note(self, **changes: Any) -> None:
         """Write run.json with these changes. Raises StorageFull, NotWritable."""
@@ -203,7 +206,7 @@ class Blocks:
 
     def has_begun(self, block: Block) -> bool:
         """Whether any of its trials was tried before."""
-        return any(each.trial.label in block.labels for each in self.stored)
+        return (block.experiment, block.number) in self._blocks_begun
 
     def new_in(self, block: Block) -> list[TrialIdentity]:
         """What of a block has not been tried."""
@@ -211,11 +214,17 @@ class Blocks:
 
     def left_in(self, block: Block) -> list[TrialIdentity]:
         """What of a block is to be done, or to be done again."""
-        again = self._attempts.due(block, self.begun.labels) is not None
-        return [*self.new_in(block), *(self._attempts.disturbed(block, self.begun.labels) if again else [])]
+        disturbed = self._attempts.disturbed(block, self.begun.labels) if self._due(block) else []
+        return [*self.new_in(block), *disturbed]
 
-    def _together(self, trials: Sequence[TrialIdentity]) -> None:
-        """Trials that share the time, or one."""
+    def _due(self, block: Block) -> list[TrialIdentity]:
+        return self._attempts.due(block, self.begun.labels, together=self._shares_time(block))
+
+    def _shares_time(self, block: Block) -> bool:
+        return self.file.study.experiments[block.experiment].scales[self.file.scale].slices > 1
+
+    def _together(self, trials: Sequence[TrialIdentity]) -> bool:
+        """Trials that share the time, or one; False: they are repeats, and the machine is busy."""
         jobs = [self._job(each) for each in trials]
         for identity, job in zip(trials, jobs, strict=True):
             if isinstance(job, Failure):
@@ -223,19 +232,11 @@ class Blocks:
         can = [job for job in jobs if isinstance(job, trial.Job)]
         if can:
             with turns.turn(self._means.watcher.waiting):
+                if can[0].trial.attempt > 1:
+                    self._means.watcher.again(can[0].trial)
+                    if not self._is_calm(can[0].trial):
+                        return False
                 self._measure(can)
-
-    def _again(self, identity: TrialIdentity) -> bool:
-        """Whether it was tried: no repeat is begun while others use the machine."""
-        job = self._job(identity)
-        if isinstance(job, Failure):
-            self._store(trial.refused(identity, job, self._ready[identity.server].versions))
-            return True
-        with turns.turn(self._means.watcher.waiting):
-            self._means.watcher.again(identity)
-            if not self._is_calm(identity):
-                return False
-            self._measure([job])
         return True
 
     def _measure(self, jobs: Sequence[trial.Job]) -> None:
@@ -249,11 +250,13 @@ class Blocks:
         means = self._means
         self.begun.store.add(stored)
         self._to_do.discard(stored.trial.id)
+        self._blocks_begun.add((stored.trial.experiment, stored.trial.block))
         self.has_done = True
         means.pace.ended(stored)
         self._attempts.note(stored)
         self.stored.append(_without_records(stored))
         self._read(stored)
+        means.noted()
         means.watcher.ended(stored)
         for problem in set(stored.host.get("problems", ())) - means.said:
             means.said.add(problem)

@@ -26,10 +26,10 @@ class Open:
 
 @dataclass(frozen=True)
 class Next:
-    """The block that an experiment has next. `done`: how many it has; `takes_s`: what one takes."""
+    """The block that an experiment has next. `done`: how many it has; `takes_s` None: it has no more."""
 
     done: int
-    takes_s: float
+    takes_s: float | None
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,14 @@ class Choice:
 def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: float) -> Choice | None:
     """The block that decides most per second of those whose claims' next round fits into `left_s`.
 
-    None: no block would decide anything in that time. Of several as good ones the first in `following`.
+    `following`: every experiment. None: no block would decide anything in that time. Of several as good ones
+    the first in `following`.
     """
     rates = dict.fromkeys(following, 0.0)
     wanted: dict[Place, list[Open]] = {place: [] for place in following}
     for claim in claims:
         behind = _behind(claim, following)
-        round_s = sum(following[place].takes_s for place in behind)
+        round_s = sum(following[place].takes_s or 0.0 for place in behind)
         if not behind or round_s > left_s:
             continue
         rounds = max(1, claim.blocks - following[behind[0]].done)
@@ -71,7 +72,8 @@ def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: floa
 
 def _behind(claim: Open, following: Mapping[Place, Next]) -> list[Place]:
     """Those of its experiments that have fewest blocks; none where one of these has no more."""
-    if not all(place in following for place in claim.places):
+    if not claim.places:
         return []
     fewest = min(following[place].done for place in claim.places)
-    return [place for place in claim.places if following[place].done == fewest]
+    behind = [place for place in claim.places if following[place].done == fewest]
+    return behind if all(following[place].takes_s is not None for place in behind) else []

@@ -36,10 +36,10 @@ def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Iterator[Sto
             order = shuffled(left, f"{jobs[0].trial.seed}/round {number}") if number else left
             left = []
             for course in order:
-                if number:
-                    watcher.slice(course.job.trial, number, course.job.scale.slices)
-                else:
+                if not number:
                     watcher.began(course.job.trial)
+                elif number <= course.job.scale.slices:
+                    watcher.slice(course.job.trial, number, course.job.scale.slices)
                 if course.turn():
                     left.append(course)
                 else:

@@ -8,7 +8,7 @@ import contextlib
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crumple import engine
@@ -58,7 +58,9 @@ class Session:
         self._standing: dict[str, list[Standing]] = {}
         self._ends_s = math.inf
         self._watcher: Watcher | None = None
-        self._block: tuple[Blocks, Block, float] | None = None
+        self._block: Block | None = None
+        self._looked_s = 0.0
+        self._seen = Outlook(None, math.inf, 0, 0, 0, 0)
 
     def conduct(self, watcher: Watcher, database_url: str | None = None) -> None:
         """Do what is to be done, each trial stored as it ends; run.json says what was done and why no more.
@@ -74,11 +76,12 @@ class Session:
                 held.enter_context(begun.store.held())
             databases = held.enter_context(database.on_demand(database_url))
             self._watcher = watcher
-            means = Means(load, workload.find(self._root), databases, watcher, self._pace)
+            means = Means(load, workload.find(self._root), databases, watcher, self._pace, self._look)
             self._runs = [Blocks(each, self._root, means) for each in self._begun]
             for run in self._runs:
                 run.make_ready()
             self._ends_s = time.monotonic() + self.budget_s
+            self._look()
             self._first_blocks()
             self._further_blocks()
             for run in self._runs:
@@ -95,19 +98,23 @@ class Session:
 
     @property
     def outlook(self) -> Outlook:
-        """As things are now."""
+        """As things were when the last trial was stored, but for the time that has passed since."""
+        seen, now_s = self._seen, time.monotonic()
+        blocks_s = seen.blocks_s
+        if blocks_s is not None and self._block is not None:
+            blocks_s = max(0.0, blocks_s - (now_s - self._looked_s))
+        return replace(seen, blocks_s=blocks_s, at_most_s=max(0.0, self._ends_s - now_s))
+
+    def _look(self) -> None:
+        """What is left, seldom: whoever shows it asks often, while others measure."""
         left = [(run, block) for run, block in self._first() if run.left_in(block)]
         each_s = [self._takes_s(run, block) for run, block in left]
-        blocks_s = None if None in each_s else sum(each for each in each_s if each is not None)
-        if blocks_s is not None and self._block is not None:
-            run, block, began_s = self._block
-            if (run, block) in left:
-                blocks_s -= min(self._takes_s(run, block) or 0.0, time.monotonic() - began_s)
         standing = [each for standings in self._standing.values() for each in standings]
         trials = sum(len(run.stored) for run in self._runs)
-        return Outlook(
-            blocks_s=blocks_s,
-            at_most_s=max(0.0, self._ends_s - time.monotonic()),
+        self._looked_s = time.monotonic()
+        self._seen = Outlook(
+            blocks_s=None if None in each_s else sum(each for each in each_s if each is not None),
+            at_most_s=self._ends_s,
             trials=trials,
             of=trials + sum(len(run.left_in(block)) for run, block in left),
             decided=sum(each.decided for each in standing),
@@ -143,14 +150,20 @@ class Session:
     def _choice(self, left_s: float) -> Choice | None:
         following, claims = dict[Place, Next](), list[Open]()
         for run in self._runs:
-            for name, block in self._next(run).items():
-                takes_s = self._takes_s(run, block) or 0.0
-                following[Place(run.file.id, name)] = Next(block.number - 1, takes_s)
+            upcoming = self._next(run)
+            for name in run.file.study.experiments:
+                block = upcoming.get(name)
+                done = block.number - 1 if block else self._blocks_of(run, name)
+                takes_s = (self._takes_s(run, block) or 0.0) if block else None
+                following[Place(run.file.id, name)] = Next(done, takes_s)
             for each in self._standing.get(run.file.id, []):
-                if not each.decided and each.blocks_needed is not None:
+                if not each.over and each.blocks_needed is not None:
                     places = tuple(Place(run.file.id, name) for name in each.experiments)
                     claims.append(Open(each.claim_id, places, each.blocks_needed))
         return choosing.chosen(claims, following, left_s)
+
+    def _blocks_of(self, run: Blocks, experiment: str) -> int:
+        return sum(block.experiment == experiment for block in run.file.plan.blocks)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
         """Experiment → the block that it has next, where it has one."""
@@ -163,7 +176,8 @@ class Session:
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
         self._watcher.block(run.file.study.name, block, why)
-        self._block = run, block, time.monotonic()
+        self._block = block
+        self._look()
         run.do(block)
         self._block = None
 
@@ -193,12 +207,12 @@ class Session:
         if any(run.file.must(block) and run.new_in(block) for block in run.file.plan.blocks):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
-        undecided = [each for each in concerned if not each.decided]
         if not concerned:
             return "no claim that is asked rests on it"
+        undecided = [each for each in concerned if not each.decided]
         if not undecided:
             return "the claims that rest on it are decided"
-        if any(each.blocks_needed is not None for each in undecided):
+        if any(not each.over and each.blocks_needed is not None for each in undecided):
             return TIME_OVER
         return f"more blocks would not help: {'; '.join(each.why for each in undecided)}"
 

@@ -153,7 +153,7 @@ def _verify_after(job: Job, address: str) -> tuple[str, ...]:
 
 
 def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
-    """Yields before each slice, with the server suspended until it is its turn again."""
+    """Yields before each slice and after the last, with the server suspended until it is its turn again."""
     experiment = job.experiment
     cores = machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
     course.server_cores = cores.server
@@ -218,6 +218,12 @@ def _in_slices(
         finally:
             running.wake()
         records.append(engine.run(load, each, on_progress))
+    # What follows a trial may take long, and the others have a slice to come that belongs to this round.
+    running.suspend()
+    try:
+        yield
+    finally:
+        running.wake()
     return joined.joined(records)
 
 

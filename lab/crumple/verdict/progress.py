@@ -21,7 +21,7 @@ from crumple.verdict.verdict import DECIDED, Verdict
 class Standing:
     """Where a claim stands. `experiments`: those it rests on; of a cost of the machine none.
 
-    `decided`: further blocks of these cannot change or improve it, or would not help. `blocks_needed`: how
+    `over`: further blocks of these would not help, or it is `decided`. `blocks_needed`: how
     many each of them would have in all once it is probably decided, at 80 % power; None where it is, or that
     is not known, or more than the scale has even if the truth lay at the far end of an 80 % interval. `why`:
     a clause.
@@ -29,9 +29,10 @@ class Standing:
 
     claim_id: str
     experiments: tuple[str, ...]
-    decided: bool
+    over: bool
     blocks_needed: int | None
     why: str
+    decided: bool = False
 
 
 def standing(
@@ -52,7 +53,8 @@ def standing(
             continue
         said = verdict.judge(claim, figures, failed, facts=facts, looks=looks)
         scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
-        found.append(Standing(claim.id, known.experiments, *outlook(said, known.done, scales)))
+        over, needed, why = outlook(said, known.done, scales)
+        found.append(Standing(claim.id, known.experiments, over, needed, why, said.answer in DECIDED))
     return found
 
 
@@ -64,7 +66,7 @@ def _first(looks: Sequence[Looks]) -> int:
 
 
 def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
-    """Whether it is decided, with how many blocks it would be, and why. `scales`: of its experiments."""
+    """Whether it is over, with how many blocks it would be decided, and why. `scales`: of its experiments."""
     if said.answer in DECIDED:
         return True, None, f"{said.answer} by {said.blocks} blocks"
     open_ones = [effect for effect in said.effects if effect.answer is said.answer]
