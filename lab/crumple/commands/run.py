@@ -238,7 +238,7 @@ def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:
         return QUICK
     for scale in BY_LENGTH:
         studies = [here.study(name) for name in _names(asked, scale, here)]
-        if all(each.has(scale) for each in studies) and _first_s(studies, scale) <= budget_s:
+        if studies and all(each.has(scale) for each in studies) and _first_s(studies, scale) <= budget_s:
             return scale
     return BY_LENGTH[-1] if asked.everything else QUICK
 
