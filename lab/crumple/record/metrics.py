@@ -78,7 +78,7 @@ METRICS: dict[str, Metric] = {
     ),
     "response_mean": Metric(
         "Mean response time", "ns", "lower", lambda trial: trial.response_mean_ns,
-        along=lambda part: part.times.mean_ns,
+        along=lambda part: part.mean_ns,
     ),
     "response_p50": Metric(
         "Median response time", "ns", "lower", _quantile(0.5), along=lambda part: part.quantile_ns(0.5)
