@@ -7,7 +7,6 @@ docs/method.md.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,8 @@ from crumple.record import histogram
 from crumple.record.histogram import Times
 from crumple.record.lateness import LATE_NS, SHARE_BEYOND, SHARE_OF_TIME
 
-# In an interval where late ones hold more than that of the requests, nobody knows how many were late.
-LATE_INTERVALS_MAX = 0.5
+# In a part there may be so many times as many late ones as in late intervals on average.
+DENSER_MOST = 3
 # The p99 of fewer requests is the longest of them: none is beyond it.
 HAS_BEYOND_P99 = 100
 
@@ -32,11 +31,6 @@ class Whole:
     late: Times
     requests: Floats
     p99_ns: Floats
-
-    @cached_property
-    def was_late(self) -> bool:
-        """Whether any request was sent so late that it could matter."""
-        return self.late.count_above(LATE_NS) > 0
 
     def weights(self, beyond_ns: float) -> Floats:
         """For each interval the most requests that may have been later than that."""
@@ -67,12 +61,11 @@ class Part:
         # However they are spread over the trial, there are not enough of them.
         if not requests or late <= limit:
             return False
-        held = whole.requests[self._mine][whole.p99_ns[self._mine] > beyond_ns].sum()
-        if held > LATE_INTERVALS_MAX * requests:
-            return True
         weights = whole.weights(beyond_ns)
-        everywhere = weights.sum()
-        return bool(everywhere) and late * weights[self._mine].sum() / everywhere > limit
+        everywhere = float(weights.sum())
+        if not everywhere:
+            return False
+        return min(1.0, DENSER_MOST * late / everywhere) * float(weights[self._mine].sum()) > limit
 
     def spoils_mean(self, shown_ns: float) -> bool:
         """The same of the mean of the response times here."""
