@@ -7,8 +7,8 @@ import made_figures
 import pytest
 from crumple import contract
 from crumple.contract import Samples, TrialRecord
-from crumple.record.curve import Point, between, curve, sound, timed, users_knee
 from crumple.record import engine_limits, lateness
+from crumple.record.curve import Point, between, curve, sound, timed, users_knee
 from crumple.record.figures import figures
 from crumple.record.metrics import LATE, METRICS
 

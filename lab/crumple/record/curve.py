@@ -148,9 +148,9 @@ def late(record: TrialRecord) -> str | None:
             if point.spoiled(0.5):
                 beyond_ns = late_parts.allowed_ns(point.times.quantile_ns(0.5))
                 return (
-                    f"the engine was late while about {point.connections:.0f} users were connected: more than a "
-                    f"quarter of the requests may have been sent more than {beyond_ns / 1e6:.3g} ms later than "
-                    "they could have been, so their median response time is not the server's alone"
+                    f"the engine was late while about {point.connections:.0f} users were connected: more "
+                    f"than a quarter of the requests may have been sent more than {beyond_ns / 1e6:.3g} ms "
+                    "later than they could have been, so their median response time is not the server's alone"
                 )
     return None
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
-# The kernel tells user and kernel time of each process in whole ticks, cut off. With fewer than so many for each
-# process what is cut off decides the split (docs/method.md).
+# The kernel tells user and kernel time of each process in whole ticks, cut off. With fewer than so many for
+# each process what is cut off decides the split (docs/method.md).
 TICKS_TO_SPLIT = 5
 
 
@@ -40,7 +40,7 @@ class Figures:
     average. `canary_ns`: quantiles of all light requests that ran beside. `curve`: in a ramp, the trial along
     its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
     `ended` and `unfinished`: requests. `late`: quantiles of the response times that are left out because the
-    engine was late. `sliced`: others were suspended while it was measured, and their pages are not told apart.
+    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart.
     """
 
     trial_id: str

@@ -22,8 +22,8 @@ What becomes of each group of fields, and why:
   split by the kernel's estimate, so that one of them may go back while the sum rises, as in a single run.
 - Windows of probes: sums, and the most of any slice. None where one slice's could not be read, for the rest
   would be that of less than `measured_ns`. Sizes are maxima of what was read, as the engine's own.
-- Proportional sizes of the server: none. Pages that servers have in common are divided among all who hold them, and
-  the suspended servers of the block hold them, too: the size of one depends on how many others there are.
+- Proportional sizes of the server: none. Pages that servers have in common are divided among all who hold
+  them, the suspended servers of the block included: one's size depends on how many others there are.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
 - `spec`: the first slice's, which stops after the sum of the durations.
 """
