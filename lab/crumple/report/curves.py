@@ -71,7 +71,7 @@ def steady(row: ServerView) -> str:
 
 
 def curve(start: Start) -> list[dict[str, float]]:
-    """Points of one start: x = 1/(1−q), ns; no deeper than its samples carry, and without the engine's own."""
+    """Points of one start: x = 1/(1−q), ns; no deeper than its samples carry, and the server's alone."""
     record = start.trial.record
     if record is None or not record.histograms.response_time.count:
         return []
