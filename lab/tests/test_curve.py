@@ -263,6 +263,18 @@ def test_a_quantile_over_users_says_that_the_engine_was_late() -> None:
         assert (metric.of(seen) is None) is late and (metric.reason(seen) == LATE) is late, name
 
 
+def test_a_bin_that_is_not_the_servers_alone_is_left_out_of_its_ramp() -> None:
+    # Late throughout in one second, which is a bin and no good part of a fifth.
+    record = late_ramp(
+        {50_000: 3_900, 4_000_000: 100},
+        [4_000_000 if step == 30 else 60_000 for step in range(STEPS)],
+        [{8_900_000: 100} if step == 30 else {4_900_000: 100} for step in range(STEPS)],
+    )
+    assert engine_limits.schedule_missed(record, by_figure=True) is None
+    medians = [point.quantile_ns(0.5) for point in curve(record)]
+    assert medians.count(None) == 1 and max(filter(None, medians)) < 5_000_000
+
+
 def test_late_requests_that_are_few_beside_those_of_a_bin_do_not_matter_wherever_they_were() -> None:
     record = late_ramp({50_000: 3_980, 5_000_000: 20}, [5_000_000] * STEPS, [{4_900_000: 100}] * STEPS)
     assert engine_limits.schedule_missed(record, by_figure=True) is None
