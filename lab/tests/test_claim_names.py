@@ -92,3 +92,35 @@ def test_a_metric_in_microseconds_takes_no_unit(written: float | str, right: boo
     found = problems(**of_node, published=written)
     said = "claims.X.published: cpu_per_request is in µs, and takes no unit; write the number of µs"
     assert [problem.partition(", without")[0] for problem in found] == ([] if right else [said])
+
+
+SLICED: dict[str, Any] = EXPERIMENTS | {
+    "sliced": {
+        "servers": ["go", "node"],
+        "shape": {"kind": "closed"},
+        "scales": {"quick": {"slices": 3}, "full": {"slices": 1}, "published": {}},
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("claim", "at"),
+    [
+        ({"experiment": "sliced", "metric": "memory"}, "quick"),
+        ({"experiment": "sliced", "metric": "memory_per_connection", "scales": ["quick", "full"]}, "quick"),
+        ({"experiment": "flat", "metric": "memory", "pairs": [{"of": "sliced:go", "to": "go"}]}, "quick"),
+        ({"experiment": "flat", "against": "sliced", "metric": "memory"}, "quick"),
+        ({"experiments": ["flat", "sliced"], "kind": "growth", "metric": "memory"}, "quick"),
+        ({"experiment": "sliced", "metric": "memory", "scales": ["full", "published"]}, ""),
+        ({"experiment": "sliced", "metric": "throughput"}, ""),
+        ({"experiment": "flat", "metric": "memory"}, ""),
+    ],
+)
+def test_memory_is_not_claimed_where_servers_are_measured_in_turns(claim: dict[str, Any], at: str) -> None:
+    claim = {"kind": "order", **claim}
+    found = [*claim_names.unknown("claims.X", claim, SLICED, METRICS, Path("s.toml"))]
+    assert [(each.key, each.message) for each in found] == (
+        [("claims.X.metric", f"{claim['metric']} is not known where experiment sliced is sliced, at {at}")]
+        if at
+        else []
+    )

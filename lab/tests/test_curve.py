@@ -7,8 +7,10 @@ import made_figures
 import pytest
 from crumple import contract
 from crumple.contract import Samples, TrialRecord
+from crumple.record import engine_limits, lateness
 from crumple.record.curve import Point, between, curve, sound, timed, users_knee
 from crumple.record.figures import figures
+from crumple.record.metrics import LATE, METRICS
 
 SECOND = 1_000_000_000
 STEPS = 40
@@ -171,3 +173,108 @@ def test_figures_bring_the_curve() -> None:
     assert seen is not None
     assert len(seen.curve) == 30
     assert seen.connections == pytest.approx(205)
+
+
+def late_ramp(
+    late_ns: dict[int, int], interval_p99_ns: list[int], times: list[dict[int, int]]
+) -> TrialRecord:
+    """A ramp of 100 answers a second: how late all were, the p99 of it in each second, and its answers."""
+    plain = ramp()
+    series = plain.series.model_copy(
+        update={
+            "engine_late_p99_ns": (0,) * WARM_UP + tuple(interval_p99_ns),
+            "scheduled": (100,) * (WARM_UP + STEPS), "failed": (0,) * (WARM_UP + STEPS),
+        }
+    )  # fmt: skip
+    log = plain.log.model_copy(update={"response_time": tuple(documents.histogram(e).encoded for e in times)})
+    whole: dict[int, int] = {}
+    for each in times:
+        for ns, number in each.items():
+            whole[ns] = whole.get(ns, 0) + number
+    histograms = plain.histograms.model_copy(
+        update={
+            "engine_lateness": documents.histogram(late_ns),
+            "response_time": documents.histogram(whole),
+        }
+    )
+    return plain.model_copy(update={"series": series, "log": log, "histograms": histograms})
+
+
+def test_an_engine_that_is_late_in_a_part_of_a_ramp_only_has_limited_it() -> None:
+    # Flat at 4.9 ms; in the last fifth each request was sent 2.2 ms late.
+    last = STEPS // 5
+    flat, longer = {4_900_000: 100}, {7_100_000: 100}
+    record = late_ramp(
+        {50_000: 100 * (STEPS - last), 2_200_000: 100 * last},
+        [60_000] * (STEPS - last) + [2_200_000] * last,
+        [flat] * (STEPS - last) + [longer] * last,
+    )
+    assert lateness.of_the_whole(record) is None
+    said = engine_limits.schedule_missed(record, by_figure=True)
+    assert said is not None and "users were connected" in said and "more than 1 ms later" in said
+    assert [point.quantile_ns(0.5) is None for point in curve(record, bins=5)] == [False] * 4 + [True]
+    assert [point.mean_ns is None for point in curve(record, bins=5)] == [False] * 4 + [True]
+
+
+def test_so_it_has_where_it_was_late_in_each_second_of_five() -> None:
+    record = late_ramp(
+        {50_000: 3_200, 2_200_000: 800},
+        [2_200_000 if step % 5 < 1 else 60_000 for step in range(STEPS)],
+        [{4_900_000: 100}] * STEPS,
+    )
+    assert engine_limits.schedule_missed(record, by_figure=True) is not None
+
+
+def test_late_all_the_time_in_a_tenth_and_now_and_then_elsewhere_is_late() -> None:
+    tenth = STEPS // 10
+    record = late_ramp(
+        {50_000: 3_560, 2_200_000: 440}, [2_200_000] * STEPS,
+        [{4_900_000: 100}] * (STEPS - tenth) + [{7_100_000: 100}] * tenth,
+    )  # fmt: skip
+    assert lateness.of_the_whole(record) is None
+    assert engine_limits.schedule_missed(record, by_figure=True) is not None
+
+
+def test_what_a_calm_machine_wakes_late_leaves_the_medians_of_a_ramp() -> None:
+    # 0.8 % of the requests were sent 5 ms late, in two intervals of five.
+    record = late_ramp(
+        {50_000: 4_000 - 32, 5_000_000: 32},
+        [5_000_000 if step % 5 < 2 else 60_000 for step in range(STEPS)],
+        [{4_900_000: 98, 9_900_000: 2}] * STEPS,
+    )
+    assert lateness.missed(record) is not None and lateness.spoiled(record) == (0.99,)
+    assert engine_limits.schedule_missed(record, by_figure=True) is None
+    assert "and left out" in (engine_limits.left_out(record) or "")
+    points = curve(record, bins=4)
+    assert all(point.quantile_ns(0.5) for point in points) and all(point.mean_ns for point in points)
+    assert [point.quantile_ns(0.99) for point in points] == [None] * 4
+
+
+def test_a_quantile_over_users_says_that_the_engine_was_late() -> None:
+    record = late_ramp(
+        {50_000: 4_000 - 32, 5_000_000: 32},
+        [5_000_000 if step % 5 < 2 else 60_000 for step in range(STEPS)],
+        [{4_900_000: 98, 9_900_000: 2}] * STEPS,
+    )
+    seen = figures(documents.stored(record=record))
+    assert seen is not None
+    for name, late in (("response_p50", False), ("response_p99", True)):
+        metric = METRICS[name].while_connected(50, 350)
+        assert (metric.of(seen) is None) is late and (metric.reason(seen) == LATE) is late, name
+
+
+def test_a_bin_that_is_not_the_servers_alone_is_left_out_of_its_ramp() -> None:
+    # Late throughout in one second, which is a bin and no good part of a fifth.
+    record = late_ramp(
+        {50_000: 3_900, 4_000_000: 100},
+        [4_000_000 if step == 30 else 60_000 for step in range(STEPS)],
+        [{8_900_000: 100} if step == 30 else {4_900_000: 100} for step in range(STEPS)],
+    )
+    assert engine_limits.schedule_missed(record, by_figure=True) is None
+    medians = [point.quantile_ns(0.5) for point in curve(record)]
+    assert medians.count(None) == 1 and max(filter(None, medians)) < 5_000_000
+
+
+def test_late_requests_that_are_few_beside_those_of_a_bin_do_not_matter_wherever_they_were() -> None:
+    record = late_ramp({50_000: 3_980, 5_000_000: 20}, [5_000_000] * STEPS, [{4_900_000: 100}] * STEPS)
+    assert engine_limits.schedule_missed(record, by_figure=True) is None

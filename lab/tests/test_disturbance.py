@@ -61,6 +61,14 @@ def test_the_longer_the_window_the_less_is_left_to_chance() -> None:
     assert [disturbance.steal_limit(ticks) for ticks in (100, 400, 2_000)] == [0.04, 0.025, 0.021]
 
 
+def test_in_slices_steal_is_rounded_in_each_window() -> None:
+    assert [disturbance.steal_limit(400, windows) for windows in (1, 4, 9)] == [0.025, 0.03, 0.035]
+    stolen = record(2.8, 0.11)
+    assert disturbance.disturbance(stolen).disturbed
+    assert not disturbance.disturbance(stolen, windows=4).disturbed
+    assert disturbance.disturbance(record(2.8, 0.13), windows=4).disturbed
+
+
 def test_what_comes_out_of_a_trial_is_not_asked() -> None:
     one, other = record(3.5), record(3.5).model_copy(update={"outcomes": documents.outcomes(timeout=7)})
     assert disturbance.disturbance(one) == disturbance.disturbance(other)

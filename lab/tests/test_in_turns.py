@@ -11,6 +11,7 @@ import tiny_servers
 from crumple.contract import AfterDuration, AfterRequests
 from crumple.errors import Interrupted, UsageError
 from crumple.processes import tree
+from crumple.record import disturbance
 from crumple.run import run, slices
 from crumple.run.run import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -73,6 +74,10 @@ def test_the_slices_of_one_start_are_one_valid_record(root: Path) -> None:
         assert each.record.measured_ns == pytest.approx(SLICES * SLICE_S * 1e9, rel=0.2)
         assert each.record.warm_up_ns == pytest.approx(0.3e9, rel=0.3)
         assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
+        window, seen = each.record.probes.machine.window, each.disturbance
+        assert window is not None and seen is not None
+        ticks = window.cores * each.record.measured_ns / disturbance.TICK_NS
+        assert seen.steal_limit == disturbance.steal_limit(ticks, SLICES)
 
 
 def test_every_server_is_started_and_then_all_have_each_slice_in_turn(root: Path) -> None:

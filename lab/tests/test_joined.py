@@ -17,7 +17,8 @@ import pytest
 from crumple import contract, engine
 from crumple.contract import TrialRecord
 from crumple.record import failures, figures, histogram, retransmitted, steadiness, validity
-from crumple.record.joined import COUNTS, joined
+from crumple.record.joined import COUNTS, PAGES_SHARED, joined
+from crumple.record.metrics import METRICS, SLICED
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG_S, SHORT_S, WINDOW_S = 0.4, 0.1, 0.25
@@ -155,8 +156,6 @@ def test_figures_are_those_of_the_sums(slices: Sequence[TrialRecord]) -> None:
     cpu_ns = sum(each.cpu_user_ns + each.cpu_kernel_ns for each in windows if each)
     assert seen.cpu_per_request_us == pytest.approx(cpu_ns / ok / 1e3)
     assert seen.cores_busy == pytest.approx(cpu_ns / seconds / 1e9)
-    held = [each.pss_max_bytes or each.rss_max_bytes for each in windows if each]
-    assert seen.memory_peak_bytes == max(held)
     engines = [each.probes.engine.window for each in slices]
     assert seen.engine_core_share == pytest.approx(sum(e.cpu_ns for e in engines if e) / seconds / 1e9)
     spent_ns = sum(each.histograms.response_time.mean_ns * each.outcomes.ok for each in slices)
@@ -164,6 +163,22 @@ def test_figures_are_those_of_the_sums(slices: Sequence[TrialRecord]) -> None:
     assert seen.connections == pytest.approx(8)
     times = histogram.merge([histogram.decode(each.histograms.response_time.encoded) for each in slices])
     assert seen.response_ns and all(times.quantile_ns(q) == ns for q, ns in seen.response_ns.items())
+
+
+def test_memory_that_depends_on_how_many_others_are_resident_is_not_told(
+    slices: Sequence[TrialRecord],
+) -> None:
+    probe = joined(slices).probes.server
+    assert probe is not None and probe.window is not None
+    assert PAGES_SHARED in probe.unread and [each.field for each in probe.unread].count("pss_bytes") == 1
+    assert probe.window.pss_max_bytes is None and set(probe.samples.pss_bytes) == {None}
+    assert probe.window.rss_max_bytes > 0
+    # Resident sizes are what other trials do not show.
+    seen = figures.figures(documents.stored(record=joined(slices)))
+    assert seen is not None and (seen.memory_peak_bytes, seen.memory_per_connection_bytes) == (None, None)
+    assert METRICS["memory"].reason(seen) == METRICS["memory_per_connection"].reason(seen) == SLICED
+    alone = figures.figures(documents.stored(record=joined(slices[:1])))
+    assert alone is not None and alone.memory_peak_bytes and not METRICS["memory"].why(alone)
 
 
 def test_histograms_merge_without_loss(slices: Sequence[TrialRecord], fast: Sequence[TrialRecord]) -> None:
@@ -373,6 +388,8 @@ def test_windows_are_summed_and_sizes_are_the_most(slices: Sequence[TrialRecord]
     windows = [each.server.window for each in parts if each.server]
     assert probes.server and probes.server.window and probes.machine.window and probes.threads[0].window
     for name in contract.ProbeWindow.model_fields:
+        if name == "pss_max_bytes":
+            continue
         kind = max if "max" in name else sum
         assert getattr(probes.server.window, name) == kind(getattr(each, name) for each in windows), name
     machine = [each.machine.window for each in parts]

@@ -258,3 +258,15 @@ def test_a_metric_may_be_read_while_so_many_were_connected() -> None:
     assert calm.while_connected(600, 700).of(trial) is None
     with pytest.raises(ValueError, match="not known along a ramp"):
         METRICS["wall_time"].while_connected(1, 2)
+
+
+@pytest.mark.parametrize(("processes", "split"), [(36, True), (37, False), (150, False)])
+def test_of_few_ticks_for_each_process_there_is_no_split(processes: int, split: bool) -> None:
+    # 1.8 s of CPU time: five hundredths of a second for each of 36 processes.
+    seen = measured(**probes({"processes_max": processes}))
+    assert seen.cpu_per_request_us == pytest.approx(90)
+    assert ((seen.cpu_user_us is None), (seen.cpu_kernel_us is None)) == (not split, not split)
+    for name in ("cpu_user", "cpu_kernel", "cpu_user_share"):
+        assert (METRICS[name].of(seen) is None) is not split
+        assert ("too few ticks" in METRICS[name].reason(seen)) is not split
+    assert METRICS["cpu_per_request"].of(seen) is not None

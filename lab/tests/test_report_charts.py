@@ -4,6 +4,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import documents
 import pytest
 import synthetic_run
 from crumple.drawing import page, theme
@@ -51,6 +52,19 @@ def test_a_curve_ends_where_its_samples_do() -> None:
     points = curves.curve(start)
     assert points[-1]["x"] <= min(1_000, record.histograms.response_time.count / 10)
     assert all(one["ns"] <= other["ns"] for one, other in pairwise(points))
+
+
+def test_a_curve_leaves_out_what_is_not_the_servers_alone() -> None:
+    start = seen().experiments[0].servers[0].starts[0]
+    record = start.trial.record
+    assert record is not None
+    times = record.histograms.response_time
+    number = times.count * 8 // 1_000
+    late = documents.histogram({20_000: times.count - number, 40_000_000: number})
+    histograms = record.histograms.model_copy(update={"engine_lateness": late})
+    trial = start.trial.model_copy(update={"record": record.model_copy(update={"histograms": histograms})})
+    points = curves.curve(type(start)(trial, start.figures))
+    assert points and max(point["x"] for point in points) < 100 < max(p["x"] for p in curves.curve(start))
 
 
 def test_few_samples_give_a_short_curve() -> None:

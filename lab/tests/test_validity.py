@@ -253,3 +253,27 @@ def test_who_was_not_served_is_a_warning() -> None:
     seen = documents.request_record(statuses={200: 20_000, 503: 1_000}, outcomes=outcomes)
     failing = documents.record(scheduled=21_032, outcomes=outcomes, requests=(seen,))
     assert the_warning(failing).startswith("4.8% of the requests failed (wrong-status 1,000 (503 × 1,000))")
+
+
+@pytest.mark.parametrize(
+    ("slices", "answered_s", "cut_off_s", "too_long"),
+    [
+        (4, 0.24, {}, False),
+        (4, 0.26, {}, True),
+        (4, 0.2, {0.27: 300}, True),
+        (4, 0.2, {0.01: 300}, False),
+        (1, 0.9, {}, False),
+    ],
+)
+def test_requests_longer_than_half_a_slice_are_not_measured_in_slices(
+    slices: int, answered_s: float, cut_off_s: dict[float, int], too_long: bool
+) -> None:
+    # Two seconds in four slices.
+    histograms = documents.record().histograms.model_copy(
+        update={
+            "response_time": documents.histogram({round(answered_s * 1e9): 200}),
+            "unfinished_age": documents.histogram({round(s * 1e9): n for s, n in cut_off_s.items()}),
+        }
+    )
+    judged = validity.assess(documents.record(histograms=histograms), slices=slices)
+    assert any("write longer slices, or none" in problem for problem in judged.problems) is too_long

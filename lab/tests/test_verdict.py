@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -340,6 +341,32 @@ def test_failures_may_be_compared_as_failures() -> None:
     none = judge(order(["z"], ["x"], metric="failed_share"), lossy)
     assert answered(none) == UNTESTABLE
     assert "z had a share of failed requests of 0 in all 5 blocks (zero has no ratio)" in none.sentence
+
+
+@pytest.mark.parametrize(("late", "testable"), [(1, True), (2, False), (5, False)])
+def test_a_quantile_that_the_engine_was_late_for_selects_by_what_came_out(late: int, testable: bool) -> None:
+    trials = [
+        replace(seen, response_ns={}, late=(0.99,))
+        if seen.server == "go" and seen.block <= late
+        else replace(
+            seen, response_ns={0.99: (1 if seen.server == "go" else 2) * 1e6 * (1 + seen.block / 100)}
+        )
+        for seen in run()
+    ]
+    verdict = judge(order(["go"], ["java"], metric="response_p99"), trials)
+    assert (answered(verdict) != UNTESTABLE) is testable
+    if not testable:
+        assert "(the engine was late, and it is not the server's alone)" in verdict.sentence
+
+
+def test_of_too_few_answers_less_than_half_may_be_missing() -> None:
+    trials = [
+        replace(seen, response_ns={0.99: 1e6 if seen.server == "go" else 2e6})
+        if seen.server != "go" or seen.block > 2
+        else replace(seen, response_ns={})
+        for seen in run()
+    ]
+    assert answered(judge(order(["go"], ["java"], metric="response_p99"), trials)) != UNTESTABLE
 
 
 def test_a_metric_that_was_not_read_is_not_testable() -> None:

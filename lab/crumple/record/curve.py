@@ -6,18 +6,23 @@ merged histograms of a bin. How a knee is found is stats/knee.py's business.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crumple.contract import RampShape, Samples, Series, TrialRecord
-from crumple.record import histogram
+from crumple.record import histogram, late_parts
 from crumple.record.histogram import Times
+from crumple.record.late_parts import Part
 from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
 
 BINS = 30
+# What a claim of flatness holds against each other.
+FIFTHS = 5
+# So many of the bins may be without a median because the engine was late: they are left out, and few.
+LATE_BINS_MAX = 0.1
 FAILED_SHARE_MAX = 0.01
 ROUNDS_MIN = 10
 # What one bin shows may be chance; so many in a row are the server's doing, if they lose ten requests.
@@ -37,6 +42,7 @@ class Point:
     `waiting`: how many of them waited for an answer, on average; `pause_s`: how long they pause after each
     answer, on average. `cores_busy`: CPU time of the server over the time.
     `memory_bytes`, `processes`, `threads`: the most it held. None: not read in that stretch.
+    `lateness`: the engine's own; None: not known.
     """
 
     seconds: float
@@ -50,6 +56,7 @@ class Point:
     memory_bytes: float | None
     processes: float | None
     threads: float | None
+    lateness: Part | None = None
 
     @property
     def throughput_per_s(self) -> float:
@@ -80,8 +87,29 @@ class Point:
         return self.failed if self.failed_share > FAILED_SHARE_MAX else 0.0
 
     def quantile_ns(self, q: float) -> float | None:
-        """None with too few samples."""
-        return self.times.quantile_ns(q) if histogram.printable(q, self.times.count) else None
+        """None with too few samples, or where it is not the server's alone."""
+        return None if self.spoiled(q) or not self._printable(q) else self.times.quantile_ns(q)
+
+    @property
+    def mean_ns(self) -> float | None:
+        """The mean response time; None without an answer, or where it is not the server's alone."""
+        mean_ns = self.times.mean_ns
+        return None if mean_ns is None or self.mean_spoiled else mean_ns
+
+    def spoiled(self, q: float) -> bool:
+        """Whether there would be that quantile, had the engine not been late."""
+        if self.lateness is None or not self._printable(q):
+            return False
+        return self.lateness.spoils(q, self.times.quantile_ns(q))
+
+    @property
+    def mean_spoiled(self) -> bool:
+        """Likewise the mean."""
+        mean_ns = self.times.mean_ns
+        return bool(mean_ns and self.lateness and self.lateness.spoils_mean(mean_ns))
+
+    def _printable(self, q: float) -> bool:
+        return histogram.printable(q, self.times.count)
 
 
 Curve = tuple[Point, ...]
@@ -102,7 +130,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
     logged = _bins_of([record.warm_up_ns + middle_ns for middle_ns in middles], edges)
     times = [histogram.decode(encoded) for encoded in record.log.response_time]
-    waiting = _waiting(record.series)
+    waiting, late = _waiting(record.series), late_parts.whole(record)
     points = []
     for number in range(bins):
         mine = [
@@ -110,8 +138,25 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
         ]
         held = [times[index] for index in np.flatnonzero(logged == number)]
         if mine:
-            points.append(_point(record, mine, held, waiting, (edges[number], edges[number + 1])))
+            point = _point(record, mine, held, waiting, (edges[number], edges[number + 1]))
+            points.append(replace(point, lateness=Part(late, tuple(map(int, mine)))))
     return tuple(points)
+
+
+def late(record: TrialRecord) -> str | None:
+    """Of a ramp: the medians of some bins, or of a fifth, are not the server's alone. None: they are."""
+    for bins in (BINS, FIFTHS):
+        points = curve(record, bins)
+        spoiled = [point for point in points if point.spoiled(0.5)]
+        if len(spoiled) > LATE_BINS_MAX * len(points):
+            first = spoiled[0]
+            beyond_ns = late_parts.allowed_ns(first.times.quantile_ns(0.5))
+            return (
+                f"the engine was late while about {first.connections:.0f} users were connected: more "
+                f"than a quarter of the requests may have been sent more than {beyond_ns / 1e6:.3g} ms "
+                "later than they could have been, so their median response time is not the server's alone"
+            )
+    return None
 
 
 def between(points: Curve, low: float, high: float) -> Point | None:
@@ -132,6 +177,7 @@ def between(points: Curve, low: float, high: float) -> Point | None:
         memory_bytes=_most([point.memory_bytes for point in inside]),
         processes=_most([point.processes for point in inside]),
         threads=_most([point.threads for point in inside]),
+        lateness=_lateness(inside),
     )
 
 
@@ -173,6 +219,11 @@ def users_knee(points: Curve) -> Knee | None:
         return None
     last, first = kept[-1].connections, points[len(kept)].connections
     return Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], CONFIDENCE)
+
+
+def _lateness(points: Sequence[Point]) -> Part | None:
+    parts = [point.lateness for point in points if point.lateness]
+    return parts[0].with_(parts[1:]) if parts else None
 
 
 def _bins_of(at_ns: Sequence[float], edges: Floats) -> NDArray[np.int64]:

@@ -54,12 +54,18 @@ class Disturbance(Frozen):
 
 
 def disturbance(
-    record: TrialRecord, canary: TrialRecord | None = None, database_ns: int | None = 0
+    record: TrialRecord,
+    canary: TrialRecord | None = None,
+    database_ns: int | None = 0,
+    windows: int = 1,
 ) -> Disturbance:
-    """Of one trial. `database_ns`: CPU time of its database over the window; None: there is one, not seen."""
+    """Of one trial. `database_ns`: CPU time of its database over the window; None: there is one, not seen.
+
+    `windows`: in how many parts the measured window was read, one for each slice.
+    """
     window = record.probes.machine.window
     ticks = max(1.0, (window.cores if window else 1) * record.measured_ns / TICK_NS)
-    limits = {"others_limit": others_limit(ticks), "steal_limit": steal_limit(ticks)}
+    limits = {"others_limit": others_limit(ticks), "steal_limit": steal_limit(ticks, windows)}
     if window is None or not window.cores or record.measured_ns <= 0:
         why = "; ".join(each.why for each in record.probes.machine.unread)
         unread = why or "the CPU time of the whole machine was not read"
@@ -91,9 +97,12 @@ def others_limit(ticks: float) -> float:
     return round(OTHERS_TOO_MUCH + 1 / math.sqrt(ticks), 4)
 
 
-def steal_limit(ticks: float) -> float:
-    """Steal is told by the hypervisor, and only rounded to ticks."""
-    return round(STEAL_TOO_MUCH + STEAL_ROUNDING_TICKS / ticks, 4)
+def steal_limit(ticks: float, windows: int = 1) -> float:
+    """Steal is told by the hypervisor, and only rounded to ticks, anew in each of the `windows`.
+
+    What is rounded in one has nothing to do with the next: the sum is off by √n times as much.
+    """
+    return round(STEAL_TOO_MUCH + STEAL_ROUNDING_TICKS * math.sqrt(windows) / ticks, 4)
 
 
 def _used_ns(probe: ProbeRecord | None) -> int | None:

@@ -7,7 +7,7 @@ docs/method.md.
 from typing import TYPE_CHECKING
 
 from crumple.contract import AfterRequests, OpenShape, TrialRecord
-from crumple.record import lateness, littles_law
+from crumple.record import curve, lateness, littles_law
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
@@ -96,16 +96,21 @@ def schedule_missed(
 ) -> str | None:
     """So late that the times that count are not the server's alone. `asked`: limits of an objective.
 
-    `by_figure`: quantiles that are not are left out, and only the median and the mean count for all.
+    `by_figure`: quantiles that are not are left out, and only the median and the mean count for all; in a
+    ramp, of which parts are read, the median of each of them.
     """
-    said = lateness.of_the_whole(record) if by_figure else lateness.missed(record, asked)
+    said = _of_the_whole(record) if by_figure else lateness.missed(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
 def left_out(record: TrialRecord) -> str | None:
     """Which quantiles are, where the rest counts."""
-    said = None if lateness.of_the_whole(record) else lateness.missed(record)
+    said = None if _of_the_whole(record) else lateness.missed(record)
     return said and f"{said}, and left out; {_sooner(record)}"
+
+
+def _of_the_whole(record: TrialRecord) -> str | None:
+    return lateness.of_the_whole(record) or curve.late(record)
 
 
 def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:

@@ -3,13 +3,15 @@
 Nothing is compared, judged or formatted here; which of them a claim may name is `metrics`.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crumple.errors import NotStored
-from crumple.record import failures, histogram, invariants, lateness
+from crumple.record import failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
+from crumple.record.disturbance import TICK_NS
 from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
 from crumple.record.validity import against_canary
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
+# The kernel tells user and kernel time of each process in whole ticks, cut off. With fewer than so many for
+# each process what is cut off decides the split (docs/method.md).
+TICKS_TO_SPLIT = 5
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,13 @@ class Figures:
 
     `throughput_per_s`: ok answers per second of the measured window. `failed_share`: failed requests in those
     that ended (0..1). `response_ns`: quantile → ns of ok answers, only those with samples enough. The costs
-    `…_per_request` are over ok answers. `memory_peak_bytes`: proportional set size, or resident where
+    `…_per_request` are over ok answers; of too few ticks there is no split into `cpu_user_us` and
+    `cpu_kernel_us`. `memory_peak_bytes`: proportional set size, or resident where
     the kernel tells no other. `engine_core_share`: 0..1 of the engine's cores. `connections`: open on
     average. `canary_ns`: quantiles of all light requests that ran beside. `curve`: in a ramp, the trial along
     its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
-    `ended` and `unfinished`: requests.
+    `ended` and `unfinished`: requests. `late`: quantiles of the response times that are left out because the
+    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart.
     """
 
     trial_id: str
@@ -69,6 +76,8 @@ class Figures:
     waiting: Observed | None = None
     ended: int = 0
     unfinished: int = 0
+    late: tuple[float, ...] = ()
+    sliced: bool = False
 
     @cached_property
     def knee(self) -> Knee | None:
@@ -89,6 +98,7 @@ def figures(stored: "StoredTrial") -> Figures | None:
 def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     trial = stored.trial
     server, engine = _Costs(record.probes.server, record), _Costs(record.probes.engine, record)
+    late = lateness.spoiled(record, QUANTILES)
     return Figures(
         trial_id=trial.id,
         experiment=trial.experiment,
@@ -100,7 +110,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         throughput_per_s=_throughput_per_s(record),
         failed_share=_failed_share(record),
         response_mean_ns=record.histograms.response_time.mean_ns,
-        response_ns=_response_ns(record),
+        response_ns=_response_ns(record, late),
         cpu_per_request_us=server.cpu_us,
         cpu_user_us=server.cpu_user_us,
         cpu_kernel_us=server.cpu_kernel_us,
@@ -123,6 +133,8 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         waiting=_waiting(record),
         ended=record.outcomes.ok + record.outcomes.failed,
         unfinished=record.outcomes.unfinished,
+        late=late,
+        sliced=_shares_pages(record.probes.server),
     )
 
 
@@ -155,6 +167,8 @@ def _memory_per_connection(record: "TrialRecord") -> float | None:
     probe, most = record.probes.server, max(record.series.connections, default=0)
     if probe is None or probe.window is None or not probe.samples.at_ns or not most:
         return None
+    if _shares_pages(probe):
+        return None
     first, last = probe.samples.pss_bytes[0], probe.window.pss_max_bytes
     if first is None or last is None:
         first, last = probe.samples.rss_bytes[0], probe.window.rss_max_bytes
@@ -179,10 +193,9 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     return Observed(idle, waiting, round(there), at_once)
 
 
-def _response_ns(record: "TrialRecord") -> dict[float, float]:
+def _response_ns(record: "TrialRecord", late: Collection[float]) -> dict[float, float]:
     stored = record.histograms.response_time
-    spoiled = lateness.spoiled(record)
-    printable = [q for q in QUANTILES if histogram.printable(q, stored.count) and q not in spoiled]
+    printable = [q for q in QUANTILES if histogram.printable(q, stored.count) and q not in late]
     if not printable:
         return {}
     times = _decoded(stored)
@@ -201,6 +214,10 @@ def _canary_ns(canary: "TrialRecord") -> dict[float, float]:
     return {q: histogram.censored_quantile_ns(q, answered, left, lost) for q in printable}
 
 
+def _shares_pages(probe: "ProbeRecord | None") -> bool:
+    return probe is not None and joined.PAGES_SHARED in probe.unread
+
+
 def _decoded(stored: "Histogram") -> Times:
     return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
@@ -210,6 +227,7 @@ class _Costs:
 
     def __init__(self, probe: "ProbeRecord | None", record: "TrialRecord") -> None:
         self._window = probe.window if probe else None
+        self._shares_pages = _shares_pages(probe)
         self._reads_pss = probe is not None and any(each is not None for each in probe.samples.pss_bytes)
         self._ok = record.outcomes.ok
         self._measured_ns = record.measured_ns
@@ -225,11 +243,16 @@ class _Costs:
 
     @property
     def cpu_user_us(self) -> float | None:
-        return _us(self._each(self._window.cpu_user_ns)) if self._window else None
+        return _us(self._each(self._window.cpu_user_ns)) if self._window and self._is_split else None
 
     @property
     def cpu_kernel_us(self) -> float | None:
-        return _us(self._each(self._window.cpu_kernel_ns)) if self._window else None
+        return _us(self._each(self._window.cpu_kernel_ns)) if self._window and self._is_split else None
+
+    @property
+    def _is_split(self) -> bool:
+        window = self._window
+        return window is not None and window.cpu_ns >= TICKS_TO_SPLIT * TICK_NS * window.processes_max
 
     @property
     def cores_busy(self) -> float | None:
@@ -245,7 +268,7 @@ class _Costs:
 
     @property
     def memory_peak_bytes(self) -> float | None:
-        if self._window is None:
+        if self._window is None or self._shares_pages:
             return None
         if self._window.pss_max_bytes is not None:
             return float(self._window.pss_max_bytes)

@@ -22,6 +22,8 @@ What becomes of each group of fields, and why:
   split by the kernel's estimate, so that one of them may go back while the sum rises, as in a single run.
 - Windows of probes: sums, and the most of any slice. None where one slice's could not be read, for the rest
   would be that of less than `measured_ns`. Sizes are maxima of what was read, as the engine's own.
+- Proportional sizes of the server: none. Pages that servers have in common are divided among all who hold
+  them, the suspended servers of the block included: one's size depends on how many others there are.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
 - `spec`: the first slice's, which stops after the sum of the durations.
 """
@@ -81,6 +83,10 @@ COUNTS = (
     "connections_opened",
     "connections_closed_by_server",
     "users_waited_ns",
+)
+
+PAGES_SHARED = Unread(
+    field="pss_bytes", why="servers of the block share pages with it while it is measured in turns"
 )
 
 Table = TypeVar("Table", Series, Samples, ThreadRecord, SocketRecord)
@@ -273,7 +279,7 @@ def _probes(placed: Sequence[_Slice]) -> Probes:
     sockets = [each.sockets for each in probes]
     return Probes(
         engine=_probe(placed, [each.engine for each in probes]),
-        server=_probe(placed, servers) if len(servers) == len(probes) else None,
+        server=_without_pss(_probe(placed, servers)) if len(servers) == len(probes) else None,
         threads=tuple(
             _thread(placed, threads) for threads in zip(*(each.threads for each in probes), strict=True)
         ),
@@ -290,6 +296,14 @@ def _probe(placed: Sequence[_Slice], parts: Sequence[ProbeRecord]) -> ProbeRecor
         window=_window([part.window for part in parts]),
         unread=_unread(part.unread for part in parts),
     )
+
+
+def _without_pss(probe: ProbeRecord) -> ProbeRecord:
+    none = (None,) * len(probe.samples.at_ns)
+    window = probe.window and probe.window.model_copy(update={"pss_max_bytes": None})
+    unread = (*(each for each in probe.unread if each.field != PAGES_SHARED.field), PAGES_SHARED)
+    samples = probe.samples.model_copy(update={"pss_bytes": none})
+    return probe.model_copy(update={"samples": samples, "window": window, "unread": unread})
 
 
 def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:

@@ -49,9 +49,9 @@ def missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
     return f"the engine was late: {_said(found)}" if found else None
 
 
-def spoiled(record: TrialRecord) -> tuple[float, ...]:
-    """Those of the judged quantiles that are not the server's alone, from low to high."""
-    return tuple(late.q for late in _found(record, JUDGED, {}, LATE_NS))
+def spoiled(record: TrialRecord, quantiles: Sequence[float] = JUDGED) -> tuple[float, ...]:
+    """Those of the quantiles that are not the server's alone, from low to high."""
+    return tuple(late.q for late in _found(record, quantiles, {}, LATE_NS))
 
 
 def of_the_whole(record: TrialRecord) -> str | None:

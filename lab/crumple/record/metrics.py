@@ -8,6 +8,9 @@ from typing import Literal
 from crumple.record.curve import Point, between
 from crumple.record.figures import Figures
 
+LATE = "the engine was late, and it is not the server's alone"
+SLICED = "servers that are measured in turns share pages"
+UNSPLIT = "too few ticks of CPU time for each process to split it"
 NO_CANARY = "too few requests, or a canary whose own engine was not in time"
 
 
@@ -16,7 +19,8 @@ class Metric:
     """A figure that trials are compared by. `unit` is that of the value `of` returns, never scaled.
 
     `despite_failures`: it says something of a server that fails, too. `along`: the same of a part of a ramp.
-    `absent`: why there may be none.
+    `late_along`: whether it is missing there because the engine was late.
+    `absent`: why there may be none; `why`: why there is none of that trial, where it is known, or empty.
     """
 
     title: str
@@ -25,7 +29,13 @@ class Metric:
     of: Callable[[Figures], float | None]
     despite_failures: bool = False
     along: Callable[[Point], float | None] | None = None
+    late_along: Callable[[Point], bool] | None = None
     absent: str = "not read, or from too few requests"
+    why: Callable[[Figures], str] = lambda _: ""
+
+    def reason(self, trial: Figures) -> str:
+        """Why the trial has no such figure."""
+        return self.why(trial) or self.absent
 
     @property
     def phrase(self) -> str:
@@ -34,7 +44,7 @@ class Metric:
 
     def while_connected(self, low: float, high: float) -> "Metric":
         """The same, while `low` to `high` users were connected only. Raises ValueError without `along`."""
-        along = self.along
+        along, late_along = self.along, self.late_along
         if along is None:
             raise ValueError(f"the {self.phrase} is not known along a ramp")
 
@@ -42,7 +52,11 @@ class Metric:
             part = between(trial.curve, low, high)
             return along(part) if part else None
 
-        return replace(self, title=f"{self.title} at {low:g} to {high:g} users", of=of)
+        def why(trial: Figures) -> str:
+            part = between(trial.curve, low, high)
+            return LATE if part and late_along and late_along(part) else ""
+
+        return replace(self, title=f"{self.title} at {low:g} to {high:g} users", of=of, why=why)
 
 
 def phrase(metric: str) -> str:
@@ -50,8 +64,20 @@ def phrase(metric: str) -> str:
     return METRICS[metric].phrase
 
 
-def _quantile(q: float) -> Callable[[Figures], float | None]:
-    return lambda trial: trial.response_ns.get(q)
+def _quantile(title: str, q: float) -> Metric:
+    return Metric(
+        title, "ns", "lower", lambda trial: trial.response_ns.get(q),
+        along=lambda part: part.quantile_ns(q), late_along=lambda part: part.spoiled(q),
+        why=lambda trial: LATE if q in trial.late else "",
+    )  # fmt: skip
+
+
+def _sliced(trial: Figures) -> str:
+    return SLICED if trial.sliced else ""
+
+
+def _unsplit(trial: Figures) -> str:
+    return UNSPLIT if trial.cpu_user_us is None and trial.cpu_per_request_us is not None else ""
 
 
 def _canary(q: float) -> Callable[[Figures], float | None]:
@@ -78,23 +104,15 @@ METRICS: dict[str, Metric] = {
     ),
     "response_mean": Metric(
         "Mean response time", "ns", "lower", lambda trial: trial.response_mean_ns,
-        along=lambda part: part.times.mean_ns,
+        along=lambda part: part.mean_ns, late_along=lambda part: part.mean_spoiled,
     ),
-    "response_p50": Metric(
-        "Median response time", "ns", "lower", _quantile(0.5), along=lambda part: part.quantile_ns(0.5)
-    ),
-    "response_p90": Metric(
-        "90th percentile of the response time", "ns", "lower", _quantile(0.9),
-        along=lambda part: part.quantile_ns(0.9),
-    ),
-    "response_p99": Metric(
-        "99th percentile of the response time", "ns", "lower", _quantile(0.99),
-        along=lambda part: part.quantile_ns(0.99),
-    ),
+    "response_p50": _quantile("Median response time", 0.5),
+    "response_p90": _quantile("90th percentile of the response time", 0.9),
+    "response_p99": _quantile("99th percentile of the response time", 0.99),
     "cpu_per_request": Metric("CPU time per request", "µs", "lower", lambda trial: trial.cpu_per_request_us),
     "memory": Metric(
         "Peak memory", "bytes", "lower", lambda trial: trial.memory_peak_bytes,
-        along=lambda part: part.memory_bytes,
+        along=lambda part: part.memory_bytes, why=_sliced,
     ),
     "failed_share": Metric(
         "Share of failed requests", "share", "lower", lambda trial: trial.failed_share, True,
@@ -113,9 +131,15 @@ METRICS: dict[str, Metric] = {
         lambda trial: trial.switches_per_request,
     ),
     "first_byte": Metric("Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns),
-    "cpu_user": Metric("User CPU time per request", "µs", "lower", lambda trial: trial.cpu_user_us),
-    "cpu_kernel": Metric("Kernel CPU time per request", "µs", "lower", lambda trial: trial.cpu_kernel_us),
-    "cpu_user_share": Metric("Share of CPU time outside the kernel", "share", "lower", _user_share),
+    "cpu_user": Metric(
+        "User CPU time per request", "µs", "lower", lambda trial: trial.cpu_user_us, why=_unsplit
+    ),
+    "cpu_kernel": Metric(
+        "Kernel CPU time per request", "µs", "lower", lambda trial: trial.cpu_kernel_us, why=_unsplit
+    ),
+    "cpu_user_share": Metric(
+        "Share of CPU time outside the kernel", "share", "lower", _user_share, why=_unsplit
+    ),
     "cores_busy": Metric(
         "CPU time of the server", "cores", "lower", lambda trial: trial.cores_busy, True,
         along=lambda part: part.cores_busy,
@@ -124,7 +148,8 @@ METRICS: dict[str, Metric] = {
         "CPU time of the server up to the knee", "cores", "lower", _cores_busy_to_knee, True
     ),
     "memory_per_connection": Metric(
-        "Memory per connection", "bytes", "lower", lambda trial: trial.memory_per_connection_bytes, True
+        "Memory per connection", "bytes", "lower", lambda trial: trial.memory_per_connection_bytes, True,
+        why=_sliced,
     ),
     "processes": Metric(
         "Number of processes", "processes", "lower", lambda trial: trial.processes_max, True,

@@ -10,7 +10,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
-from crumple.record import engine_limits, failures, invariants, littles_law, retransmitted, unanswered
+from crumple.record import (
+    engine_limits,
+    failures,
+    histogram,
+    invariants,
+    littles_law,
+    retransmitted,
+    unanswered,
+)
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
@@ -18,6 +26,8 @@ if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
     from crumple.machine.machine import Placement
 
+# Of what takes longer than a slice and its re-warming none ends.
+SLICE_SHARE_MAX = 0.5
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
 Word = Literal[
@@ -51,6 +61,7 @@ def assess(
     disturbance: Disturbance | None = None,
     unsteady: str = "",
     by_figure: bool = False,
+    slices: int = 1,
 ) -> Validity:
     """Judge a record by itself. `placement` None: nobody decided on cores for the server.
 
@@ -59,6 +70,7 @@ def assess(
     `workers`: at most so many requests wait at once in a server that blocks; `asked`: the limits of an
     objective, by quantile of the response times, which then decide how late the engine may have been;
     `by_figure`: figures leave out the quantiles that the engine's lateness is in, and the others count.
+    `slices`: in how many parts it was measured.
     `disturbance`: what others did meanwhile; `unsteady`: what still grew while it was measured.
     Raises NotStored where a histogram is damaged.
     """
@@ -78,6 +90,7 @@ def assess(
         ("not-valid", _kept_apart(both) if placement == "separate" else None),
         ("disturbed", disturbance.sentence if disturbance else None),
         *engine.problems(),
+        ("not-valid", _too_long_for_slices(record, slices)),
         ("unsteady", unsteady),
         *(("not-valid", each) for each in impossible),
     )
@@ -259,6 +272,22 @@ def _warmed_up(record: TrialRecord) -> str | None:
         return None
     asked, within_s = warm_up.stop.requests, warm_up.stop.within_s
     return f"the warm-up was cut short: {asked - left:,} of its {asked:,} requests within {within_s:g} s"
+
+
+def _too_long_for_slices(record: TrialRecord, slices: int) -> str | None:
+    """Half of the requests took so long that the ends of each window, which cut them off, are much of it."""
+    times = record.histograms
+    if slices == 1 or not times.response_time.count:
+        return None
+    parts = [part for part in (times.response_time, times.unfinished_age) if part.count]
+    median_s = histogram.merge([histogram.decode(part.encoded) for part in parts]).quantile_ns(0.5) / 1e9
+    slice_s = record.measured_ns / slices / 1e9
+    if median_s <= slice_s * SLICE_SHARE_MAX:
+        return None
+    return (
+        f"half of the requests took {median_s:.2g} s or more, and a slice {slice_s:.2g} s (limit "
+        f"{SLICE_SHARE_MAX * 100:g}% of it): write longer slices, or none"
+    )
 
 
 def _kept_apart(both: Sequence[int]) -> str | None:

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from crumple.drawing import axes, theme
-from crumple.record import histogram, steadiness
+from crumple.record import histogram, lateness, steadiness
 from crumple.report import server_names
 from crumple.report.bars import label
 from crumple.report.sentences import marks
@@ -21,6 +21,7 @@ GAP_PX = 18
 AXIS_PX = 52
 OWN_AXIS_PX = 34
 SECOND_NS = 1e9
+MEDIAN = 0.5
 _DEEPEST = 1_000.0
 
 
@@ -70,18 +71,18 @@ def steady(row: ServerView) -> str:
 
 
 def curve(start: Start) -> list[dict[str, float]]:
-    """Points of one start: x = 1/(1−q), ns; no deeper than its samples carry."""
-    stored = start.trial.record.histograms.response_time if start.trial.record else None
-    if stored is None or not stored.count:
+    """Points of one start: x = 1/(1−q), ns; no deeper than its samples carry, and the server's alone."""
+    record = start.trial.record
+    if record is None or not record.histograms.response_time.count:
         return []
+    stored = record.histograms.response_time
     times = histogram.decode(stored.encoded)
     deepest = min(_DEEPEST, stored.count / histogram.SAMPLES_BEYOND)
     if deepest <= 1.1:
         return []
-    return [
-        {"x": round(float(x), 3), "ns": times.quantile_ns(1 - 1 / float(x))}
-        for x in np.geomspace(1.05, deepest, 40)
-    ]
+    quantiles = {1 - 1 / float(x): round(float(x), 3) for x in np.geomspace(1.05, deepest, 40)}
+    late = lateness.spoiled(record, tuple(q for q in quantiles if q > MEDIAN))
+    return [{"x": x, "ns": times.quantile_ns(q)} for q, x in quantiles.items() if q not in late]
 
 
 def _middle(lines: Sequence[list[dict[str, float]]]) -> list[dict[str, float]]:

@@ -55,7 +55,7 @@ class Lent:
         return True
 
     def suspend(self) -> None:
-        """Nobody here suspends it."""
+        """Nobody here suspends it. What it does by itself while others are measured counts as others'."""
 
     def wake(self) -> None:
         """It was never suspended."""

@@ -187,7 +187,7 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
             data.counted(course.record, _asked_beside(job, course.canary))
             course.count(data)
             course.disturbance = disturbance.disturbance(
-                course.record, course.canary, data.window_ns(course.record)
+                course.record, course.canary, data.window_ns(course.record), job.scale.slices
             )
             course.step = "answers-after"
             _still_there(running)
@@ -317,6 +317,7 @@ class Course:
             disturbance=self.disturbance,
             unsteady=steadiness.sentence(self.record, job.settings),
             by_figure=True,
+            slices=job.scale.slices,
         )
 
     def count(self, data: database_part.Part) -> None:

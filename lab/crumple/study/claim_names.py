@@ -14,6 +14,9 @@ from crumple.toml_file import did_you_mean
 
 Table = Mapping[str, Any]
 
+# What a server holds is told by pages that it may share with others.
+OF_PAGES = ("memory", "memory_per_connection")
+
 
 def unknown(
     key: str, claim: Table, experiments: Table, metrics: Collection[str], file: Path
@@ -42,6 +45,7 @@ def unknown(
             if f"{server}{bracket}{settings}" not in there:
                 yield _no(file, where, f"server of experiment {each}", f"{server}{bracket}{settings}", there)
     yield from _fitting(key, claim, experiments, file)
+    yield from _in_slices(key, claim, experiments, file)
     yield from _in_its_unit(key, claim, file)
 
 
@@ -78,6 +82,32 @@ def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator
     if of_canary and not _table(experiment.get("canary")):
         remedy = f"add [experiments.{name}.canary]"
         yield Problem(file, f"{key}.experiment", f"experiment {name} has no canary", remedy)
+
+
+def _in_slices(key: str, claim: Table, experiments: Table, file: Path) -> Iterator[Problem]:
+    """Servers that are resident together share pages, so a sliced experiment tells no memory."""
+    metric = claim.get("metric")
+    if metric not in OF_PAGES:
+        return
+    # "experiment:server" names one as well.
+    named = [name for _, name in _experiments(key, claim)]
+    named += [name.partition("[")[0].rpartition(":")[0] for _, name in _servers(key, claim)]
+    for name in dict.fromkeys(name for name in named if name in experiments):
+        scales = _table(_table(experiments[name]).get("scales"))
+        asked = _strings(claim.get("scales")) or list(scales)
+        sliced = [scale for scale in asked if _is_sliced(_table(scales.get(scale)))]
+        if sliced:
+            yield Problem(
+                file,
+                f"{key}.metric",
+                f"{metric} is not known where experiment {name} is sliced, at {', '.join(sliced)}",
+                f"leave slices out there, or write scales without {', '.join(sliced)}",
+            )
+
+
+def _is_sliced(scale: Table) -> bool:
+    slices = scale.get("slices", 1)
+    return isinstance(slices, int) and slices > 1
 
 
 def _experiments(key: str, claim: Table) -> list[tuple[str, str]]:

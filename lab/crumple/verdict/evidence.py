@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crumple.record.figures import Figures
-from crumple.record.metrics import METRICS, Metric
+from crumple.record.metrics import LATE, METRICS, Metric
 from crumple.verdict.effect import Limit
 
 FAILED_SHARE_MAX = 0.01
@@ -204,10 +204,15 @@ class Evidence:
                 return f"was not valid in {self.against}", ", ".join(partner.problems)
         value = self._value(trial)
         if value is None or not math.isfinite(value):
-            return f"has no figure for the {self.phrase}", self.metric.absent
+            return f"has no figure for the {self.phrase}", self._why_none(trial)
         if above_0 and value <= 0:
             return f"had a {self.phrase} of 0", "zero has no ratio"
         return None
+
+    def _why_none(self, trial: Figures) -> str:
+        """Why it has no value, where it or the one it is held against has none."""
+        partner = self._partner(trial) if self.against and self.metric.of(trial) is not None else None
+        return self.metric.reason(partner or trial)
 
     def _failed_wholly(self, trial: Figures) -> bool:
         """Where nothing was answered the record is not valid, but that is the server's doing, and a share."""
@@ -274,14 +279,20 @@ class Evidence:
         return f"{place.server} failed in {where} ({why}), {FAILS}"
 
     def _mostly_unread(self, place: Place) -> str:
-        """Likewise where half of the valid trials have no figure, and not only the others count."""
+        """Likewise where half of the valid trials have no figure, and not only the others count.
+
+        How late the engine may be depends on what comes out, and the short go first: of those a quarter.
+        """
         valid = [trial for trial in self._by_block(place).values() if trial.valid]
-        unread = [trial.block for trial in valid if self._value(trial) is None]
-        if not unread or len(unread) == len(valid) or 2 * len(unread) < len(valid):
+        unread = [trial for trial in valid if self._value(trial) is None]
+        late = [trial for trial in unread if self._why_none(trial) == LATE]
+        too_many = 2 * len(unread) >= len(valid) or (late and 4 * len(late) >= len(valid))
+        if not unread or len(unread) == len(valid) or not too_many:
             return ""
-        where = self._named(unread, place.experiment)
+        where = self._named([trial.block for trial in unread], place.experiment)
+        why = "; ".join(dict.fromkeys(map(self._why_none, unread)))
         return (
-            f"{place.server} has no figure for the {self.phrase} in {where} ({self.metric.absent}), "
+            f"{place.server} has no figure for the {self.phrase} in {where} ({why}), "
             "and the others are those that happened to have one"
         )
 
