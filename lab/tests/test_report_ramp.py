@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import synthetic_ramp
 import synthetic_run
+import test_curve
 from crumple.drawing import axes, page
 from crumple.record import histogram
 from crumple.report import charts, ramp_chart, ramp_rows
@@ -103,6 +104,17 @@ def test_points_without_a_histogram_share_the_one_before() -> None:
 def test_a_ramp_that_carries_a_quantile_once_has_no_line_of_it() -> None:
     short = trial("php", 1, 1_000, curve=curve(lambda users: 1e6, users=range(1, 12)))
     assert ramp_rows._quantile(short, 0.9999) == []
+
+
+def test_a_line_of_a_quantile_leaves_out_where_the_engine_was_late() -> None:
+    # In the last fifth of 40 s every request was sent 2.2 ms late.
+    late = test_curve.late_ramp(
+        {50_000: 3_200, 2_200_000: 800},
+        [60_000] * 32 + [2_200_000] * 8,
+        [{4_900_000: 100}] * 32 + [{7_100_000: 100}] * 8,
+    )
+    drawn = ramp_rows._quantile(trial("php", 1, 1_000, curve=test_curve.curve(late)), 0.9)
+    assert drawn and max(at_s for at_s, _ in drawn) < 33 and {round(ns / 1e5) for _, ns in drawn} == {49}
 
 
 def test_knees_are_those_of_the_claim() -> None:

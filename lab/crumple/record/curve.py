@@ -162,8 +162,11 @@ def late(record: TrialRecord) -> str | None:
 def between(points: Curve, low: float, high: float) -> Point | None:
     """The curve from `low` to `high` connections as one point; None unless it went through all of them."""
     inside = [point for point in points if low <= point.connections <= high]
-    if not inside or not covers(points, low, high):
-        return None
+    return together(inside) if inside and covers(points, low, high) else None
+
+
+def together(inside: Sequence[Point]) -> Point:
+    """Points of one trial, one or more, as one."""
     seconds = sum(point.seconds for point in inside)
     return Point(
         seconds=seconds,

@@ -14,7 +14,7 @@ import numpy as np
 
 from crumple import contract
 from crumple.record import histogram
-from crumple.record.curve import Point
+from crumple.record.curve import Point, together
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.report.view import ExperimentView, ServerView
@@ -176,12 +176,17 @@ def _waiting(trial: Figures) -> list[tuple[float, float]]:
 
 
 def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
-    """The quantile in stretches long enough to carry it; nothing where one stretch is all of the ramp."""
+    """The quantile in stretches long enough to carry it; nothing where one stretch is all of the ramp.
+
+    Stretches in which it is not the server's alone are left out.
+    """
     stretches = _stretches(trial, q)
     found = []
     for stretch in stretches if len(stretches) > 1 else []:
         begin_s, end_s = stretch[0][0], stretch[-1][1]
-        value = histogram.merge([point.times for *_, point in stretch]).quantile_ns(q)
+        value = together([point for *_, point in stretch]).quantile_ns(q)
+        if value is None:
+            continue
         # Over more than one point the line is level: a slope across it would show a rise where none was seen.
         ends = [begin_s, end_s] if len(stretch) > 1 else [(begin_s + end_s) / 2]
         found += [(at_s, value) for at_s in ends]
