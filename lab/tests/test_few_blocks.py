@@ -1,4 +1,4 @@
-"""What few blocks leave open: knees that ramps do not show."""
+"""What few blocks leave open: knees that ramps do not show, and blocks that were not run everywhere."""
 
 from typing import Any
 
@@ -101,3 +101,25 @@ def test_what_some_blocks_do_not_show_takes_more_of_them() -> None:
         counts.chance_at_half(blocks * 4 // 5, blocks) <= 0.05 for blocks in range(6, said.blocks_needed + 1)
     ]
     assert tells == [False] * (len(tells) - 1) + [True]
+
+
+GROWS = claim("growth", metric="processes", servers=["php", "go"], experiments=["few", "many"])
+
+
+def alone(experiment: str, server: str, blocks: int, users: int) -> list[Figures]:
+    return [
+        trial(server, block, 1_000, experiment=experiment, connections=float(users), processes_max=users)
+        for block in range(1, blocks + 1)
+    ]
+
+
+@pytest.mark.parametrize(("blocks", "wanted"), [(2, UNTESTABLE), (3, Answer.SUPPORTED)])
+def test_of_growth_blocks_do_not_count_that_the_time_left_out_of_one_experiment(
+    blocks: int, wanted: Answer
+) -> None:
+    seen = alone("few", "go", blocks, 8) + alone("many", "go", blocks, 64)
+    seen += alone("few", "php", blocks, 8) + alone("many", "php", blocks - 1, 64)
+    verdict = judge(GROWS, seen)
+    assert verdict.answer is wanted
+    assert f"php was not run in block {blocks} of many" in " ".join(each.reason for each in verdict.effects)
+    assert "happened to have" not in verdict.sentence

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,7 @@ from crumple.study.claim import GrowthClaim, KneeClaim
 from crumple.verdict import noise, opinions
 from crumple.verdict.case import Case, Judged, told, untestable
 from crumple.verdict.effect import Effect
-from crumple.verdict.evidence import Evidence, derived
+from crumple.verdict.evidence import Alone, Evidence, block_of, derived
 from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.sentences import amount, number
 
@@ -63,7 +63,7 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
         evidence = case.evidence(experiments[0], slope)
         bound = f"{'at least' if grows else 'below'} {worded}"
         for server in claim.servers:
-            alone = evidence.alone(server)
+            alone = _of_begun(case, evidence, experiments, server)
             if alone.untestable:
                 yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
@@ -110,6 +110,26 @@ def _no_knee(
         bound=bound, what=evidence.phrase, blocks_hoped=needed,
     )  # fmt: skip
     return effect, tuple(trial.trial_id for trial in seen)
+
+
+def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server: str) -> Alone:
+    """Its values in the blocks that it began in all of the experiments; where others are missing, why."""
+    tried = {
+        (each.experiment, each.block) for each in case.figures if (each.server, each.twin) == (server, False)
+    }
+    tried |= {(name, block_of(key)) for key in case.failed for name in experiments
+              if key.startswith(f"{name}/") and key.endswith(f"/{server}")}  # fmt: skip
+    own = sorted(block for name, block in tried if name == experiments[0])
+    missing = {block: name for block in own for name in experiments[1:] if (name, block) not in tried}
+    if not missing:
+        return evidence.alone(server)
+    begun = tuple(each for each in evidence.trials if each.server != server or each.block not in missing)
+    kept = {key: why for key, why in evidence.failed.items() if block_of(key) not in missing}
+    alone = replace(evidence, trials=begun, failed=kept).alone(server)
+    why = "; ".join(f"{server} was not run in block {block} of {name}" for block, name in missing.items())
+    if alone.untestable:
+        return replace(alone, untestable=f"{alone.untestable}; {why}")
+    return replace(alone, left_out="; ".join(filter(None, (alone.left_out, why))))
 
 
 def _points(
