@@ -34,9 +34,9 @@ from simulated_trials import Trials
 Floats = NDArray[np.float64]
 CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 
-# Fixed designs, and such that look after every block from the second on.
+# Fixed designs, and such that look after every block from the second or third on.
 FIXED = tuple(Looks(blocks, blocks) for blocks in (2, 5, 12))
-SEVERAL = tuple(Looks(2, most) for most in (4, 5, 6, 12))
+SEVERAL = (*(Looks(2, most) for most in (4, 5, 6, 12)), *(Looks(3, most) for most in (6, 10)))
 MOST = 12
 SPREAD = 0.05
 SERVERS = 5

@@ -16,7 +16,7 @@ def missed(random: np.random.Generator, looks: Looks, overall: float) -> float:
     """The share of studies in which any look's interval of Student's t misses the truth, 0."""
     blocks = random.normal(size=(STUDIES, looks.most))
     any_missed = np.zeros(STUDIES, dtype=bool)
-    for n in range(looks.least, looks.most + 1):
+    for n in range(looks.least, (looks.ended or looks.most) + 1):
         first = blocks[:, :n]
         reach = stats.t.ppf((1 + looks.confidence(n, overall)) / 2, n - 1) * stats.sem(first, axis=1)
         any_missed |= np.abs(first.mean(axis=1)) > reach
@@ -24,7 +24,12 @@ def missed(random: np.random.Generator, looks: Looks, overall: float) -> float:
 
 
 @pytest.mark.parametrize("overall", [0.95, 0.99, 0.8])
-@pytest.mark.parametrize("looks", [Looks(2, 4), Looks(2, 5), Looks(2, 6), Looks(2, 12), Looks(4, 9)], ids=str)
+@pytest.mark.parametrize("looks", [
+    Looks(2, 4), Looks(2, 5), Looks(2, 6), Looks(2, 12), Looks(4, 9),
+    *(Looks(3, most) for most in range(4, 13)),
+    *(Looks(2, most, ended) for most, ended in ((5, 3), (6, 4), (12, 3), (12, 6), (12, 11))),
+    *(Looks(3, most, ended) for most, ended in ((6, 4), (6, 5), (10, 4), (10, 9), (12, 11))),
+], ids=str)  # fmt: skip
 def test_all_looks_together_miss_no_more_often_than_one_may(looks: Looks, overall: float) -> None:
     share = missed(np.random.default_rng([looks.most, looks.least]), looks, overall)
     # Three standard deviations of so many studies.
@@ -50,6 +55,31 @@ def test_no_look_has_more_than_the_whole_error_and_the_last_has_the_most(most: i
     assert all(0 < each <= 0.05 for each in spent)
     assert max(spent) == spent[-1]
     assert sum(spent) >= 0.05
+
+
+@pytest.mark.parametrize("most", [4, 6, 8, 12])
+def test_a_first_look_at_three_blocks_has_a_quarter(most: int) -> None:
+    looks = Looks(3, most)
+    first, last = (1 - looks.confidence(n, 0.95) for n in (3, most))
+    assert first >= 0.25 * 0.05 and last >= 0.25 * 0.05
+    assert missed(np.random.default_rng(most), looks, 0.95) >= 0.045
+
+
+@pytest.mark.parametrize("looks", [Looks(2, 6), Looks(3, 6), Looks(3, 10)], ids=str)
+def test_the_look_at_which_the_time_was_over_has_what_those_before_it_left(looks: Looks) -> None:
+    for ended in range(looks.least, looks.most):
+        over = Looks(looks.least, looks.most, ended)
+        before = [1 - over.confidence(n, 0.95) for n in range(looks.least, ended)]
+        assert before == [1 - looks.confidence(n, 0.95) for n in range(looks.least, ended)]
+        left = 1 - over.confidence(ended, 0.95)
+        assert left >= 0.05 - sum(before) - 1e-12
+        assert 1 - looks.confidence(ended, 0.95) < left <= 0.05 + 1e-12
+    # Ended before the first look, or after all of them, nothing is different.
+    for ended in (looks.least - 1, looks.most):
+        over = Looks(looks.least, looks.most, ended)
+        assert [over.confidence(n, 0.95) for n in range(2, 11)] == [
+            looks.confidence(n, 0.95) for n in range(2, 11)
+        ]
 
 
 def test_few_looks_leave_the_last_one_nine_tenths() -> None:

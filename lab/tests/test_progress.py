@@ -8,7 +8,7 @@ from crumple.record.figures import Figures
 from crumple.stats.looks import Looks
 from crumple.study.claim import Claim
 from crumple.study.study import Study
-from crumple.verdict.blocks import experiments_of
+from crumple.verdict.blocks import blocks_of, experiments_of, looks_of
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer
 from crumple.verdict.progress import Standing, standing
@@ -202,6 +202,23 @@ def test_a_server_that_took_part_in_its_blocks_is_not_waited_for() -> None:
     seen = [each for each in pair([1.02, 1.0, 1.03]) if each.server != "go" or each.block < 3]
     assert not at(seen).over
     assert at(seen, blocks_of={"go": 2}).over
+
+
+def test_a_claim_is_judged_as_often_as_its_servers_have_blocks() -> None:
+    """Of a server that takes part in two of eight blocks there is one look, at two."""
+    limited = study(faster(), blocks=8, least=3, blocks_of={"go": 2})
+    looks = looks_of(limited, "quick")
+    known = blocks_of(faster(), pair(CLEAR), {}, looks)
+    assert (known.done, known.looks, known.early) == (2, Looks(2, 2), False)
+    seen = [each for each in pair([1.03, 1.035, 1.0]) if each.server != "go" or each.block < 3]
+    verdict = judge(faster(), seen, looks=looks)
+    assert (verdict.answer, verdict.blocks) == (SUPPORTED, 2)
+    others = faster(tiers=[["node"], ["java"]])
+    assert blocks_of(others, seen, {}, looks).looks == Looks(3, 8)
+    # One block shows nothing of a server, and does not keep the others from what they show.
+    once = looks_of(study(faster(), blocks=8, least=3, blocks_of={"go": 1}), "quick")
+    three = faster(tiers=[["go", "node"], ["java"]])
+    assert blocks_of(three, seen, {}, once).looks == Looks(3, 8)
 
 
 def test_only_what_the_scale_asks_stands_in_the_list() -> None:

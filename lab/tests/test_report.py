@@ -10,6 +10,7 @@ from functools import cache
 import documents
 import pytest
 import synthetic_run
+from crumple.drawing import numerals
 from crumple.report import sentences
 from crumple.report.data import data
 from crumple.report.html import html
@@ -17,6 +18,7 @@ from crumple.report.markdown import markdown
 from crumple.report.text import text
 from crumple.report.view import RunView, view
 from crumple.run.run_file import RunFile
+from crumple.run.session import TIME_OVER
 from crumple.run.store import Failure
 from golden_file import alike, as_golden
 
@@ -76,6 +78,40 @@ def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
         assert "hold at all these looks together" in said
         assert "2 to 6 blocks" in said
     assert "all these looks" not in page()
+
+
+def looking(stopped: dict[str, str]) -> RunView:
+    """The run with a scale that looks after two blocks and each further one up to nine."""
+    run = synthetic_run.run_file()
+    shared = run.study.experiments["shared"]
+    scale = shared.scales[run.scale].model_copy(update={"least_blocks": 2, "blocks": 9})
+    meant = {**run.study.experiments, "shared": shared.model_copy(update={"scales": {run.scale: scale}})}
+    study = run.study.model_copy(update={"experiments": meant})
+    return view(run.model_copy(update={"study": study, "stopped": stopped}), synthetic_run.trials())
+
+
+def test_where_the_time_was_over_the_last_look_has_the_error_that_was_left() -> None:
+    widths, twins = [], []
+    for why in (TIME_OVER, "the claims that rest on it are decided"):
+        shown = looking({"shared": why})
+        ratio = next(each for each in shown.verdicts if each.claim_id == "TJ-3").effects[0].ratio
+        assert ratio is not None
+        widths.append(ratio.high / ratio.low)
+        twins.append(next(each for each in shown.twins if each.experiment == "shared").ratio.confidence)
+    assert widths[0] < widths[1]
+    assert twins[0] < twins[1]
+
+
+def test_twins_are_expected_to_differ_as_often_as_the_looks_err_at_which_they_are_compared() -> None:
+    shown = looking({})
+    expected = sum(1 - each.ratio.confidence for each in shown.twins)
+    assert expected < 0.05 * len(shown.twins)
+    assert f"by chance {numerals.significant(expected, 2)} would on average" in sentences.twins(shown)
+
+
+def test_tables_of_a_scale_that_looks_often_say_that_theirs_are_95_per_cent_each() -> None:
+    assert "Those of tables and charts are not: each is for itself" in markdown(looking({}))
+    assert "each is for itself" not in markdown(seen())
 
 
 def test_text_is_styled_only_where_asked() -> None:

@@ -29,7 +29,8 @@ READING = (
 )
 SEVERAL_LOOKS = (
     "Claims were judged after every block; their intervals are as wide as it takes to hold at all these "
-    "looks together."
+    "looks together. Those of tables and charts are not: each is for itself, as if the number of blocks had "
+    "been fixed beforehand."
 )
 BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"
@@ -185,12 +186,13 @@ def twins(view: RunView) -> str:
     if not view.twins:
         return ""
     different = [each for each in view.twins if each.called_different]
-    expected = numerals.significant(0.05 * len(view.twins), 2)
+    # At an early look there is less of the error than at a last one.
+    expected = numerals.significant(sum(1 - each.ratio.confidence for each in view.twins), 2)
     named = "".join(f" ({each.server} in {each.experiment}, {phrase(each.metric)})" for each in different[:1])
     compared = numerals.count(len(view.twins), "comparison")
     return (
-        f"Of {compared} of a server with itself, {len(different)} came out different{named}; by chance it "
-        f"would be one in twenty, {expected}."
+        f"Of {compared} of a server with itself, {len(different)} came out different{named}; by chance "
+        f"{expected} would on average."
     )
 
 

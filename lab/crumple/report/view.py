@@ -13,6 +13,7 @@ from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
 from crumple.record.unanswered import Unanswered, unanswered
 from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.session import TIME_OVER
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
 from crumple.stats.looks import Looks
@@ -209,7 +210,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     starts = [start for start in every if start.trial.trial.id not in gone]
     known = [start.figures for start in starts if start.figures is not None]
     failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
-    looks = blocks.looks_of(run.study, run.scale)
+    looks = blocks.looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
     facts = Facts(
         models={name: note.io_model for name, note in run.servers.items()},
@@ -220,6 +221,13 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
         verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
     )
     return RunView(run, experiments, verdicts, tuple(each for each in every if each.trial.trial.id in gone))
+
+
+def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:
+    """Experiment → how many blocks it had, of those that the time and no result ended."""
+    over = [name for name, why in run.stopped.items() if why == TIME_OVER]
+    of = {name: [s.trial.trial.block for s in starts if s.trial.trial.experiment == name] for name in over}
+    return {name: max(blocks, default=0) for name, blocks in of.items()}
 
 
 def _experiment(

@@ -27,6 +27,11 @@ def widened(interval: Interval, requests: int) -> Interval:
     return replace(interval, low=min(interval.low, low), high=max(interval.high, high))
 
 
+def chance_at_half(times: int, of: int) -> float:
+    """How likely so many `of` starts, or more, do what each does or leaves with equal chances."""
+    return float(special.bdtrc(times - 1, of, 0.5)) if times > 0 else 1.0
+
+
 def requests_needed(bound: float, confidence: float) -> int:
     """So many requests without a loss exclude a share of `bound` or more."""
     return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-bound)) if 0 < bound < 1 else 1

@@ -1,13 +1,15 @@
 """Which experiments a claim rests on, how many blocks these have, and after which it is judged. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from crumple.record.figures import Figures
 from crumple.stats.looks import ONCE, Look, Looks
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
-from crumple.study.study import Study
-from crumple.verdict.evidence import block_of, placed
+from crumple.study.study import Scale, Study
+from crumple.verdict.evidence import BLOCKS_MIN, Place, block_of, placed
+
+NEVER: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,28 @@ class Blocks:
         return not self.looks.once and self.done < self.looks.least
 
 
-def looks_of(study: Study, scale: ScaleName) -> dict[str, Looks]:
-    """Experiment → when a run of that scale looks at what it has; where it does so once, at the end, too."""
+@dataclass(frozen=True)
+class Planned(Looks):
+    """Those of an experiment at its `scale`, in some blocks of which not every server takes part."""
+
+    scale: Scale | None = field(default=None, compare=False)
+
+    def with_server(self, server: str) -> Looks:
+        """At what that server has."""
+        most = self.scale.blocks_for(server) if self.scale else self.most
+        return replace(self, least=min(self.least, most), most=most)
+
+
+def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -> dict[str, Looks]:
+    """Experiment → when a run of that scale looks at what it has; where it does so once, at the end, too.
+
+    `ended`: experiment → how many blocks it had when the time was over.
+    """
     scales = {name: each.scales[scale] for name, each in study.experiments.items() if scale in each.scales}
-    return {name: Looks(each.least_blocks or each.blocks, each.blocks) for name, each in scales.items()}
+    return {
+        name: Planned(each.least_blocks or each.blocks, each.blocks, ended.get(name), each)
+        for name, each in scales.items()
+    }
 
 
 def blocks_of(
@@ -36,13 +56,24 @@ def blocks_of(
     """Those of the claim. A block counts when any trial of it was done, whatever became of it."""
     names = experiments_of(claim)
     done = min((_done(name, figures, failed) for name in names), default=0)
-    together = ONCE if isinstance(claim, ModelClaim) else _together([looks.get(name, ONCE) for name in names])
-    return Blocks(names, done if together.once else min(done, together.most), together)
+    together = ONCE if isinstance(claim, ModelClaim) else _together([*_looks(claim, looks)])
+    return Blocks(names, done if together == ONCE else min(done, together.most), together)
+
+
+def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
+    """Those of its experiments, and of each server that takes part in fewer blocks of one."""
+    for place in _places(claim):
+        of = looks.get(place.experiment, ONCE)
+        yield of
+        own = of.with_server(place.server) if isinstance(of, Planned) and not of.once else of
+        # Of a server that has one block nothing is shown, and it need not keep the others from it.
+        if own.most >= BLOCKS_MIN:
+            yield own
 
 
 def experiments_of(claim: Claim) -> tuple[str, ...]:
     """Those it rests on; of a cost of the machine none."""
-    return tuple(sorted({name for name in _experiments(claim) if name}))
+    return tuple(sorted({place.experiment for place in _places(claim)}))
 
 
 def within(
@@ -75,18 +106,20 @@ def _together(looks: Sequence[Looks]) -> Looks:
     if not several:
         return ONCE
     most = min(each.most for each in looks if each is not ONCE)
-    return Looks(min(most, max(each.least for each in several)), most)
+    ended = min((each.ended for each in looks if each.ended is not None), default=None)
+    return Looks(min(most, max(each.least for each in several)), most, ended)
 
 
-def _experiments(claim: Claim) -> Iterator[str]:
+def _places(claim: Claim) -> Iterator[Place]:
+    """Each server in each experiment whose trials it asks for."""
     own = getattr(claim, "experiment", None) or ""
-    for field in ("against", "alone"):
-        yield getattr(claim, field, None) or ""
-    if isinstance(claim, GrowthClaim) and claim.experiments:
-        yield from claim.experiments
-        return
-    for name in _servers(claim):
-        yield placed(name, own).experiment
+    besides = [getattr(claim, name, None) for name in ("against", "alone")]
+    for server in _servers(claim):
+        place = placed(server, own)
+        several = claim.experiments if isinstance(claim, GrowthClaim) else ()
+        for name in (*(several or (place.experiment,)), *besides):
+            if name:
+                yield Place(name, place.server)
 
 
 def _servers(claim: Claim) -> Iterator[str]:

@@ -94,7 +94,8 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone
     rises = [_rise(trial, low, high) for trial in alone.figures]
     known = [math.log(rise) for rise in rises if rise is not None]
     if len(known) < len(rises):
-        return Opinion(Answer.CONTRADICTED, said, bounds=opinion.bounds)
+        against = opinions.refuted(case.look, len(claim.servers), len(knees), len(rises), said)
+        return replace(against, bounds=opinion.bounds)
     shared = Shared(contradiction=len(claim.servers))
     seen = Seen(noise.plain(known, logarithmic=True), case.look, shared)
     most = 1 + claim.tolerance

@@ -25,7 +25,7 @@ class Twins:
 
     @property
     def called_different(self) -> bool:
-        """Whether the interval excludes 1, as it does of one pair in twenty by chance."""
+        """Whether the interval excludes 1, as it does by chance of a share of `1 - ratio.confidence`."""
         return self.ratio.low > 1 + SLACK or self.ratio.high < 1 - SLACK
 
 

@@ -8,8 +8,9 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from crumple.stats import counts
 from crumple.stats.looks import Look
-from crumple.stats.moderated import Estimate
+from crumple.stats.moderated import BLOCKS_MOST, Estimate
 from crumple.stats.stats import SLACK, Interval
 from crumple.verdict.effect import Answer, Limit, Opinion
 from crumple.verdict.sentences import number
@@ -203,6 +204,26 @@ def within(seen: Seen, span: Span, worded: str) -> Opinion:
     if side := span.beside(seen.contradiction):
         return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bounds=span.ends)
     return seen.undecided(f"the interval lies only partly in {worded}", *span.ends)
+
+
+def refuted(look: Look, comparisons: int, times: int, of: int, reason: str) -> Opinion:
+    """What speaks against a claim without an interval: so many `of` blocks did what fewer than half should.
+
+    Exact (Clopper and Pearson): were it half of all starts, so many would do it by chance no more often than
+    the error of the look. Else open, with the blocks it takes if as large a share of them goes on to do it.
+    """
+
+    def tells(blocks: int) -> bool:
+        chance = counts.chance_at_half(blocks * times // of, blocks)
+        return chance <= 1 - look.at(look.blocks + blocks - of).level(comparisons)
+
+    if tells(of):
+        return Opinion(Answer.CONTRADICTED, reason)
+    chance = counts.chance_at_half(times, of)
+    by_chance = f"{reason}; by chance that may come out in {number(100 * chance)} % of runs"
+    later = () if look.past else range(of + 1, BLOCKS_MOST + 1)
+    needed = next((blocks for blocks in later if tells(blocks)), None)
+    return Opinion(Answer.UNDECIDED, by_chance, blocks_needed=needed, blocks_hoped=needed)
 
 
 def _side_of_1(ratio: Interval) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crumple.record.figures import Figures
-from crumple.stats.looks import Looks
+from crumple.stats.looks import ONCE, Looks
 from crumple.study.claim import ScaleName
 from crumple.study.study import Scale, Study
 from crumple.verdict import blocks, verdict
@@ -45,7 +45,8 @@ def standing(
         known = blocks.blocks_of(claim, figures, failed, looks)
         if scale not in claim.scales or not all(name in looks for name in known.experiments):
             continue
-        first = _first([looks[name] for name in known.experiments])
+        every = [looks[name] for name in known.experiments]
+        first = _first(every) if known.looks == ONCE else known.looks.least
         if known.done < first:
             # Before the first look nobody asks what the figures say.
             why = f"it is judged from {first} blocks on, and there are {known.done}"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,8 +15,8 @@ from crumple.stats.stats import Interval
 from crumple.study.claim import GrowthClaim, KneeClaim
 from crumple.verdict import noise, opinions
 from crumple.verdict.case import Case, Judged, told, untestable
-from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import Evidence, derived
+from crumple.verdict.effect import Effect
+from crumple.verdict.evidence import Alone, Evidence, block_of, derived
 from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.sentences import amount, number
 
@@ -33,7 +33,8 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
     for server in claim.servers:
         alone = evidence.alone(server)
         if alone.untestable:
-            none = None if evidence.failing(server) else _no_knee(evidence, server, span, bound)
+            failing = evidence.failing(server)
+            none = None if failing else _no_knee(case, evidence, server, span, bound, shared.contradiction)
             yield none or untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
         knees = tuple(trial.knee for trial in alone.figures if trial.knee)
@@ -62,7 +63,7 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
         evidence = case.evidence(experiments[0], slope)
         bound = f"{'at least' if grows else 'below'} {worded}"
         for server in claim.servers:
-            alone = evidence.alone(server)
+            alone = _of_begun(case, evidence, experiments, server)
             if alone.untestable:
                 yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
@@ -82,8 +83,13 @@ class _SeenKnees(Seen):
         return Interval(interval.estimate, known.low, known.high, interval.confidence, interval.n)
 
 
-def _no_knee(evidence: Evidence, server: str, span: Span, bound: str) -> Judged | None:
-    """Every block went beyond where the knee should be and found none: that, too, is an answer."""
+def _no_knee(
+    case: Case, evidence: Evidence, server: str, span: Span, bound: str, comparisons: int
+) -> Judged | None:
+    """Every block went beyond where the knee should be and found none: enough of them are an answer, too.
+
+    A ramp may miss a knee that is there; that half of all ramps do is the least that is called having none.
+    """
     place = evidence.place(server)
     seen = [
         trial for trial in evidence.trials
@@ -93,13 +99,37 @@ def _no_knee(evidence: Evidence, server: str, span: Span, bound: str) -> Judged 
     reached = min((max(timed(trial.curve), default=(0.0,))[0] for trial in seen), default=0.0)
     if len(seen) < 2 or any(trial.knee for trial in seen) or reached < span.high:
         return None
+    reason = f"in none of {len(seen)} blocks it leaves its plateau, up to {number(reached)} users"
+    opinion = opinions.refuted(case.look, comparisons, len(seen), len(seen), reason)
+    needed = opinion.blocks_needed
+    # Nothing is measured that would tell how many blocks did not count.
+    needed = needed and needed + max(0, case.look.blocks - len(seen))
     effect = Effect(
-        label=server, of=server, to="", published=None, ratio=None,
-        answer=Answer.CONTRADICTED,
-        reason=f"in none of {len(seen)} blocks it leaves its plateau, up to {number(reached)} users",
-        bound=bound, what=evidence.phrase,
+        label=server, of=server, to="", published=None, ratio=None, answer=opinion.answer,
+        reason=case.reason(opinion, evidence, [server], len(seen)), blocks_needed=needed,
+        bound=bound, what=evidence.phrase, blocks_hoped=needed,
     )  # fmt: skip
     return effect, tuple(trial.trial_id for trial in seen)
+
+
+def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server: str) -> Alone:
+    """Its values in the blocks that it began in all of the experiments; where others are missing, why."""
+    tried = {
+        (each.experiment, each.block) for each in case.figures if (each.server, each.twin) == (server, False)
+    }
+    tried |= {(name, block_of(key)) for key in case.failed for name in experiments
+              if key.startswith(f"{name}/") and key.endswith(f"/{server}")}  # fmt: skip
+    own = sorted(block for name, block in tried if name == experiments[0])
+    missing = {block: name for block in own for name in experiments[1:] if (name, block) not in tried}
+    if not missing:
+        return evidence.alone(server)
+    begun = tuple(each for each in evidence.trials if each.server != server or each.block not in missing)
+    kept = {key: why for key, why in evidence.failed.items() if block_of(key) not in missing}
+    alone = replace(evidence, trials=begun, failed=kept).alone(server)
+    why = "; ".join(f"{server} was not run in block {block} of {name}" for block, name in missing.items())
+    if alone.untestable:
+        return replace(alone, untestable=f"{alone.untestable}; {why}")
+    return replace(alone, left_out="; ".join(filter(None, (alone.left_out, why))))
 
 
 def _points(

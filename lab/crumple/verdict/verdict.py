@@ -12,7 +12,7 @@ from typing import Any
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
-from crumple.stats.looks import Look, Looks
+from crumple.stats.looks import ONCE, Look, Looks
 from crumple.study.claim import Claim, ShareClaim
 from crumple.verdict import blocks, bounds, flatness, models, noise, ramps, ratios, sentences, stalls
 from crumple.verdict.case import Case, Facts, Judged
@@ -77,7 +77,7 @@ def judge(
     known, memory = blocks.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
 
     def at(done: int) -> Verdict:
-        most = None if known.looks.once else done
+        most = None if known.looks == ONCE else done
         seen, why = blocks.within(most, known.experiments, figures, failed or {})
         look = Look(claim.confidence, done, known.looks, past=done < known.done)
         return at_look(claim, Case(seen, why, facts, look, memory), known.early)

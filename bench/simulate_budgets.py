@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Whether a run that the time ends errs more often for it, by simulation: experiments that share a budget.
+
+    .venv/bin/python bench/simulate_budgets.py --studies 600
+
+Which experiment has the next block depends on what came out, and so does which of them the time ends. Each
+study has three experiments of five servers, 5 % of noise per start and 10 % per block. Claims of two servers
+that are alike are never true or false, so each decision is an error. The table holds what the looks alone
+decide, and what they do where the last one before the time was over has all of the error that was left.
+"""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import options
+from crumple.run import choosing
+from crumple.run.choosing import Next, Open, Place
+from crumple.stats import moderated
+from crumple.stats.looks import Look, Looks
+from crumple.stats.moderated import Estimate
+from crumple.study.study import Scale, Until
+from crumple.verdict import opinions, progress
+from crumple.verdict.effect import Effect, Opinion
+from crumple.verdict.opinions import Seen
+from crumple.verdict.verdict import DECIDED, Verdict
+from numpy.random import Generator
+from simulate_studies import SWING, named
+
+SPREAD, SERVERS, EXPERIMENTS = 0.05, 5, 3
+DESIGNS = (Looks(2, 5), Looks(2, 12), Looks(3, 6), Looks(3, 10))
+# The servers of each claim; the last of each pair is faster by so much.
+ALIKE, APART = ((0, 1), (3, 4)), ((0, 2),)
+FASTER = 1.1
+BLOCK_S = (5.0, 30.0)
+# Of what all blocks take beyond those that each experiment must have.
+BUDGETS = (0.1, 0.3, 0.6)
+
+
+@dataclass
+class Made:
+    """One experiment: its rows by server, and what was worked out of the first blocks."""
+
+    rows: list[list[float]]
+    block_s: float
+    done: int
+    known: dict[tuple[tuple[int, int], int], Estimate] = field(default_factory=dict)
+
+    def estimate(self, pair: tuple[int, int], blocks: int) -> Estimate:
+        """The ratio of the second to the first server of a pair."""
+        if (pair, blocks) not in self.known:
+            prior = moderated.prior([dict(enumerate(row[:blocks])) for row in self.rows])
+            of_two = moderated.of_two(prior, prior)
+            for one, other in (*ALIKE, *APART):
+                logs = [b - a for a, b in zip(self.rows[one][:blocks], self.rows[other], strict=False)]
+                self.known[(one, other), blocks] = moderated.estimated(logs, of_two)
+        return self.known[pair, blocks]
+
+    def opinion(self, pair: tuple[int, int], blocks: int, looks: Looks) -> tuple[Seen, Opinion]:
+        """What a look at so many blocks says."""
+        seen = Seen(self.estimate(pair, blocks), Look(0.95, blocks, looks))
+        return seen, opinions.ranked(seen, higher_is_better=True)
+
+    def decided(self, pair: tuple[int, int], looks: Looks) -> bool:
+        """At any look so far."""
+        several = range(looks.least, self.done + 1)
+        return any(self.opinion(pair, blocks, looks)[1].answer in DECIDED for blocks in several)
+
+
+def study(random: Generator, looks: Looks, share: float) -> tuple[list[Made], set[int]]:
+    """A run as run/session.py has it, within a budget; and which of its experiments the time ended."""
+    made = [_made(random, looks) for _ in range(EXPERIMENTS)]
+    left_s = share * sum((looks.most - looks.least) * each.block_s for each in made)
+    while True:
+        standing = {Place("run", str(index)): [*_open(each, looks)] for index, each in enumerate(made)}
+        following = {
+            place: Next(made[int(place.experiment)].done, made[int(place.experiment)].block_s)
+            for place in standing
+            if made[int(place.experiment)].done < looks.most
+        }
+        claims = [Open(f"{place}", (place,), needed) for place, of in standing.items() for needed in of]
+        choice = choosing.chosen(claims, following, left_s)
+        if choice is None:
+            return made, {int(place.experiment) for place in following if standing[place]}
+        chosen = made[int(choice.place.experiment)]
+        chosen.done += 1
+        left_s -= chosen.block_s
+
+
+def _made(random: Generator, looks: Looks) -> Made:
+    swing = random.normal(0, SWING, looks.most)
+    rows = [swing + random.normal(0, SPREAD, looks.most) for _ in range(SERVERS)]
+    for _, faster in APART:
+        rows[faster] += np.log(FASTER)
+    return Made([row.tolist() for row in rows], random.uniform(*BLOCK_S), looks.least)
+
+
+def _open(made: Made, looks: Looks) -> Iterator[int]:
+    """How many blocks each claim takes that more of them would help."""
+    scales = {"e": Scale(blocks=looks.most, stop=Until(duration_s=1))}
+    for pair in (*ALIKE, *APART):
+        if made.decided(pair, looks):
+            continue
+        seen, opinion = made.opinion(pair, made.done, looks)
+        effect = Effect(
+            "", "e:a", "e:b", None, seen.shown, opinion.answer, "", "", blocks_needed=opinion.blocks_needed,
+            blocks_hoped=opinion.blocks_hoped,
+        )  # fmt: skip
+        said = Verdict("", "", "order", opinion.answer, False, (effect,), "", ())
+        _, needed, _ = progress.outlook(said, made.done, scales)
+        if needed is not None:
+            yield needed
+
+
+def table(studies: int) -> Iterator[tuple[str, ...]]:
+    """A row for each design and budget."""
+    yield (
+        "blocks", "budget", "ended by time", "wrong by the looks", "wrong with the rest",
+        "a tenth seen by the looks", "seen with the rest", "blocks used",
+    )  # fmt: skip
+    for looks in DESIGNS:
+        for share in BUDGETS:
+            random = np.random.default_rng([looks.least, looks.most, round(100 * share)])
+            wrong, seen, over, used = [], [], [], []
+            for _ in range(studies):
+                made, ended = study(random, looks, share)
+                for index, each in enumerate(made):
+                    final = replace(looks, ended=each.done) if index in ended else looks
+                    wrong += [[each.decided(pair, kind) for kind in (looks, final)] for pair in ALIKE]
+                    seen += [[each.decided(pair, kind) for kind in (looks, final)] for pair in APART]
+                    over.append(index in ended)
+                    used.append(each.done)
+            shares = (np.mean(over), *np.mean(wrong, axis=0), *np.mean(seen, axis=0))
+            percents = (f"{100 * each:.1f} %" for each in shares)
+            yield (named(looks), f"{share:.0%}", *percents, f"{np.mean(used):.1f}")
+
+
+def main() -> None:
+    """Print the table."""
+    for index, row in enumerate(table(parse().studies)):
+        print(f"| {' | '.join(row)} |", flush=True)
+        if not index:
+            print("|" + "---|" * len(row))
+
+
+def parse() -> argparse.Namespace:
+    """What was typed."""
+    parser = options.parser(__doc__)
+    parser.add_argument("--studies", type=int, default=600)
+    return options.parse(parser, studies=1)
+
+
+if __name__ == "__main__":
+    main()
