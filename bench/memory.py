@@ -20,7 +20,7 @@ import options
 import targets
 from bounds import Bounds, run, skip
 from crumple.machine import facts, machine
-from crumple.stats import stats
+from crumple.stats import moderated
 from intervals import slope_interval
 from peers import INSTALL, PEERS
 
@@ -103,7 +103,7 @@ def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) 
     print(f"null server, keep-alive connections, {arguments.rounds} rounds of {arguments.seconds:g} s each")
     for size in sorted(set(sizes)):
         of_size = [peak / MIB for connections, peak in zip(sizes, peaks, strict=True) if connections == size]
-        interval = stats.mean_interval(of_size)
+        interval = moderated.estimated(of_size, moderated.NO_PRIOR, logarithmic=False).interval(0.95)
         row = f"{size:8,} connections{interval.estimate:9.2f} MiB  "
         row += f"({interval.low:.2f} to {interval.high:.2f})"
         if size == most:

@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_what_is_stored_and_says_how_to_go_on(with_engine: None, ca
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stderr
     for line in process.stderr:
-        if "  3/100" in line:
+        if line.lstrip().startswith("3/"):
             break
     process.terminate()
     _, err = process.communicate(timeout=20)

@@ -17,8 +17,7 @@ from crumple.report.html import html
 from crumple.report.markdown import markdown
 from crumple.report.text import text
 from crumple.report.view import RunView, view
-from crumple.run.run_file import RunFile
-from crumple.run.session import TIME_OVER
+from crumple.run.run_file import TIME_OVER, RunFile
 from crumple.run.store import Failure
 from golden_file import alike, as_golden
 

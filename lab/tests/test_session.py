@@ -7,6 +7,7 @@ from typing import Any
 
 import documents
 import pytest
+from crumple.errors import Interrupted
 from crumple.run import blocks, run, run_file, session
 from crumple.run.plan import Block
 from crumple.run.run import Begun
@@ -199,3 +200,16 @@ def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
     )
     run.execute(begun, root, Blocks())
     assert len(begun.store.ids()) == 20
+
+
+def test_a_run_that_is_taken_up_again_has_not_stopped_there(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Said(monkeypatch, {"shared": LEAST})
+    begun = begin()
+    run.execute(begun, root, Blocks())
+    assert run_file.read(begun.store).stopped
+    said.decided_after = {"shared": 5}
+    with pytest.raises(Interrupted):
+        run.execute(run.resume(begun.store, retry_failed=False), root, Blocks(interrupt_after=1))
+    assert run_file.read(begun.store).stopped == {}

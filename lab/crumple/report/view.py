@@ -12,8 +12,7 @@ from crumple.contract import OUTCOMES
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
 from crumple.record.unanswered import Unanswered, unanswered
-from crumple.run.run_file import RunFile, ServerNote
-from crumple.run.session import TIME_OVER
+from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
 from crumple.stats.looks import Looks

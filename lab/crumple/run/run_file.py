@@ -26,6 +26,10 @@ class ServerNote(Frozen):
     libraries: dict[str, str]
 
 
+# Why an experiment has no more blocks, where nothing that came out is the reason.
+TIME_OVER = "the time was over"
+
+
 class Chosen(Frozen):
     """A block that was run because of what those before it came to."""
 

@@ -19,7 +19,7 @@ from crumple.run.blocks import Begun, Blocks, Means, Watcher
 from crumple.run.choosing import Choice, Next, Open, Place
 from crumple.run.pace import Pace
 from crumple.run.plan import Block
-from crumple.run.run_file import Chosen
+from crumple.run.run_file import TIME_OVER, Chosen
 from crumple.run.store import TrialIdentity
 from crumple.study.study import ScaleName
 from crumple.verdict import progress
@@ -29,8 +29,6 @@ from crumple.workload import workload
 
 # How long a session takes at most, from its first trial on. The article's own numbers take what they take.
 BUDGETS_S: dict[ScaleName, float] = {"tour": 225.0, "quick": 900.0, "full": 3_600.0, "published": math.inf}
-
-TIME_OVER = "the time was over"
 
 
 @dataclass(frozen=True)
@@ -178,6 +176,9 @@ class Session:
         self._watcher.block(run.file.study.name, block, why)
         self._block = block
         self._look()
+        if run.file.stopped:
+            # Of a run that is taken up again: it did not stop there.
+            run.note(stopped={})
         run.do(block)
         self._block = None
 
