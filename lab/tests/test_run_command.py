@@ -120,6 +120,7 @@ def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path
         (("run", "first", "--server", "servers/tiny"), "there is a server tiny already; rename its folder"),
         (("run", "first", "--server", "nowhere"), "--server nowhere: there is no server.toml"),
         (("run", "first", "second", "--scale", "full"), "first: no experiment has a scale full"),
+        (("run", "--all", "--scale", "full"), "no study of an article has a scale full; name a study"),
         (
             ("run", "first", "second", "--only", "typo"),
             "study first plans no trial typo; its trials are one/",

@@ -70,6 +70,8 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     scale = _scale(asked.scale) if asked.scale else _fitting(asked, budget_s, here)
     # All are planned before the first begins: a mistake in the last must not show after an hour.
     studies = [here.study(name) for name in _names(asked, scale, here)]
+    if not studies:
+        raise UsageError(f"no study of an article has a scale {scale}", "name a study, or another --scale")
     guests = [brought.read(place, here.servers) for place in asked.own]
     own = _own(studies, scale, guests, here)
     for each in studies:
