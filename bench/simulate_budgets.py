@@ -75,14 +75,14 @@ def study(random: Generator, looks: Looks, share: float) -> tuple[list[Made], se
     while True:
         standing = {Place("run", str(index)): [*_open(each, looks)] for index, each in enumerate(made)}
         following = {
-            place: Next(made[int(place.experiment)].done, made[int(place.experiment)].block_s)
-            for place in standing
-            if made[int(place.experiment)].done < looks.most
+            Place("run", str(index)): Next(each.done, each.block_s if each.done < looks.most else None)
+            for index, each in enumerate(made)
         }
         claims = [Open(f"{place}", (place,), needed) for place, of in standing.items() for needed in of]
         choice = choosing.chosen(claims, following, left_s)
         if choice is None:
-            return made, {int(place.experiment) for place in following if standing[place]}
+            goes_on = (place for place, each in following.items() if each.takes_s is not None)
+            return made, {int(place.experiment) for place in goes_on if standing[place]}
         chosen = made[int(choice.place.experiment)]
         chosen.done += 1
         left_s -= chosen.block_s

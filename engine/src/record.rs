@@ -422,8 +422,8 @@ impl Window {
             return None;
         }
         let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
-        // The kernel splits the time of each process into user and kernel by its ticks, anew at each reading: the
-        // sum is exact, and of its parts either may go back.
+        // The sum is exact. Its split into user and kernel time is estimated from ticks, anew at each reading, so
+        // either part may be less than before.
         let user_ns = |sample: &Sample| sample.cpu_user_ns;
         let cpu_ns = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
         let spent_ns = cpu_ns(last).saturating_sub(cpu_ns(first));

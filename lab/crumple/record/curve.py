@@ -21,7 +21,7 @@ from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
 BINS = 30
 # What a claim of flatness holds against each other.
 FIFTHS = 5
-# So many of the bins may be without a median because the engine was late: they are left out, and few.
+# The share of a ramp's bins whose median may be missing because the engine was late.
 LATE_BINS_MAX = 0.1
 FAILED_SHARE_MAX = 0.01
 ROUNDS_MIN = 10

@@ -99,18 +99,17 @@ def schedule_missed(
     `by_figure`: quantiles that are not are left out, and only the median and the mean count for all; in a
     ramp, of which parts are read, the median of each of them.
     """
-    said = _of_the_whole(record) if by_figure else lateness.missed(record, asked)
+    if by_figure:
+        said = lateness.of_the_whole(record) or curve.late(record)
+    else:
+        said = lateness.missed(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
 def left_out(record: TrialRecord) -> str | None:
-    """Which quantiles are, where the rest counts."""
-    said = None if _of_the_whole(record) else lateness.missed(record)
+    """Which quantiles are, of a record of which `schedule_missed` by figure says nothing."""
+    said = lateness.missed(record)
     return said and f"{said}, and left out; {_sooner(record)}"
-
-
-def _of_the_whole(record: TrialRecord) -> str | None:
-    return lateness.of_the_whole(record) or curve.late(record)
 
 
 def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:

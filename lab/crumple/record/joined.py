@@ -307,8 +307,8 @@ def _without_pss(probe: ProbeRecord) -> ProbeRecord:
 
 
 def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
-    windows = [part for part in parts if part is not None]
-    if len(windows) < len(parts):
+    windows = _all(parts)
+    if windows is None:
         return None
     sizes = [each.pss_max_bytes for each in windows if each.pss_max_bytes is not None]
     return ProbeWindow(
@@ -324,9 +324,8 @@ def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
 
 
 def _thread(placed: Sequence[_Slice], parts: Sequence[ThreadRecord]) -> ThreadRecord:
-    windows = [part.window for part in parts if part.window is not None]
-    whole = None
-    if len(windows) == len(parts):
+    windows, whole = _all(part.window for part in parts), None
+    if windows is not None:
         whole = ThreadWindow(
             cpu_ns=sum(each.cpu_ns for each in windows),
             run_queue_ns=_sum(each.run_queue_ns for each in windows),
@@ -335,9 +334,8 @@ def _thread(placed: Sequence[_Slice], parts: Sequence[ThreadRecord]) -> ThreadRe
 
 
 def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
-    windows = [part.window for part in parts if part.window is not None]
-    whole = None
-    if len(windows) == len(parts):
+    windows, whole = _all(part.window for part in parts), None
+    if windows is not None:
         whole = MachineWindow(
             busy_ns=sum(each.busy_ns for each in windows),
             steal_ns=sum(each.steal_ns for each in windows),
@@ -359,9 +357,18 @@ def _added(parts: Sequence[Counts]) -> Counts:
 
 def _sum(parts: Iterable[int | None]) -> int | None:
     """None where one of them is not known."""
-    values = list(parts)
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    known = _all(parts)
+    return None if known is None else sum(known)
+
+
+def _all(values: Iterable[Value | None]) -> list[Value] | None:
+    """None where one of them is not known."""
+    known: list[Value] = []
+    for value in values:
+        if value is None:
+            return None
+        known.append(value)
+    return known
 
 
 def _first(values: Iterable[Value | None]) -> Value | None:

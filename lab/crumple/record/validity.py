@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
     from crumple.machine.machine import Placement
 
-# Of what takes longer than a slice and its re-warming none ends.
+# A request that takes longer than a slice and its re-warming never ends.
 SLICE_SHARE_MAX = 0.5
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
@@ -127,6 +127,10 @@ class _Engine:
     def starved(self) -> str | None:
         return None if self.shared else engine_limits.starved(self.record, self.own)
 
+    @cached_property
+    def missed(self) -> str | None:
+        return engine_limits.schedule_missed(self.record, self.asked, by_figure=self.by_figure)
+
     @property
     def by_number(self) -> bool:
         return isinstance(self.record.spec.stop, AfterRequests)
@@ -142,7 +146,7 @@ class _Engine:
             ("engine-limited", None if self.shared else engine_limits.engine_limited(record, self.own)),
             ("engine-limited", self.starved),
             ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
-            (self.late, engine_limits.schedule_missed(record, self.asked, by_figure=self.by_figure)),
+            (self.late, self.missed),
             # Where it hardly ran, what is missing is the time that it was away.
             ("not-valid", None if self.starved else littles_law.problem(record, waited_share)),
         )
@@ -156,7 +160,7 @@ class _Engine:
             None if self.starved else engine_limits.unattended(record),
             engine_limits.unopened(record) if self.by_number else None,
             engine_limits.spun(record),
-            engine_limits.left_out(record) if self.by_figure else None,
+            engine_limits.left_out(record) if self.by_figure and not self.missed else None,
             engine_limits.late_at_times(record, self.asked),
             engine_limits.by_the_engines_clock(record),
         )

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from crumple.report import plain_names, sentences
 from crumple.report.view import RunView
+from crumple.study.claim import placed
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
 
@@ -24,7 +25,7 @@ def circumstances(view: RunView, verdict: Verdict) -> str:
     if verdict.answer is Answer.NOT_TESTABLE:
         return ""
     labels = (label for effect in verdict.effects for label in (effect.of, effect.to) if label)
-    return _found([(view, [plain_names.place(label)[1] for label in labels])])
+    return _found([(view, [placed(label)[1] for label in labels])])
 
 
 def of_all(views: Sequence[RunView]) -> str:

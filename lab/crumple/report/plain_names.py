@@ -6,7 +6,7 @@ Names for readers. Labels, which tell every variant apart, stay in tables and ch
 from collections.abc import Iterable, Mapping
 
 from crumple.report.view import RunView
-from crumple.server import variant
+from crumple.study.claim import placed
 
 # As their makers write them; what is not here goes by its title.
 RUNTIMES = {
@@ -17,18 +17,10 @@ RUNTIMES = {
 _PROGRAMS = RUNTIMES | {"mono": "C# on Mono"}
 
 
-def place(label: str) -> tuple[str, str]:
-    """Experiment and server of what a claim names: "two-cores:node-http" → both; without one it is empty."""
-    if ":" not in variant.server_of(label):
-        return "", label
-    experiment, _, server = label.partition(":")
-    return experiment, server
-
-
 def plain(view: RunView, labels: Iterable[str]) -> dict[str, str]:
     """Label → name, no two of them alike: what tells them apart follows the name."""
     wanted = list(dict.fromkeys(labels))
-    names = {label: _name(view, place(label)[1]) for label in wanted}
+    names = {label: _name(view, placed(label)[1]) for label in wanted}
     return {label: _told_apart(label, names) for label in wanted}
 
 
@@ -63,12 +55,12 @@ def _told_apart(label: str, names: Mapping[str, str]) -> str:
     others = [other for other, called in names.items() if called == name and other != label]
     if not others:
         return name
-    experiment, server = place(label)
+    experiment, server = placed(label)
     parts = [name]
-    if any(place(other)[1] != server for other in others):
-        parts.append(_settings(server, [place(other)[1] for other in others]))
-    if any(place(other)[0] != experiment for other in others):
-        parts.append(f"in {experiment}")
+    if any(placed(other)[1] != server for other in others):
+        parts.append(_settings(server, [placed(other)[1] for other in others]))
+    if any(placed(other)[0] != experiment for other in others):
+        parts.append(f"in {experiment or ''}")
     return " ".join(parts)
 
 

@@ -20,7 +20,6 @@ from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
 from crumple.verdict import blocks, verdict
-from crumple.verdict.case import Facts
 from crumple.verdict.noise import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
@@ -211,11 +210,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
     looks = blocks.looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
-    facts = Facts(
-        models={name: note.io_model for name, note in run.servers.items()},
-        costs=run.machine.get("costs", {}),
-        block_s={name: _block_s(starts, name) for name in run.study.experiments},
-    )
+    facts = run.facts({name: _block_s(starts, name) for name in run.study.experiments})
     verdicts = tuple(
         verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
     )

@@ -24,6 +24,7 @@ from crumple.run.run_file import RunFile
 from crumple.run.store import Failure, Programs, RunStore, StoredTrial, TrialIdentity
 from crumple.server import servers, start, variant
 from crumple.server.server import ServerDescription, Setting
+from crumple.study.study import Scale
 from crumple.workload.workload import Workload
 
 # Of a run, before the first repeat that has to wait for a calm machine.
@@ -150,11 +151,12 @@ class Blocks:
         self._earlier = set()
         self._ready = ready.made_ready(used, self._described, self._running, self._means.watcher)
 
-    def do(self, block: Block) -> None:
+    def do(self, block: Block, why: str = "") -> None:
         """The trials of a block that are left, and once more those of it that were disturbed.
 
-        Raises StorageFull, NotWritable.
+        `why`: empty where it is run whatever those before it came to. Raises StorageFull, NotWritable.
         """
+        self._means.watcher.block(self.file.study.name, block, why)
         to_do = self.new_in(block)
         for group in [to_do] if self._shares_time(block) else [[each] for each in to_do]:
             self._together(group)
@@ -165,8 +167,8 @@ class Blocks:
     @property
     def judges(self) -> bool:
         """Whether any of its experiments has more blocks if that is what its claims take."""
-        scale, experiments = self.file.scale, self.file.study.experiments.values()
-        return self.begun.only is None and any(each.scales[scale].least_blocks for each in experiments)
+        scales = map(self.scale_of, self.file.study.experiments)
+        return self.begun.only is None and any(each.least_blocks for each in scales)
 
     def _read(self, stored: StoredTrial) -> None:
         """Its figures, of which only the judging has need."""
@@ -221,7 +223,11 @@ class Blocks:
         return self._attempts.due(block, self.begun.labels, together=self._shares_time(block))
 
     def _shares_time(self, block: Block) -> bool:
-        return self.file.study.experiments[block.experiment].scales[self.file.scale].slices > 1
+        return self.scale_of(block.experiment).slices > 1
+
+    def scale_of(self, experiment: str) -> Scale:
+        """The scale of the run, as that experiment has it."""
+        return self.file.study.experiments[experiment].scales[self.file.scale]
 
     def _together(self, trials: Sequence[TrialIdentity]) -> bool:
         """Trials that share the time, or one; False: they are repeats, and the machine is busy."""

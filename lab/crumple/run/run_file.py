@@ -3,6 +3,7 @@
 Written when a run begins and again when it ends. The trials lie beside it (store.py).
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from crumple.run import plan
 from crumple.run.plan import Block, Plan
 from crumple.run.store import RunStore
 from crumple.study.study import ScaleName, Study
+from crumple.verdict.case import Facts
 
 
 class ServerNote(Frozen):
@@ -26,6 +28,7 @@ class ServerNote(Frozen):
     libraries: dict[str, str]
 
 
+UNTIMED: Mapping[str, float] = {}
 # Why an experiment has no more blocks, where nothing that came out is the reason.
 TIME_OVER = "the time was over"
 
@@ -64,6 +67,11 @@ class RunFile(Frozen):
     ended: str | None = None
     chosen: tuple[Chosen, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
+
+    def facts(self, block_s: Mapping[str, float] = UNTIMED) -> Facts:
+        """What its claims are judged by beside trials. `block_s`: experiment → what one more block takes."""
+        models = {name: note.io_model for name, note in self.servers.items()}
+        return Facts(models=models, costs=self.machine.get("costs", {}), block_s=block_s)
 
     def must(self, block: Block) -> bool:
         """Whether it is run whatever the blocks before it came to."""

@@ -7,7 +7,7 @@ the seed's: which blocks of it are run depends on what came out, and run.json sa
 import contextlib
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from crumple.run.run_file import TIME_OVER, Chosen
 from crumple.run.store import TrialIdentity
 from crumple.study.study import ScaleName
 from crumple.verdict import progress
-from crumple.verdict.case import Facts
 from crumple.verdict.progress import Standing
 from crumple.workload import workload
 
@@ -55,8 +54,6 @@ class Session:
         self._runs: list[Blocks] = []
         self._standing: dict[str, list[Standing]] = {}
         self._ends_s = math.inf
-        self._watcher: Watcher | None = None
-        self._block: Block | None = None
         self._looked_s = 0.0
         self._seen = Outlook(None, math.inf, 0, 0, 0, 0)
 
@@ -73,7 +70,6 @@ class Session:
             for begun in self._begun:
                 held.enter_context(begun.store.held())
             databases = held.enter_context(database.on_demand(database_url))
-            self._watcher = watcher
             means = Means(load, workload.find(self._root), databases, watcher, self._pace, self._look)
             self._runs = [Blocks(each, self._root, means) for each in self._begun]
             for run in self._runs:
@@ -88,30 +84,26 @@ class Session:
     @property
     def first_s(self) -> float | None:
         """How long the blocks take that must be run; None: that depends on servers nobody has seen as yet."""
-        each_s = [
+        return _in_sum(
             self._pace.left_s(begun.file.study, begun.file.scale, _first_trials(begun))
             for begun in self._begun
-        ]
-        return None if None in each_s else sum(each for each in each_s if each is not None)
+        )
 
     @property
     def outlook(self) -> Outlook:
         """As things were when the last trial was stored, but for the time that has passed since."""
         seen, now_s = self._seen, time.monotonic()
-        blocks_s = seen.blocks_s
-        if blocks_s is not None and self._block is not None:
-            blocks_s = max(0.0, blocks_s - (now_s - self._looked_s))
-        return replace(seen, blocks_s=blocks_s, at_most_s=max(0.0, self._ends_s - now_s))
+        left_s = seen.blocks_s and max(0.0, seen.blocks_s - (now_s - self._looked_s))
+        return replace(seen, blocks_s=left_s, at_most_s=max(0.0, self._ends_s - now_s))
 
     def _look(self) -> None:
         """What is left, seldom: whoever shows it asks often, while others measure."""
         left = [(run, block) for run, block in self._first() if run.left_in(block)]
-        each_s = [self._takes_s(run, block) for run, block in left]
         standing = [each for standings in self._standing.values() for each in standings]
         trials = sum(len(run.stored) for run in self._runs)
         self._looked_s = time.monotonic()
         self._seen = Outlook(
-            blocks_s=None if None in each_s else sum(each for each in each_s if each is not None),
+            blocks_s=_in_sum(self._takes_s(run, block) for run, block in left),
             at_most_s=self._ends_s,
             trials=trials,
             of=trials + sum(len(run.left_in(block)) for run, block in left),
@@ -151,7 +143,7 @@ class Session:
             upcoming = self._next(run)
             for name in run.file.study.experiments:
                 block = upcoming.get(name)
-                done = block.number - 1 if block else self._blocks_of(run, name)
+                done = block.number - 1 if block else run.scale_of(name).blocks
                 takes_s = (self._takes_s(run, block) or 0.0) if block else None
                 following[Place(run.file.id, name)] = Next(done, takes_s)
             for each in self._standing.get(run.file.id, []):
@@ -159,9 +151,6 @@ class Session:
                     places = tuple(Place(run.file.id, name) for name in each.experiments)
                     claims.append(Open(each.claim_id, places, each.blocks_needed))
         return choosing.chosen(claims, following, left_s)
-
-    def _blocks_of(self, run: Blocks, experiment: str) -> int:
-        return sum(block.experiment == experiment for block in run.file.plan.blocks)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
         """Experiment → the block that it has next, where it has one."""
@@ -173,24 +162,17 @@ class Session:
         return found
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
-        self._watcher.block(run.file.study.name, block, why)
-        self._block = block
         self._look()
         if run.file.stopped:
             # Of a run that is taken up again: it did not stop there.
             run.note(stopped={})
-        run.do(block)
-        self._block = None
+        run.do(block, why)
 
     def _judge(self, run: Blocks) -> None:
         if not run.judges:
             return
-        facts = Facts(
-            models={name: note.io_model for name, note in run.file.servers.items()},
-            costs=run.file.machine.get("costs", {}),
-        )
         known = [each for each in run.figures.values() if each is not None]
-        found = progress.standing(run.file.study, run.file.scale, known, run.failed, facts)
+        found = progress.standing(run.file.study, run.file.scale, known, run.failed, run.file.facts())
         self._standing[run.file.id] = [*found]
 
     def _end(self, run: Blocks) -> None:
@@ -223,6 +205,12 @@ class Session:
     @property
     def _left_s(self) -> float:
         return self._ends_s - time.monotonic()
+
+
+def _in_sum(each_s: Iterable[float | None]) -> float | None:
+    """None where one of them is not known."""
+    known = [*each_s]
+    return None if None in known else sum(each for each in known if each is not None)
 
 
 def _first_trials(begun: Begun) -> list[TrialIdentity]:

@@ -212,19 +212,20 @@ def _in_slices(
     """The record of all slices; while others have their turn, the server is suspended."""
     records = []
     for each in slices.specs(spec, scale.slices):
-        running.suspend()
-        try:
-            yield
-        finally:
-            running.wake()
+        yield from _others_turn(running)
         records.append(engine.run(load, each, on_progress))
-    # What follows a trial may take long, and the others have a slice to come that belongs to this round.
+    # Verifying and judging may take long: first every server has its last slice.
+    yield from _others_turn(running)
+    return joined.joined(records)
+
+
+def _others_turn(running: servers.Running | Lent) -> Generator[None]:
+    """Yields once, with the server suspended."""
     running.suspend()
     try:
         yield
     finally:
         running.wake()
-    return joined.joined(records)
 
 
 def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:

@@ -8,8 +8,9 @@ small, and the last one has to see what is.
 import math
 from dataclasses import dataclass, replace
 
-# Of the error: the first look's, at two blocks and at more; and the last one's: so many times an even share,
-# within bounds, where the first has two blocks. Where it has more, the others' shares are less in proportion.
+# Shares of the error. The first look has FIRST where it is at two blocks, and FIRST_OF_MORE where it is at
+# more. The last look has LAST_TIMES an even share, LAST_MOST at most; where the first has FIRST_OF_MORE, the
+# others have proportionally less.
 FIRST, FIRST_OF_MORE, LAST_TIMES, LAST_MOST = 0.05, 0.25, 3.6, 0.9
 # What successive looks have in common leaves more to spend than the shares add up to. So much: by simulation
 # of Student's t (normal noise, 1,000,000 studies for each of 2..3 to 2..60 blocks, 400,000 for each of 3..4
@@ -45,7 +46,7 @@ class Looks:
         spent = self._spent(blocks, error)
         if blocks == self.ended and self.least <= blocks < self.most:
             earlier = sum(self._spent(each, error) for each in range(self.least, blocks))
-            # Of the gain what as many looks have whatever their shares.
+            # Only the part of the gain that depends on the number of looks; the rest is of the shares above.
             spent = max(spent, error * replace(self, most=blocks)._gain(error, 0.0) - earlier)
         return 1 - min(error, spent)
 

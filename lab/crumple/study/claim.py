@@ -44,6 +44,16 @@ def quantity(written: float | str) -> tuple[float, float]:
     return low, math.inf if found[2] else low
 
 
+def placed(name: str) -> tuple[str | None, str]:
+    """Experiment and server of "experiment:server"; of "server" alone the first is None.
+
+    A variant's settings may hold a colon, too.
+    """
+    before, bracket, settings = name.partition("[")
+    experiment, colon, server = before.rpartition(":")
+    return experiment if colon else None, f"{server}{bracket}{settings}"
+
+
 def _quantity(written: float | str, may_be_open: bool = False) -> float | str:
     try:
         low, high = quantity(written)

@@ -10,6 +10,7 @@ from typing import Any
 from crumple.errors import Problem
 from crumple.machine import costs
 from crumple.record.metrics import METRICS
+from crumple.study.claim import placed
 from crumple.toml_file import did_you_mean
 
 Table = Mapping[str, Any]
@@ -35,15 +36,14 @@ def unknown(
             yield _no(file, where, "experiment", name, experiments)
     own = [name for _, name in _experiments(key, claim) if name in experiments]
     for where, name in _servers(key, claim):
-        before, bracket, settings = name.partition("[")
-        experiment, colon, server = before.rpartition(":")
-        if colon and experiment not in experiments:
+        experiment, server = placed(name)
+        if experiment is not None and experiment not in experiments:
             yield _no(file, where, "experiment", experiment, experiments)
             continue
-        for each in [experiment] if colon else own:
+        for each in own if experiment is None else [experiment]:
             there = _strings(_table(experiments[each]).get("servers"))
-            if f"{server}{bracket}{settings}" not in there:
-                yield _no(file, where, f"server of experiment {each}", f"{server}{bracket}{settings}", there)
+            if server not in there:
+                yield _no(file, where, f"server of experiment {each}", server, there)
     yield from _fitting(key, claim, experiments, file)
     yield from _in_slices(key, claim, experiments, file)
     yield from _in_its_unit(key, claim, file)
@@ -91,7 +91,7 @@ def _in_slices(key: str, claim: Table, experiments: Table, file: Path) -> Iterat
         return
     # "experiment:server" names one as well.
     named = [name for _, name in _experiments(key, claim)]
-    named += [name.partition("[")[0].rpartition(":")[0] for _, name in _servers(key, claim)]
+    named += [placed(name)[0] or "" for _, name in _servers(key, claim)]
     for name in dict.fromkeys(name for name in named if name in experiments):
         scales = _table(_table(experiments[name]).get("scales"))
         asked = _strings(claim.get("scales")) or list(scales)

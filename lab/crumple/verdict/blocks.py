@@ -66,7 +66,7 @@ def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
         of = looks.get(place.experiment, ONCE)
         yield of
         own = of.with_server(place.server) if isinstance(of, Planned) and not of.once else of
-        # Of a server that has one block nothing is shown, and it need not keep the others from it.
+        # A server with one block shows nothing, so it does not limit the others.
         if own.most >= BLOCKS_MIN:
             yield own
 

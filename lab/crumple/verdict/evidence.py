@@ -12,6 +12,7 @@ from functools import cached_property
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import LATE, METRICS, Metric
+from crumple.study import claim
 from crumple.verdict.effect import Limit
 
 FAILED_SHARE_MAX = 0.01
@@ -360,10 +361,9 @@ class Evidence:
 
 
 def placed(name: str, experiment: str) -> Place:
-    """What "server" or "experiment:server" names; a variant's settings may hold a colon too."""
-    before, bracket, settings = name.partition("[")
-    own, colon, server = before.rpartition(":")
-    return Place(own if colon else experiment, f"{server}{bracket}{settings}")
+    """What "server" or "experiment:server" names; "server" alone is in `experiment`."""
+    own, server = claim.placed(name)
+    return Place(experiment if own is None else own, server)
 
 
 def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:

@@ -85,7 +85,7 @@ def judge(
     last = at(known.done)
     if scale is not None and scale not in claim.scales:
         return _unasked(claim, scale, last.effects)
-    # Of a server that fails nothing stands that was said of its speed.
+    # A server that fails is not ranked by its speed, whatever an earlier look said of that.
     if known.looks.once or last.answer in DECIDED or any(effect.refused for effect in last.effects):
         return last
     earlier = map(at, range(known.done - 1, known.looks.least - 1, -1))
@@ -101,7 +101,7 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
     answer = _together(claim, [effect.answer for effect in effects])
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
-    # Nobody reads what a past look left open.
+    # A past look that decided nothing is not shown, so its sentence is not made.
     unread = case.look.past and answer not in DECIDED
     return Verdict(
         claim_id=claim.id,
