@@ -1,5 +1,6 @@
 """Answers checked against the contract, with a server that is right and others wrong in one way each."""
 
+import contextlib
 import socket
 import threading
 from pathlib import Path
@@ -123,3 +124,28 @@ def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
     threading.Thread(target=serve, daemon=True).start()
     with listener, pytest.raises(WrongAnswer, match="in two segments: status 400"):
         verify.answers(f"127.0.0.1:{listener.getsockname()[1]}", workload.load(HELLO), {})
+
+
+def test_the_second_question_comes_after_the_first_connection_is_closed():
+    # As gunicorn's only worker does: it closes, and takes nobody before the client has closed, too.
+    right = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\nConnection: close\r\n\r\n"
+    listener = socket.create_server(("127.0.0.1", 0))
+    closed = []
+
+    def serve() -> None:
+        for _ in range(2):
+            with listener.accept()[0] as peer:
+                peer.recv(65536)
+                peer.sendall(right + b"Hello, World!")
+                peer.shutdown(socket.SHUT_WR)
+                peer.settimeout(1)
+                with contextlib.suppress(TimeoutError):
+                    closed.append(peer.recv(1))
+
+    server = threading.Thread(target=serve, daemon=True)
+    server.start()
+    with listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        verify.twice(address, workload.load(HELLO), {}, keeps=False)
+        server.join(5)
+    assert closed == [b"", b""]
