@@ -202,6 +202,17 @@ def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
     assert len(begun.store.ids()) == 20
 
 
+def test_a_study_that_looks_once_says_which_of_its_blocks_the_time_left_out(
+    acts: Stage, root: Path
+) -> None:
+    begun = run.begin(
+        documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
+    )
+    Session([begun], root, budget_s=0.0).conduct(Blocks())
+    stopped = run_file.read(begun.store).stopped
+    assert stopped == dict.fromkeys(documents.study().experiments, "the time was over")
+
+
 def test_a_run_that_is_taken_up_again_has_not_stopped_there(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ from crumple.verdict.progress import Standing
 from crumple.workload import workload
 
 # How long a session takes at most, from its first trial on. The article's own numbers take what they take.
-BUDGETS_S: dict[ScaleName, float] = {"tour": 225.0, "quick": 900.0, "full": 3_600.0, "published": math.inf}
+BUDGETS_S: dict[ScaleName, float] = {"tour": 222.0, "quick": 900.0, "full": 3_600.0, "published": math.inf}
 
 
 @dataclass(frozen=True)
@@ -153,13 +153,8 @@ class Session:
         return choosing.chosen(claims, following, left_s)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
-        """Experiment → the block that it has next, where it has one."""
-        found: dict[str, Block] = {}
-        if run.judges:
-            for block in run.file.plan.blocks:
-                if block.experiment not in found and run.new_in(block):
-                    found[block.experiment] = block
-        return found
+        """Experiment → the block that it has next, where it has one and its claims decide whether it is run."""
+        return _left_out(run) if run.judges else {}
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
         self._look()
@@ -177,7 +172,8 @@ class Session:
 
     def _end(self, run: Blocks) -> None:
         """Say in run.json why each experiment has no more blocks, and that the run is over, if it is."""
-        stopped = {name: self._why(run, name) for name in self._next(run)}
+        left_out = _left_out(run) if run.begun.only is None else {}
+        stopped = {name: self._why(run, name) for name in left_out}
         kept = run.begun.store.ids()
         over = all(block.labels <= kept for block in run.file.plan.blocks if run.file.must(block))
         if over and (run.has_done or run.file.ended is None):
@@ -211,6 +207,15 @@ def _in_sum(each_s: Iterable[float | None]) -> float | None:
     """None where one of them is not known."""
     known = [*each_s]
     return None if None in known else sum(each for each in known if each is not None)
+
+
+def _left_out(run: Blocks) -> dict[str, Block]:
+    """Experiment → the first of its blocks that is not run."""
+    found: dict[str, Block] = {}
+    for block in run.file.plan.blocks:
+        if block.experiment not in found and run.new_in(block):
+            found[block.experiment] = block
+    return found
 
 
 def _first_trials(begun: Begun) -> list[TrialIdentity]:
