@@ -202,9 +202,7 @@ def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
     assert len(begun.store.ids()) == 20
 
 
-def test_a_study_that_looks_once_says_which_of_its_blocks_the_time_left_out(
-    acts: Stage, root: Path
-) -> None:
+def test_a_study_that_looks_once_says_which_of_its_blocks_the_time_left_out(acts: Stage, root: Path) -> None:
     begun = run.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )

@@ -153,7 +153,7 @@ class Session:
         return choosing.chosen(claims, following, left_s)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
-        """Experiment → the block that it has next, where it has one and its claims decide whether it is run."""
+        """Experiment → the next of its blocks, where its claims decide whether it is run."""
         return _left_out(run) if run.judges else {}
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
