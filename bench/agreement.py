@@ -15,8 +15,8 @@ import options
 import project_servers
 from bounds import Bounds, run
 from crumple import contract
-from crumple.server import servers
 from crumple.stats import stats
+from crumple.subject import servers
 from peers import PEERS
 
 

@@ -19,7 +19,7 @@ import load
 import options
 import targets
 from bounds import Bounds, run
-from crumple.machine import machine
+from crumple.machine import capacity
 from crumple.stats import stats
 from peers import INSTALL, PEERS
 
@@ -36,7 +36,7 @@ AT_MOST = {
 
 def main() -> None:
     arguments = parse()
-    machine.raise_open_files()
+    capacity.raise_open_files()
     missing = [peer.name for peer in PEERS if not peer.installed]
     if missing:
         print(f"not installed, left out: {', '.join(missing)}  (to install: {INSTALL})")

@@ -27,7 +27,7 @@ import options
 import targets
 from bounds import Bounds, run, skip
 from crumple import contract
-from crumple.machine import facts, machine
+from crumple.machine import capacity, facts
 from crumple.record import histogram
 from intervals import median_interval
 
@@ -96,7 +96,7 @@ def cases(waiting_server: Path, arguments: argparse.Namespace) -> Iterator[Case]
             yield Case(name, servers[name], arguments.connections, 0.5, times=1.2, more_us=20)
     if arguments.only == "few":
         return
-    machine.raise_open_files()
+    capacity.raise_open_files()
     may_open = facts.open_files_soft()
     at_most = round(arguments.many * MORE)
     if may_open < at_most + SPARE_DESCRIPTORS:

@@ -19,7 +19,7 @@ import load
 import options
 import targets
 from bounds import Bounds, run, skip
-from crumple.machine import facts, machine
+from crumple.machine import capacity, facts
 from crumple.stats import moderated
 from intervals import slope_interval
 from peers import INSTALL, PEERS
@@ -55,7 +55,7 @@ class Held:
 
 def main() -> None:
     arguments = parse()
-    machine.raise_open_files()
+    capacity.raise_open_files()
     may_open = facts.open_files_soft()
     if may_open < max(arguments.connections) + SPARE_DESCRIPTORS:
         skip(

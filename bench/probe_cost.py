@@ -9,8 +9,8 @@ import load
 import options
 import project_servers
 from bounds import run
-from crumple.server import servers
 from crumple.stats import stats
+from crumple.subject import servers
 
 SERVERS = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
 WATCHED, UNWATCHED = "watched", "unwatched"

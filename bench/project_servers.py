@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import load
 from bounds import skip
-from crumple.server import servers
-from crumple.server.server import ServerDescription
+from crumple.subject import servers
+from crumple.subject.server_toml import ServerDescription
 
 # The one that the shortest forms load: it is built in seconds.
 SHORTEST = "go-nethttp"

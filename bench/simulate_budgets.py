@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import options
-from crumple.run import choosing
-from crumple.run.choosing import Next, Open, Place
+from crumple.run import session
+from crumple.run.session import Next, Open, Place
 from crumple.stats import moderated
 from crumple.stats.looks import Look, Looks
 from crumple.stats.moderated import Estimate
@@ -79,7 +79,7 @@ def study(random: Generator, looks: Looks, share: float) -> tuple[list[Made], se
             for index, each in enumerate(made)
         }
         claims = [Open(f"{place}", (place,), needed) for place, of in standing.items() for needed in of]
-        choice = choosing.chosen(claims, following, left_s)
+        choice = session.chosen(claims, following, left_s)
         if choice is None:
             goes_on = (place for place, each in following.items() if each.takes_s is not None)
             return made, {int(place.experiment) for place in goes_on if standing[place]}

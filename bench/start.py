@@ -19,7 +19,7 @@ import load
 import options
 import terminal
 from bounds import Bounds, run, skip
-from crumple.processes import listening
+from crumple.machine import process_tree
 from intervals import median_interval
 
 AT_MOST_S = 0.5
@@ -65,9 +65,9 @@ def first_request_s(address: str, came_s: list[float]) -> float:
 def server() -> Iterator[tuple[str, list[float]]]:
     """A server of this process: its address, and when first bytes came over each connection."""
     came_s: list[float] = []
-    with socket.create_server((listening.HOST, 0)) as listener:
+    with socket.create_server((process_tree.HOST, 0)) as listener:
         threading.Thread(target=_accept, args=(listener, came_s), daemon=True).start()
-        yield f"{listening.HOST}:{listener.getsockname()[1]}", came_s
+        yield f"{process_tree.HOST}:{listener.getsockname()[1]}", came_s
         listener.shutdown(socket.SHUT_RDWR)
 
 

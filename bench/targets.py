@@ -14,7 +14,7 @@ from pathlib import Path
 
 import load
 from crumple import engine
-from crumple.processes import listening
+from crumple.machine import process_tree
 
 SMALL_BYTES = 512
 LARGE_PATH = "/large"
@@ -74,7 +74,7 @@ def _started(command: list[str]) -> Iterator[str]:
 def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
     """nginx with one worker on `core`, a fixed body of 512 bytes, and a file of `large_bytes` at LARGE_PATH;
     yields its address."""
-    port = listening.free_port()
+    port = process_tree.free_port()
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / LARGE_PATH[1:]).write_bytes(b"x" * large_bytes)
         file = Path(scratch) / "nginx.conf"
@@ -105,5 +105,5 @@ def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
 
 def _answers(port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind((listening.ASKED_FROM, 0))
-        return probe.connect_ex((listening.HOST, port)) == 0
+        probe.bind((process_tree.ASKED_FROM, 0))
+        return probe.connect_ex((process_tree.HOST, port)) == 0

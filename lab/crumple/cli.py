@@ -17,10 +17,10 @@ from typer.core import TyperGroup
 from crumple import surroundings
 from crumple.drawing.shown import shown_text
 from crumple.errors import CrumpleError
-from crumple.find import flags as find_flags
+from crumple.find import find_flags as find_flags
 from crumple.interrupt import interruptible
-from crumple.load import flags as load_flags
 from crumple.load import habits
+from crumple.load import load_flags as load_flags
 
 
 @contextmanager
@@ -87,9 +87,9 @@ def try_(
     json: Json = False,
 ) -> None:
     """The tour: set up what is missing, run every article's study in short form, open the verdicts."""
-    from crumple.commands import tour
+    from crumple.commands import run
 
-    raise typer.Exit(tour.take(open_it=not no_open, as_json=json))
+    raise typer.Exit(run.take(open_it=not no_open, as_json=json))
 
 
 @app.command(epilog=_example("crumple setup go-nethttp node-http"))
@@ -103,9 +103,9 @@ def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None
 @app.command(epilog=_example("crumple costs --json"))
 def costs(json: Json = False) -> None:
     """What system calls, context switches, threads and processes cost on this machine; takes two seconds."""
-    from crumple.commands import costs
+    from crumple.commands import lists
 
-    raise typer.Exit(costs.tell(json))
+    raise typer.Exit(lists.tell(json))
 
 
 @app.command(epilog=_example("crumple servers --json"))
@@ -151,9 +151,9 @@ def new_server(
     json: Json = False,
 ) -> None:
     """A folder to begin a server of your own with: server.toml and a small program that works."""
-    from crumple.commands import new_server
+    from crumple.commands import setup
 
-    raise typer.Exit(new_server.begin(name, language, json))
+    raise typer.Exit(setup.begin(name, language, json))
 
 
 @app.command(

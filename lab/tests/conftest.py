@@ -12,8 +12,7 @@ from pathlib import Path
 import documents
 import pytest
 import stand_ins
-from crumple.machine import turns
-from crumple.processes import scratch_folder
+from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from stand_ins import Stage
 from users_cache import users_cache as users_cache
@@ -22,8 +21,8 @@ from users_cache import users_cache as users_cache
 @pytest.fixture(scope="session", autouse=True)
 def names_of_its_own() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns, "NAME", f"crumple-{os.getpid()}")
-        patch.setattr(scratch_folder, "PREFIX", f"crumple-test-{os.getpid()}-")
+        patch.setattr(alone, "NAME", f"crumple-{os.getpid()}")
+        patch.setattr(leftovers, "PREFIX", f"crumple-test-{os.getpid()}-")
         yield
 
 

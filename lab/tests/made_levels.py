@@ -1,8 +1,7 @@
 """Levels of a search, made up: a load and how it came out, without a record. Not a test itself."""
 
-from crumple.find.judged import Judged, Outcome
-from crumple.find.search import Purpose, Tried
-from crumple.find.seen import Evidence
+from crumple.find.next_level import Purpose, Tried
+from crumple.find.seen import Evidence, Judged, Outcome
 
 NAME, LIMIT = "p99<250ms", 0.01
 # Answers and slow ones of a level that is decided, or says nothing of the server.

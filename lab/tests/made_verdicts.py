@@ -5,11 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import synthetic_run
-from crumple.report.view import RunView, view
+from crumple.run.report.view import RunView, view
 from crumple.run.run_file import ServerNote
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
-from crumple.verdict import sentences
+from crumple.verdict import verdict_sentences
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.verdict import Verdict
 from pydantic import TypeAdapter
@@ -45,7 +45,7 @@ def told(written: Mapping[str, Any], *effects: Effect, in_size_only: bool = Fals
         {"text": f"What {written['id']} says.", "experiment": "shared"} | dict(written)
     )
     first = effects[0]
-    said = sentences.verdict(claim.kind, first.answer, in_size_only, effects)
+    said = verdict_sentences.verdict(claim.kind, first.answer, in_size_only, effects)
     return claim, Verdict(
         claim.id, claim.text, claim.kind, first.answer, in_size_only, effects, said, (), claim.place or "",
         claim.conditions,

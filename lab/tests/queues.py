@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from crumple.find import proportion, seen, times
+from crumple.find import next_level, seen
 from crumple.find.breaking_point import Binding, binding
-from crumple.find.judged import Base, Judged
-from crumple.find.search import Aim, Step, Tried, next_step, of_server
-from crumple.find.seen import Tick
+from crumple.find.next_level import Aim, Step, Tried, next_step, of_server
+from crumple.find.seen import Base, Judged, Tick
 from crumple.load import objective
+from crumple.stats import proportion
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -157,7 +157,7 @@ class Search:
 
     def _aim(self) -> Aim:
         asked = objective.parse(f"p{100 * (1 - self.share):g}<{self.limit_s:g}s")
-        planned = times.durations(asked, self.budget_s)
+        planned = next_level.durations(asked, self.budget_s)
         aim = Aim(
             first=0.75 * self.guess, lowest=0.1, highest=math.inf, step_up=1.6, whole=False,
             answers_needed=proportion.answers_needed(self.share), level_s=planned.level_s,

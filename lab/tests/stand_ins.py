@@ -12,13 +12,12 @@ import pytest
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import ServerFailed, WrongAnswer
-from crumple.machine import calm, ceiling, machine, turns
+from crumple.machine import alone, capacity, ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.run import in_turns
 from crumple.run.store import RunStore, StoredTrial
 from crumple.run.trial import Job
-from crumple.server import servers
-from crumple.verify import verify
+from crumple.subject import answer_check, servers
 
 DESCRIBED = ("go-nethttp", "node-http", "node-express")
 
@@ -111,12 +110,12 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(servers, "readiness", readiness)
     monkeypatch.setattr(servers, "versions", lambda _: {"go": "1.26"})
     monkeypatch.setattr(servers, "find", lambda _: {name: description(name) for name in DESCRIBED})
-    monkeypatch.setattr(verify, "answers", answers)
-    monkeypatch.setattr(turns, "turn", lambda _: contextlib.nullcontext())
-    monkeypatch.setattr(machine, "facts", lambda: {"cpu": "made up"})
-    monkeypatch.setattr(machine, "fitness", lambda *_: machine.Fitness({"load_1m": 0.1}, ("busy",)))
-    monkeypatch.setattr(calm, "awaited", lambda _: acts.busy)
-    monkeypatch.setattr(machine, "cores_for", lambda *_: machine.Cores(engine=(1,), server=(0,)))
+    monkeypatch.setattr(answer_check, "answers", answers)
+    monkeypatch.setattr(alone, "turn", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(capacity, "facts", lambda: {"cpu": "made up"})
+    monkeypatch.setattr(capacity, "fitness", lambda *_: capacity.Fitness({"load_1m": 0.1}, ("busy",)))
+    monkeypatch.setattr(alone, "awaited", lambda _: acts.busy)
+    monkeypatch.setattr(capacity, "cores_for", lambda *_: capacity.Cores(engine=(1,), server=(0,)))
     return acts
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import documents
 import numpy as np
 from crumple import contract
-from crumple.load_report.figures import Load
+from crumple.load.report.load_figures import Load
 from crumple.record import validity
 from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram

@@ -12,8 +12,8 @@ from typing import Any
 import documents
 import numpy as np
 from crumple import contract
-from crumple.run.plan import plan
 from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.run_plan import plan
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.study import Study
 

@@ -12,8 +12,8 @@ import documents
 import numpy as np
 from crumple import contract
 from crumple.record.disturbance import Disturbance
-from crumple.run.plan import plan
 from crumple.run.run_file import RunFile, ServerNote
+from crumple.run.run_plan import plan
 from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
 from hdrh.histogram import HdrHistogram

@@ -6,12 +6,12 @@ import documents
 import pytest
 from crumple.commands.run import code_of
 from crumple.errors import Interrupted
-from crumple.live.run import LiveView
 from crumple.record.disturbance import Disturbance
-from crumple.report import tables
-from crumple.report.view import view
-from crumple.run import again, run, run_file, store
+from crumple.run import again, run_file, runs, store
 from crumple.run.again import Attempts, Streak
+from crumple.run.report import run_tables
+from crumple.run.report.view import view
+from crumple.run.run_live import LiveView
 from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial
 from rich.console import Console
@@ -45,7 +45,7 @@ def test_a_disturbed_trial_is_done_again_at_the_end_of_its_block(
 ) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun, notes = _begin(root), Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     block = next(each for each in begun.file.plan.blocks if (each.experiment, each.number) == ("shared", 2))
     at = notes.order.index("shared/b02/node-http+2")
     assert notes.order[at - len(block.trials) : at] == [each.id for each in block.trials]
@@ -63,7 +63,7 @@ def test_a_disturbed_trial_is_done_again_at_the_end_of_its_block(
 def test_the_repeat_is_what_counts(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun = _begin(root)
-    run.execute(begun, root, Notes())
+    runs.execute(begun, root, Notes())
     trials = begun.store.trials()
     seen = view(run_file.read(begun.store), trials)
     assert [start.trial.trial.id for start in seen.replaced] == ["shared/b02/node-http"]
@@ -73,7 +73,7 @@ def test_the_repeat_is_what_counts(acts: Stage, root: Path, tmp_path: Path) -> N
     assert len(row.counting) == len(row.starts) == 3
     used = {key for verdict in seen.verdicts for key in verdict.trials}
     assert "shared/b02/node-http+2" in used and "shared/b02/node-http" not in used
-    lines = {each.id: each for each in tables.trials(seen)}
+    lines = {each.id: each for each in run_tables.trials(seen)}
     assert lines["shared/b02/node-http"].status == "not valid"
     assert lines["shared/b02/node-http"].others.startswith("28")
     assert lines["shared/b02/node-http+2"].command.endswith("--only shared/b02/node-http")
@@ -85,7 +85,7 @@ def test_repeats_of_a_block_are_limited_and_the_rest_does_not_count(
 ) -> None:
     _disturbing(tmp_path, "'separate/b01' in spec['label']")
     begun, notes = _begin(root), Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert len(notes.repeats) == 2 == again.at_most(begun.file.plan.blocks[0])
     assert {each.rpartition("+")[2] for each in notes.repeats} == {"2"}, "each once before any twice"
     (said,) = notes.said_busy
@@ -97,15 +97,15 @@ def test_no_repeat_is_begun_while_others_use_the_machine(acts: Stage, root: Path
     _disturbing(tmp_path, "spec['label'] in ('shared/b01/node-http', 'shared/b02/node-http')")
     acts.busy = "other programs use 50% of the CPU"
     begun, notes = _begin(root), Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert set(notes.order) == {each.id for each in begun.file.plan.trials}
     assert len(notes.said_busy) == 2 and all(each.startswith(acts.busy) for each in notes.said_busy)
     acts.busy = ""
     later = Notes()
-    run.execute(run.resume(begun.store, retry_failed=False), root, later)
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, later)
     assert later.order == ["shared/b01/node-http+2", "shared/b02/node-http+2"], "resumed, they are done"
     last = Notes()
-    run.execute(run.resume(begun.store, retry_failed=False), root, last)
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, last)
     assert last.order == []
 
 
@@ -113,20 +113,20 @@ def test_cut_off_before_a_repeat_it_is_done_when_resumed(acts: Stage, root: Path
     _disturbing(tmp_path, "spec['label'] == 'shared/b01/node-http'")
     begun = _begin(root)
     order = Notes()
-    run.execute(begun, root, order)
+    runs.execute(begun, root, order)
     at = order.order.index("shared/b01/node-http+2")
     other, first = _begin(root), Notes(interrupt_after=at)
     with pytest.raises(Interrupted):
-        run.execute(other, root, first)
+        runs.execute(other, root, first)
     second = Notes()
-    run.execute(run.resume(other.store, retry_failed=False), root, second)
+    runs.execute(runs.resume(other.store, retry_failed=False), root, second)
     assert first.order + second.order == order.order
 
 
 def test_one_trial_asked_for_by_its_id_is_repeated_alone(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun, notes = _begin(root), Notes()
-    run.execute(run.narrowed(begun, "shared/b02/node-http"), root, notes)
+    runs.execute(runs.narrowed(begun, "shared/b02/node-http"), root, notes)
     assert notes.order == ["shared/b02/node-http", "shared/b02/node-http+2"]
 
 
@@ -135,13 +135,13 @@ def test_a_repeat_that_failed_is_tried_again_where_that_is_asked(
 ) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun = _begin(root)
-    run.execute(run.narrowed(begun, "shared/b02/node-http"), root, Notes())
+    runs.execute(runs.narrowed(begun, "shared/b02/node-http"), root, Notes())
     stored = {each.trial.id: each for each in begun.store.trials()}["shared/b02/node-http+2"]
     begun.store.set_aside(stored.trial.id)
     failure = store.Failure(step="start", message="no")
     begun.store.add(stored.model_copy(update={"status": "failed", "failure": failure, "record": None}))
     seen = Notes()
-    run.execute(run.resume(begun.store, retry_failed=True), root, seen)
+    runs.execute(runs.resume(begun.store, retry_failed=True), root, seen)
     assert "shared/b02/node-http+2" in seen.order and "shared/b02/node-http" not in seen.order
     trials = {each.trial.id: each for each in begun.store.trials()}
     assert trials["shared/b02/node-http+2"].valid
@@ -213,5 +213,5 @@ def _renamed(stored: StoredTrial, identity: store.TrialIdentity) -> StoredTrial:
 
 def test_what_the_machine_lacks_is_said_once(acts: Stage, root: Path) -> None:
     notes = Notes()
-    run.execute(_begin(root), root, notes)
+    runs.execute(_begin(root), root, notes)
     assert notes.said_unfit == ["busy"]

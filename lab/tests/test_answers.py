@@ -5,21 +5,21 @@ import json
 from itertools import pairwise
 
 import pytest
-from crumple.workload import answers, books, hash_file, wp_options
-from crumple.workload.answers import Kind, Value
+from crumple.subject import right_answers, wp_options
+from crumple.subject.right_answers import Kind, Value
 
 
 def body(kind: Kind, **parameters: Value) -> bytes:
-    return answers.computed(kind, frozenset(parameters.items())).body
+    return right_answers.computed(kind, frozenset(parameters.items())).body
 
 
 def test_the_file_to_hash_is_the_same_everywhere():
-    assert len(hash_file.content()) == 65_536
-    assert hash_file.content()[32:64] == hashlib.sha256(b"crumple 1").digest()
+    assert len(right_answers.content()) == 65_536
+    assert right_answers.content()[32:64] == hashlib.sha256(b"crumple 1").digest()
 
 
 def test_each_round_hashes_the_file_and_the_digest_before():
-    file = hash_file.content()
+    file = right_answers.content()
     first = hashlib.sha256(file).digest()
     second = hashlib.sha256(file + first).digest()
     assert body("hash", n=1) == first.hex().encode()
@@ -39,8 +39,8 @@ def test_the_primes_below_a_million():
 
 
 def test_a_large_body_is_computed_once():
-    once = answers.computed("primes", frozenset({("below", 500_000)}))
-    assert answers.computed("primes", frozenset({("below", 500_000)})) is once
+    once = right_answers.computed("primes", frozenset({("below", 500_000)}))
+    assert right_answers.computed("primes", frozenset({("below", 500_000)})) is once
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, ""), (3, "abc"), (26, None), (53, None)])
@@ -58,12 +58,12 @@ def test_fifty_options_as_they_lie_in_the_table():
 
 def test_ten_books_of_about_the_size_that_is_said():
     rows = json.loads(body("rows"))
-    assert [tuple(row.values()) for row in rows] == list(books.rows()[:10])
+    assert [tuple(row.values()) for row in rows] == list(right_answers.book_rows()[:10])
     assert 1100 < len(body("rows")) < 1300
 
 
 def test_both_tables_avoid_what_serialisers_disagree_on():
-    texts = [part for table in (wp_options, books) for row in table.rows() for part in row]
+    texts = [part for table in (wp_options, right_answers) for row in table.rows() for part in row]
     seen = {letter for text in texts if isinstance(text, str) for letter in text}
     assert all(" " <= letter <= "~" for letter in seen)
     assert not seen & set("<>&'`") and seen >= set('"\\/:')
@@ -75,5 +75,5 @@ def test_the_options_are_of_the_size_of_a_real_installation():
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
     assert max(len(value) for _, _, value, _ in rows[:50]) > 3_000
     # Rows that differ from one machine to the next would be wrong answers on one of them.
-    digest = hashlib.sha256(repr([rows, books.rows()]).encode()).hexdigest()
+    digest = hashlib.sha256(repr([rows, right_answers.book_rows()]).encode()).hexdigest()
     assert digest.startswith("91fe434e93581bd3")

@@ -5,10 +5,8 @@ from dataclasses import replace
 
 import pytest
 from crumple.find.breaking_point import Posterior, binding, narrowed
-from crumple.find.judged import Base, Judged
-from crumple.find.queue_law import QueueLaw
-from crumple.find.seen import Evidence
-from crumple.find.share_law import ShareLaw
+from crumple.find.likelihood import QueueLaw, ShareLaw
+from crumple.find.seen import Base, Evidence, Judged
 from crumple.stats.stats import Interval
 from made_levels import LIMIT, NAME, judged, levels
 

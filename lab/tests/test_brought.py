@@ -9,8 +9,8 @@ import pytest
 import tiny_runs
 import tiny_servers
 from crumple.errors import CrumpleError, UsageError
-from crumple.run import brought, run
-from crumple.run.brought import Elsewhere
+from crumple.run import ready, runs
+from crumple.run.ready import Elsewhere
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -55,10 +55,10 @@ def test_a_folder_from_anywhere_is_measured_and_found_again(root: Path, tmp_path
     begun = tiny_runs.begin(root, str(folder))
     assert begun.file.brought == {"mine": str(folder)}
     assert {trial.server for trial in begun.file.plan.trials} == {"tiny", "mine"}
-    run.execute(run.narrowed(begun, "shared/b01/mine"), root, tiny_runs.Quiet())
-    again = run.resume(begun.store, retry_failed=False)
+    runs.execute(runs.narrowed(begun, "shared/b01/mine"), root, tiny_runs.Quiet())
+    again = runs.resume(begun.store, retry_failed=False)
     assert len(again.to_do) == 2
-    run.execute(again, root, tiny_runs.Quiet())
+    runs.execute(again, root, tiny_runs.Quiet())
     stored = {each.trial.id: each for each in begun.store.trials()}
     assert {each.status for each in stored.values()} == {"measured"}
     assert begun.file.servers["mine"].title == "Tiny" and stored["shared/b01/mine"].server.versions["python"]
@@ -74,15 +74,15 @@ def test_with_servers_left_out_ones_own_stays(root: Path, tmp_path: Path) -> Non
 def test_a_server_that_runs_already_is_measured_and_left_alone(root: Path, url: str) -> None:
     begun = tiny_runs.begin(root, url)
     label = url.removeprefix("http://")
-    run.execute(run.narrowed(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
+    runs.execute(runs.narrowed(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
     (stored,) = begun.store.trials()
     assert stored.status == "measured" and stored.record is not None and stored.record.outcomes.ok > 0
     assert stored.server.start_s is None and stored.server.settings == {}
     assert any("the same process in every trial" in warning for warning in stored.warnings)
     assert "the same process in every trial" in begun.file.servers[label].about
     # It is still there, and a resumed run finds it by its URL.
-    assert run.resume(begun.store, retry_failed=False).file.brought == {label: url}
-    run.execute(run.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
+    assert runs.resume(begun.store, retry_failed=False).file.brought == {label: url}
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
     assert all(each.status == "measured" for each in begun.store.trials())
 
 
@@ -106,18 +106,18 @@ def test_one_that_answers_wrongly_is_refused_with_what_is_wrong(root: Path, url:
 )
 def test_what_cannot_be_brought_says_why(place: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        brought.read(place, ())
+        ready.read(place, ())
     assert said in str(caught.value)
 
 
 def test_a_name_that_is_taken(tmp_path: Path) -> None:
     folder = tiny_servers.write(tmp_path, "tiny")
     with pytest.raises(UsageError, match="there is a server tiny already; rename its folder"):
-        brought.read(str(folder), {"tiny"})
+        ready.read(str(folder), {"tiny"})
 
 
 def test_a_url_goes_by_host_and_port() -> None:
-    found = brought.read("http://127.0.0.1:8080/", ())
-    assert found == brought.Brought(
+    found = ready.read("http://127.0.0.1:8080/", ())
+    assert found == ready.Brought(
         "127.0.0.1:8080", "http://127.0.0.1:8080", Elsewhere("http://127.0.0.1:8080", "127.0.0.1:8080")
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple.errors import ServerFailed
-from crumple.server import build, servers
+from crumple.subject import build, servers
 
 BUILD_ONCE = """
 [build]

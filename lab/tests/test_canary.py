@@ -14,7 +14,7 @@ from crumple import contract, engine
 from crumple.contract import AfterDuration, AfterRequests, OpenShape, Progress, TrialSpec, WarmUp
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, EngineFailed
-from crumple.run import canary, run
+from crumple.run import canary, runs
 from crumple.run.canary import Canary
 from crumple.study import study
 
@@ -143,7 +143,7 @@ def test_an_experiments_canary_is_stored_beside_its_load(
     beside = study.Canary(workload="hello", parameters={"delay_ms": 1}, rate_per_s=50)
     shared = asked.experiments["shared"].model_copy(update={"canary": beside})
     begun = tiny_runs.begin(root, asked=asked.model_copy(update={"experiments": {"shared": shared}}))
-    run.execute(run.narrowed(begun, "shared/b01/tiny"), root, tiny_runs.Quiet())
+    runs.execute(runs.narrowed(begun, "shared/b01/tiny"), root, tiny_runs.Quiet())
     (stored,) = begun.store.trials()
     assert stored.status == "measured" and stored.record is not None and stored.canary is not None
     assert stored.canary.spec.requests[0].path == "/hello?delay_ms=1"

@@ -8,9 +8,9 @@ import pytest
 from crumple import contract, engine, project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.machine import ceiling, facts, machine, others
+from crumple.machine import alone, capacity, ceiling, facts
+from crumple.machine.capacity import Cores
 from crumple.machine.ceiling import Ceiling
-from crumple.machine.machine import Cores
 
 # Notes what load was asked for before it answers.
 NOTE = "print(spec['shape']['connections'], file=open({log!r}, 'a'))"
@@ -20,7 +20,7 @@ NOTE = "print(spec['shape']['connections'], file=open({log!r}, 'a'))"
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """What goes on besides, as the ceiling sees it: nothing, unless a test says so."""
     shares = {"others": 0.0, "steal": 0.0}
-    monkeypatch.setattr(others.Meanwhile, "shares", lambda _: others.Shares(**shares))
+    monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(**shares))
     return shares
 
 
@@ -76,7 +76,7 @@ def test_it_is_the_throughput_against_the_null_server(bench: Bench) -> None:
 def test_the_null_server_has_the_cores_beside_the_engines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "cores_for", lambda *_: Cores(engine=(6, 7), server=(0, 1, 2, 3, 4, 5)))
+    monkeypatch.setattr(capacity, "cores_for", lambda *_: Cores(engine=(6, 7), server=(0, 1, 2, 3, 4, 5)))
     path, log = tmp_path / "crumple-engine", tmp_path / "called"
     documents.fake_engine(tmp_path).rename(tmp_path / "inner")
     path.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {tmp_path / "inner"} "$@"\n')

@@ -1,6 +1,6 @@
 """Which block comes next: the one that decides most claims per second and fits into the time."""
 
-from crumple.run.choosing import Choice, Next, Open, Place, chosen
+from crumple.run.session import Choice, Next, Open, Place, chosen
 
 SHARED, HEAVY, LIGHT = (Place("todo", name) for name in ("shared", "heavy", "light"))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from crumple.record.metrics import METRICS
-from crumple.study import claim_names
+from crumple.study import names
 
 EXPERIMENTS: dict[str, Any] = {
     "flat": {"servers": ["go", "node", "php[workers=256]"], "shape": {"kind": "closed"}},
@@ -15,7 +15,7 @@ FLAT: dict[str, Any] = {"kind": "order", "experiment": "flat", "metric": "throug
 
 
 def problems(**claim: Any) -> list[str]:
-    found = claim_names.unknown("claims.X", claim, EXPERIMENTS, METRICS, Path("s.toml"))
+    found = names.unknown("claims.X", claim, EXPERIMENTS, METRICS, Path("s.toml"))
     return [f"{problem.key}: {problem.message}; {problem.remedy}" for problem in found]
 
 
@@ -118,7 +118,7 @@ SLICED: dict[str, Any] = EXPERIMENTS | {
 )
 def test_memory_is_not_claimed_where_servers_are_measured_in_turns(claim: dict[str, Any], at: str) -> None:
     claim = {"kind": "order", **claim}
-    found = [*claim_names.unknown("claims.X", claim, SLICED, METRICS, Path("s.toml"))]
+    found = [*names.unknown("claims.X", claim, SLICED, METRICS, Path("s.toml"))]
     assert [(each.key, each.message) for each in found] == (
         [("claims.X.metric", f"{claim['metric']} is not known where experiment sliced is sliced, at {at}")]
         if at

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from crumple.record.figures import Figures
 from crumple.study.claim import Claim, quantity
+from crumple.subject.effects import Observed, Tree
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import KINDS, Verdict, judge
-from crumple.verify.io_model import Observed, Tree
 from made_figures import curve, kneed, ramp, server, times, trial, twins
 from pydantic import TypeAdapter, ValidationError
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import synthetic_run
-from crumple.report.data import data
-from crumple.report.html import html
-from crumple.report.markdown import markdown
-from crumple.report.text import text
-from crumple.report.view import RunView, view
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_json import data
+from crumple.run.report.run_page import html
+from crumple.run.report.run_text import text
+from crumple.run.report.view import RunView, view
 from crumple.study.claim import Claim, quantity
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer

@@ -17,8 +17,8 @@ from crumple.commands import report
 from crumple.commands import run as run_command
 from crumple.errors import CrumpleError
 from crumple.run.store import Failure
-from crumple.verify import everything
-from crumple.verify.everything import Finding
+from crumple.subject import server_check
+from crumple.subject.server_check import Finding
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ("try", "setup", "servers", "workloads", "studies", "verify", "new-server", "run", "report")
@@ -130,7 +130,7 @@ def test_verify_tells_right_from_wrong(
 ) -> None:
     shutil.rmtree("servers/tiny")
     tiny_servers.write(Path.cwd(), "tiny", here=here)
-    monkeypatch.setattr(everything, "LOAD_S", 0.2)
+    monkeypatch.setattr(server_check, "LOAD_S", 0.2)
     ended, out, _ = call("verify", "--json")
     found = {finding["check"]: finding for finding in json.loads(out)}
     assert list(found) == ["start", "hello", "HTTP", "model"]
@@ -138,7 +138,7 @@ def test_verify_tells_right_from_wrong(
 
 
 def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
-    monkeypatch.setattr(everything, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
+    monkeypatch.setattr(server_check, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
     tiny_servers.write(Path.cwd(), "gone", toml=NEEDS_GONE)
     tiny_servers.write(Path.cwd(), "broken", here='print("no database"); sys.exit(7)')
     code, out, err = call("verify")
@@ -152,7 +152,7 @@ def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None,
 
 
 def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: None, monkeypatch) -> None:
-    monkeypatch.setattr(everything, "LOAD_S", 0.2)
+    monkeypatch.setattr(server_check, "LOAD_S", 0.2)
     shutil.copy(ROOT / "contract" / "workloads" / "todos.toml", "contract/workloads/todos.toml")
     code, _, err = call("new-server", "elsewhere/mine", "--language", "Go")
     assert code == 0 and "next: crumple verify ./elsewhere/mine" in err and "until you replace it" in err

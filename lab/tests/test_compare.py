@@ -11,12 +11,11 @@ import synthetic_run
 from crumple import cli
 from crumple.commands import compare as command
 from crumple.errors import NotFound, NotStored, UsageError
-from crumple.report.data import data
-from crumple.report.view import view
-from crumple.verdict import compare
-from crumple.verdict import side as sides
-from crumple.verdict.compare import Comparison
-from crumple.verdict.side import Side
+from crumple.run.report.run_json import data
+from crumple.run.report.view import view
+from crumple.verdict import comparison
+from crumple.verdict import comparison as sides
+from crumple.verdict.comparison import Comparison, Side
 from numpy.random import Generator
 
 SERVERS = ("go", "java", "node", "express")
@@ -41,7 +40,7 @@ def side(random: Generator, slower: dict[str, float] | None = None, blocks: int 
 
 
 def compared(before: Side, after: Side) -> Comparison:
-    return compare.compare(before, after, ("throughput", "response_p50"))
+    return comparison.compare(before, after, ("throughput", "response_p50"))
 
 
 def test_of_runs_that_are_alike_one_in_twenty_at_most_raises_an_alarm() -> None:
@@ -207,7 +206,7 @@ def test_a_report_holds_all_that_is_needed() -> None:
     assert read.starts["shared", "java-grizzly-worker"] == (2, 3)
     assert len(read.values["shared", "go-nethttp", True]["throughput"]) == 3
     assert read.answers["TJ-3"].startswith("supported")
-    same = compare.compare(read, read)
+    same = comparison.compare(read, read)
     assert not same.slower and not same.verdicts and not same.cautions
 
 
@@ -251,7 +250,7 @@ def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
         trial["figures"] |= {"failed_share": 1.0}
     read = sides.side(written, "report.json")
     assert sorted(read.failed["shared", "node-http"])[-3:] == [1.0, 1.0, 1.0]
-    assert {each.server for each in compare.compare(sides.side(document(), "r"), read).slower} == {
+    assert {each.server for each in comparison.compare(sides.side(document(), "r"), read).slower} == {
         "node-http"
     }
 

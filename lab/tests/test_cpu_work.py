@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 from crumple import project
-from crumple.verify import pace
-from crumple.verify.pace import Pace
+from crumple.subject import effects
+from crumple.subject.effects import Pace
 
 
 @pytest.fixture
@@ -56,4 +56,4 @@ def test_the_pace_of_a_machine_is_slowest_over_fastest() -> None:
 
 
 def test_the_fixed_work_takes_time() -> None:
-    assert pace.loop_s() > 0
+    assert effects.loop_s() > 0

@@ -9,18 +9,16 @@ import stand_ins
 import tiny_servers
 from crumple import engine, project
 from crumple.contract import Progress
-from crumple.database import database
-from crumple.database import files as database_files
-from crumple.database.database import OnDemand
 from crumple.engine import OnProgress
 from crumple.errors import DatabaseMissing
-from crumple.machine import machine
+from crumple.machine import capacity
 from crumple.run import database_part, trial
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
-from crumple.server import servers
-from crumple.study.shape import ClosedShape
 from crumple.study.study import Experiment, Scale, Until, WarmUp
-from crumple.workload import workload
+from crumple.study.study_shape import ClosedShape
+from crumple.subject import database, servers, workload
+from crumple.subject import database_process as database_files
+from crumple.subject.database import OnDemand
 
 ROOT = project.root()
 
@@ -124,7 +122,7 @@ def test_queries_and_answers_agree(filled, tmp_path):
         assert stored.disturbance is not None and stored.disturbance.unread == "", (
             "its CPU is told from others'"
         )
-        assert stored.database.version in databases.ready(machine.cores_for("shared", 1).server).version
+        assert stored.database.version in databases.ready(capacity.cores_for("shared", 1).server).version
 
 
 def test_a_server_that_remembers_is_not_valid(filled, tmp_path):
@@ -136,7 +134,7 @@ def test_a_server_that_remembers_is_not_valid(filled, tmp_path):
 
 
 def test_a_database_that_dies_fails_its_trial_and_no_other(filled, tmp_path):
-    cores = machine.cores_for("shared", 1).server
+    cores = capacity.cores_for("shared", 1).server
     with database.on_demand() as databases:
         pid = databases.ready(cores)._process.guarded.pid
         killed: list[int] = []
@@ -159,7 +157,7 @@ def test_a_database_that_dies_fails_its_trial_and_no_other(filled, tmp_path):
 def test_without_one_the_trial_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(database_files.shutil, "which", lambda *_, **__: None)
     with database.on_demand() as databases:
-        cores = machine.cores_for("shared", 1).server
+        cores = capacity.cores_for("shared", 1).server
         rows = workload.find(ROOT)["rows"]
         with (
             pytest.raises(DatabaseMissing) as caught,

@@ -4,12 +4,11 @@ import math
 from typing import Any
 
 import pytest
-from crumple.find.find import Found, Question, Unanswered, find
+from crumple.find.conduct import Found, Question, Unanswered, find
 from crumple.find.found import Guess
-from crumple.find.judged import Base
 from crumple.find.level import Level
-from crumple.find.search import Step
-from crumple.find.times import Outlook
+from crumple.find.next_level import Outlook, Step
+from crumple.find.seen import Base
 from crumple.load import objective
 from synthetic_server import SyntheticServer
 

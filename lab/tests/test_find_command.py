@@ -16,10 +16,10 @@ from command_line import Call, caller
 from crumple import engine
 from crumple.commands import find as command
 from crumple.errors import CrumpleError
-from crumple.find import find
-from crumple.find.find import Found, Unanswered
-from crumple.find.flags import FindFlags
-from crumple.live.find import FindView
+from crumple.find import conduct
+from crumple.find.conduct import Found, Unanswered
+from crumple.find.find_flags import FindFlags
+from crumple.find.find_live import FindView
 from rich.console import Console
 from synthetic_server import SyntheticServer
 from test_find import question
@@ -115,7 +115,7 @@ def watched(console: Console, quiet: bool = False) -> Found:
     """A search that is shown on a console."""
     server = SyntheticServer(2_000.0)
     with FindView("rate", 90.0, quiet=quiet, console=console) as view:
-        return find.find(question(), server.site(), server.run, server.clock, view)
+        return conduct.find(question(), server.site(), server.run, server.clock, view)
 
 
 def test_each_level_is_a_line_while_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,4 +153,4 @@ def test_what_was_not_answered_is_told_by_its_record() -> None:
 def watched_on(server: SyntheticServer) -> Found:
     """A search of that server that nobody is shown."""
     with FindView("rate", 90.0, quiet=True) as view:
-        return find.find(question(), server.site(), server.run, server.clock, view)
+        return conduct.find(question(), server.site(), server.run, server.clock, view)

@@ -7,12 +7,12 @@ import pytest
 import stand_ins
 import tiny_servers
 from crumple.errors import UsageError
-from crumple.find import plan as find_plan
-from crumple.find.flags import FindFlags
-from crumple.find.plan import ServerPlan, UrlPlan
-from crumple.server.server import ServerDescription
-from crumple.workload import workload
-from crumple.workload.workload import Workload
+from crumple.find import find_plan as find_plan
+from crumple.find.find_flags import FindFlags
+from crumple.find.find_plan import ServerPlan, UrlPlan
+from crumple.subject import workload
+from crumple.subject.server_toml import ServerDescription
+from crumple.subject.workload import Workload
 
 URL = "http://127.0.0.1:8080/hello"
 SETTING = """
@@ -30,9 +30,9 @@ def described(tmp_path: Path) -> tuple[ServerDescription, dict[str, Workload]]:
     folder = tiny_servers.write(root, "tiny")
     written = toml.format(python="python3").replace("{{", "{").replace("}}", "}")
     (folder / "server.toml").write_text(written + SETTING)
-    from crumple.server import server
+    from crumple.subject import server_toml
 
-    return server.load(folder), workload.find(root)
+    return server_toml.load(folder), workload.find(root)
 
 
 def of_url(**flags: Any) -> UrlPlan:

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 from crumple.drawing import terminal
-from crumple.find.find import Found
-from crumple.find.judged import Outcome
+from crumple.find.conduct import Found
 from crumple.find.level import Part
-from crumple.find_report import sentences as say
-from crumple.find_report.export import document
-from crumple.find_report.figures import Finding
-from crumple.find_report.html import html
-from crumple.find_report.plot import plot
-from crumple.find_report.summary import text
+from crumple.find.report import find_sentences as say
+from crumple.find.report.find_charts import plot
+from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_output import document, html, text
+from crumple.find.seen import Outcome
 from crumple.load import objective
 from made_levels import judged
 from rich.console import Group

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from crumple.find.judged import Base
+from crumple.find.seen import Base
 from crumple.stats.stats import Interval
 from queues import Search, Server, at_times, even, share_beyond, single, unsteady
 

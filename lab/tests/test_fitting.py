@@ -3,8 +3,8 @@
 import pytest
 from crumple import contract
 from crumple.contract import ClosedShape, OpenShape, RampShape, Rate
-from crumple.machine import fitting
-from crumple.machine.fitting import Limits
+from crumple.machine import capacity
+from crumple.machine.capacity import Limits
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,11 +17,11 @@ def test_what_fits_stays_as_it_is() -> None:
         RampShape(from_connections=0, to_connections=500, over_s=40),
         OpenShape(connections=1_000, rates=(Rate(from_per_s=1, to_per_s=1, duration_s=1),)),
     ):
-        assert fitting.fitted(shape, ROOMY) == fitting.Fitted(shape)
+        assert capacity.fitted(shape, ROOMY) == capacity.Fitted(shape)
 
 
 def test_too_few_files_are_said_with_what_is_put_on() -> None:
-    found = fitting.fitted(ClosedShape(connections=20_000), Limits(open_files=10_128, ports=28_232))
+    found = capacity.fitted(ClosedShape(connections=20_000), Limits(open_files=10_128, ports=28_232))
     assert found.shape == ClosedShape(connections=10_000)
     assert found.less == (
         "10,000 of the 20,000 connections asked for: no more than 10,128 files may be open here; "
@@ -31,13 +31,13 @@ def test_too_few_files_are_said_with_what_is_put_on() -> None:
 
 def test_the_limit_of_an_open_shape_is_lowered_without_a_word() -> None:
     rates = (Rate(from_per_s=1, to_per_s=1, duration_s=1),)
-    found = fitting.fitted(OpenShape(connections=1_000, rates=rates), Limits(open_files=628, ports=None))
-    assert found == fitting.Fitted(OpenShape(connections=500, rates=rates))
+    found = capacity.fitted(OpenShape(connections=1_000, rates=rates), Limits(open_files=628, ports=None))
+    assert found == capacity.Fitted(OpenShape(connections=500, rates=rates))
 
 
 def test_a_ramp_keeps_its_steepness() -> None:
     ramp = RampShape(from_connections=0, to_connections=20_000, over_s=100)
-    found = fitting.fitted(ramp, Limits(open_files=10_128, ports=28_232))
+    found = capacity.fitted(ramp, Limits(open_files=10_128, ports=28_232))
     assert found.shape == RampShape(from_connections=0, to_connections=10_000, over_s=50)
     assert found.less.startswith("10,000 of the 20,000")
 
@@ -47,14 +47,14 @@ def test_a_ramp_keeps_its_steepness() -> None:
     [(5_000, 0), (8_469, 0), (8_470, 2), (20_000, 3), (50_000, 6), (100_000, 12)],
 )
 def test_many_connections_come_from_several_addresses(connections: int, sources: int) -> None:
-    found = fitting.fitted(ClosedShape(connections=connections), ROOMY)
+    found = capacity.fitted(ClosedShape(connections=connections), ROOMY)
     assert len(found.sources) == sources and found.less == ""
     assert all(source.startswith("127.0.0.") and source != "127.0.0.1" for source in found.sources)
 
 
 @given(st.integers(1, 100_000), st.integers(1, 1_100_000), st.one_of(st.none(), st.integers(500, 64_000)))
 def test_there_is_always_room_for_what_is_put_on(connections: int, files: int, ports: int | None) -> None:
-    found = fitting.fitted(ClosedShape(connections=connections), Limits(files, ports))
+    found = capacity.fitted(ClosedShape(connections=connections), Limits(files, ports))
     assert isinstance(found.shape, contract.ClosedShape)
     held = found.shape.connections
     assert 1 <= held <= connections and (held == connections) == (not found.less)

@@ -10,13 +10,13 @@ import tiny_runs
 import tiny_servers
 from crumple.contract import AfterDuration, AfterRequests
 from crumple.errors import Interrupted, UsageError
-from crumple.processes import tree
+from crumple.machine import process_tree
 from crumple.record import disturbance
-from crumple.run import run, slices
-from crumple.run.run import Begun
+from crumple.run import runs, trial
+from crumple.run.runs import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.study import Experiment, Study
-from crumple.workload import workload
+from crumple.subject import workload
 from pydantic import ValidationError
 
 SLICES, SLICE_S = 3, 0.2
@@ -66,7 +66,7 @@ def _begun(root: Path) -> Begun:
 
 def test_the_slices_of_one_start_are_one_valid_record(root: Path) -> None:
     begun = _begun(root)
-    run.execute(begun, root, tiny_runs.Quiet())
+    runs.execute(begun, root, tiny_runs.Quiet())
     stored = begun.store.trials()
     assert [each.trial.id for each in stored] == ["shared/b01/tiny", "shared/b01/tiny~twin"]
     for each in stored:
@@ -82,7 +82,7 @@ def test_the_slices_of_one_start_are_one_valid_record(root: Path) -> None:
 
 def test_every_server_is_started_and_then_all_have_each_slice_in_turn(root: Path) -> None:
     begun, order = _begun(root), Order()
-    run.execute(begun, root, order)
+    runs.execute(begun, root, order)
     ids = {"shared/b01/tiny", "shared/b01/tiny~twin"}
     assert [number for _, number in order.turns] == [0, 0, 1, 1, 2, 2, 3, 3]
     in_pairs = zip(order.turns[::2], order.turns[1::2], strict=True)
@@ -95,7 +95,7 @@ def test_one_that_fails_costs_the_others_nothing_and_is_not_waited_for(root: Pat
     study = _study()
     shared = study.experiments["shared"].model_copy(update={"servers": ("tiny", "mute")})
     begun = tiny_runs.begin(root, asked=study.model_copy(update={"experiments": {"shared": shared}}))
-    run.execute(begun, root, tiny_runs.Quiet())
+    runs.execute(begun, root, tiny_runs.Quiet())
     by_id = {each.trial.id: each for each in begun.store.trials()}
     assert by_id["shared/b01/mute"].failure is not None
     assert by_id["shared/b01/tiny"].failure is None and by_id["shared/b01/tiny~twin"].failure is None
@@ -107,10 +107,10 @@ def test_an_interruption_ends_every_server_that_was_started(root: Path) -> None:
             if number == 2:
                 raise Interrupted("SIGINT")
 
-    begun, before = _begun(root), {*tree.descendants(os.getpid())}
+    begun, before = _begun(root), {*process_tree.descendants(os.getpid())}
     with pytest.raises(Interrupted):
-        run.execute(begun, root, Impatient())
-    assert {*tree.descendants(os.getpid())} <= before
+        runs.execute(begun, root, Impatient())
+    assert {*process_tree.descendants(os.getpid())} <= before
     assert begun.store.trials() == []
 
 
@@ -140,17 +140,17 @@ def test_some_workloads_cannot_be_sliced(asked: str, parameters: dict[str, Any],
     shared = study.experiments["shared"].model_copy(update=update)
     sliced = study.model_copy(update={"experiments": {"shared": shared}})
     with pytest.raises(UsageError, match=f"{why}.*; leave slices out"):
-        run.chosen(sliced, "quick", {}, workload.find(tiny_runs.ROOT), only=())
+        runs.chosen(sliced, "quick", {}, workload.find(tiny_runs.ROOT), only=())
 
 
 def test_each_slice_but_the_first_is_rewarmed(root: Path) -> None:
     whole = documents.record().spec.model_copy(update={"stop": AfterDuration(duration_s=1.2)})
-    parts = slices.specs(whole, 4)
+    parts = trial.specs(whole, 4)
     assert [part.stop for part in parts] == [AfterDuration(duration_s=0.3)] * 4
     assert parts[0].warm_up == whole.warm_up
     rewarm = [part.warm_up.stop.duration_s for part in parts[1:] if part.warm_up and part.warm_up.stop]
-    low, high = slices.REWARM_S
+    low, high = trial.REWARM_S
     assert len(set(rewarm)) == 3 and all(low <= each <= high for each in rewarm)
-    assert slices.specs(whole, 4) == parts, "the seed's"
+    assert trial.specs(whole, 4) == parts, "the seed's"
     with pytest.raises(ValueError):
-        slices.specs(whole.model_copy(update={"stop": AfterRequests(requests=9, within_s=1)}), 2)
+        trial.specs(whole.model_copy(update={"stop": AfterRequests(requests=9, within_s=1)}), 2)

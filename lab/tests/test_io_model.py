@@ -3,10 +3,8 @@
 import pytest
 import tiny_servers
 from crumple import project
-from crumple.server import servers
-from crumple.verify import io_model
-from crumple.verify.io_model import Observed, Pids, Tree
-from crumple.workload import workload
+from crumple.subject import effects, servers, workload
+from crumple.subject.effects import Observed, Pids, Tree
 
 MANY = 64
 
@@ -47,13 +45,13 @@ BLOCKED_LOOP = seen((1, 11), (1, 11), 1)
     ],
 )
 def test_models_that_would_look_like_this(observed, models):
-    assert set(io_model.compatible(observed)) == models
+    assert set(effects.compatible(observed)) == models
 
 
 def test_many_threads_at_rest_leave_open_whether_each_request_holds_one():
-    assert {"thread-pool", "event-loop-per-core"} <= set(io_model.compatible(GROWN_POOL))
-    assert "event-loop-per-core" in io_model.compatible(WIDE_CLUSTER)
-    assert "thread-per-connection" not in io_model.compatible(GROWN_POOL)
+    assert {"thread-pool", "event-loop-per-core"} <= set(effects.compatible(GROWN_POOL))
+    assert "event-loop-per-core" in effects.compatible(WIDE_CLUSTER)
+    assert "thread-per-connection" not in effects.compatible(GROWN_POOL)
 
 
 @pytest.mark.parametrize(
@@ -75,14 +73,14 @@ def test_many_threads_at_rest_leave_open_whether_each_request_holds_one():
     ],
 )
 def test_a_contradiction_says_what_was_seen_and_what_that_is_like(declared, observed):
-    said = io_model.contradiction(declared, observed)
+    said = effects.contradiction(declared, observed)
     assert said is not None and said.startswith(f"declared {declared}, but ")
     assert f"{observed.at_once} waited at once; that is like " in said
-    assert all(model in said for model in io_model.compatible(observed))
+    assert all(model in said for model in effects.compatible(observed))
 
 
 def test_what_is_possible_is_no_contradiction():
-    assert io_model.contradiction("thread-per-connection", THREAD_EACH) is None
+    assert effects.contradiction("thread-per-connection", THREAD_EACH) is None
 
 
 @pytest.fixture
@@ -95,11 +93,11 @@ def test_a_thread_for_each_connection_is_seen(tmp_path, own_cache):
     built = servers.build(tiny_servers.described(tmp_path))
     with servers.start(built, cores=(), settings={}) as running:
         pids = Pids(running.guarded.guard_pid)
-        assert io_model.count(pids).processes == 1
+        assert effects.count(pids).processes == 1
         # Long enough for a busy machine to start so many threads.
         request = hello.request_with({"delay_ms": 1500})
-        observed = io_model.observe(running.address, pids, request, 1.5)
+        observed = effects.observe(running.address, pids, request, 1.5)
     assert observed.at_once == MANY
     assert observed.waiting.threads - observed.idle.threads >= MANY / 2
-    assert io_model.contradiction("thread-per-connection", observed) is None
-    assert io_model.contradiction("event-loop", observed) is not None
+    assert effects.contradiction("thread-per-connection", observed) is None
+    assert effects.contradiction("event-loop", observed) is not None

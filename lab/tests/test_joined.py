@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from crumple import contract, engine
 from crumple.contract import TrialRecord
-from crumple.record import failures, figures, histogram, retransmitted, steadiness, validity
+from crumple.record import failures, figures, histogram, steadiness, validity
 from crumple.record.joined import COUNTS, PAGES_SHARED, joined
 from crumple.record.metrics import METRICS, SLICED
 
@@ -283,7 +283,7 @@ def test_what_is_spent_between_windows_is_not_in_the_columns(slices: Sequence[Tr
 
 def test_segments_sent_again_between_windows_are_nobodys(slices: Sequence[TrialRecord]) -> None:
     counted = [retransmissions(each, more) for each, more in zip(slices, (1, 2, 4, 8), strict=True)]
-    assert retransmitted.segments(joined(counted)) == 15
+    assert failures.segments(joined(counted)) == 15
 
 
 def retransmissions(record: TrialRecord, measured: int) -> TrialRecord:

@@ -13,9 +13,8 @@ from typing import IO
 import pytest
 import tiny_servers
 from command_line import caller
-from crumple.processes import leftovers, marked, scratch_folder
-from crumple.processes.leftovers import Ended
-from crumple.processes.scratch_folder import ScratchFolder, locked
+from crumple.machine import leftovers
+from crumple.machine.leftovers import Ended, ScratchFolder, locked
 
 LAB = """
 import signal, sys, tempfile
@@ -84,7 +83,7 @@ def _gone(pid: int, within_s: float = 10.0) -> bool:
 
 
 def test_no_folder_of_other_suites_is_meant() -> None:
-    assert scratch_folder.PREFIX == PREFIX
+    assert leftovers.PREFIX == PREFIX
 
 
 @pytest.fixture(autouse=True)
@@ -134,7 +133,7 @@ def test_a_guard_that_is_at_work_ends_its_own(tmp_path: Path) -> None:
     folder = tmp_path / f"{PREFIX}of_guard"
     folder.mkdir()
     (tmp_path / "guard").write_text(SLEEPS[-1])
-    mark = {**os.environ, marked.MARK: str(folder)}
+    mark = {**os.environ, leftovers.MARK: str(folder)}
     started = [
         subprocess.Popen(command, cwd=tmp_path, env=mark, stdout=subprocess.PIPE, text=True)
         for command in ([sys.executable, "guard", "--scratch", folder], SLEEPS)
@@ -169,7 +168,7 @@ def test_a_folder_without_processes_is_removed_and_those_of_others_stay(tmp_path
 def test_a_mark_alone_is_no_reason_to_end_anything(tmp_path: Path, name: str) -> None:
     if not name.startswith(PREFIX):
         (tmp_path / name).mkdir()
-    mark = {marked.MARK: str(tmp_path / name)}
+    mark = {leftovers.MARK: str(tmp_path / name)}
     other = subprocess.Popen(SLEEPS, env={**os.environ, **mark}, stdout=subprocess.PIPE, text=True)
     try:
         assert _said(other) == "there"
@@ -188,7 +187,7 @@ def test_a_number_that_has_become_anothers_is_not_ended(
     folder.mkdir()
     other = subprocess.Popen(SLEEPS, stdout=subprocess.PIPE, text=True)
     looks = iter([{str(folder): [other.pid]}, {str(folder): [other.pid]}])
-    monkeypatch.setattr(marked, "everywhere", lambda: next(looks, {}))
+    monkeypatch.setattr(leftovers, "everywhere", lambda: next(looks, {}))
     try:
         assert _said(other) == "there"
         assert leftovers.end_all().folders == 1
@@ -209,7 +208,7 @@ def test_a_folder_is_made_anew_where_another_crumple_removed_it_before_it_was_he
             path.rmdir()
         return locked(path)
 
-    monkeypatch.setattr("crumple.processes.scratch_folder.locked", first_removed)
+    monkeypatch.setattr("crumple.machine.leftovers.locked", first_removed)
     held = ScratchFolder.made()
     assert held.path.is_dir() and held.path not in cleared
     assert locked(held.path) is None

@@ -8,7 +8,7 @@ import pytest
 from crumple.contract import OpenShape, Rate, TrialRecord
 from crumple.find import level as levels
 from crumple.find.level import Level
-from crumple.find.search import Step
+from crumple.find.next_level import Step
 from crumple.find.seen import Evidence
 from crumple.find.watch import Watch, slower_than_ns
 from crumple.load import objective

@@ -5,7 +5,7 @@ import random
 import documents
 import pytest
 from crumple import contract
-from crumple.record import littles_law
+from crumple.record import invariants
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +27,7 @@ def _record(shape: contract.Shape, mean_ns: float, **changes: object) -> contrac
 
 @given(st.floats(0.9, 1.1))
 def test_it_holds_within_two_per_cent(factor: float) -> None:
-    found = littles_law.problem(documents.record(histograms=_with_mean(3_200_000 * factor)))
+    found = invariants.problem(documents.record(histograms=_with_mean(3_200_000 * factor)))
     if abs(factor - 1) < 0.0199:
         assert found is None
     if abs(factor - 1) > 0.0201:
@@ -37,26 +37,26 @@ def test_it_holds_within_two_per_cent(factor: float) -> None:
 def test_what_either_end_of_the_window_cut_off_counts() -> None:
     # 32 connections over 2 s are 64 s; the answers alone account for 60 of them.
     whole = _with_mean(3_000_000)
-    assert "30.0 of 32" in (littles_law.problem(documents.record(histograms=whole)) or "")
+    assert "30.0 of 32" in (invariants.problem(documents.record(histograms=whole)) or "")
     ends = whole.response_time.model_copy(update={"count": 32, "mean_ns": 62_500_000})
     both = whole.model_copy(update={"unfinished_age": ends, "carried_over": ends})
-    assert littles_law.problem(documents.record(histograms=both)) is None
+    assert invariants.problem(documents.record(histograms=both)) is None
 
 
 def test_what_lay_unread_counts() -> None:
     held = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=4_000_000_000)
     whole = _with_mean(3_000_000)
-    assert littles_law.problem(documents.record(histograms=whole, arrivals=held)) is None
+    assert invariants.problem(documents.record(histograms=whole, arrivals=held)) is None
 
 
 def test_users_whom_the_engine_had_not_got_to_count() -> None:
     whole = _with_mean(3_000_000)
-    assert littles_law.problem(documents.record(histograms=whole, users_waited_ns=4_000_000_000)) is None
+    assert invariants.problem(documents.record(histograms=whole, users_waited_ns=4_000_000_000)) is None
 
 
 def test_an_engine_that_waited_for_a_core_is_not_called_faulty_at_once() -> None:
     short = documents.record(histograms=_with_mean(3_000_000))
-    calm, busy = littles_law.problem(short, 0.04), littles_law.problem(short, 0.34)
+    calm, busy = invariants.problem(short, 0.04), invariants.problem(short, 0.34)
     assert calm is not None and calm.endswith("off); keep the record and report it as a fault of the engine")
     assert busy is not None and "waited for a core 34% of the time, so measure again" in busy
 
@@ -64,16 +64,16 @@ def test_an_engine_that_waited_for_a_core_is_not_called_faulty_at_once() -> None
 def test_connections_that_never_had_a_request_are_in_no_time() -> None:
     shape = contract.ClosedShape(connections=40)
     for users, held in ((32, True), (36, False), (40, False)):
-        found = littles_law.problem(_record(shape, 3_200_000, users=users))
+        found = invariants.problem(_record(shape, 3_200_000, users=users))
         assert (found is None) is held, users
 
 
 @pytest.mark.parametrize("pause", ["fixed", "exponential"])
 def test_pauses_count_by_number_and_mean(pause: contract.PauseKind) -> None:
     shape = contract.ClosedShape(connections=32, pause_ms=2.2, pause=pause)
-    assert littles_law.problem(_record(shape, 1_000_000)) is None
+    assert invariants.problem(_record(shape, 1_000_000)) is None
     shape = contract.ClosedShape(connections=32, pause_ms=2.0, pause=pause)
-    assert "30.0 of 32" in (littles_law.problem(_record(shape, 1_000_000)) or "")
+    assert "30.0 of 32" in (invariants.problem(_record(shape, 1_000_000)) or "")
 
 
 def test_few_random_pauses_may_be_off_their_mean_and_fixed_ones_may_not() -> None:
@@ -86,7 +86,7 @@ def test_few_random_pauses_may_be_off_their_mean_and_fixed_ones_may_not() -> Non
         "histograms": short.model_copy(update={"response_time": times}),
     }
     found = {
-        pause: littles_law.problem(
+        pause: invariants.problem(
             documents.record(
                 spec=documents.spec(
                     shape=contract.ClosedShape(connections=32, pause_ms=60, pause=pause),
@@ -106,9 +106,9 @@ def test_whose_connection_broke_waits_before_it_tries_again(outcome: str) -> Non
     outcomes = documents.outcomes(ok=20_000, unfinished=32, **{outcome: 100})
     shape = contract.ClosedShape(connections=32)
     full = _record(shape, 3_150_000, outcomes=outcomes, scheduled=20_132)
-    assert littles_law.problem(full) is None
+    assert invariants.problem(full) is None
     short = _record(shape, 3_080_000, outcomes=outcomes, scheduled=20_132)
-    assert "31.3 of 32" in (littles_law.problem(short) or "")
+    assert "31.3 of 32" in (invariants.problem(short) or "")
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_whose_connection_broke_waits_before_it_tries_again(outcome: str) -> Non
 )
 def test_a_ramp_holds_its_average_over_the_window(over_s: float, on_average: float) -> None:
     shape = RAMP.model_copy(update={"over_s": over_s})
-    assert littles_law.connections(shape, 2_000_000_000) == pytest.approx(on_average)
+    assert invariants.connections(shape, 2_000_000_000) == pytest.approx(on_average)
     for off, wrong in ((1, False), (1.019, False), (1.021, True), (0.981, False), (0.979, True)):
-        assert bool(littles_law.problem(_record(shape, on_average * 100_000 * off))) is wrong
+        assert bool(invariants.problem(_record(shape, on_average * 100_000 * off))) is wrong
 
 
 def test_a_ramp_that_does_not_rise_is_a_closed_shape() -> None:
     shape = RAMP.model_copy(update={"from_connections": 64})
-    assert littles_law.connections(shape, 2_000_000_000) == 64
+    assert invariants.connections(shape, 2_000_000_000) == 64
 
 
 @given(st.integers(0, 300), st.integers(1, 300), st.floats(0.1, 50), st.floats(0.1, 50))
@@ -133,31 +133,29 @@ def test_a_ramp_is_the_sum_of_what_each_connection_stays(
     shape = contract.RampShape(from_connections=first, to_connections=first + rise, over_s=over_s)
     stays_s = (max(0.0, measured_s - over_s * number / rise) for number in range(1, rise + 1))
     summed = first + sum(stays_s) / measured_s
-    assert littles_law.connections(shape, round(measured_s * 1e9)) == pytest.approx(
-        summed, rel=1e-6, abs=1e-6
-    )
+    assert invariants.connections(shape, round(measured_s * 1e9)) == pytest.approx(summed, rel=1e-6, abs=1e-6)
 
 
 def test_connections_that_idle_for_the_last_answer_are_not_missing() -> None:
     shape = contract.ClosedShape(connections=32)
     after = contract.AfterRequests(requests=20_032, within_s=9)
     # The longest took 9 ms of 2 s.
-    assert littles_law.problem(_record(shape, 3_200_000 * 0.976, stop=after)) is None
-    assert littles_law.problem(_record(shape, 3_200_000 * 0.976)) is not None
-    assert littles_law.problem(_record(shape, 3_200_000 * 0.974, stop=after)) is not None
-    assert littles_law.problem(_record(shape, 3_200_000 * 1.024, stop=after)) is not None
+    assert invariants.problem(_record(shape, 3_200_000 * 0.976, stop=after)) is None
+    assert invariants.problem(_record(shape, 3_200_000 * 0.976)) is not None
+    assert invariants.problem(_record(shape, 3_200_000 * 0.974, stop=after)) is not None
+    assert invariants.problem(_record(shape, 3_200_000 * 1.024, stop=after)) is not None
 
 
 def test_it_is_not_asked_of_open_shapes_few_or_failing_requests() -> None:
     rates = (contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
     wrong_ns = 9_000_000
-    assert littles_law.problem(_record(contract.OpenShape(connections=32, rates=rates), wrong_ns)) is None
+    assert invariants.problem(_record(contract.OpenShape(connections=32, rates=rates), wrong_ns)) is None
     shape = contract.ClosedShape(connections=32)
     few = {"scheduled": 999, "outcomes": documents.outcomes(ok=999)}
     failing = {"scheduled": 20_300, "outcomes": documents.outcomes(ok=20_000, timeout=300)}
     for changes in (few, failing):
-        assert littles_law.problem(_record(shape, wrong_ns, **changes)) is None
-    assert littles_law.problem(_record(shape, wrong_ns)) is not None
+        assert invariants.problem(_record(shape, wrong_ns, **changes)) is None
+    assert invariants.problem(_record(shape, wrong_ns)) is not None
 
 
 def test_in_a_ramp_everybody_may_be_in_the_middle_of_a_long_pause_at_the_end() -> None:
@@ -172,4 +170,4 @@ def test_in_a_ramp_everybody_may_be_in_the_middle_of_a_long_pause_at_the_end() -
         from_connections=1, to_connections=users, over_s=2.0, pause_ms=pause_s * 1e3, pause="exponential"
     )
     outcomes = documents.record().outcomes.model_copy(update={"ok": asked})
-    assert littles_law.problem(_record(shape, 1_000, outcomes=outcomes, scheduled=asked)) is None
+    assert invariants.problem(_record(shape, 1_000, outcomes=outcomes, scheduled=asked)) is None

@@ -16,8 +16,8 @@ from crumple import contract
 from crumple.contract import ClosedShape, OpenShape, RampShape, Rate
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted, UsageError
-from crumple.load import load
-from crumple.processes import listening
+from crumple.load import engine_spec
+from crumple.machine import process_tree
 
 # Listens in a child; with --child-only no longer in itself. Says its port, its pid and the child's.
 SERVER = """
@@ -53,7 +53,7 @@ time.sleep(60)
 def test_threads_suit_the_shape_and_leave_half_of_the_cores(
     shape: contract.Shape, cores: int, threads: int
 ) -> None:
-    assert load.threads_for(shape, cores) == threads
+    assert engine_spec.threads_for(shape, cores) == threads
 
 
 def _engine(folder: Path, body: str = "") -> Engine:
@@ -95,7 +95,7 @@ except Ended:
 
 def test_a_load_that_ends_by_itself(tmp_path: Path) -> None:
     seen: list[contract.Progress] = []
-    conducted = load.conduct(_engine(tmp_path), documents.spec(), seen.append)
+    conducted = engine_spec.conduct(_engine(tmp_path), documents.spec(), seen.append)
     assert conducted.record.outcomes.ok == 20_000 and not conducted.ended_early
     assert len(seen) == 1
 
@@ -105,7 +105,7 @@ def test_the_first_interruption_ends_it_and_keeps_the_record(tmp_path: Path, num
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
     _when(ready, lambda: os.kill(os.getpid(), number))
-    conducted = load.conduct(running, documents.spec(), _ignored)
+    conducted = engine_spec.conduct(running, documents.spec(), _ignored)
     assert conducted.ended_early and conducted.record.measured_ns == 5
 
 
@@ -126,7 +126,7 @@ def test_another_interruption_gives_it_up(
     running = _engine(tmp_path, WAITS.format(handler="signal.SIG_IGN", ready=str(ready)))
     hitting = _when(ready, lambda: _often(times, every_s))
     with pytest.raises(Interrupted):
-        load.conduct(running, documents.spec(), _ignored)
+        engine_spec.conduct(running, documents.spec(), _ignored)
     hitting.join()
 
 
@@ -137,7 +137,7 @@ def test_several_interruptions_at_once_are_one_and_nothing_is_lost(
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
     hitting = _when(ready, lambda: _often(times, every_s))
-    conducted = load.conduct(running, documents.spec(), _ignored)
+    conducted = engine_spec.conduct(running, documents.spec(), _ignored)
     assert conducted.ended_early and conducted.record.measured_ns == 5
     hitting.join()
     # And none that follows keeps it from being shown.
@@ -146,7 +146,7 @@ def test_several_interruptions_at_once_are_one_and_nothing_is_lost(
 
 def test_without_an_interruption_signals_are_as_before(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
-    load.conduct(_engine(tmp_path), documents.spec(), _ignored)
+    engine_spec.conduct(_engine(tmp_path), documents.spec(), _ignored)
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -155,12 +155,12 @@ def test_an_engine_that_had_nothing_to_show_when_interrupted(tmp_path: Path) -> 
     running = _engine(tmp_path, WAITS.format(handler="signal.SIG_DFL", ready=str(ready)))
     _when(ready, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(Interrupted):
-        load.conduct(running, documents.spec(), _ignored)
+        engine_spec.conduct(running, documents.spec(), _ignored)
 
 
 def test_an_engine_that_fails_is_a_failure(tmp_path: Path) -> None:
     with pytest.raises(EngineFailed, match="killed by signal 9"):
-        load.conduct(_engine(tmp_path, "os.kill(os.getpid(), 9)"), documents.spec(), _ignored)
+        engine_spec.conduct(_engine(tmp_path, "os.kill(os.getpid(), 9)"), documents.spec(), _ignored)
 
 
 @contextmanager
@@ -180,18 +180,18 @@ def _server(*arguments: str) -> Iterator[tuple[int, int, int]]:
 
 def test_whoever_listens_on_a_port_is_watched_from_its_root() -> None:
     with _server() as (port, pid, _):
-        assert load.watched_pid(f":{port}") == pid
+        assert engine_spec.watched_pid(f":{port}") == pid
 
 
 def test_a_parent_that_does_not_listen_itself_is_not_watched() -> None:
     with _server("--child-only") as (port, _, child):
-        assert load.watched_pid(f":{port}") == child
+        assert engine_spec.watched_pid(f":{port}") == child
 
 
 def test_a_pid_is_taken_as_it_is() -> None:
-    assert load.watched_pid(str(os.getpid())) == os.getpid()
-    assert load.cores_of(os.getpid()) == tuple(sorted(os.sched_getaffinity(0)))
-    assert load.cores_of(None) == load.cores_of(4_194_305) == ()
+    assert engine_spec.watched_pid(str(os.getpid())) == os.getpid()
+    assert engine_spec.cores_of(os.getpid()) == tuple(sorted(os.sched_getaffinity(0)))
+    assert engine_spec.cores_of(None) == engine_spec.cores_of(4_194_305) == ()
 
 
 def test_two_servers_on_one_port_are_not_guessed_at() -> None:
@@ -204,14 +204,14 @@ def test_two_servers_on_one_port_are_not_guessed_at() -> None:
         "print(flush=True)\n"
         "time.sleep(60)\n"
     )
-    port = str(listening.free_port())
+    port = str(process_tree.free_port())
     command = [sys.executable, "-c", listens, port]
     servers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
     try:
         for server in servers:
             assert server.stdout and server.stdout.readline()
         with pytest.raises(UsageError, match="several programs listen on port") as caught:
-            load.watched_pid(f":{port}")
+            engine_spec.watched_pid(f":{port}")
         assert all(str(server.pid) in caught.value.remedy for server in servers)
     finally:
         for server in servers:

@@ -24,10 +24,10 @@ from crumple.commands import load as command
 from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
-from crumple.load import flags as load_flags
-from crumple.load import habits, load
-from crumple.load.flags import LoadFlags
-from crumple.load_report.figures import Condition, Load
+from crumple.load import engine_spec, habits
+from crumple.load import load_flags as load_flags
+from crumple.load.load_flags import LoadFlags
+from crumple.load.report.load_figures import Condition, Load
 from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -55,7 +55,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
         loaded = f"record = json.load(open({str(stored)!r})); record['spec'] = spec\n{body}"
         path = documents.fake_engine(tmp_path, loaded)
         monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
-        monkeypatch.setattr(load, "check_listening", lambda target: None)
+        monkeypatch.setattr(engine_spec, "check_listening", lambda target: None)
 
     return stand_in
 

@@ -11,9 +11,9 @@ import pytest
 from command_line import Call, caller
 from crumple import contract, engine
 from crumple.errors import CrumpleError
-from crumple.load import debug
-from crumple.load_report import exchange
-from crumple.load_report.exchange import Exchange
+from crumple.load import load_plan
+from crumple.load.report import answer_sentences
+from crumple.load.report.answer_sentences import Exchange
 
 ROOT = Path(__file__).parents[2]
 ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
@@ -41,13 +41,13 @@ def exchanged(example: contract.Example | None, outcome: str, **changes: object)
 
 
 def said(*exchanges: Exchange) -> str:
-    return exchange.text(list(exchanges), width=100, styled=False)
+    return answer_sentences.text(list(exchanges), width=100, styled=False)
 
 
 def test_a_load_becomes_each_of_its_requests_once() -> None:
     requests = (documents.request(weight=3), documents.request(method="POST", path="/todos"))
     asked = documents.spec(requests=requests, threads=4)
-    first, second = debug.specs(asked)
+    first, second = load_plan.specs(asked)
     assert (first.requests, second.requests) == (requests[:1], requests[1:])
     for spec in (first, second):
         assert spec.shape == contract.ClosedShape(connections=1)
@@ -76,7 +76,7 @@ def test_both_sides_are_shown_and_what_was_expected() -> None:
 def test_what_was_not_expected_says_why() -> None:
     example = documents.example("wrong-status", 415, body="json, please")
     spec = documents.spec(requests=(documents.request(expect=ANY),))
-    shown = exchange.text([exchanged(example, "wrong-status", spec=spec)], width=160, styled=False)
+    shown = answer_sentences.text([exchanged(example, "wrong-status", spec=spec)], width=160, styled=False)
     last = shown.splitlines()[-1]
     assert last == (
         "✗ wrong-status after 1.20 ms: 415 Unsupported Media Type; sent without a Content-Type; "
@@ -109,7 +109,7 @@ def test_no_connection_is_said_with_its_reason() -> None:
 
 def test_tls_is_told_of() -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a", verify=False))
-    told = exchange.connected(
+    told = answer_sentences.connected(
         exchanged(documents.example("ok", 200), "ok", spec=documents.spec(target=target)).record
     )
     assert told.endswith(", TLS included; certificate for a not verified (--insecure)")
@@ -117,7 +117,7 @@ def test_tls_is_told_of() -> None:
 
 def test_as_data_it_is_what_the_engine_kept() -> None:
     example = documents.example("wrong-status", 500, body="\x1b[2J")
-    (only,) = json.loads(json.dumps(exchange.document([exchanged(example, "wrong-status")])))
+    (only,) = json.loads(json.dumps(answer_sentences.document([exchanged(example, "wrong-status")])))
     assert (only["outcome"], only["met"], only["connect_time_ns"]) == ("wrong-status", False, 141_000)
     assert contract.Example.model_validate(only["example"]) == example
 

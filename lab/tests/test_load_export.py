@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.load_report import export as load_export
-from crumple.load_report.figures import Condition
+from crumple.load.report import load_files as load_export
+from crumple.load.report.load_figures import Condition
 from crumple.record import histogram
 from golden_file import alike, as_golden
 from hdrh.histogram import HdrHistogram

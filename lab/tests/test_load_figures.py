@@ -4,7 +4,7 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.errors import NotStored
-from crumple.load_report.figures import QUANTILES, spread_of
+from crumple.load.report.load_figures import QUANTILES, spread_of
 from crumple.record import histogram
 
 

@@ -8,13 +8,12 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.drawing.chart import Chart
-from crumple.drawing.page import NARROW_PX, WIDE_PX
-from crumple.load_report import charts as load_charts
-from crumple.load_report import rows as load_rows
-from crumple.load_report import sentences as say
-from crumple.load_report.figures import Load
-from crumple.load_report.html import html
+from crumple.drawing.page import NARROW_PX, WIDE_PX, Chart
+from crumple.load.report import load_charts as load_charts
+from crumple.load.report import load_charts as load_rows
+from crumple.load.report import load_sentences as say
+from crumple.load.report.load_figures import Load
+from crumple.load.report.load_files import html
 
 MAKERS: dict[str, Callable[[], Load]] = {
     "constant": synthetic_load.constant,
@@ -173,9 +172,9 @@ def test_a_long_load_is_thinned_to_what_a_page_can_show() -> None:
 
 def test_few_samples_draw_a_short_curve() -> None:
     few = documents.histogram(synthetic_load.times(200, 1e6, 0.3))
-    rows = load_rows.quantiles("response time", few)
+    rows = load_rows.quantile_rows("response time", few)
     assert rows[-1]["x"] == pytest.approx(20)  # 95 %
-    assert load_rows.quantiles("response time", documents.histogram({1_000: 19})) == []
+    assert load_rows.quantile_rows("response time", documents.histogram({1_000: 19})) == []
 
 
 def test_an_interval_cut_short_is_no_dip() -> None:

@@ -22,8 +22,8 @@ from crumple.contract import (
     WarmUp,
 )
 from crumple.errors import UsageError
-from crumple.load import plan as load_plan
-from crumple.load.flags import LoadFlags
+from crumple.load import load_plan as load_plan
+from crumple.load.load_flags import LoadFlags
 from crumple.machine import facts
 
 URL = "http://127.0.0.1:8080/hello"
@@ -290,7 +290,7 @@ def test_everything_wrong_is_said_at_once() -> None:
 
 
 def test_every_flag_of_a_shape_has_its_field() -> None:
-    from crumple.load.shape import WrittenShape
+    from crumple.load.load_shape import WrittenShape
 
     names = {field.name for field in dataclasses.fields(LoadFlags)}
     assert {field.name for field in dataclasses.fields(WrittenShape)} <= names

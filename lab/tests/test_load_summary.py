@@ -7,10 +7,10 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.load_report import sentences as say
-from crumple.load_report.figures import Condition, Load
-from crumple.load_report.summary import text
-from crumple.record import retransmitted, validity
+from crumple.load.report import load_sentences as say
+from crumple.load.report.load_figures import Condition, Load
+from crumple.load.report.load_summary import text
+from crumple.record import failures, validity
 from crumple.record.validity import Validity
 from golden_file import as_golden
 
@@ -190,13 +190,13 @@ def test_segments_that_were_sent_again_are_said_once() -> None:
     record = synthetic_load.closing().record
     probes = record.probes.model_copy(update={"sockets": documents.sockets((100,) * 5 + (412,))})
     record = record.model_copy(update={"probes": probes})
-    judged = Validity("valid", (), (retransmitted.sentence(record),))
+    judged = Validity("valid", (), (failures.sent_again_sentence(record),))
     (said,) = say.warnings(synthetic_load.load(record, judged))
     assert said.startswith("100 connects took 1 s or more") and said.count("SYN") == 1
     again = "; 312 TCP segments were sent again on this machine, by whichever program (limit 1 for"
     assert again in said
     quick = record.model_copy(update={"histograms": synthetic_load.closed().record.histograms})
-    judged = Validity("valid", (), (retransmitted.sentence(quick),))
+    judged = Validity("valid", (), (failures.sent_again_sentence(quick),))
     (said,) = say.warnings(synthetic_load.load(quick, judged))
     assert said.startswith("312 TCP segments") and "packets were lost or a backlog was full" in said
 

@@ -6,7 +6,7 @@ import re
 import documents
 import pytest
 from crumple import contract
-from crumple.live.load import WINDOW_S, LoadView
+from crumple.load.load_live import WINDOW_S, LoadView
 from rich.console import Console
 
 URL = "http://127.0.0.1:8080/hello"

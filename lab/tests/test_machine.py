@@ -11,9 +11,9 @@ import sys
 
 import pytest
 from crumple.errors import UsageError
-from crumple.machine import calm, machine, others
+from crumple.machine import alone, capacity
 from crumple.machine import facts as machine_facts
-from crumple.machine.checks import CHECKS, Observed
+from crumple.machine.capacity import CHECKS, Observed
 
 FIT = Observed(
     governor="performance",
@@ -28,7 +28,7 @@ FIT = Observed(
 
 
 def test_facts_are_data_and_name_what_they_could_not_read():
-    facts = machine.facts()
+    facts = capacity.facts()
     assert json.loads(json.dumps(facts)) == facts
     assert facts["cores"] >= 1
     assert facts["memory_bytes"] > 0
@@ -50,7 +50,7 @@ def test_an_unreadable_fact_is_none_with_a_reason_never_zero(tmp_path):
 def test_facts_hold_no_name_of_the_machine():
     import socket
 
-    words = json.dumps(machine.facts()).split('"')
+    words = json.dumps(capacity.facts()).split('"')
     assert socket.gethostname() not in words
 
 
@@ -95,14 +95,14 @@ def test_work_of_others_is_seen_and_our_own_is_not(monkeypatch):
     )
     monkeypatch.setattr(machine_facts, "cpu_ticks", lambda: next(ticks))
     ours = iter([100, 120])
-    monkeypatch.setattr(others, "_our_ticks", lambda: next(ours))
-    assert others.Meanwhile().shares() == others.Shares(others=0.4, steal=0.1)
+    monkeypatch.setattr(alone, "_our_ticks", lambda: next(ours))
+    assert alone.Meanwhile().shares() == alone.Shares(others=0.4, steal=0.1)
 
 
 def test_what_our_own_children_did_is_ours_though_they_have_ended():
-    before = others._our_ticks()
+    before = alone._our_ticks()
     subprocess.run([sys.executable, "-c", "while __import__('time').process_time() < 0.3: pass"], check=True)
-    assert others._our_ticks() - before >= 0.2 * os.sysconf("SC_CLK_TCK")
+    assert alone._our_ticks() - before >= 0.2 * os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def test_what_our_own_children_did_is_ours_though_they_have_ended():
 )
 def test_who_uses_the_machine_besides_is_waited_for(monkeypatch, shares, said):
     looks = iter([shares, shares, (0.0, 0.0)])
-    monkeypatch.setattr(calm, "LOOK_S", 0.0)
-    monkeypatch.setattr(others.Meanwhile, "shares", lambda _: others.Shares(*next(looks)))
-    assert calm.look() == said
-    assert calm.awaited(0.0) == said
-    assert calm.awaited(10.0) == "", "it got calm"
+    monkeypatch.setattr(alone, "LOOK_S", 0.0)
+    monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(*next(looks)))
+    assert alone.look() == said
+    assert alone.awaited(0.0) == said
+    assert alone.awaited(10.0) == "", "it got calm"
 
 
 def test_fitness_tells_the_moment():
-    fitness = machine.fitness(connections=10**9)
+    fitness = capacity.fitness(connections=10**9)
     assert set(fitness.facts) >= {"load_average", "memory_available_bytes"}
     assert any("open files" in problem for problem in fitness.problems)
 
@@ -139,12 +139,12 @@ def test_fitness_tells_the_moment():
     ],
 )
 def test_fewer_cores_are_of_different_physical_ones_first(cores, wanted, physical, given):
-    assert machine.fewer(cores, wanted, physical) == given
+    assert capacity.fewer(cores, wanted, physical) == given
 
 
 def test_more_cores_than_there_are_is_a_sentence():
     with pytest.raises(UsageError, match="server_cores = 3, and 2 of this machine's cores may be the server"):
-        machine.fewer((0, 1), 3, [[0], [1]])
+        capacity.fewer((0, 1), 3, [[0], [1]])
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_more_cores_than_there_are_is_a_sentence():
     ],
 )
 def test_cores_are_divided_along_physical_cores(placement, threads, physical, engine, server):
-    assert machine.divide(placement, threads, physical) == machine.Cores(engine, server)
+    assert capacity.divide(placement, threads, physical) == capacity.Cores(engine, server)
 
 
 def test_the_repository_around_an_installed_lab_is_not_its_checkout(tmp_path, monkeypatch):
@@ -210,5 +210,5 @@ def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
 def _lower_and_raise() -> None:
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
-    machine.raise_open_files()
+    capacity.raise_open_files()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == hard

@@ -11,7 +11,7 @@ import pytest
 from command_line import caller
 from crumple import engine
 from crumple.errors import CrumpleError
-from crumple.load_report import masked
+from crumple.load.report import masked
 
 ROOT = Path(__file__).parents[2]
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzZWtyaXQifQ.c2Vrcml0"

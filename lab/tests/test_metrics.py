@@ -11,7 +11,7 @@ from crumple.record import histogram
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
 from crumple.run.store import DatabaseFacts
-from crumple.verify.io_model import Observed, Tree
+from crumple.subject.effects import Observed, Tree
 from made_figures import kneed, ramp
 from test_histogram import STAIRS
 

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats import counts
+from crumple.stats import proportion
 from crumple.stats.moderated import NO_PRIOR, Prior, estimated, of_two, prior, visible
 from crumple.stats.stats import Interval
-from scipy import stats
+from scipy.stats import sem, t
 
 LOGS = [0.10, 0.12, 0.08, 0.11, 0.09]
 
@@ -19,7 +19,7 @@ def rows(spreads: list[float], blocks: int, seed: int = 1, swing: float = 0.0) -
 
 
 def test_without_a_prior_it_is_students_t() -> None:
-    low, high = stats.t.interval(0.95, 4, loc=np.mean(LOGS), scale=stats.sem(LOGS))
+    low, high = t.interval(0.95, 4, loc=np.mean(LOGS), scale=sem(LOGS))
     found = estimated(LOGS, NO_PRIOR).interval(0.95)
     assert (found.low, found.high) == pytest.approx((math.exp(low), math.exp(high)))
 
@@ -89,16 +89,16 @@ def test_what_can_be_seen_shrinks_with_blocks() -> None:
 
 
 def test_the_rule_of_three() -> None:
-    low, high = counts.pooled(0.0, 60, 0.95)
+    low, high = proportion.pooled(0.0, 60, 0.95)
     assert (low, high) == (0.0, pytest.approx(0.0596, abs=1e-4))
-    assert counts.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
-    assert counts.pooled(0.0, 0, 0.95) == (0.0, 1.0)
-    assert counts.requests_needed(0.001, 0.95) == 3688
-    assert counts.pooled(0.0, 3688, 0.95)[1] <= 0.001 < counts.pooled(0.0, 3600, 0.95)[1]
+    assert proportion.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
+    assert proportion.pooled(0.0, 0, 0.95) == (0.0, 1.0)
+    assert proportion.requests_needed(0.001, 0.95) == 3688
+    assert proportion.pooled(0.0, 3688, 0.95)[1] <= 0.001 < proportion.pooled(0.0, 3600, 0.95)[1]
 
 
 def test_the_interval_of_a_share_is_never_narrower_than_that_of_its_starts() -> None:
     of_starts = Interval(0.05, 0.01, 0.09, 0.95, 5)
-    assert counts.widened(of_starts, 1_000_000) == of_starts
-    few = counts.widened(of_starts, 40)
+    assert proportion.widened(of_starts, 1_000_000) == of_starts
+    few = proportion.widened(of_starts, 40)
     assert few.low < 0.01 and few.high > 0.09

@@ -18,7 +18,7 @@ from command_line import Call, caller
 from crumple.commands import output
 from crumple.drawing import terminal
 from crumple.drawing.shown import shown_json, shown_text
-from crumple.load_report import summary
+from crumple.load.report import load_summary
 from crumple.run import run_file
 from crumple.run.store import RunStore
 from hypothesis import given
@@ -31,7 +31,7 @@ LAB = Path(__file__).parents[1] / "crumple"
 EVIL = "\x1b[2J\x1b]0;pwned\x07\x1b]52;c;YQ==\x07\x00\x7f\x9b31m\u202e"
 SHOWN = r"\x1b[2J\x1b]0;pwned"
 # Where text leaves for a terminal; `server` holds the program that a new server begins with.
-SPEAKS = {"cli.py", "commands/output.py", "server/starter/server.py"}
+SPEAKS = {"cli.py", "commands/output.py", "subject/starter/server.py"}
 MAKES_CONSOLES = {"drawing/terminal.py"}
 
 
@@ -86,7 +86,7 @@ def test_what_was_typed_is_shown_in_an_error(call: Call, arguments: tuple[str, .
 
 def test_a_load_is_shown_in_its_text_and_its_files(tmp_path: Path) -> None:
     load = replace(synthetic_load.closed(), url=f"http://127.0.0.1/{EVIL}")
-    said = summary.text(load, width=100, styled=False)
+    said = load_summary.text(load, width=100, styled=False)
     assert SHOWN in said and is_harmless(said)
     output.write(tmp_path / "a.hdr", f"#[{load.url}]\n")
     assert is_harmless((tmp_path / "a.hdr").read_text())
@@ -137,7 +137,7 @@ def test_colours_are_for_terminals_that_know_them(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    said = summary.text(synthetic_load.closed(), width=100)
+    said = load_summary.text(synthetic_load.closed(), width=100)
     assert ("\x1b[" in said) is coloured
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import documents
 import pytest
-from crumple.run import plan
+from crumple.run import run_plan
 from crumple.run.pace import LAB_S, START_S, Pace
 from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
 
 STUDY = documents.study()
-TRIALS = plan.plan(STUDY, "quick", 1).trials
+TRIALS = run_plan.plan(STUDY, "quick", 1).trials
 
 
 def _left(pace: Pace, *trial_ids: str) -> float | None:

@@ -9,11 +9,10 @@ import tiny_servers
 from crumple.commands.run import Asked, new
 from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
-from crumple.run import programs, run
-from crumple.run.run import Begun
+from crumple.run import run_file, runs
+from crumple.run.runs import Begun
 from crumple.run.store import Programs, StoredTrial
-from crumple.server import server, servers
-from crumple.workload import workload
+from crumple.subject import server_toml, servers, workload
 from stand_ins import Stage
 from test_run import Notes, _begin
 
@@ -21,26 +20,26 @@ from test_run import Notes, _begin
 def _cut_off(root: Path, after: int = 7) -> Begun:
     begun = _begin(root)
     with pytest.raises(Interrupted):
-        run.execute(begun, root, Notes(interrupt_after=after))
+        runs.execute(begun, root, Notes(interrupt_after=after))
     return begun
 
 
 def _resumed(begun: Begun, root: Path, *, mixed: bool = False) -> Notes:
     notes = Notes()
-    run.execute(run.resume(begun.store, retry_failed=False, mixed=mixed), root, notes)
+    runs.execute(runs.resume(begun.store, retry_failed=False, mixed=mixed), root, notes)
     return notes
 
 
 def test_each_trial_says_what_it_was_measured_with(acts: Stage, root: Path) -> None:
     acts.programs = {"node-http": "another"}
     begun = _begin(root)
-    run.execute(begun, root, Notes())
+    runs.execute(begun, root, Notes())
     found = {each.trial.server: each.programs for each in begun.store.trials()}
     assert {name: each and each.server for name, each in found.items()} == {
         "go-nethttp": "as it was", "node-express": "as it was", "node-http": "another",
     }  # fmt: skip
     (rest,) = {each.model_copy(update={"server": ""}) for each in found.values() if each}
-    assert all(len(each) == programs.DIGITS for each in (rest.engine, rest.lab, rest.workload))
+    assert all(len(each) == run_file.DIGITS for each in (rest.engine, rest.lab, rest.workload))
 
 
 def test_a_run_goes_on_with_the_programs_it_began_with(acts: Stage, root: Path) -> None:
@@ -97,7 +96,7 @@ def test_an_engine_that_is_built_while_the_run_goes_on_marks_what_follows(
                 documents.fake_engine(tmp_path, "# another build")
 
     begun, notes = _begin(root), Builds()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     stored = {each.trial.id: each.warnings for each in begun.store.trials()}
     marked = [any("another engine" in warning for warning in stored[each]) for each in notes.order]
     assert marked == [False] * 5 + [True] * 15
@@ -105,7 +104,7 @@ def test_an_engine_that_is_built_while_the_run_goes_on_marks_what_follows(
 
 def test_a_run_that_is_done_asks_for_nothing(acts: Stage, root: Path) -> None:
     begun = _begin(root)
-    run.execute(begun, root, Notes())
+    runs.execute(begun, root, Notes())
     acts.programs = {"node-http": "changed"}
     assert _resumed(begun, root).order == []
 
@@ -113,12 +112,12 @@ def test_a_run_that_is_done_asks_for_nothing(acts: Stage, root: Path) -> None:
 def test_trials_that_say_nothing_of_it_are_not_held_against_a_run() -> None:
     now = Programs(server="a", workload="b", engine="c", lab="d", kernel="6.1")
     stored = documents.stored()
-    assert programs.changed([stored], stored.trial, now) == []
+    assert run_file.changed([stored], stored.trial, now) == []
     before = stored.model_copy(update={"programs": now.model_copy(update={"kernel": "5.15"})})
-    assert programs.changed([before], stored.trial, now) == ["kernel (5.15, now 6.1)"]
+    assert run_file.changed([before], stored.trial, now) == ["kernel (5.15, now 6.1)"]
     other = stored.trial.model_copy(update={"server": "node-http", "experiment": "separate"})
     others = stored.model_copy(update={"programs": replace_server(now)})
-    assert programs.changed([others], other, now) == [], "another server's is none of its business"
+    assert run_file.changed([others], other, now) == [], "another server's is none of its business"
 
 
 def replace_server(of: Programs) -> Programs:
@@ -131,7 +130,7 @@ def test_a_servers_hash_is_of_its_sources_and_of_how_it_is_started(tmp_path: Pat
     (described.folder / "node_modules").mkdir()
     (described.folder / "node_modules" / "left").write_text("by a build of its user's")
     assert servers.program(described) == first
-    file = described.folder / server.FILE
+    file = described.folder / server_toml.FILE
     file.write_text(file.read_text() + "\n# started otherwise\n")
     started = servers.program(described)
     (described.folder / "more.py").write_text("pass")
@@ -142,16 +141,16 @@ def test_the_lab_is_what_measures_and_not_what_shows(tmp_path: Path, monkeypatch
     for room in ("run", "report"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "one.py").write_text("1")
-    monkeypatch.setattr(programs, "PACKAGE", tmp_path)
-    monkeypatch.setattr(programs, "MEASURES", ("run",))
-    hashed = programs.lab.__wrapped__
+    monkeypatch.setattr(run_file, "PACKAGE", tmp_path)
+    monkeypatch.setattr(run_file, "MEASURES", ("run",))
+    hashed = run_file.lab.__wrapped__
     first = hashed()
     (tmp_path / "report" / "one.py").write_text("2")
     assert hashed() == first
     (tmp_path / "run" / "one.py").write_text("2")
     assert hashed() != first
     monkeypatch.undo()
-    assert all((programs.PACKAGE / name).exists() for name in programs.MEASURES)
+    assert all((run_file.PACKAGE / name).exists() for name in run_file.MEASURES)
 
 
 def test_an_engine_that_is_built_anew_is_another(tmp_path: Path) -> None:
@@ -162,9 +161,9 @@ def test_an_engine_that_is_built_anew_is_another(tmp_path: Path) -> None:
     found = []
     for content in ("one", "another"):
         engine.path.write_text(content)
-        found.append(programs.programs("", asked, engine).engine)
+        found.append(run_file.programs("", asked, engine).engine)
     assert found[0] != found[1]
-    assert programs.programs("", asked, replace(engine, version="9")).engine == found[1]
+    assert run_file.programs("", asked, replace(engine, version="9")).engine == found[1]
 
 
 def test_a_new_run_has_nothing_to_mix() -> None:

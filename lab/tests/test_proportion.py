@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from crumple.find.proportion import (
+from crumple.stats.proportion import (
     ERROR,
     Counted,
     Verdict,

@@ -7,11 +7,11 @@ import pytest
 import synthetic_load
 import synthetic_run
 from crumple.drawing import page
-from crumple.drawing.prose import as_html, as_markdown
-from crumple.load_report.html import html as load_page
-from crumple.report.html import html
-from crumple.report.markdown import markdown
-from crumple.report.view import RunView, view
+from crumple.drawing.page import as_html, as_markdown
+from crumple.load.report.load_files import html as load_page
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_page import html
+from crumple.run.report.view import RunView, view
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt

@@ -2,9 +2,9 @@
 
 import documents
 import pytest
-from crumple.database import queries
-from crumple.database.queries import Counters
-from crumple.workload.workload import Query
+from crumple.subject import tables
+from crumple.subject.tables import Counters
+from crumple.subject.workload import Query
 
 TEN = Query(table="books", rows=10)
 BEFORE = Counters(selects=7, rows_read=120)
@@ -19,12 +19,12 @@ def after(times: int, selects: int | None = None) -> Counters:
 
 @pytest.mark.parametrize("times", [29_000, 29_015, 29_032])
 def test_between_answers_and_requests_all_is_well(times):
-    assert queries.asked(TEN, BEFORE, after(times)) == times
-    assert queries.problems(RECORD, TEN, BEFORE, after(times)) == ()
+    assert tables.asked(TEN, BEFORE, after(times)) == times
+    assert tables.problems(RECORD, TEN, BEFORE, after(times)) == ()
 
 
 def test_fewer_than_the_answers_is_a_memory():
-    (said,) = queries.problems(RECORD, TEN, BEFORE, after(28_999))
+    (said,) = tables.problems(RECORD, TEN, BEFORE, after(28_999))
     assert said == (
         "the database was asked 28,999 times for 29,000 right answers; "
         "the server answers without asking, or keeps what it was told"
@@ -32,33 +32,33 @@ def test_fewer_than_the_answers_is_a_memory():
 
 
 def test_rows_without_statements_are_none_of_the_servers_queries():
-    (said,) = queries.problems(RECORD, TEN, BEFORE, after(29_000, selects=3))
+    (said,) = tables.problems(RECORD, TEN, BEFORE, after(29_000, selects=3))
     assert said.startswith("the database was asked 3 times")
 
 
 def test_more_than_the_requests_is_told():
-    (said,) = queries.problems(RECORD, TEN, BEFORE, after(29_033))
+    (said,) = tables.problems(RECORD, TEN, BEFORE, after(29_033))
     assert said.startswith("the database was asked 29,033 times for 29,032 requests; the server asks more")
-    assert queries.problems(RECORD, TEN, BEFORE, after(29_033), beside=1) == ()
+    assert tables.problems(RECORD, TEN, BEFORE, after(29_033), beside=1) == ()
 
 
 def test_what_was_never_sent_asks_nobody():
     outcomes = documents.outcomes(ok=20_000, not_sent=32)
     record = documents.record(outcomes=outcomes)
-    assert queries.problems(record, TEN, BEFORE, after(29_000)) == ()
-    assert queries.problems(record, TEN, BEFORE, after(29_001))
+    assert tables.problems(record, TEN, BEFORE, after(29_000)) == ()
+    assert tables.problems(record, TEN, BEFORE, after(29_001))
 
 
 def test_a_request_sent_again_may_ask_again():
-    assert queries.problems(documents.record(retried=2), TEN, BEFORE, after(29_034)) == ()
+    assert tables.problems(documents.record(retried=2), TEN, BEFORE, after(29_034)) == ()
 
 
 def test_statements_of_drivers_are_not_held_against_a_server():
-    assert queries.problems(RECORD, TEN, BEFORE, after(29_000, selects=29_600)) == ()
+    assert tables.problems(RECORD, TEN, BEFORE, after(29_000, selects=29_600)) == ()
 
 
 def test_where_rows_are_not_counted_statements_are():
     before, now = Counters(7, None), Counters(7 + 29_100, None)
-    assert queries.asked(TEN, before, now) == 29_100
-    assert queries.problems(RECORD, TEN, before, now) == ()
-    assert queries.problems(RECORD, TEN, before, Counters(7 + 28_999, None))
+    assert tables.asked(TEN, before, now) == 29_100
+    assert tables.problems(RECORD, TEN, before, now) == ()
+    assert tables.problems(RECORD, TEN, before, Counters(7 + 28_999, None))

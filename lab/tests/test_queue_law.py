@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from crumple.find import queue_law
-from crumple.find.judged import Base, Judged
-from crumple.find.queue_law import DEVIATIONS, QueueLaw, balance_s, below
-from crumple.find.seen import Evidence
+from crumple.find import likelihood
+from crumple.find.likelihood import DEVIATIONS, QueueLaw, balance_s, below
+from crumple.find.seen import Base, Evidence, Judged
 
 # One worker of a random (exponential) time and independent users: the variances of gaps and work are 1 each.
 LIMIT, LIMIT_S, CAPACITY = 0.01, 0.25, 1_000.0
@@ -207,7 +206,7 @@ def test_a_queue_comes_to_its_balance_later_the_more_fits_into_the_limit() -> No
 
 
 def test_half_of_the_walks_pass_at_the_drift_that_is_told() -> None:
-    times, drifts = queue_law._halves()
+    times, drifts = likelihood._halves()
     within = (np.exp(times) > 0.05) & (np.exp(times) < 20)
     assert below(drifts[within], np.exp(times[within])) == pytest.approx(0.5, abs=0.02)
     assert (np.diff(drifts) <= 0).all()

@@ -8,28 +8,25 @@ from collections.abc import Iterator
 import pytest
 import stand_ins
 from crumple import engine, project
-from crumple.database import database
-from crumple.database.database import OnDemand
 from crumple.errors import DatabaseMissing
-from crumple.machine import machine
+from crumple.machine import capacity
 from crumple.run import trial
 from crumple.run.store import RunStore, TrialIdentity
-from crumple.server import server, servers
-from crumple.server.server import ServerDescription
-from crumple.study.shape import ClosedShape
 from crumple.study.study import Experiment, Scale, Until, WarmUp
-from crumple.verify import everything
-from crumple.verify.everything import HTTP, MODEL, Subject
-from crumple.verify.io_model import Pids
-from crumple.workload import workload
+from crumple.study.study_shape import ClosedShape
+from crumple.subject import database, server_check, server_toml, servers, workload
+from crumple.subject.database import OnDemand
+from crumple.subject.effects import Pids
+from crumple.subject.server_check import HTTP, MODEL, Subject
+from crumple.subject.server_toml import ServerDescription
 
 ROOT = project.root()
-NAMES = sorted(file.parent.name for file in (ROOT / "servers").glob(f"*/{server.FILE}"))
+NAMES = sorted(file.parent.name for file in (ROOT / "servers").glob(f"*/{server_toml.FILE}"))
 
 
 def ready(name: str) -> ServerDescription:
     """The description of a server that can be built here."""
-    description = server.load(ROOT / "servers" / name)
+    description = server_toml.load(ROOT / "servers" / name)
     readiness = servers.readiness(description)
     if isinstance(readiness, servers.Missing):
         pytest.skip(f"{readiness.reason}; {readiness.remedy}")
@@ -51,8 +48,8 @@ def databases() -> Iterator[OnDemand]:
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
     description = ready(name)
-    monkeypatch.setattr(everything, "LOAD_S", 0.5)
-    cores = machine.cores_for("separate").server
+    monkeypatch.setattr(server_check, "LOAD_S", 0.5)
+    cores = capacity.cores_for("separate").server
     workloads = workload.find(ROOT)
     asks = any(workloads[each].database for each in description.workloads)
     try:
@@ -73,7 +70,7 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
             files_left=running.files_left,
             database=data,
         )
-        findings = list(everything.findings(subject))
+        findings = list(server_check.findings(subject))
         assert running.alive()
     assert not running.alive()
     # Skipped: what a busy machine leaves unjudged.

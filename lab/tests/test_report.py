@@ -11,12 +11,12 @@ import documents
 import pytest
 import synthetic_run
 from crumple.drawing import numerals
-from crumple.report import sentences
-from crumple.report.data import data
-from crumple.report.html import html
-from crumple.report.markdown import markdown
-from crumple.report.text import text
-from crumple.report.view import RunView, view
+from crumple.run.report import run_sentences
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_json import data
+from crumple.run.report.run_page import html
+from crumple.run.report.run_text import text
+from crumple.run.report.view import RunView, view
 from crumple.run.run_file import TIME_OVER, RunFile
 from crumple.run.store import Failure
 from golden_file import alike, as_golden
@@ -105,7 +105,7 @@ def test_twins_are_expected_to_differ_as_often_as_the_looks_err_at_which_they_ar
     shown = looking({})
     expected = sum(1 - each.ratio.confidence for each in shown.twins)
     assert expected < 0.05 * len(shown.twins)
-    assert f"by chance {numerals.significant(expected, 2)} would on average" in sentences.twins(shown)
+    assert f"by chance {numerals.significant(expected, 2)} would on average" in run_sentences.twins(shown)
 
 
 def test_tables_of_a_scale_that_looks_often_say_that_theirs_are_95_per_cent_each() -> None:
@@ -178,21 +178,21 @@ def test_output_of_a_server_is_shown_as_text() -> None:
 
 
 def test_a_lossy_start_is_marked_wherever_it_appears() -> None:
-    mark = f"2.3{sentences.NARROW}% failed in b02"
+    mark = f"2.3{run_sentences.NARROW}% failed in b02"
     # Three bar charts and two of panels; some of them drawn twice, wide and narrow.
     assert page().count(f">{mark}</text>") >= 5
-    assert mark.replace(sentences.NARROW, " ") in text(seen(), width=110, styled=False)
-    assert f"2.3{sentences.NARROW}% in b02" in markdown(seen())
+    assert mark.replace(run_sentences.NARROW, " ") in text(seen(), width=110, styled=False)
+    assert f"2.3{run_sentences.NARROW}% in b02" in markdown(seen())
 
 
 def test_every_format_repeats_the_caution_and_the_identity() -> None:
     for said in (page(), markdown(seen()), text(seen()), data(seen())):
-        assert sentences.LOOPBACK in said
+        assert run_sentences.LOOPBACK in said
     for shown in seen().experiments:
         scheduled, outcomes = shown.outcomes
         assert scheduled == sum(outcomes.values())
         for said in (page(), markdown(seen())):
-            assert sentences.identity(shown) in said
+            assert run_sentences.identity(shown) in said
 
 
 def test_every_trial_has_the_command_that_repeats_it() -> None:
@@ -204,7 +204,7 @@ def test_every_trial_has_the_command_that_repeats_it() -> None:
 
 def test_a_restricted_run_is_repeated_with_its_servers() -> None:
     run = synthetic_run.run_file().model_copy(update={"only": ("go-nethttp", "node-http")})
-    command = sentences.command(view(run, []), "shared/b01/node-http")
+    command = run_sentences.command(view(run, []), "shared/b01/node-http")
     assert "--servers go-nethttp,node-http --only shared/b01/node-http" in command
 
 

@@ -6,8 +6,8 @@ import pytest
 import synthetic_ramp
 import synthetic_run
 from crumple.drawing import page
-from crumple.report import canary_chart, charts
-from crumple.report.view import ExperimentView, ServerView, view
+from crumple.run.report import run_charts
+from crumple.run.report.view import ExperimentView, ServerView, view
 from synthetic_ramp import PHP_150
 
 
@@ -22,39 +22,39 @@ def row(name: str) -> ServerView:
 
 @pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
 def test_the_specification_is_valid(width_px: int) -> None:
-    drawn = canary_chart.canary(stall(), width_px)
+    drawn = run_charts.canary(stall(), width_px)
     assert drawn is not None
     drawn.to_dict(validate=True)
-    assert charts.has_canary(stall())
+    assert run_charts.has_canary(stall())
 
 
 def test_without_a_canary_there_is_no_chart() -> None:
     without = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
-    assert canary_chart.canary(without, page.WIDE_PX) is None
-    assert not charts.has_canary(without)
+    assert run_charts.canary(without, page.WIDE_PX) is None
+    assert not run_charts.has_canary(without)
 
 
 def test_marks_are_those_that_the_answers_carry() -> None:
-    carried = {mark["kind"]: mark for mark in canary_chart._marks(row(PHP_150))}
+    carried = {mark["kind"]: mark for mark in run_charts._marks(row(PHP_150))}
     # A hundred answers carry p90 and not p99.
-    assert set(carried) == {"p50", "p90", "start", canary_chart.HEAVY}
+    assert set(carried) == {"p50", "p90", "start", run_charts.HEAVY}
     assert carried["p50"]["ns"] == pytest.approx(3e6, rel=0.2)
     assert carried["p50"]["end"] == carried["p90"]["ns"] > carried["p50"]["ns"]
-    assert carried[canary_chart.HEAVY]["ns"] == pytest.approx(1.7e8, rel=0.1)
+    assert carried[run_charts.HEAVY]["ns"] == pytest.approx(1.7e8, rel=0.1)
 
 
 def test_a_server_that_answered_few_is_still_seen() -> None:
     stalled = row("node-http")
-    assert {mark["kind"] for mark in canary_chart._marks(stalled)} == {canary_chart.HEAVY}
-    assert len(canary_chart._ticks(stalled)) == 3 * 14
-    assert canary_chart._answered(stalled) == "42 of 300 answered in time"
-    assert canary_chart._answered(row(PHP_150)) == ""
+    assert {mark["kind"] for mark in run_charts._marks(stalled)} == {run_charts.HEAVY}
+    assert len(run_charts._ticks(stalled)) == 3 * 14
+    assert run_charts._answered(stalled) == "42 of 300 answered in time"
+    assert run_charts._answered(row(PHP_150)) == ""
 
 
 def test_of_very_many_answers_some_are_drawn_from_first_to_last() -> None:
-    ticks = canary_chart._ticks(row(PHP_150))
-    assert len(ticks) == canary_chart.TICKS_MAX
-    every = canary_chart._all_ns(row(PHP_150))
+    ticks = run_charts._ticks(row(PHP_150))
+    assert len(ticks) == run_charts.TICKS_MAX
+    every = run_charts._all_ns(row(PHP_150))
     assert [ticks[0]["ns"], ticks[-1]["ns"]] == pytest.approx([every[0], every[-1]], rel=1e-3)
 
 
@@ -62,9 +62,9 @@ def test_names_of_marks_do_not_stand_in_each_others_way() -> None:
     marks = [
         {"kind": kind, "row": server, "ns": ns}
         for server, ns_of in (("go", (1e6, 1.1e6, 9e6)), ("node", (1e6, 5e6, 1.2e6)))
-        for kind, ns in zip(("p50", "p90", canary_chart.HEAVY), ns_of, strict=True)
+        for kind, ns in zip(("p50", "p90", run_charts.HEAVY), ns_of, strict=True)
     ]
-    named = canary_chart._named(marks, 0.5)
+    named = run_charts._named(marks, 0.5)
     assert [(mark["kind"], mark["row"]) for mark in named] == [
-        ("p50", "go"), ("p90", "node"), (canary_chart.HEAVY, "go"),
+        ("p50", "go"), ("p90", "node"), (run_charts.HEAVY, "go"),
     ]  # fmt: skip

@@ -8,8 +8,8 @@ import documents
 import pytest
 import synthetic_run
 from crumple.drawing import page, theme
-from crumple.report import bars, charts, curves
-from crumple.report.view import RunView, view
+from crumple.run.report import bars, curves, run_charts
+from crumple.run.report.view import RunView, view
 
 
 @cache
@@ -17,11 +17,11 @@ def seen() -> RunView:
     return view(synthetic_run.run_file(), synthetic_run.trials())
 
 
-OF_ALL = [kind for kind in charts.KINDS if kind.name not in ("ramp", "canary")]
+OF_ALL = [kind for kind in run_charts.KINDS if kind.name not in ("ramp", "canary")]
 
 
 @pytest.mark.parametrize("kind", OF_ALL, ids=lambda kind: kind.name)
-def test_specifications_are_valid(kind: charts.ChartKind) -> None:
+def test_specifications_are_valid(kind: run_charts.ChartKind) -> None:
     for width_px in (page.NARROW_PX, page.WIDE_PX):
         drawn = kind.draw(seen().experiments[0], width_px)
         assert drawn is not None
@@ -36,7 +36,7 @@ def test_effects_are_drawn_where_ratios_were_published() -> None:
 
 
 def test_charts_are_written_as_svg_and_png(tmp_path: Path) -> None:
-    files = charts.write(seen(), tmp_path / "charts")
+    files = run_charts.write(seen(), tmp_path / "charts")
     assert len(files) == 2 * (1 + 2 * len(OF_ALL))
     for file in files:
         if file.suffix == ".svg":

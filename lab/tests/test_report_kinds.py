@@ -5,12 +5,12 @@ from functools import cache
 
 import pytest
 import synthetic_run
-from crumple.report import sentences
-from crumple.report.data import data
-from crumple.report.html import html
-from crumple.report.markdown import markdown
-from crumple.report.text import text
-from crumple.report.view import RunView, view
+from crumple.run.report import run_sentences
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_json import data
+from crumple.run.report.run_page import html
+from crumple.run.report.run_text import text
+from crumple.run.report.view import RunView, view
 from crumple.study.claim import Claim
 from crumple.verdict.verdict import KINDS
 from pydantic import TypeAdapter
@@ -89,7 +89,7 @@ def test_every_sentence_is_in_every_long_format() -> None:
     for verdict, told in zip(seen().verdicts, written["claims"], strict=True):
         assert told["sentence"] == verdict.sentence
         assert verdict.claim_id in page
-        assert sentences.answer(verdict) in page
+        assert run_sentences.answer(verdict) in page
     assert "the cost of a system call" in markdown(seen()).lower()
 
 
@@ -109,7 +109,7 @@ def test_what_was_measured_has_unit_interval_and_bound() -> None:
     assert {effect["unit"] for effect in told["K-11"]} == {"bytes"}
     table = markdown(seen())
     assert "14 to 71 MiB" in table
-    assert f"20.0{sentences.NARROW}ns [" in table
+    assert f"20.0{run_sentences.NARROW}ns [" in table
 
 
 def test_a_sentence_needs_no_statistics() -> None:

@@ -1,7 +1,7 @@
 """Short names of variants: as few settings as tell them apart, and none where there is room."""
 
 from crumple.drawing import page
-from crumple.report import server_names
+from crumple.run.report import server_names
 
 
 def test_short_labels_stay() -> None:

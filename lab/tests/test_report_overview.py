@@ -10,8 +10,8 @@ from functools import cache
 import pytest
 import synthetic_ramp
 import synthetic_run
-from crumple.report import overview, sentences
-from crumple.report.view import RunView, view
+from crumple.run.report import run_page, run_sentences
+from crumple.run.report.view import RunView, view
 from golden_file import as_golden
 
 
@@ -23,18 +23,18 @@ def seen() -> tuple[RunView, ...]:
 
 @cache
 def page() -> str:
-    return overview.html(seen(), {shown.run.id: f"{shown.run.id}/report.html" for shown in seen()})
+    return run_page.overview(seen(), {shown.run.id: f"{shown.run.id}/report.html" for shown in seen()})
 
 
 @pytest.mark.parametrize("width", [80, 100, 110])
 def test_text_is_as_the_golden_file(width: int) -> None:
-    said = overview.text(seen(), width=width, styled=False)
+    said = run_page.text(seen(), width=width, styled=False)
     assert said == as_golden(f"overview-{width}.txt", said)
     assert max(map(len, said.splitlines())) <= width
 
 
 def test_markdown_is_as_the_golden_file() -> None:
-    said = overview.markdown(seen())
+    said = run_page.markdown(seen())
     assert said == as_golden("overview.md", said)
     assert all(f"| {verdict.claim_id} |" in said for shown in seen() for verdict in shown.verdicts)
 
@@ -48,11 +48,11 @@ def test_every_claim_and_every_report_is_there() -> None:
     for shown in seen():
         assert f'href="{shown.run.id}/report.html"' in page()
         for verdict in shown.verdicts:
-            assert verdict.text in page() and sentences.reason(verdict) in page()
+            assert verdict.text in page() and run_sentences.reason(verdict) in page()
 
 
 def test_ids_are_unique_and_links_within_the_page_lead_somewhere() -> None:
-    twice = overview.html([*seen(), seen()[0].__class__(
+    twice = run_page.overview([*seen(), seen()[0].__class__(
         seen()[0].run.model_copy(update={"id": "another"}), seen()[0].experiments, seen()[0].verdicts
     )], {**{shown.run.id: "" for shown in seen()}, "another": ""})  # fmt: skip
     for said in (page(), twice):
@@ -62,11 +62,11 @@ def test_ids_are_unique_and_links_within_the_page_lead_somewhere() -> None:
 
 
 def test_answers_are_counted_over_all_runs() -> None:
-    assert overview.summary(seen()) == (
+    assert run_page.summary(seen()) == (
         "11 claims of 2 studies: 5 supported, 5 contradicted (2 in size only), 1 not testable here."
     )
-    assert overview.summary(()) == "0 claims of no studies: none judged."
-    assert "1 study at scale quick" in overview.html(seen()[:1], {seen()[0].run.id: ""})
+    assert run_page.summary(()) == "0 claims of no studies: none judged."
+    assert "1 study at scale quick" in run_page.overview(seen()[:1], {seen()[0].run.id: ""})
 
 
 def test_what_a_scale_does_not_ask_is_one_line_and_no_row() -> None:
@@ -77,8 +77,8 @@ def test_what_a_scale_does_not_ask_is_one_line_and_no_row() -> None:
     asked = view(shown.run.model_copy(update={"study": study}), synthetic_run.trials())
     assert asked.unasked == shown.unasked + 1
     assert first.id not in {verdict.claim_id for verdict in asked.asked}
-    said = overview.text([asked], width=110, styled=False)
+    said = run_page.text([asked], width=110, styled=False)
     assert first.text not in said and "not asked at scale" in said
-    assert "asked at a larger scale" in sentences.summary(asked)
+    assert "asked at a larger scale" in run_sentences.summary(asked)
     # The page and the tables in full keep every claim, with its reason.
-    assert first.text in overview.markdown([asked])
+    assert first.text in run_page.markdown([asked])

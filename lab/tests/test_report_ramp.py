@@ -7,11 +7,11 @@ import pytest
 import synthetic_ramp
 import synthetic_run
 import test_curve
-from crumple.drawing import axes, page
+from crumple.drawing import page, theme
 from crumple.record import histogram
-from crumple.report import charts, ramp_chart, ramp_rows
-from crumple.report.ramp_rows import Course, Panel
-from crumple.report.view import ExperimentView, RunView, view
+from crumple.run.report import ramp_chart, ramp_rows, run_charts
+from crumple.run.report.ramp_rows import Course, Panel
+from crumple.run.report.view import ExperimentView, RunView, view
 from made_figures import curve, point, times, trial
 from synthetic_ramp import PHP_150, PHP_256, POOL_1
 
@@ -141,7 +141,7 @@ def test_the_specification_is_valid_and_names_every_server(width_px: int) -> Non
 def test_another_shape_has_no_chart_of_a_ramp() -> None:
     closed = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
     assert ramp_chart.along_the_ramp(closed, page.WIDE_PX) is None
-    assert not charts.is_ramp(closed) and charts.is_ramp(kept())
+    assert not run_charts.is_ramp(closed) and run_charts.is_ramp(kept())
 
 
 def test_servers_of_one_language_differ_in_their_dash() -> None:
@@ -164,9 +164,9 @@ def test_names_are_pushed_apart_and_stay_in_order(wanted: list[float]) -> None:
     [(0, 324, 4, [0, 100, 200, 300]), (8, 400, 7, [100, 200, 300, 400]), (0, 0.16, 4, [0, 0.05, 0.1, 0.15])],
 )
 def test_ticks_are_round(low: float, high: float, most: int, ticks: list[float]) -> None:
-    assert axes.round_ticks(low, high, most) == pytest.approx(ticks)
+    assert theme.round_ticks(low, high, most) == pytest.approx(ticks)
 
 
 def test_times_lie_between_round_ones() -> None:
-    assert axes.round_times(2.004e8, 2.1e8) == (1e8, 5e8)
-    assert len(axes.time_ticks(axes.round_times(2.004e8, 2.1e8))) == 3
+    assert theme.round_times(2.004e8, 2.1e8) == (1e8, 5e8)
+    assert len(theme.time_ticks(theme.round_times(2.004e8, 2.1e8))) == 3

@@ -10,11 +10,11 @@ from functools import cache
 import pytest
 import synthetic_ramp
 from crumple.drawing.page import WIDE_PX
-from crumple.report import charts, tables
-from crumple.report.html import html
-from crumple.report.markdown import markdown
-from crumple.report.text import text
-from crumple.report.view import RunView, view
+from crumple.run.report import run_charts, run_tables
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_page import html
+from crumple.run.report.run_text import text
+from crumple.run.report.view import RunView, view
 from golden_file import as_golden
 from synthetic_ramp import PHP_256
 
@@ -56,7 +56,7 @@ def test_markdown_is_as_the_golden_file() -> None:
 
 def test_each_experiment_has_the_charts_of_its_kind() -> None:
     ramp, stall = (
-        {kind.name for kind in charts.KINDS if kind.drawn(shown, WIDE_PX) is not None}
+        {kind.name for kind in run_charts.KINDS if kind.drawn(shown, WIDE_PX) is not None}
         for shown in seen().experiments
     )
     assert "ramp" in ramp and not ramp & {"canary", "over-time"}
@@ -68,13 +68,15 @@ def test_each_experiment_has_the_charts_of_its_kind() -> None:
 
 def test_only_several_comparisons_are_listed() -> None:
     assert "All 1 comparisons" not in page()
-    order = next(claim for claim in tables.claims(seen()) if claim.verdict.kind == "order")
+    order = next(claim for claim in run_tables.claims(seen()) if claim.verdict.kind == "order")
     assert len(order.effects) == 1 and not order.closest
 
 
 def test_what_was_claimed_of_all_and_seen_of_none_is_said_once() -> None:
     (share,) = (
-        claim for claim in tables.claims(view(synthetic_ramp.run_file(), [])) if claim.verdict.kind == "share"
+        claim
+        for claim in run_tables.claims(view(synthetic_ramp.run_file(), []))
+        if claim.verdict.kind == "share"
     )
     assert len(share.effects) == 2
     (shown,) = share.shown
@@ -82,7 +84,7 @@ def test_what_was_claimed_of_all_and_seen_of_none_is_said_once() -> None:
 
 
 def test_costs_of_the_machine_are_a_line_each() -> None:
-    facts = dict(tables.machine(seen()))
+    facts = dict(run_tables.machine(seen()))
     plain = {name: said.replace("\u202f", " ") for name, said in facts.items() if name.startswith("cost")}
     assert plain == {
         "cost of a system call": "122 ns [120 – 124 ns in 3 readings]",

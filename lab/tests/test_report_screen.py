@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import made_verdicts as made
 import pytest
-from crumple.report import answers, circumstances, findings, overview, plain_names, screen, sentences
-from crumple.report.data import data
-from crumple.report.html import html
-from crumple.report.markdown import markdown
-from crumple.report.text import text
-from crumple.report.view import RunView
+from crumple.run.report import findings, run_page, run_sentences, run_text, server_names
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_json import data
+from crumple.run.report.run_page import html
+from crumple.run.report.run_text import text
+from crumple.run.report.view import RunView
 from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
 
 
 def said(*views: RunView, width: int = 100) -> str:
-    return overview.text(views, width=width, styled=False)
+    return run_page.text(views, width=width, styled=False)
 
 
 def sentence(claim: made.Told, **update: object) -> str:
-    return answers.answer(made.run([claim], **update)).sentence
+    return findings.answer(made.run([claim], **update)).sentence
 
 
 # What comes first
@@ -58,9 +58,9 @@ def test_studies_come_by_what_contradicts_then_what_holds_then_what_is_open() ->
         made.run([made.order("R", 0.5)], "Order"),
         made.run([made.ratio("R", 0.8)], "Reversed"),
     ]
-    found = [each.view.run.study.title for each in answers.answers(views)]
+    found = [each.view.run.study.title for each in findings.answers(views)]
     assert found == ["Reversed", "Order", "Holds", "Open", "Nothing"]
-    page = overview.html(views[:1] + views[4:], {view.run.id: "" for view in views})
+    page = run_page.overview(views[:1] + views[4:], {view.run.id: "" for view in views})
     assert page.index("Reversed</a><p>") < page.index("Nothing</a><p>") < page.index('id="studies"')
 
 
@@ -71,7 +71,7 @@ def test_one_contradiction_outweighs_what_holds_and_the_rest_is_counted() -> Non
         made.order("R-3", 0.6),
         made.ratio("R-4", 9.0, answer=made.UNDECIDED),
     ]
-    assert answers.answer(made.run(claims)).said.endswith(
+    assert findings.answer(made.run(claims)).said.endswith(
         "(R-2; 1 more contradicted, 1 supported, 1 undecided)."
     )
 
@@ -134,13 +134,13 @@ def test_what_is_open_says_what_it_would_take() -> None:
     unknown = made.ratio("R", 9.0, answer=made.UNDECIDED)
     assert "; how many blocks would tell is not known (R)." in sentence(unknown)
     many = made.ratio("MANY", 9.0, answer=made.UNDECIDED, blocks_needed=50)
-    assert answers.answer(made.run([many, few])).sentence.endswith("(R; 1 more undecided).")
+    assert findings.answer(made.run([many, few])).sentence.endswith("(R; 1 more undecided).")
 
 
 def test_where_nothing_could_be_judged_it_says_why_and_how_to_ask_again() -> None:
     blocks = "it takes 2 blocks in which both have a valid trial, and there is none"
     why = f"{blocks}: node-http was not valid in block 1"
-    given = answers.answer(
+    given = findings.answer(
         made.run([made.untestable("A", f"{why} (it grew); and more"), made.untestable("B", "x")])
     )
     assert given.said == (
@@ -151,7 +151,7 @@ def test_where_nothing_could_be_judged_it_says_why_and_how_to_ask_again() -> Non
 
 def test_a_study_that_asks_nothing_says_so() -> None:
     silent = made.run([])
-    assert answers.answer(silent).said == "This study makes no claims."
+    assert findings.answer(silent).said == "This study makes no claims."
     assert said(silent).startswith("– PHP and Node.js. This study makes no claims.\n")
     assert said().strip() == ""
 
@@ -162,8 +162,8 @@ def test_a_study_that_asks_nothing_says_so() -> None:
 def test_a_runtime_names_the_only_program_on_it_and_else_titles_do() -> None:
     both = SERVERS | {EXPRESS: ("Express, on Node", {"node": "20.20.2"})}
     alone, several = made.run([]), made.run([], servers=both)
-    assert plain_names.plain(alone, [NODE, PHP]) == {NODE: "Node.js", PHP: "PHP"}
-    assert plain_names.plain(several, [NODE, EXPRESS, GO]) == {
+    assert server_names.plain(alone, [NODE, PHP]) == {NODE: "Node.js", PHP: "PHP"}
+    assert server_names.plain(several, [NODE, EXPRESS, GO]) == {
         NODE: "Node http", EXPRESS: "Express (on Node)", GO: "Go",
     }  # fmt: skip
 
@@ -172,17 +172,17 @@ def test_variants_and_places_of_one_server_are_told_apart_and_only_where_both_st
     few, many = f"{PHP}[start_workers=8,workers=8]", f"{PHP}[start_workers=500,workers=500]"
     servers = SERVERS | {few: SERVERS[PHP], many: SERVERS[PHP]}
     seen = made.run([], servers=servers)
-    assert plain_names.plain(seen, [few, NODE]) == {few: "PHP", NODE: "Node.js"}
-    assert plain_names.plain(seen, [few, many, PHP]) == {
+    assert server_names.plain(seen, [few, NODE]) == {few: "PHP", NODE: "Node.js"}
+    assert server_names.plain(seen, [few, many, PHP]) == {
         few: "PHP with workers=8", many: "PHP with workers=500", PHP: "PHP as it is",
     }  # fmt: skip
     one, two = f"one-core:{PHP}", f"two-cores:{PHP}"
-    assert plain_names.plain(seen, [one, two]) == {one: "PHP in one-core", two: "PHP in two-cores"}
+    assert server_names.plain(seen, [one, two]) == {one: "PHP in one-core", two: "PHP in two-cores"}
 
 
 def test_a_server_of_ones_own_goes_by_its_title() -> None:
     own = made.run([], brought={NODE: "http://localhost:8080"})
-    assert plain_names.plain(own, [NODE]) == {NODE: "Node http"}
+    assert server_names.plain(own, [NODE]) == {NODE: "Node http"}
 
 
 def test_no_label_of_a_known_server_stands_in_an_answer() -> None:
@@ -260,11 +260,11 @@ def test_claims_of_one_name_in_two_studies_are_told_apart() -> None:
 
 
 def test_a_text_is_cut_at_a_clause_or_a_word_and_never_beyond_its_room() -> None:
-    assert screen.shortened("as it is", 8) == "as it is"
-    assert screen.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
-    assert screen.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
+    assert run_text.shortened("as it is", 8) == "as it is"
+    assert run_text.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
+    assert run_text.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
     for room in range(1, 40):
-        assert len(screen.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
+        assert len(run_text.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
 
 
 def test_the_way_to_the_reports_is_that_of_the_greatest_surprise() -> None:
@@ -299,19 +299,19 @@ def test_text_from_elsewhere_does_not_act_on_a_terminal() -> None:
 
 def test_text_from_elsewhere_is_no_markup() -> None:
     seen = hostile()
-    for page in (html(seen), overview.html([seen], {seen.run.id: ""})):
+    for page in (html(seen), run_page.overview([seen], {seen.run.id: ""})):
         assert "<b>bold</b>" not in page and "<i>such</i>" not in page
         assert "&lt;b&gt;bold" in page
-    for shown in (markdown(seen), overview.markdown([seen])):
+    for shown in (markdown(seen), run_page.markdown([seen])):
         assert "<b>bold" not in shown.replace("\\<b>", "") and "<i>such" not in shown.replace("\\<i>", "")
     assert "\x1b" not in data(seen)
 
 
 def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
-    drawn = overview.picture(five(), 100, "crumple try")
+    drawn = run_page.picture(five(), 100, "crumple try")
     assert "url(http" not in drawn and "@font-face" not in drawn
     assert "S0-1" in drawn and "crumple&#160;try" in drawn.replace(" ", "&#160;")
-    assert "\x1b" not in overview.picture([hostile()], 100, "a")
+    assert "\x1b" not in run_page.picture([hostile()], 100, "a")
 
 
 # Under what it was found
@@ -320,10 +320,10 @@ def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
 def test_a_verdict_names_the_runtimes_of_its_own_servers_cores_kernel_and_month() -> None:
     seen = made.run([made.ratio("R", 0.4)])
     (verdict,) = seen.verdicts
-    assert circumstances.circumstances(seen, verdict) == (
+    assert server_names.circumstances(seen, verdict) == (
         "Found with Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.1, November 2026."
     )
-    assert circumstances.of_all([seen]) == (
+    assert server_names.of_all([seen]) == (
         "Found with Go 1.26, Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.1, November 2026."
     )
 
@@ -333,30 +333,30 @@ def test_a_server_of_another_experiment_and_a_variant_have_their_versions() -> N
     claim, verdict = made.ratio("R", 0.4)
     elsewhere = replace(verdict, effects=(effect(f"one-core:{label}", f"two-cores:{label}", ratio=0.5),))
     seen = made.run([(claim, elsewhere)], servers={label: SERVERS[PHP]})
-    assert "Found with PHP 8.2, on" in circumstances.circumstances(seen, elsewhere)
+    assert "Found with PHP 8.2, on" in server_names.circumstances(seen, elsewhere)
 
 
 def test_what_was_found_of_the_machine_names_no_runtime_and_what_was_not_found_nothing() -> None:
     seen = made.run([made.cost("C", 135.0), made.untestable("U", "x")])
     cost, untested = seen.verdicts
-    assert circumstances.circumstances(seen, cost) == "Found on 2 cores under Linux 6.1, November 2026."
-    assert circumstances.circumstances(seen, untested) == ""
+    assert server_names.circumstances(seen, cost) == "Found on 2 cores under Linux 6.1, November 2026."
+    assert server_names.circumstances(seen, untested) == ""
 
 
 def test_what_a_run_does_not_know_is_left_out_or_said_to_be_unknown() -> None:
     bare = made.run([made.ratio("R", 0.4)], versions={}, machine={}, began="long ago")
-    said_of_all = circumstances.of_all([bare])
+    said_of_all = server_names.of_all([bare])
     assert said_of_all == (
         "Found with Go net/http of unknown version, Node http of unknown version and "
         "PHP under Apache of unknown version."
     )
-    assert circumstances.of_all([]) == ""
+    assert server_names.of_all([]) == ""
 
 
 def test_runs_of_two_machines_name_both() -> None:
     one = made.run([])
     other = made.run([], machine={"cores": 8, "kernel": "6.18.44"}, began="2026-12-01T00:00:00+00:00")
-    assert circumstances.of_all([one, other]).endswith(
+    assert server_names.of_all([one, other]).endswith(
         "on 2 or 8 cores under Linux 6.1 or 6.18, November 2026 and December 2026."
     )
 
@@ -371,21 +371,21 @@ def test_circumstances_and_conditions_end_the_sentence_in_every_format_that_show
     document = json.loads(data(seen))
     assert document["claims"][0]["circumstances"] == found
     assert document["claims"][0]["conditions"] == ["PHP of today"]
-    assert document["answer"] == answers.answer(seen).said
+    assert document["answer"] == findings.answer(seen).said
     untested = replace(verdict, answer=made.NOT_TESTABLE, conditions=named)
-    assert sentences.conditions(untested) == ["It would rest on: PHP of today."]
+    assert run_sentences.conditions(untested) == ["It would rest on: PHP of today."]
 
 
 def test_several_runs_name_their_circumstances_once() -> None:
     views = five()
-    page = overview.html(views, {view.run.id: "" for view in views})
+    page = run_page.overview(views, {view.run.id: "" for view in views})
     assert page.count("Found with") == said(*views).count("Found with") == 1
-    assert overview.markdown(views).count("Found with") == 1
+    assert run_page.markdown(views).count("Found with") == 1
 
 
 def test_every_format_of_a_run_opens_with_its_answer() -> None:
     seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
-    given = answers.answer(seen).sentence
+    given = findings.answer(seen).sentence
     assert html(seen).index(given) < html(seen).index('id="claims"')
     assert markdown(seen).index(given) < markdown(seen).index("## Claims")
     shown = " ".join(text(seen, width=100, styled=False).split())
@@ -395,6 +395,6 @@ def test_every_format_of_a_run_opens_with_its_answer() -> None:
 def test_the_page_counts_what_was_not_asked_apart_from_what_could_not_be_tested() -> None:
     asked, larger = made.ratio("R", 0.4), made.untestable("L", "too short")
     later = (larger[0].model_copy(update={"scales": ("full",)}), larger[1])
-    page = overview.html([made.run([asked, later])], {"files-quick-20261121-063012": ""})
+    page = run_page.overview([made.run([asked, later])], {"files-quick-20261121-063012": ""})
     assert '<td class="number nothing" data-label="not testable here"></td>' in page
     assert '<td class="number" data-label="not asked">1</td>' in page

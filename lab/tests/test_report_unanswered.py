@@ -5,9 +5,9 @@ import json
 import documents
 import pytest
 import synthetic_run
-from crumple.live import run as live
-from crumple.report import data, html, markdown, tables, text
-from crumple.report.view import RunView, view
+from crumple.run import run_live as live
+from crumple.run.report import markdown, run_json, run_page, run_tables, run_text
+from crumple.run.report.view import RunView, view
 from crumple.run.store import StoredTrial
 
 STARVED = ("shared", 1, "node-http")
@@ -46,23 +46,23 @@ def test_the_live_line_says_so(trials: dict[str, StoredTrial]) -> None:
 
 def test_the_tables_say_so_beside_the_failed(seen: RunView) -> None:
     shown = next(each for each in seen.experiments if each.name == "shared")
-    rows = {row.server.name: row.failed for row in tables.servers(shown)}
+    rows = {row.server.name: row.failed for row in run_tables.servers(shown)}
     assert rows["node-http"].endswith("; 56 of 64 connections got no answer in b01")
     assert not any("no answer" in failed for name, failed in rows.items() if name != "node-http")
-    lines = {row.id: row.failed for row in tables.trials(seen)}
+    lines = {row.id: row.failed for row in run_tables.trials(seen)}
     assert lines["shared/b01/node-http"].endswith(", 56 of 64 users unanswered")
     assert sum("unanswered" in failed for failed in lines.values()) == 1
 
 
 def test_every_format_says_so(seen: RunView) -> None:
     said = "56 of 64 connections got no answer in b01"
-    assert said in text.text(seen, width=100, styled=False)
+    assert said in run_text.text(seen, width=100, styled=False)
     assert said in markdown.markdown(seen) and "56 of 64 users unanswered" in markdown.markdown(seen)
-    assert said in html.html(seen) and "56 of 64 users unanswered" in html.html(seen)
+    assert said in run_page.html(seen) and "56 of 64 users unanswered" in run_page.html(seen)
 
 
 def test_the_data_too(seen: RunView) -> None:
-    document = json.loads(data.data(seen))
+    document = json.loads(run_json.data(seen))
     shared = next(each for each in document["experiments"] if each["name"] == "shared")
     rows = {row["server"]: row["unanswered"] for row in shared["servers"] if not row["twin"]}
     assert rows["node-http"] == ["shared/b01/node-http"]

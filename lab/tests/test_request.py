@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from crumple.contract import Expect, Request
 from crumple.errors import FileInvalid, UsageError
-from crumple.load import request, varying
+from crumple.load import request
 from crumple.load.request import Written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -176,7 +176,7 @@ def test_what_is_no_header(text: str) -> None:
     ],
 )  # fmt: skip
 def test_what_varies(text: str, it_does: bool) -> None:
-    assert varying.varies(text) is it_does
+    assert request.is_varying(text) is it_does
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_what_varies(text: str, it_does: bool) -> None:
 )
 def test_what_cannot_vary(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        varying.varies(text)
+        request.is_varying(text)
     assert said in str(caught.value) and "--no-vary" in str(caught.value)
 
 
@@ -207,8 +207,8 @@ def test_a_line_that_cannot_stand_in_a_path(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match='"two words" cannot stand in a path; percent-encode it: two%20words'
     ):
-        varying.varies(place, in_path=True)
-    assert varying.varies(place)
+        request.is_varying(place, in_path=True)
+    assert request.is_varying(place)
 
 
 @given(st.lists(st.sampled_from(["{seq}", "{random:1-9}", "{", "{{", "}", "a", "{a}", '{"', "{seq"])))
@@ -216,7 +216,7 @@ def test_all_other_braces_are_braces(parts: list[str]) -> None:
     text = "".join(parts)
     # As the engine reads it: two open braces are one, and one before a letter begins a value.
     read = re.sub(
-        r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", varying.template(text)
+        r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", request.template(text)
     )
     assert read == re.sub(r"\{(?=(seq|random:1-9)\})", "<", text)
 

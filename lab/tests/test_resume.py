@@ -6,14 +6,14 @@ import documents
 import pytest
 import tiny_runs
 from crumple.errors import NotFound, UsageError
-from crumple.run import run, run_file
-from crumple.run.run import Begun
+from crumple.run import run_file, runs
+from crumple.run.runs import Begun
 from stand_ins import Stage
 
 
 def _ran(root: Path) -> Begun:
     begun = tiny_runs.begin(root, asked=documents.study())
-    run.execute(begun, root, tiny_runs.Quiet())
+    runs.execute(begun, root, tiny_runs.Quiet())
     return begun
 
 
@@ -25,23 +25,23 @@ def test_only_what_is_tried_again_is_set_aside(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-http": "start"}
     begun = _ran(root)
     failed, everything = _failed(begun), begun.store.ids()
-    again = run.resume(begun.store, retry_failed=True)
+    again = runs.resume(begun.store, retry_failed=True)
     with pytest.raises(NotFound, match="study demo plans no trial typo; its trials are "):
-        run.narrowed(again, "typo")
+        runs.narrowed(again, "typo")
     with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
-        run.execute(again, root, tiny_runs.Quiet())
+        runs.execute(again, root, tiny_runs.Quiet())
     assert begun.store.ids() == everything and _failed(begun) == failed
     acts.fail_at = {}
     one = min(failed)
-    run.execute(run.narrowed(again, one), root, tiny_runs.Quiet())
+    runs.execute(runs.narrowed(again, one), root, tiny_runs.Quiet())
     assert begun.store.ids() == everything and _failed(begun) == failed - {one}
 
 
 def test_of_two_that_resume_a_run_the_later_finds_it_done(acts: Stage, root: Path) -> None:
     begun = tiny_runs.begin(root, asked=documents.study())
-    both = [run.resume(begun.store, retry_failed=False) for _ in range(2)]
+    both = [runs.resume(begun.store, retry_failed=False) for _ in range(2)]
     for each in both:
-        run.execute(each, root, tiny_runs.Quiet())
+        runs.execute(each, root, tiny_runs.Quiet())
     assert len(acts.started) == len(begun.file.plan.trials) == len(begun.store.ids())
 
 
@@ -50,16 +50,16 @@ def test_a_run_ended_when_its_last_trial_did(acts: Stage, root: Path) -> None:
     begun = _ran(root)
     then = "2026-01-01T00:00:00+00:00"
     run_file.write(begun.store, begun.file.model_copy(update={"ended": then}))
-    run.execute(run.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
     assert run_file.read(begun.store).ended == then
-    run.execute(run.resume(begun.store, retry_failed=True), root, tiny_runs.Quiet())
+    runs.execute(runs.resume(begun.store, retry_failed=True), root, tiny_runs.Quiet())
     assert run_file.read(begun.store).ended != then
 
 
 def test_a_workload_that_is_gone_skips_its_experiments(acts: Stage, root: Path) -> None:
     begun = tiny_runs.begin(root, asked=documents.study())
     (root / "contract" / "workloads" / "hello.toml").unlink()
-    run.execute(begun, root, tiny_runs.Quiet())
+    runs.execute(begun, root, tiny_runs.Quiet())
     failures = {
         stored.failure and (stored.failure.step, stored.failure.message) for stored in begun.store.trials()
     }

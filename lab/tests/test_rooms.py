@@ -22,8 +22,14 @@ def test_every_room_is_in_the_map() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_imports_from_none_below_it(room: str) -> None:
     allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}
-    files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).glob("*.py")}
+    files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).rglob("*.py")}
     assert {file.name: below for file, text in files.items() if (below := {*imported(text)} - allowed)} == {}
+
+
+def test_no_two_modules_have_the_same_name() -> None:
+    modules = [file.stem for file in LAB.rglob("*.py") if not {"carried", "starter"} & {*file.parts}]
+    own = [name for name in modules if name != "__init__"]
+    assert sorted(own) == sorted({*own})
 
 
 def imported(text: str) -> Iterator[str]:

@@ -13,16 +13,16 @@ from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
-from crumple.live.run import LiveView
-from crumple.machine import costs, machine, turns
+from crumple.machine import alone, capacity, costs
 from crumple.machine.ceiling import Ceiling
-from crumple.run import run, run_file
-from crumple.run.plan import Block
-from crumple.run.run import Begun
+from crumple.run import run_file, runs
+from crumple.run.run_live import LiveView
+from crumple.run.run_plan import Block
+from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
-from crumple.study.shape import ClosedShape
 from crumple.study.study import Canary, Study
+from crumple.study.study_shape import ClosedShape
 from rich.console import Console
 from stand_ins import Stage
 
@@ -85,12 +85,12 @@ class Notes:
 def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **changes: Any) -> Begun:
     asked = changes.pop("asked", documents.study())
     changes = {"waiting": lambda: None, **changes}
-    return run.begin(asked, "quick", root=root, runs=root / "runs", seed=seed, only=only, **changes)
+    return runs.begin(asked, "quick", root=root, runs=root / "runs", seed=seed, only=only, **changes)
 
 
 def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> None:
     begun, notes = _begin(root), Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert notes.order == [trial.id for trial in begun.file.plan.trials]
     assert len(notes.order) == 20 and begun.store.ids() == set(notes.order)
     assert sorted(acts.built) == sorted(documents.KNOWN_SERVERS)
@@ -102,47 +102,47 @@ def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> 
 def test_the_engines_ceiling_is_asked_after_each_trial(acts: Stage, root: Path) -> None:
     acts.ceiling = Ceiling(throughput_per_s=10_500)
     begun = _begin(root)
-    run.execute(begun, root, Notes())
+    runs.execute(begun, root, Notes())
     assert [spec.label for spec in acts.calibrated] == [trial.id for trial in begun.file.plan.trials]
     assert all("95.2% (limit 70%) of the 10,500 /s" in trial.warnings[0] for trial in begun.store.trials())
 
 
 def test_without_a_server_that_is_ready_nobody_asks_for_the_ceiling(acts: Stage, root: Path) -> None:
     acts.missing = set(documents.KNOWN_SERVERS)
-    run.execute(_begin(root), root, Notes())
+    runs.execute(_begin(root), root, Notes())
     assert acts.calibrated == []
 
 
 def test_cut_off_and_continued_it_is_the_same_run(acts: Stage, root: Path) -> None:
     begun, first = _begin(root), Notes(interrupt_after=7)
     with pytest.raises(Interrupted):
-        run.execute(begun, root, first)
+        runs.execute(begun, root, first)
     assert len(begun.store.ids()) == 7 and run_file.read(begun.store).ended is None
-    again, second = run.resume(begun.store, retry_failed=False), Notes()
-    run.execute(again, root, second)
+    again, second = runs.resume(begun.store, retry_failed=False), Notes()
+    runs.execute(again, root, second)
     assert first.order + second.order == [trial.id for trial in begun.file.plan.trials]
     assert run_file.read(begun.store).ended is not None
-    assert run.resume(begun.store, retry_failed=False).to_do == ()
+    assert runs.resume(begun.store, retry_failed=False).to_do == ()
 
 
 def test_failed_trials_stay_unless_they_are_to_be_retried(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     acts.fail_at = {"node-http": "start"}
-    run.execute(begun, root, Notes())
+    runs.execute(begun, root, Notes())
     failed = [trial for trial in begun.store.trials() if trial.status == "failed"]
     assert len(failed) == 7  # 3 + 2 blocks, and the twin of two
-    assert run.resume(begun.store, retry_failed=False).to_do == ()
+    assert runs.resume(begun.store, retry_failed=False).to_do == ()
     acts.fail_at = {}
-    again = run.resume(begun.store, retry_failed=True)
+    again = runs.resume(begun.store, retry_failed=True)
     assert {trial.id for trial in again.to_do} == {trial.trial.id for trial in failed}
-    run.execute(again, root, Notes())
+    runs.execute(again, root, Notes())
     assert all(trial.status == "measured" for trial in begun.store.trials())
 
 
 def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
     begun, notes = _begin(root), Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert notes.skips == [("go-nethttp", "go is not installed; run: crumple setup")]
     skipped = [trial for trial in begun.store.trials() if trial.trial.server == "go-nethttp"]
     assert len(skipped) == 8
@@ -153,7 +153,7 @@ def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: 
 def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-express": "build"}
     begun, notes = _begin(root), Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     failures = [trial.failure for trial in begun.store.trials() if trial.failure]
     assert {(each.step, each.message, each.output_tail) for each in failures} == {
         ("build", "the compiler refused", ("main.go:1: no",))
@@ -175,13 +175,13 @@ def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -
 
 def test_one_trial_by_its_id(acts: Stage, root: Path) -> None:
     begun, notes = _begin(root), Notes()
-    run.execute(run.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
+    runs.execute(runs.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
     assert notes.order == ["shared/b02/go-nethttp~twin"]
     assert run_file.read(begun.store).ended is None
     with pytest.raises(NotFound, match="its trials are"):
-        run.narrowed(begun, "shared/b9/none")
+        runs.narrowed(begun, "shared/b9/none")
     with pytest.raises(NotFound, match="stored already"):
-        run.narrowed(run.resume(begun.store, retry_failed=False), "shared/b02/go-nethttp~twin")
+        runs.narrowed(runs.resume(begun.store, retry_failed=False), "shared/b02/go-nethttp~twin")
 
 
 def test_a_seed_is_drawn_where_none_is_given_and_runs_never_share_a_folder(acts: Stage, root: Path) -> None:
@@ -194,7 +194,7 @@ def test_two_that_begin_in_one_second_have_a_folder_each(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime(2026, 11, 21, 6, 30, 12, tzinfo=UTC)
-    monkeypatch.setattr(run, "datetime", SimpleNamespace(now=lambda _: now))
+    monkeypatch.setattr(runs, "datetime", SimpleNamespace(now=lambda _: now))
     write, others = run_file.write, []
 
     def meanwhile(*arguments: Any) -> None:
@@ -228,7 +228,7 @@ def test_costs_are_measured_while_no_other_crumple_measures(
         said.append("measured")
         return {"thread": (9.0,)}
 
-    monkeypatch.setattr(turns, "turn", turn)
+    monkeypatch.setattr(alone, "turn", turn)
     monkeypatch.setattr(costs, "readings", readings)
     begun = _begin(root, asked=_with_cost(), waiting=lambda: said.append("waits"))
     assert said == ["waits", "measured", "over"] and begun.file.machine["costs"] == {"thread": (9.0,)}
@@ -252,17 +252,17 @@ def test_locks_that_cannot_be_had_end_the_run_and_fail_no_trial(
     def turn(_: object) -> None:
         raise NotWritable("cannot write turns")
 
-    monkeypatch.setattr(turns, "turn", turn)
+    monkeypatch.setattr(alone, "turn", turn)
     begun = _begin(root)
     with pytest.raises(NotWritable):
-        run.execute(begun, root, Notes())
+        runs.execute(begun, root, Notes())
     assert begun.store.ids() == set()
 
 
 def test_a_run_that_is_running_cannot_be_resumed(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
-        run.execute(begun, root, Notes())
+        runs.execute(begun, root, Notes())
 
 
 VARIANT = "go-nethttp[workers=9]"
@@ -277,7 +277,7 @@ def _with_variant() -> Study:
 
 def test_a_variant_runs_with_its_settings_under_its_label(acts: Stage, root: Path) -> None:
     begun = _begin(root, asked=_with_variant())
-    run.execute(begun, root, Notes())
+    runs.execute(begun, root, Notes())
     stored = {trial.trial.id: trial for trial in begun.store.trials()}
     assert stored[f"shared/b01/{VARIANT}"].server.settings == {"workers": 9}
     assert stored[f"shared/b03/{VARIANT}~twin"].server.settings == {"workers": 9}
@@ -286,7 +286,7 @@ def test_a_variant_runs_with_its_settings_under_its_label(acts: Stage, root: Pat
         "go": "1.26"
     }
     assert acts.built.count("go-nethttp") == 1, "all variants are one program"
-    assert run.resume(begun.store, retry_failed=False).to_do == ()
+    assert runs.resume(begun.store, retry_failed=False).to_do == ()
 
 
 def test_a_variant_the_study_does_not_list_runs_instead_of_its_server(acts: Stage, root: Path) -> None:
@@ -300,7 +300,7 @@ def test_another_attempt_at_a_variants_trial_keeps_the_earlier_ones(acts: Stage,
     one = f"shared/b01/{VARIANT}"
     acts.fail_at = {"go-nethttp": "start"}
     for _ in range(3):
-        run.execute(run.narrowed(run.resume(begun.store, retry_failed=True), one), root, Notes())
+        runs.execute(runs.narrowed(runs.resume(begun.store, retry_failed=True), one), root, Notes())
     begun.store.set_aside(one)
     assert len(list((begun.store.folder / "trials" / "set-aside").iterdir())) == 3
 
@@ -315,7 +315,7 @@ def test_the_run_keeps_the_study_as_it_is_at_its_scale(acts: Stage, root: Path) 
     demo = demo.model_copy(update={"experiments": {"shared": shared}})
     begun = _begin(root, asked=demo)
     assert begun.file.study.experiments["shared"].shape == ClosedShape(connections=4)
-    run.execute(run.narrowed(begun, "shared/b01/go-nethttp"), root, Notes())
+    runs.execute(runs.narrowed(begun, "shared/b01/go-nethttp"), root, Notes())
     (stored,) = begun.store.trials()
     assert stored.record is not None
     assert stored.record.spec.shape.connections == 4  # type: ignore[union-attr]
@@ -337,17 +337,17 @@ def test_a_parameters_value_that_cannot_be_is_said_before_anything_runs(acts: St
 def test_cores_that_are_not_there_skip_their_experiment(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def cores_for(placement: str, threads: int, server_cores: int | None) -> machine.Cores:
+    def cores_for(placement: str, threads: int, server_cores: int | None) -> capacity.Cores:
         if server_cores == 64:
             raise UsageError("server_cores = 64, and 1 of this machine's cores may be the server's")
-        return machine.Cores(engine=(1,), server=(0,))
+        return capacity.Cores(engine=(1,), server=(0,))
 
-    monkeypatch.setattr(machine, "cores_for", cores_for)
+    monkeypatch.setattr(capacity, "cores_for", cores_for)
     demo = documents.study()
     many = demo.experiments["shared"].model_copy(update={"server_cores": 64})
     begun = _begin(root, asked=demo.model_copy(update={"experiments": {**demo.experiments, "shared": many}}))
     notes = Notes()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert notes.skips == [
         ("experiment shared", "server_cores = 64, and 1 of this machine's cores may be the server's")
     ]

@@ -11,7 +11,7 @@ from command_line import Call, caller
 from crumple.commands import report
 from crumple.commands import run as run_command
 from crumple.errors import EngineFailed
-from crumple.run import run
+from crumple.run import runs
 from documents import WORKLOAD_TOML
 
 STUDY_TOML = """
@@ -141,14 +141,14 @@ def test_a_mistake_is_one_line_and_begins_nothing(call: Call, arguments: tuple[s
 
 
 def test_where_one_cannot_begin_none_has_begun(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = run.begin
+    real = runs.begin
 
     def begin(asked: Any, *arguments: Any, **flags: Any) -> Any:
         if asked.name == "second":
             raise EngineFailed("costs did not end")
         return real(asked, *arguments, **flags)
 
-    monkeypatch.setattr(run, "begin", begin)
+    monkeypatch.setattr(runs, "begin", begin)
     code, _, err = call("run", "first", "second")
     assert code == 1 and err.splitlines()[-1] == "costs did not end"
     assert not list(Path("runs").iterdir())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple.server import runtimes, servers
+from crumple.subject import runtimes, servers
 
 NEEDS = """
 [requires.tool]

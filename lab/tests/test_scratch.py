@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple.errors import ServerFailed
-from crumple.server import scratch, servers
-from crumple.workload import hash_file
+from crumple.subject import right_answers, scratch, servers
 
 TELL = """
 import json
@@ -36,7 +35,7 @@ def test_a_server_is_told_of_both(tmp_path, monkeypatch):
     built = servers.build(tiny)
     with servers.start(built, cores=(), settings={}, environment=environment) as running:
         told = json.loads((tmp_path / "told").read_text())
-        assert Path(told["HASH_FILE"]).read_bytes() == hash_file.content()
+        assert Path(told["HASH_FILE"]).read_bytes() == right_answers.content()
         assert [file.name for file in Path(told["FILES_FOLDER"]).iterdir()] == ["left"]
         assert told["DB_HOST"] == "somewhere"
         assert running.files_left() == 1

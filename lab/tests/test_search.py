@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from crumple.find.judged import LEAST_S, Outcome
-from crumple.find.search import Aim, Step, Stop, Tried, next_step
+from crumple.find.next_level import Aim, Step, Stop, Tried, next_step
+from crumple.find.seen import LEAST_S, Outcome
 from made_levels import counted, tried
 
 # 1 % of the requests may be slow, and no queue is known of.

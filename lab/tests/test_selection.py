@@ -5,9 +5,9 @@ from typing import Any
 import documents
 import pytest
 from crumple.errors import UsageError
-from crumple.server.server import Setting
 from crumple.study import selection
 from crumple.study.study import Canary, Study
+from crumple.subject.server_toml import Setting
 
 KNOWN: dict[str, dict[str, Setting]] = {name: {"workers": 4} for name in documents.KNOWN_SERVERS}
 FEW = "go-nethttp[workers=1]"

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple.errors import FileInvalid
-from crumple.server import server
+from crumple.subject import server_toml
 
 
 def problems_of(folder: Path) -> dict[str, str]:
     """Key → the whole line."""
     with pytest.raises(FileInvalid) as invalid:
-        server.load(folder)
+        server_toml.load(folder)
     return {problem.key: str(problem) for problem in invalid.value.problems}
 
 
@@ -36,7 +36,7 @@ def test_a_program_may_be_a_siblings(tmp_path):
     tiny_servers.write(tmp_path, "one")
     two = tiny_servers.write(tmp_path, "two")
     rewrite(two, 'title = "Tiny"', 'title = "Tiny"\nprogram = "one"')
-    assert server.load(two).program_folder == tmp_path / "servers" / "one"
+    assert server_toml.load(two).program_folder == tmp_path / "servers" / "one"
 
 
 def test_every_problem_is_reported_with_file_key_and_remedy(tmp_path):

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 import pytest
 import tiny_servers
 from crumple.errors import FileInvalid, ServerFailed, UsageError
-from crumple.processes import guard, listening, tree
-from crumple.server import servers
+from crumple.machine import guard, process_tree
+from crumple.subject import servers
 
 
 @pytest.fixture(autouse=True)
@@ -149,8 +149,8 @@ def test_a_server_runs_on_its_cores(tmp_path):
 def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
     # From another address than the server's, a socket that picks the awaited port is no connection to itself.
     with started(tiny_servers.described(tmp_path)) as running:
-        assert any(line.startswith(f"{listening.ASKED_FROM} ") for line in running.output_tail())
-    assert listening.ASKED_FROM != listening.HOST
+        assert any(line.startswith(f"{process_tree.ASKED_FROM} ") for line in running.output_tail())
+    assert process_tree.ASKED_FROM != process_tree.HOST
 
 
 def test_one_that_ends_at_once_fails_at_once_with_its_last_lines(tmp_path):
@@ -164,7 +164,7 @@ def test_one_that_ends_at_once_fails_at_once_with_its_last_lines(tmp_path):
 
 
 def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(listening, "LIMIT_S", 0.5)
+    monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
     tiny = tiny_servers.described(tmp_path, here='print("thinking", flush=True); time.sleep(600)')
     with pytest.raises(ServerFailed, match="does not listen") as failed, started(tiny):
         pass
@@ -172,7 +172,7 @@ def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
 
 
 def test_one_that_listens_and_says_nothing_fails_at_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(listening, "LIMIT_S", 1.0)
+    monkeypatch.setattr(process_tree, "LIMIT_S", 1.0)
     here = 'import socket; mute = socket.create_server(("127.0.0.1", PORT)); time.sleep(600)'
     with (
         pytest.raises(ServerFailed, match="it listens but did not answer"),
@@ -232,9 +232,9 @@ def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here
     )
     try:
         taken = int(other.stdout.readline().split(b"port ")[1].split()[0])
-        free = listening.free_port
+        free = process_tree.free_port
         offered = iter([taken, taken])
-        monkeypatch.setattr(listening, "free_port", lambda: next(offered, None) or free())
+        monkeypatch.setattr(process_tree, "free_port", lambda: next(offered, None) or free())
         with started(tiny_servers.described(tmp_path, here=here)) as running:
             assert running.address != f"127.0.0.1:{taken}"
         offered = iter([taken] * 3)
@@ -252,21 +252,21 @@ def test_one_that_dies_as_it_answers_is_not_taken_for_another_program(tmp_path, 
             os.kill(process, signal.SIGKILL)
         return iter(())
 
-    descendants = tree.descendants
-    monkeypatch.setattr(tree, "descendants", dead_before_it_is_looked_at)
+    descendants = process_tree.descendants
+    monkeypatch.setattr(process_tree, "descendants", dead_before_it_is_looked_at)
     said = r"it was killed by signal 9 \(SIGKILL\) as it began to answer"
     with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path)):
         pass
 
 
 def test_one_whose_processes_change_is_looked_for_twice(tmp_path, monkeypatch):
-    descendants, looks = tree.descendants, []
+    descendants, looks = process_tree.descendants, []
 
     def not_at_first(pid):
         looks.append(pid)
         return descendants(pid) if len(looks) > 1 else iter(())
 
-    monkeypatch.setattr(tree, "descendants", not_at_first)
+    monkeypatch.setattr(process_tree, "descendants", not_at_first)
     with started(tiny_servers.described(tmp_path)) as running:
         assert running.alive()
     assert len(looks) == 2
@@ -275,7 +275,7 @@ def test_one_whose_processes_change_is_looked_for_twice(tmp_path, monkeypatch):
 def test_a_port_whose_owner_does_not_listen_counts_as_taken():
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", 0))
-        assert listening.is_taken(holder.getsockname()[1])
+        assert process_tree.is_taken(holder.getsockname()[1])
 
 
 # End

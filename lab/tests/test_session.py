@@ -8,9 +8,9 @@ from typing import Any
 import documents
 import pytest
 from crumple.errors import Interrupted
-from crumple.run import blocks, run, run_file, session
-from crumple.run.plan import Block
-from crumple.run.run import Begun
+from crumple.run import blocks, run_file, runs, session
+from crumple.run.run_plan import Block
+from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import Study
@@ -68,7 +68,7 @@ class Blocks(Notes):
 @pytest.fixture
 def begin(root: Path) -> Callable[..., Begun]:
     def begun(seed: int = 1) -> Begun:
-        return run.begin(
+        return runs.begin(
             _adaptive(), "quick", root=root, runs=root / "runs", seed=seed, only=(), waiting=lambda: None
         )
 
@@ -80,7 +80,7 @@ def test_what_is_open_gets_more_blocks_and_run_json_says_why(
 ) -> None:
     Said(monkeypatch, {"shared": 4, "separate": LEAST})
     begun, notes = begin(), Blocks()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     first, then = notes.blocks[: 2 * LEAST], notes.blocks[2 * LEAST :]
     assert sorted(first) == [(name, number, "") for name in ("separate", "shared") for number in (1, 2)]
     why = "for on shared, which takes about 4 blocks"
@@ -96,7 +96,7 @@ def test_what_more_blocks_would_not_help_has_none(
 ) -> None:
     Said(monkeypatch, {"shared": None})
     begun, notes = begin(), Blocks()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert len(notes.blocks) == 2 * LEAST
     stopped = run_file.read(begun.store).stopped
     assert stopped["shared"] == "more blocks would not help: because"
@@ -124,7 +124,7 @@ def test_a_run_without_the_time_for_its_first_blocks_is_not_over(
     begun = begin()
     Session([begun], root, budget_s=0.0).conduct(Blocks())
     assert begun.store.ids() == set() and run_file.read(begun.store).ended is None
-    run.execute(run.resume(begun.store, retry_failed=False), root, Blocks())
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, Blocks())
     assert run_file.read(begun.store).ended is not None
 
 
@@ -133,13 +133,13 @@ def test_resumed_it_goes_on_where_it_was(
 ) -> None:
     said = Said(monkeypatch, {"shared": 3})
     begun = begin()
-    run.execute(begun, root, Blocks())
+    runs.execute(begun, root, Blocks())
     before = begun.store.ids()
     again = Blocks()
-    run.execute(run.resume(begun.store, retry_failed=False), root, again)
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, again)
     assert again.blocks == [] and begun.store.ids() == before
     said.decided_after = {"shared": 5}
-    run.execute(run.resume(begun.store, retry_failed=False), root, again)
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, again)
     assert [(name, number) for name, number, _ in again.blocks] == [("shared", 4), ("shared", 5)]
     assert [each.block for each in run_file.read(begun.store).chosen] == [3, 4, 5]
 
@@ -161,7 +161,7 @@ def test_the_same_seed_and_decisions_give_the_same_trials(
     orders = []
     for _ in range(2):
         notes = Blocks()
-        run.execute(begin(7), root, notes)
+        runs.execute(begin(7), root, notes)
         orders.append(notes.order)
     assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST + 2)
 
@@ -171,7 +171,7 @@ def test_one_trial_of_a_block_that_need_not_be_run_can_be_asked_for(
 ) -> None:
     Said(monkeypatch, {"shared": LEAST})
     begun, one = begin(), f"shared/b{MOST:02}/go-nethttp"
-    run.execute(run.narrowed(begun, one), root, Blocks())
+    runs.execute(runs.narrowed(begun, one), root, Blocks())
     assert begun.store.ids() == {one} and run_file.read(begun.store).ended is None
 
 
@@ -183,7 +183,7 @@ def test_a_machine_that_stays_busy_does_not_hold_the_session(
     acts.busy = "other programs use 50% of the CPU"
     monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
     begun, notes = begin(), Blocks()
-    run.execute(begun, root, notes)
+    runs.execute(begun, root, notes)
     assert len(notes.blocks) == 2 * LEAST and notes.said_busy
     assert run_file.read(begun.store).stopped["shared"] == "more blocks would not help: because"
 
@@ -195,15 +195,15 @@ def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
         raise AssertionError
 
     monkeypatch.setattr(session.progress, "standing", unasked)
-    begun = run.begin(
+    begun = runs.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )
-    run.execute(begun, root, Blocks())
+    runs.execute(begun, root, Blocks())
     assert len(begun.store.ids()) == 20
 
 
 def test_a_study_that_looks_once_says_which_of_its_blocks_the_time_left_out(acts: Stage, root: Path) -> None:
-    begun = run.begin(
+    begun = runs.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )
     Session([begun], root, budget_s=0.0).conduct(Blocks())
@@ -216,9 +216,9 @@ def test_a_run_that_is_taken_up_again_has_not_stopped_there(
 ) -> None:
     said = Said(monkeypatch, {"shared": LEAST})
     begun = begin()
-    run.execute(begun, root, Blocks())
+    runs.execute(begun, root, Blocks())
     assert run_file.read(begun.store).stopped
     said.decided_after = {"shared": 5}
     with pytest.raises(Interrupted):
-        run.execute(run.resume(begun.store, retry_failed=False), root, Blocks(interrupt_after=1))
+        runs.execute(runs.resume(begun.store, retry_failed=False), root, Blocks(interrupt_after=1))
     assert run_file.read(begun.store).stopped == {}

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from crumple import project
-from crumple.database import files as database_files
 from crumple.errors import DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
-from crumple.server.runtimes import Lack
-from crumple.setup import database as setup_database
-from crumple.setup import packages, setup
-from crumple.setup.packages import POLICY_TEXT, Package
-from crumple.workload import workload
+from crumple.subject import database_process as database_files
+from crumple.subject import installing, workload
+from crumple.subject import installing as setup_database
+from crumple.subject.installing import POLICY_TEXT, Package
+from crumple.subject.runtimes import Lack
 
 NEEDS = """
 [requires.{tool}]
@@ -73,7 +72,7 @@ def apt_log(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr(packages, "POLICY", tmp_path / "policy-rc.d")
+    monkeypatch.setattr(installing, "POLICY", tmp_path / "policy-rc.d")
     return log
 
 
@@ -83,7 +82,7 @@ def program(path: Path, text: str) -> None:
 
 
 def prepare(console: Console, *descriptions, yes: bool = False):
-    return setup.prepare(descriptions, {}, yes=yes, say=console.lines.append, ask=console.ask)
+    return installing.prepare(descriptions, {}, yes=yes, say=console.lines.append, ask=console.ask)
 
 
 def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_log):
@@ -148,7 +147,7 @@ def test_a_package_that_is_not_to_be_had_keeps_out_no_other(tmp_path, apt_log):
 
 def test_two_servers_share_one_package():
     lacks = [Lack("a", "a is not installed", ("p", "q")), Lack("b", "b is too old", ("q",))]
-    assert packages.packages(lacks) == (
+    assert installing.packages(lacks) == (
         Package("p", "a is not installed"),
         Package("q", "a is not installed"),
     )
@@ -157,7 +156,7 @@ def test_two_servers_share_one_package():
 def test_a_user_without_root_is_given_sudo(apt_log, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     program(apt_log.parent / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
-    update, install = packages.commands(["p"])
+    update, install = installing.commands(["p"])
     assert update[:2] == ["sudo", "env"]
     assert install[-1] == "p"
 
@@ -199,26 +198,26 @@ def test_the_policy_against_services_is_gone_afterwards(tmp_path, apt_log):
     console = Console()
     bad = tiny_servers.described(tmp_path, "bad", toml=NEEDS.format(tool="gone"))
     prepare(console, bad, yes=True)
-    assert f"{packages.POLICY} keeps packages from starting services" in console.said
+    assert f"{installing.POLICY} keeps packages from starting services" in console.said
     assert "failed with code 100" in console.said
-    assert not packages.POLICY.exists()
+    assert not installing.POLICY.exists()
 
 
 @pytest.mark.parametrize(
     ("text", "left"), [("#!/bin/sh\nexit 104\n", "#!/bin/sh\nexit 104\n"), (POLICY_TEXT, None)]
 )
 def test_somebody_elses_policy_stays_and_one_that_we_left_behind_does_not(apt_log, text, left):
-    program(packages.POLICY, text)
-    with packages.no_services(lambda _: None):
-        assert packages.POLICY.read_text() == text
-    assert (packages.POLICY.read_text() if left else packages.POLICY.exists()) == (left or False)
+    program(installing.POLICY, text)
+    with installing.no_services(lambda _: None):
+        assert installing.POLICY.read_text() == text
+    assert (installing.POLICY.read_text() if left else installing.POLICY.exists()) == (left or False)
 
 
 def test_the_policy_is_gone_after_an_interruption(apt_log):
-    with pytest.raises(KeyboardInterrupt), packages.no_services(lambda _: None):
-        assert os.access(packages.POLICY, os.X_OK)
+    with pytest.raises(KeyboardInterrupt), installing.no_services(lambda _: None):
+        assert os.access(installing.POLICY, os.X_OK)
         raise KeyboardInterrupt
-    assert not packages.POLICY.exists()
+    assert not installing.POLICY.exists()
 
 
 APT_GET_INTERRUPTED = """#!/bin/sh
@@ -230,11 +229,11 @@ def test_an_interruption_lets_the_package_at_hand_be_finished(tmp_path, apt_log)
     unpacked, console = tmp_path / "unpacked", Console()
     program(
         apt_log.parent / "bin" / "apt-get",
-        APT_GET_INTERRUPTED.format(policy=packages.POLICY, unpacked=unpacked),
+        APT_GET_INTERRUPTED.format(policy=installing.POLICY, unpacked=unpacked),
     )
     with pytest.raises(Interrupted), interruptible():
-        packages.install([Package("p", "q")], yes=True, say=console.lines.append, ask=console.ask)
-    assert unpacked.exists() and not packages.POLICY.exists()
+        installing.install([Package("p", "q")], yes=True, say=console.lines.append, ask=console.ask)
+    assert unpacked.exists() and not installing.POLICY.exists()
     assert console.lines[-1] == "finishing what is at hand …"
 
 
@@ -246,10 +245,10 @@ def test_an_interruption_while_a_command_starts_waits_until_it_can_be_finished(t
             super().__init__(*arguments, **options)
             signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(packages.subprocess, "Popen", Interrupting)
+    monkeypatch.setattr(installing.subprocess, "Popen", Interrupting)
     command = [sys.executable, "-c", f"import time; time.sleep(0.3); open({str(finished)!r}, 'w')"]
     with pytest.raises(Interrupted), interruptible():
-        packages._run(command, lambda _: None)
+        installing._run(command, lambda _: None)
     assert finished.exists()
 
 
@@ -289,7 +288,7 @@ def test_a_database_is_installed_for_servers_whose_workloads_ask_one(tmp_path, a
     tiny = tiny_servers.described(tmp_path)
     console = Console()
     say = console.lines.append
-    (prepared,) = setup.prepare([tiny], queried(), yes=True, say=say, ask=console.ask)
+    (prepared,) = installing.prepare([tiny], queried(), yes=True, say=say, ask=console.ask)
     assert "needs mariadb-server-core | mariadb-server-core-10.6: mariadbd is not installed" in console.said
     # What stays out costs the workloads that ask it, no more.
     assert "database: not ready, mariadbd is not installed" in console.said
@@ -302,7 +301,7 @@ def test_no_database_is_looked_for_where_no_workload_asks_one(tmp_path, apt_log,
 
 
 def test_what_takes_long_says_that_it_goes_on(monkeypatch):
-    monkeypatch.setattr(packages, "SAY_EVERY_S", 0.01)
+    monkeypatch.setattr(installing, "SAY_EVERY_S", 0.01)
     said = threading.Event()
-    with packages.still_at_it("building it", lambda line: said.set() if "building it" in line else None):
+    with installing.still_at_it("building it", lambda line: said.set() if "building it" in line else None):
         assert said.wait(10)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from crumple.find.likelihood import POWERS, ShareLaw, together
 from crumple.find.seen import Dispersion, Evidence
-from crumple.find.share_law import POWERS, ShareLaw, together
 from made_levels import LIMIT, counted
 
 # Breaking points from 100 to 10,000 per second; the level is put on at 1,000.

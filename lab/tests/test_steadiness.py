@@ -9,8 +9,8 @@ import synthetic_run
 from crumple import contract
 from crumple.record import steadiness, validity
 from crumple.record.steadiness import Growth
-from crumple.report import curves
-from crumple.report.view import view
+from crumple.run.report import curves
+from crumple.run.report.view import view
 from crumple.run.store import StoredTrial
 
 STEP_NS = 100_000_000

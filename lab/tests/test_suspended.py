@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import tiny_runs
-from crumple.processes import guard, tree
-from crumple.server import servers
-from crumple.server.start import Running
+from crumple.machine import guard, process_tree
+from crumple.subject import servers
+from crumple.subject.servers import Running
 
 STOPPED = "T"
 
@@ -18,7 +18,9 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def _states(running: Running) -> set[str]:
-    stats = (Path(f"/proc/{pid}/stat").read_text() for pid in tree.descendants(running.guarded.guard_pid))
+    stats = (
+        Path(f"/proc/{pid}/stat").read_text() for pid in process_tree.descendants(running.guarded.guard_pid)
+    )
     return {stat.rpartition(")")[2].split()[0] for stat in stats}
 
 
@@ -46,7 +48,7 @@ def test_one_that_is_suspended_is_ended_without_waiting_for_its_grace(project: P
     with servers.start(built, cores=(), settings={}) as running:
         running.suspend()
         assert _soon(running, suspended=True)
-        pids = [*tree.descendants(running.guarded.guard_pid)]
+        pids = [*process_tree.descendants(running.guarded.guard_pid)]
         began_s = time.monotonic()
         running.guarded.end()
         assert time.monotonic() - began_s < guard.GRACE_S / 2, (

@@ -1,13 +1,13 @@
 """Plots in characters: everything stands where its value says, and nothing that was seen disappears."""
 
 import pytest
-from crumple.drawing import terminal_plot
-from crumple.drawing.terminal_plot import Axis
+from crumple.drawing import terminal
+from crumple.drawing.terminal import Axis
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def bits(cell: terminal_plot.Cell) -> int:
+def bits(cell: terminal.Cell) -> int:
     return 0 if cell[0] == " " else ord(cell[0]) - 0x2800
 
 
@@ -18,7 +18,7 @@ def test_an_axis_places_its_ends_and_its_middle() -> None:
 
 
 def test_a_rising_line_runs_from_corner_to_corner() -> None:
-    drawn = terminal_plot.lines([[(0, 0.0), (1, 1.0)]], Axis(0, 1), Axis(0, 1), columns=4, rows=2)
+    drawn = terminal.lines([[(0, 0.0), (1, 1.0)]], Axis(0, 1), Axis(0, 1), columns=4, rows=2)
     assert bits(drawn[1][0]) & 0x40  # bottom left
     assert bits(drawn[0][3]) & 0x08  # top right
     assert drawn[0][0] == (" ", None)
@@ -27,7 +27,7 @@ def test_a_rising_line_runs_from_corner_to_corner() -> None:
 
 def test_a_line_breaks_where_nothing_is_known() -> None:
     points = [(0, 1.0), (1, 1.0), (2, None), (3, 1.0), (4, 1.0)]
-    drawn = terminal_plot.lines([points], Axis(0, 4), Axis(0, 2), columns=40, rows=1)
+    drawn = terminal.lines([points], Axis(0, 4), Axis(0, 2), columns=40, rows=1)
     seen = [owner for _, owner in drawn[0]]
     assert seen[0] == seen[-1] == 0
     assert seen[20] is None
@@ -35,18 +35,18 @@ def test_a_line_breaks_where_nothing_is_known() -> None:
 
 def test_the_later_line_owns_a_shared_cell() -> None:
     flat = [(0, 1.0), (1, 1.0)]
-    drawn = terminal_plot.lines([flat, flat], Axis(0, 1), Axis(0, 2), columns=3, rows=1)
+    drawn = terminal.lines([flat, flat], Axis(0, 1), Axis(0, 2), columns=3, rows=1)
     assert {owner for _, owner in drawn[0]} == {1}
 
 
 def test_a_point_alone_is_a_dot() -> None:
-    drawn = terminal_plot.lines([[(0.0, 0.5)]], Axis(0, 1), Axis(0, 1), columns=3, rows=3)
+    drawn = terminal.lines([[(0.0, 0.5)]], Axis(0, 1), Axis(0, 1), columns=3, rows=3)
     assert sum(bits(cell).bit_count() for row in drawn for cell in row) == 1
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=80), st.integers(1, 6))
 def test_every_count_shows_and_the_most_reaches_the_top(counts: list[int], rows: int) -> None:
-    drawn = terminal_plot.blocks(counts, rows)
+    drawn = terminal.blocks(counts, rows)
     assert [len(row) for row in drawn] == [len(counts)] * rows
     for column, count in enumerate(counts):
         assert (drawn[-1][column] != " ") == (count > 0)
@@ -56,7 +56,7 @@ def test_every_count_shows_and_the_most_reaches_the_top(counts: list[int], rows:
 
 @given(st.floats(1e-3, 1e12), st.floats(1.0, 1e4))
 def test_round_values_lie_between(low: float, ratio: float) -> None:
-    found = terminal_plot.round_between(low, low * ratio)
+    found = terminal.round_between(low, low * ratio)
     assert found == sorted(found)
     assert all(low <= value <= low * ratio for value in found)
     # The widest gap is from 2 to 5.
@@ -65,7 +65,7 @@ def test_round_values_lie_between(low: float, ratio: float) -> None:
 
 @given(st.floats(1e-3, 1e12))
 def test_rounding_encloses(value: float) -> None:
-    below, above = terminal_plot.rounded_down(value), terminal_plot.rounded_up(value)
+    below, above = terminal.rounded_down(value), terminal.rounded_up(value)
     assert below <= value * (1 + 1e-6)
     assert above >= value * (1 - 1e-6)
     assert above <= 2.5001 * value
@@ -74,5 +74,5 @@ def test_rounding_encloses(value: float) -> None:
 
 def test_what_is_round_stays() -> None:
     for value in (0.1, 1.0, 5.0, 1_000.0, 2e8):
-        assert terminal_plot.rounded_up(value) == pytest.approx(value)
-        assert terminal_plot.rounded_down(value) == pytest.approx(value)
+        assert terminal.rounded_up(value) == pytest.approx(value)
+        assert terminal.rounded_down(value) == pytest.approx(value)

@@ -1,8 +1,7 @@
 """How long levels last, and what a budget can reach."""
 
 import pytest
-from crumple.find.judged import LEAST_S
-from crumple.find.times import (
+from crumple.find.next_level import (
     LEVEL_S_MAX,
     Durations,
     answers_needed,
@@ -10,6 +9,7 @@ from crumple.find.times import (
     longest_limit_s,
     outlook,
 )
+from crumple.find.seen import LEAST_S
 from crumple.load import objective
 
 PLANNED = Durations(level_s=2.5, longest_s=9.0, settle_s=1.0)

@@ -11,11 +11,9 @@ from crumple.contract import Progress
 from crumple.engine import Engine
 from crumple.errors import NoAnswer, StorageFull
 from crumple.machine.ceiling import Ceiling
-from crumple.run import plan, store, trial
+from crumple.run import run_plan, store, trial
 from crumple.run.store import RunStore, StoredTrial
-from crumple.server import servers
-from crumple.verify import verify
-from crumple.workload import workload
+from crumple.subject import answer_check, servers, workload
 from stand_ins import Stage
 
 
@@ -36,7 +34,7 @@ def _job(tmp_path: Path, experiment: str = "separate") -> trial.Job:
     described: Any = stand_ins.description("go-nethttp")
     identity = next(
         each
-        for each in plan.plan(study, "quick", 1).trials
+        for each in run_plan.plan(study, "quick", 1).trials
         if each.experiment == experiment and each.server == "go-nethttp"
     )
     return trial.Job(
@@ -119,14 +117,14 @@ def test_a_server_may_have_much_to_work_off_after_the_load(
     patience_s: float,
     stuck: bool,
 ) -> None:
-    answers, silent = verify.answers, iter([False, True, True])
+    answers, silent = answer_check.answers, iter([False, True, True])
 
     def slow(*asked: Any, **how: Any) -> None:
         if next(silent, False):
             raise NoAnswer("GET /hello: no whole answer within 20 s")
         answers(*asked, **how)
 
-    monkeypatch.setattr(verify, "answers", slow)
+    monkeypatch.setattr(answer_check, "answers", slow)
     monkeypatch.setattr(trial, "WORKED_OFF_S", patience_s)
     stored = _conduct(tmp_path, run, GOLDEN_SHAPE)
     assert stored.valid

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from crumple.errors import Interrupted
 from crumple.interrupt import interruptible
-from crumple.machine import turns
+from crumple.machine import alone
 
 # Waits for its turn, says so, takes it, and keeps it until its standard input closes.
 OTHER = """
@@ -26,8 +26,8 @@ with turns.turn(lambda: print("waits", flush=True)):
 
 @pytest.fixture(autouse=True)
 def name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    monkeypatch.setattr(turns, "NAME", f"crumple-{os.getpid()}-{tmp_path.name}")
-    return turns.NAME
+    monkeypatch.setattr(alone, "NAME", f"crumple-{os.getpid()}-{tmp_path.name}")
+    return alone.NAME
 
 
 def _other(name: str, home: str = "") -> subprocess.Popen[str]:
@@ -50,21 +50,21 @@ def _says(process: subprocess.Popen[str]) -> str:
 def test_alone_nobody_waits_and_a_turn_can_be_taken_again() -> None:
     said: list[str] = []
     for _ in range(3):
-        with turns.turn(lambda: said.append("waits")):
+        with alone.turn(lambda: said.append("waits")):
             pass
     assert said == []
 
 
 def test_the_second_waits_and_comes_before_the_first_takes_another_turn(name: str) -> None:
     said: list[str] = []
-    with turns.turn(lambda: said.append("waits")):
+    with alone.turn(lambda: said.append("waits")):
         other = _other(name)
         assert _says(other) == "waits"
     # Whoever asks again without delay is behind the one who waited.
     assert _says(other) == "has it"
     assert other.stdin
     other.stdin.close()
-    with turns.turn(lambda: said.append("again")):
+    with alone.turn(lambda: said.append("again")):
         assert other.wait(10) == 0
 
 
@@ -72,16 +72,16 @@ def test_the_turn_of_one_that_was_killed_is_free(name: str) -> None:
     other = _other(name)
     assert _says(other) == "has it"
     told: list[str] = []
-    with turns.beside(lambda: told.append("disturbed")):
+    with alone.beside(lambda: told.append("disturbed")):
         assert told == ["disturbed"]
     other.kill()
     other.wait()
-    with turns.turn(lambda: told.append("waits")):
+    with alone.turn(lambda: told.append("waits")):
         assert told == ["disturbed"]
 
 
 def test_a_look_beside_keeps_runs_waiting_while_it_lasts(name: str) -> None:
-    with turns.beside(lambda: pytest.fail("nobody else measures")):
+    with alone.beside(lambda: pytest.fail("nobody else measures")):
         other = _other(name)
         assert _says(other) == "waits"
     assert _says(other) == "has it"
@@ -91,7 +91,7 @@ def test_a_look_beside_keeps_runs_waiting_while_it_lasts(name: str) -> None:
 
 
 def test_who_has_another_home_waits_as_well(name: str) -> None:
-    with turns.turn(lambda: pytest.fail("nobody else measures")):
+    with alone.turn(lambda: pytest.fail("nobody else measures")):
         other = _other(name, home="/nonexistent")
         assert _says(other) == "waits"
     assert _says(other) == "has it"
@@ -100,7 +100,7 @@ def test_who_has_another_home_waits_as_well(name: str) -> None:
 
 
 def test_several_that_wait_all_come_to_their_turn(name: str) -> None:
-    with turns.turn(lambda: pytest.fail("nobody else measures")):
+    with alone.turn(lambda: pytest.fail("nobody else measures")):
         others = [_other(name) for _ in range(4)]
         assert [_says(other) for other in others] == ["waits"] * 4
     waiting = list(others)
@@ -117,10 +117,10 @@ def test_waiting_can_be_interrupted(name: str) -> None:
     other = _other(name)
     assert _says(other) == "has it"
     alarm = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    with pytest.raises(Interrupted), interruptible(), turns.turn(alarm.start):
+    with pytest.raises(Interrupted), interruptible(), alone.turn(alarm.start):
         pytest.fail("another has it")
     # And who gave up holds no place in the line.
     other.kill()
     other.communicate()
-    with turns.turn(lambda: pytest.fail("nobody else measures")):
+    with alone.turn(lambda: pytest.fail("nobody else measures")):
         pass

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import tiny_servers
-from crumple.server import servers
+from crumple.subject import servers
 
 HERE = Path(__file__).parent
 CONFTEST = "from users_cache import users_cache as users_cache\n"

@@ -2,9 +2,8 @@
 
 import pytest
 from crumple.errors import NotFound, UsageError
-from crumple.server import variant
-from crumple.server.server import Setting
-from crumple.server.variant import Variant
+from crumple.subject import server_toml
+from crumple.subject.server_toml import Setting, Variant
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +14,7 @@ KNOWN: dict[str, dict[str, Setting]] = {
 
 
 def _label(text: str) -> str:
-    return str(variant.parse(text, KNOWN))
+    return str(server_toml.parse(text, KNOWN))
 
 
 def test_the_same_settings_have_the_same_label() -> None:
@@ -29,7 +28,7 @@ def test_the_same_settings_have_the_same_label() -> None:
 
 
 def test_values_have_the_type_of_the_default() -> None:
-    found = variant.parse("php-apache[workers=150,ratio=2,mode=event]", KNOWN)
+    found = server_toml.parse("php-apache[workers=150,ratio=2,mode=event]", KNOWN)
     assert found == Variant("php-apache", {"workers": 150, "ratio": 2.0, "mode": "event"})
     assert str(found) == "php-apache[mode=event,ratio=2,workers=150]"
     assert isinstance(found.settings["ratio"], float)
@@ -41,7 +40,7 @@ def test_values_have_the_type_of_the_default() -> None:
 )
 def test_a_label_reads_back_as_what_it_names(whole: dict[str, int], ratio: float) -> None:
     one = Variant("php-apache", {**whole, "ratio": ratio})
-    assert variant.parse(str(one), KNOWN) == one
+    assert server_toml.parse(str(one), KNOWN) == one
 
 
 @pytest.mark.parametrize(
@@ -63,14 +62,14 @@ def test_a_label_reads_back_as_what_it_names(whole: dict[str, int], ratio: float
 )
 def test_what_makes_no_sense_is_said_with_its_remedy(text: str, kind: type[UsageError], said: str) -> None:
     with pytest.raises(kind) as caught:
-        variant.parse(text, KNOWN)
+        server_toml.parse(text, KNOWN)
     assert said in str(caught.value)
 
 
 def test_names_are_split_at_commas_outside_of_brackets() -> None:
     listed = "go-nethttp, php-apache[workers=150,keep_alive=0] ,php-apache,"
-    assert variant.split(listed) == ["go-nethttp", "php-apache[workers=150,keep_alive=0]", "php-apache"]
-    assert variant.split("") == []
+    assert server_toml.split(listed) == ["go-nethttp", "php-apache[workers=150,keep_alive=0]", "php-apache"]
+    assert server_toml.split("") == []
 
 
 def test_in_tables_every_variant_goes_by_its_label() -> None:
@@ -80,7 +79,7 @@ def test_in_tables_every_variant_goes_by_its_label() -> None:
         "text": "as in php-apache[workers=1,keep_alive=0]",
     }
     label = "php-apache[keep_alive=0,workers=1]"
-    assert variant.canonical_names(written, KNOWN) == {
+    assert server_toml.canonical_names(written, KNOWN) == {
         "servers": [label, "php-apache[wrong=1]"],
         "of": {label: 3},
         "text": "as in php-apache[workers=1,keep_alive=0]",

@@ -9,7 +9,7 @@ import pytest
 from crumple.record.figures import Figures
 from crumple.stats.stats import Interval
 from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
-from crumple.verdict import sentences
+from crumple.verdict import verdict_sentences
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict, judge, noise_of
@@ -436,7 +436,7 @@ def test_the_sentence_of_an_order_names_what_speaks_against_it() -> None:
     ],
 )
 def test_an_interval_shows_the_digits_it_is_worth(interval: tuple[float, float, float], shown: str) -> None:
-    assert sentences.between(Interval(*interval, 0.95, 5)) == shown
+    assert verdict_sentences.between(Interval(*interval, 0.95, 5)) == shown
 
 
 @settings(max_examples=60, deadline=None)
@@ -459,9 +459,9 @@ def test_a_scale_that_is_too_short_answers_nothing_however_clear_the_figures() -
 
 
 def test_an_effect_is_shown_with_as_many_digits_as_decide_it() -> None:
-    assert sentences.ends(Interval(2.2, 2.1, 2.2496, 0.95, 5), (2.25,))[2] == "2.2496"
-    assert sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.1,))[0] == "1.0996"
-    assert sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.0,))[0] == "1.10"
+    assert verdict_sentences.ends(Interval(2.2, 2.1, 2.2496, 0.95, 5), (2.25,))[2] == "2.2496"
+    assert verdict_sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.1,))[0] == "1.0996"
+    assert verdict_sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.0,))[0] == "1.10"
 
 
 def test_what_is_undecided_says_what_it_would_take() -> None:

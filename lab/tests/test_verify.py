@@ -9,9 +9,7 @@ import pytest
 import tiny_servers
 from crumple import project
 from crumple.errors import CrumpleError, WrongAnswer
-from crumple.server import servers
-from crumple.verify import http, verify
-from crumple.workload import workload
+from crumple.subject import answer_check, servers, workload
 
 HELLO = project.root() / "contract" / "workloads" / "hello.toml"
 
@@ -24,7 +22,7 @@ def own_cache(tmp_path, monkeypatch):
 def check(tmp_path: Path, here: str = "") -> None:
     tiny = tiny_servers.described(tmp_path, here=here)
     with servers.start(servers.build(tiny), cores=(), settings={}) as running:
-        verify.answers(running.address, workload.load(HELLO), {})
+        answer_check.answers(running.address, workload.load(HELLO), {})
 
 
 def test_the_right_answer_passes(tmp_path):
@@ -56,7 +54,7 @@ def test_a_charset_is_the_servers_own_affair(tmp_path):
 
 def test_an_unknown_parameter_is_a_usage_error():
     with pytest.raises(CrumpleError, match="no parameter"):
-        verify.answers("127.0.0.1:1", workload.load(HELLO), {"delay": 3})
+        answer_check.answers("127.0.0.1:1", workload.load(HELLO), {"delay": 3})
 
 
 def scripted(*answers: bytes) -> tuple[str, socket.socket]:
@@ -84,25 +82,25 @@ def scripted(*answers: bytes) -> tuple[str, socket.socket]:
 def test_a_broken_answer_is_named(answer, said):
     address, listener = scripted(answer)
     with listener, pytest.raises(WrongAnswer, match=said):
-        verify.answers(address, workload.load(HELLO), {})
+        answer_check.answers(address, workload.load(HELLO), {})
 
 
 def test_a_second_answer_must_come_on_the_same_connection():
     right = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
     address, listener = scripted(right)
     with listener, pytest.raises(WrongAnswer, match="second on its connection"):
-        verify.answers(address, workload.load(HELLO), {})
+        answer_check.answers(address, workload.load(HELLO), {})
 
 
 def test_a_server_that_is_gone_is_named():
     with pytest.raises(WrongAnswer, match=r"connecting to 127\.0\.0\.1:1: Connection refused"):
-        verify.answers("127.0.0.1:1", workload.load(HELLO), {})
+        answer_check.answers("127.0.0.1:1", workload.load(HELLO), {})
 
 
 def test_a_server_that_says_nothing_is_given_up(monkeypatch):
-    monkeypatch.setattr(http, "LIMIT_S", 0.2)
+    monkeypatch.setattr(answer_check, "LIMIT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(WrongAnswer, match="no whole answer"):
-        verify.answers(f"127.0.0.1:{mute.getsockname()[1]}", workload.load(HELLO), {})
+        answer_check.answers(f"127.0.0.1:{mute.getsockname()[1]}", workload.load(HELLO), {})
 
 
 def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
@@ -123,7 +121,7 @@ def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
 
     threading.Thread(target=serve, daemon=True).start()
     with listener, pytest.raises(WrongAnswer, match="in two segments: status 400"):
-        verify.answers(f"127.0.0.1:{listener.getsockname()[1]}", workload.load(HELLO), {})
+        answer_check.answers(f"127.0.0.1:{listener.getsockname()[1]}", workload.load(HELLO), {})
 
 
 def test_the_second_question_comes_after_the_first_connection_is_closed():
@@ -146,6 +144,6 @@ def test_the_second_question_comes_after_the_first_connection_is_closed():
     server.start()
     with listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        verify.twice(address, workload.load(HELLO), {}, keeps=False)
+        answer_check.twice(address, workload.load(HELLO), {}, keeps=False)
         server.join(5)
     assert closed == [b"", b""]

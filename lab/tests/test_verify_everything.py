@@ -3,15 +3,11 @@
 import pytest
 import tiny_servers
 from crumple import engine, project
-from crumple.database.queries import Counters
 from crumple.errors import CrumpleError, WrongAnswer
-from crumple.server import servers
-from crumple.verify import cases, effects, everything, io_model
-from crumple.verify.effects import NotJudged
-from crumple.verify.everything import HTTP, MODEL, Finding, Subject
-from crumple.verify.io_model import Pids
-from crumple.verify.pace import Pace
-from crumple.workload import workload
+from crumple.subject import effects, server_check, servers, workload
+from crumple.subject.effects import NotJudged, Pace, Pids
+from crumple.subject.server_check import HTTP, MODEL, Finding, Subject
+from crumple.subject.tables import Counters
 
 ROOT = project.root()
 WORKLOADS = workload.find(ROOT)
@@ -43,7 +39,7 @@ Handler.do_GET = do_GET
 def short(tmp_path, monkeypatch):
     """Builds of a test stay in its own folder, and waits are short."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(everything, "LOAD_S", 0.2)
+    monkeypatch.setattr(server_check, "LOAD_S", 0.2)
 
 
 @pytest.fixture(scope="session")
@@ -68,7 +64,7 @@ def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connect
             database=None,
             no_database="mariadbd is not installed",
         )
-        return {finding.check: finding for finding in everything.findings(subject)}
+        return {finding.check: finding for finding in server_check.findings(subject)}
 
 
 def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
@@ -92,29 +88,29 @@ def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
     ],
 )
 def test_one_wrong_thing_is_found_in_its_place(load, tmp_path, monkeypatch, here, check, said):
-    monkeypatch.setattr(everything, "_model", lambda _: None)
+    monkeypatch.setattr(server_check, "_model", lambda _: None)
     found = findings(load, tmp_path, here)
     assert found[check].state == "wrong" and said in found[check].reason
 
 
 def test_a_server_that_declares_another_model_is_red(load, tmp_path, monkeypatch):
-    monkeypatch.setattr(everything, "WAITS_S", (1.5,))
-    monkeypatch.setattr(everything, "_http", lambda _: None)
+    monkeypatch.setattr(server_check, "WAITS_S", (1.5,))
+    monkeypatch.setattr(server_check, "_http", lambda _: None)
     found = findings(load, tmp_path, declared="event-loop")[MODEL]
     assert found.state == "wrong"
     assert found.reason.startswith("declared event-loop, but 1 process with ")
 
 
 def test_a_contradiction_seen_once_is_no_contradiction(load, tmp_path, monkeypatch):
-    monkeypatch.setattr(everything, "_http", lambda _: None)
+    monkeypatch.setattr(server_check, "_http", lambda _: None)
     said = iter(["declared it, but …", None])
-    monkeypatch.setattr(io_model, "contradiction", lambda *_: next(said))
+    monkeypatch.setattr(effects, "contradiction", lambda *_: next(said))
     assert findings(load, tmp_path)[MODEL].state == "right"
 
 
 def test_what_needs_a_database_is_skipped_with_the_reason(load, tmp_path, monkeypatch):
-    monkeypatch.setattr(everything, "_model", lambda _: None)
-    monkeypatch.setattr(everything, "_http", lambda _: None)
+    monkeypatch.setattr(server_check, "_model", lambda _: None)
+    monkeypatch.setattr(server_check, "_http", lambda _: None)
     tiny = tiny_servers.described
     monkeypatch.setattr(
         tiny_servers,
@@ -130,13 +126,13 @@ def test_what_needs_a_database_is_skipped_with_the_reason(load, tmp_path, monkey
 
 
 def paths(name: str) -> list[str]:
-    return [request.path for request in cases.wrong(WORKLOADS[name])]
+    return [request.path for request in server_check.wrong_requests(WORKLOADS[name])]
 
 
 def test_each_parameter_is_tried_at_its_ends_and_beyond():
-    assert cases.right(WORKLOADS["hash"]) == ({}, {"n": 3}, {"n": 100})
-    assert {"below": 2} in cases.right(WORKLOADS["primes"])
-    assert cases.right(WORKLOADS["file"]) == ({}, {"fill": "bulk"})
+    assert server_check.right_parameters(WORKLOADS["hash"]) == ({}, {"n": 3}, {"n": 100})
+    assert {"below": 2} in server_check.right_parameters(WORKLOADS["primes"])
+    assert server_check.right_parameters(WORKLOADS["file"]) == ({}, {"fill": "bulk"})
     assert {"/hash?n=0", "/hash?n=100001", "/hash?n=-1", "/hash?n=%2B1", "/hash?n=1.5"} <= set(paths("hash"))
     assert "/mix?wait_ms=0&spin_us=10000001&bytes=13" in paths("mix")
     assert paths("file") == ["/file?fill=no-such-word"]
@@ -144,8 +140,8 @@ def test_each_parameter_is_tried_at_its_ends_and_beyond():
 
 
 def test_defaults_hold_without_a_query():
-    assert cases.without_query(WORKLOADS["hash"]).path == "/hash"
-    assert cases.without_query(WORKLOADS["todos"]) is None
+    assert server_check.without_query(WORKLOADS["hash"]).path == "/hash"
+    assert server_check.without_query(WORKLOADS["todos"]) is None
 
 
 # What answers do not show
@@ -215,7 +211,7 @@ def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, busy,
     readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
     monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
     monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
-    monkeypatch.setattr(effects.calm, "look", lambda: busy)
+    monkeypatch.setattr(effects.alone, "look", lambda: busy)
     tiny = tiny_servers.described(tmp_path, here="WAITS = False")
     with servers.start(servers.build(tiny), cores=(), settings={}) as running:
         pids = Pids(running.guarded.guard_pid)

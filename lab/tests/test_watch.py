@@ -5,10 +5,10 @@ from typing import Any
 import documents
 import numpy as np
 import pytest
-from crumple.find.proportion import Counted
-from crumple.find.search import Step
+from crumple.find.next_level import Step
 from crumple.find.watch import Backlog, Course, Watch, slower_than_ns
 from crumple.load import objective
+from crumple.stats.proportion import Counted
 
 MS = 1_000_000
 

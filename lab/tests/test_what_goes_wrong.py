@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple.run import run
+from crumple.run import runs
 from crumple.run.store import StoredTrial
 
 # Ends the whole server with its third request to the workload, as a crash under load does.
@@ -48,8 +48,8 @@ def _stored(root: Path, here: str) -> StoredTrial:
     """The trial of a server that goes wrong, after a run in which another one goes well."""
     folder = tiny_servers.write(root / "elsewhere", "wrong", here=here)
     begun = tiny_runs.begin(root, str(folder))
-    run.execute(begun, root, tiny_runs.Quiet())
-    assert run.resume(begun.store, retry_failed=False).to_do == ()
+    runs.execute(begun, root, tiny_runs.Quiet())
+    assert runs.resume(begun.store, retry_failed=False).to_do == ()
     stored = {each.trial.server: each for each in begun.store.trials()}
     assert stored["tiny"].status == "measured", stored["tiny"].failure
     return stored["wrong"]
@@ -79,7 +79,7 @@ def test_a_worker_that_dies_under_a_parent_that_stays(root: Path) -> None:
 
 
 def test_a_server_that_never_answers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crumple.processes.listening.LIMIT_S", 2.0)
+    monkeypatch.setattr("crumple.machine.process_tree.LIMIT_S", 2.0)
     failure = _stored(root, SILENT).failure
     assert failure is not None and failure.step == "start"
     assert failure.message.startswith("it does not listen and did not answer on port")
@@ -87,7 +87,7 @@ def test_a_server_that_never_answers(root: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_two_runs_at_once_take_turns_and_both_end(root: Path) -> None:
     begun = [tiny_runs.begin(root) for _ in range(2)]
-    threads = [threading.Thread(target=run.execute, args=(each, root, tiny_runs.Quiet())) for each in begun]
+    threads = [threading.Thread(target=runs.execute, args=(each, root, tiny_runs.Quiet())) for each in begun]
     for thread in threads:
         thread.start()
     for thread in threads:

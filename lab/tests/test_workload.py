@@ -6,7 +6,7 @@ from pathlib import Path
 import documents
 import pytest
 from crumple.errors import FileInvalid, UsageError
-from crumple.workload import workload
+from crumple.subject import workload
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from crumple.processes import guard
-from crumple.processes.guard import Guarded
-from crumple.processes.scratch_folder import ScratchFolder
-from crumple.processes.written import KEPT_BYTES
+from crumple.machine import guard
+from crumple.machine.guard import KEPT_BYTES, Guarded
+from crumple.machine.leftovers import ScratchFolder
 
 LINE = "to be forgotten"
 FLOOD_BYTES = (len(LINE) + 1) << 22

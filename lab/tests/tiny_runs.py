@@ -12,9 +12,9 @@ import tiny_servers
 from crumple import engine
 from crumple.contract import Progress
 from crumple.errors import CrumpleError
-from crumple.run import run
-from crumple.run.plan import Block
-from crumple.run.run import Begun
+from crumple.run import runs
+from crumple.run.run_plan import Block
+from crumple.run.runs import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.study import Study
 
@@ -64,7 +64,7 @@ def study() -> Study:
 
 def begin(root: Path, *own: str, only: tuple[str, ...] = (), asked: Study | None = None) -> Begun:
     """That study, with servers of one's own."""
-    return run.begin(
+    return runs.begin(
         asked or study(),
         "quick",
         root=root,

@@ -6,8 +6,8 @@ Not a test itself.
 import sys
 from pathlib import Path
 
-from crumple.server import server
-from crumple.server.server import ServerDescription
+from crumple.subject import server_toml
+from crumple.subject.server_toml import ServerDescription
 
 TOML = """
 title = "Tiny"
@@ -86,4 +86,4 @@ def write(root: Path, name: str, *, here: str = "", program: str | None = None, 
 
 def described(root: Path, name: str = "tiny", **parts: str) -> ServerDescription:
     """The same, loaded."""
-    return server.load(write(root, name, **parts))
+    return server_toml.load(write(root, name, **parts))

@@ -13,14 +13,13 @@ from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.record.metrics import METRICS
-from crumple.report.data import data
-from crumple.report.sentences import difference as change
-from crumple.report.view import view
 from crumple.run import run_file, store
+from crumple.run.report.run_json import data
+from crumple.run.report.run_sentences import difference as change
+from crumple.run.report.view import view
 from crumple.toml_file import did_you_mean
-from crumple.verdict import compare, sentences
-from crumple.verdict.compare import Comparison, Difference
-from crumple.verdict.side import Side, side
+from crumple.verdict import comparison, verdict_sentences
+from crumple.verdict.comparison import Comparison, Difference, Side, side
 
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 
@@ -36,7 +35,7 @@ def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: s
         if metric not in METRICS:
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
     try:
-        compared = compare.compare(_side(before), _side(after), metrics or compare.JUDGED)
+        compared = comparison.compare(_side(before), _side(after), metrics or comparison.JUDGED)
     except NotStored as error:
         raise UsageError(error.message, error.remedy) from None
     if as_json:
@@ -116,7 +115,7 @@ def _summary(compared: Comparison) -> str:
 def _ratio(difference: Difference) -> str:
     if difference.ratio is None:
         return "–"
-    low, middle, high = sentences.ends(difference.ratio)
+    low, middle, high = verdict_sentences.ends(difference.ratio)
     return f"{middle} [{low} – {high}]"
 
 

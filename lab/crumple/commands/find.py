@@ -8,30 +8,30 @@ from functools import partial
 from pathlib import Path
 
 from crumple import contract, engine, project
-from crumple.commands import cleared, output
+from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.find import find
-from crumple.find import plan as find_plan
+from crumple.find import conduct
+from crumple.find import find_plan as find_plan
 from crumple.find import site as find_site
-from crumple.find.find import Site, Unanswered
-from crumple.find.flags import FindFlags
+from crumple.find.conduct import Site, Unanswered
+from crumple.find.find_flags import FindFlags
+from crumple.find.find_live import FindView
+from crumple.find.find_plan import ServerPlan, UrlPlan
 from crumple.find.found import Ending
-from crumple.find.plan import ServerPlan, UrlPlan
+from crumple.find.report import find_output as find_export
+from crumple.find.report import find_output as find_html
+from crumple.find.report import find_output as find_summary
+from crumple.find.report.find_figures import Finding
 from crumple.find.site import CeilingOf
-from crumple.find_report import export as find_export
-from crumple.find_report import html as find_html
-from crumple.find_report import summary as find_summary
-from crumple.find_report.figures import Finding
 from crumple.interrupt import interruptible
-from crumple.live.find import FindView
-from crumple.load_report import masked
-from crumple.machine import ceiling, turns
+from crumple.load.report import masked
+from crumple.machine import alone, ceiling
+from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceiling
-from crumple.machine.machine import raise_open_files
-from crumple.server import servers, variant
+from crumple.subject import server_toml, servers
 
 CODES: dict[Ending, int] = {
     "found": 0,
@@ -73,7 +73,7 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
 
 def _of_server(name: str, flags: FindFlags) -> Finding | None:
     here = Project.here()
-    (description,) = here.chosen([variant.server_of(name)])
+    (description,) = here.chosen([server_toml.server_of(name)])
     plan = find_plan.of_server(description, here.workloads, flags, name)
     ready = servers.readiness(description)
     if isinstance(ready, servers.Missing):
@@ -98,19 +98,19 @@ class _Search:
     def carry_out(self, site_with: Callable[[CeilingOf], Site], quiet: bool) -> Finding | None:
         """None: interrupted before a level was over. The budget begins here."""
         question, loader = self.plan.question, engine.load(self.root)
-        cleared.away()
+        output.away()
         output.say_not_kept(ceiling.cache())
         began_s, began_unix_s = time.monotonic(), time.time()
         raise_open_files()
         try:
             with (
                 interruptible(),
-                turns.beside(output.say_disturbed),
+                alone.beside(output.say_disturbed),
                 FindView(question.by, question.budget_s, quiet=quiet) as view,
             ):
                 site = site_with(_Ceilings(loader))
                 run = partial(engine.run, loader)
-                found = find.find(question, site, run, time.monotonic, view, began_s)
+                found = conduct.find(question, site, run, time.monotonic, view, began_s)
         except Unanswered as nothing:
             raise CrumpleError(unanswered(nothing.record)) from None
         if found.ending == "interrupted" and not found.levels:

@@ -1,13 +1,17 @@
-"""crumple servers, workloads, studies: what there is."""
+"""crumple servers, workloads, studies, costs: tables of what there is, and of what calls cost here."""
 
 from rich.text import Text
 
+from crumple import engine
 from crumple.commands import output
 from crumple.commands.project_files import Project
+from crumple.drawing import numerals
 from crumple.errors import CrumpleError
-from crumple.server import servers
+from crumple.machine import alone, costs
+from crumple.machine.facts import usable_cores
 from crumple.study import study
 from crumple.study.study import Study
+from crumple.subject import servers
 
 
 def list_servers(as_json: bool) -> int:
@@ -135,3 +139,24 @@ def _ready(readiness: servers.Ready | servers.Missing) -> Text:
     if isinstance(readiness, servers.Missing):
         return Text(f"no: {readiness.reason}; {readiness.remedy}", style="yellow")
     return Text("yes", style="green")
+
+
+def tell(as_json: bool) -> int:
+    """All costs, measured on the last of the usable cores, which the system uses least."""
+    loaded = engine.load(Project.here().root)
+    with alone.beside(output.say_disturbed):
+        measured = costs.measure(loaded, usable_cores()[-1])
+    if as_json:
+        output.as_json([cost.model_dump() for cost in measured])
+        return 0
+    rows = [
+        (
+            cost.name.replace("_", " "),
+            numerals.duration(cost.ns),
+            f"{numerals.duration(cost.low_ns)} to {numerals.duration(cost.high_ns)}",
+            cost.meaning,
+        )
+        for cost in measured
+    ]
+    output.as_table(("cost", "median", "8 of 10 rounds", ""), rows)
+    return 0

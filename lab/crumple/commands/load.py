@@ -7,15 +7,15 @@ and is imported when the load is over.
 import shlex
 
 from crumple import engine, project
-from crumple.commands import cleared, output
+from crumple.commands import output
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.shown import shown
-from crumple.live.load import LoadView
-from crumple.load import load
-from crumple.load import plan as load_plan
-from crumple.load.flags import LoadFlags
-from crumple.load_report import answer_sentences, answers, masked
-from crumple.machine import ceiling, turns
+from crumple.load import engine_spec
+from crumple.load import load_plan as load_plan
+from crumple.load.load_flags import LoadFlags
+from crumple.load.load_live import LoadView
+from crumple.load.report import answer_sentences, load_answers, masked
+from crumple.machine import alone, ceiling
 from crumple.record import failures
 
 NO, NOT_VALID, INTERRUPTED = 1, 3, 130
@@ -24,19 +24,19 @@ NO, NOT_VALID, INTERRUPTED = 1, 3, 130
 def put_on(url: str, flags: LoadFlags) -> int:
     """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
     plan = load_plan.plan(url, flags)
-    load.check_listening(plan.spec.target)
+    engine_spec.check_listening(plan.spec.target)
     found = engine.load(project.root())
     if flags.debug:
         from crumple.commands import load_debug
 
         return load_debug.show(found, plan, flags.json)
-    cleared.away()
+    output.away()
     output.say_not_kept(ceiling.cache())
     with (
-        turns.beside(output.say_disturbed),
+        alone.beside(output.say_disturbed),
         LoadView(plan.spec, masked.url(plan.resolved.url), quiet=flags.quiet) as view,
     ):
-        conducted = load.conduct(found, plan.spec, view.progress)
+        conducted = engine_spec.conduct(found, plan.spec, view.progress)
     from crumple.commands import load_result
 
     return load_result.tell(found, plan, conducted, flags)
@@ -55,7 +55,7 @@ def unanswered(record: TrialRecord) -> str:
     if not ends:
         return "nothing was sent; make the load longer, or its rate higher"
     worst, number = max(ends.items(), key=lambda end: end[1])
-    found = next((each for each in answers.unexpected(record) if each.outcome == worst), None)
+    found = next((each for each in load_answers.unexpected(record) if each.outcome == worst), None)
     fault = failures.tls_fault(record, worst)
     first = found.first if found else None
     said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"
@@ -87,7 +87,7 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord) -> str:
     remedies = {
         "closed-early": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
         "reset": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
-        "refused": load.nobody_listens(address),
+        "refused": engine_spec.nobody_listens(address),
         "connect-timeout": f"{address} does not take connections; is it the right address?",
         "wrong-status": "see both sides with --debug, or say --expect-status",
         "wrong-body": "the body is not the one expected; see both sides with --debug, or mend --expect-body",

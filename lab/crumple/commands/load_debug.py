@@ -3,17 +3,20 @@
 from crumple.commands import output
 from crumple.commands.load import NO
 from crumple.engine import Engine
-from crumple.load import debug, load
-from crumple.load.plan import LoadPlan
-from crumple.load_report import exchange
-from crumple.load_report.exchange import Exchange
+from crumple.load import engine_spec, load_plan
+from crumple.load.load_plan import LoadPlan
+from crumple.load.report import answer_sentences
+from crumple.load.report.answer_sentences import Exchange
 
 
 def show(found: Engine, plan: LoadPlan, as_json: bool) -> int:
     """Exit code 0; 1 where an answer was not the one expected."""
-    sent = [Exchange(load.conduct(found, spec, lambda _: None).record) for spec in debug.specs(plan.spec)]
+    sent = [
+        Exchange(engine_spec.conduct(found, spec, lambda _: None).record)
+        for spec in load_plan.specs(plan.spec)
+    ]
     if as_json:
-        output.as_json(exchange.document(sent))
+        output.as_json(answer_sentences.document(sent))
     else:
-        output.drawn(exchange.text(sent))
+        output.drawn(answer_sentences.text(sent))
     return 0 if all(each.is_met for each in sent) else NO

@@ -10,16 +10,16 @@ from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswere
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.load import load, objective
-from crumple.load import plan as load_plan
-from crumple.load.flags import LoadFlags, OutputFlags
-from crumple.load.load import Conducted
+from crumple.load import engine_spec, objective
+from crumple.load import load_plan as load_plan
+from crumple.load.engine_spec import Conducted
+from crumple.load.load_flags import LoadFlags, OutputFlags
+from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
-from crumple.load.plan import LoadPlan
-from crumple.load_report import export as load_export
-from crumple.load_report import masked
-from crumple.load_report import summary as load_summary
-from crumple.load_report.figures import Condition, Load
+from crumple.load.report import load_files as load_export
+from crumple.load.report import load_summary as load_summary
+from crumple.load.report import masked
+from crumple.load.report.load_figures import Condition, Load
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
@@ -74,7 +74,7 @@ def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Loa
         record=record,
         validity=validity.assess(
             record,
-            server_cores=load.cores_of(record.spec.probe.server_pid),
+            server_cores=engine_spec.cores_of(record.spec.probe.server_pid),
             ceiling=reached,
             asked=objective.asked(plan.fail_if),
         ),
@@ -106,7 +106,7 @@ def _write(result: Load, flags: OutputFlags) -> None:
 
 def _page(result: Load) -> str:
     # Its charts take a second to import, which nobody else is to wait for.
-    from crumple.load_report import html as load_html
+    from crumple.load.report import load_files as load_html
 
     return load_html.html(result)
 

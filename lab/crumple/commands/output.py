@@ -1,6 +1,6 @@
 """How commands speak: facts on stdout, as tables, text or JSON; everything else on stderr; and into files.
 
-All that a command says goes through here, and nothing in it acts on a terminal: see `drawing.shown`.
+All that a command says goes through here, so that nothing in it acts on a terminal (`drawing.shown`).
 """
 
 import codecs
@@ -16,6 +16,7 @@ from rich.text import Text
 from crumple import surroundings
 from crumple.drawing.shown import shown_json, shown_text
 from crumple.drawing.terminal import Terminal
+from crumple.machine import leftovers
 
 facts = Terminal(soft_wrap=False)
 words = Terminal(stderr=True, highlight=False)
@@ -92,3 +93,9 @@ def _as_escapes(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("crumple-json", _as_escapes)
+
+
+def away() -> None:
+    """End and remove it, and say so."""
+    if ended := leftovers.end_all():
+        say(str(ended))

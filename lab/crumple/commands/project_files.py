@@ -1,4 +1,7 @@
-"""What every command needs of the project: its folders, its descriptions, the names that exist."""
+"""What every command needs of the project: its folders, its descriptions, the names that exist.
+
+Servers are named by name, as a variant such as node-cluster[workers=2], or by folder such as ./mine.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,15 +10,13 @@ from pathlib import Path
 from crumple import project
 from crumple.errors import NotFound
 from crumple.record.metrics import METRICS
-from crumple.server import servers, variant
-from crumple.server.server import ServerDescription
-from crumple.server.variant import Settings
 from crumple.study import study
 from crumple.study.names import Known
 from crumple.study.study import ScaleName, Study
+from crumple.subject import server_toml, servers, workload
+from crumple.subject.server_toml import ServerDescription, Setting, Settings, Variant
+from crumple.subject.workload import Workload
 from crumple.toml_file import did_you_mean
-from crumple.workload import workload
-from crumple.workload.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Project:
     @cached_property
     def defaults(self) -> dict[str, Settings]:
         """Server → its settings with their defaults. Raises FileInvalid."""
-        return variant.defaults(self.servers)
+        return server_toml.defaults(self.servers)
 
     def study(self, name: str) -> Study:
         """Raises NotFound, FileInvalid."""
@@ -71,3 +72,42 @@ class Project:
         return [
             name for name in study.find(self.root) if (each := self.study(name)).article and each.has(scale)
         ]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A server as it was asked for. `label`: its name, with the settings given to it."""
+
+    label: str
+    description: ServerDescription
+    settings: dict[str, Setting]
+
+
+def chosen(here: Project, names: list[str]) -> list[Chosen]:
+    """The servers named, or all. Raises NotFound, UsageError, FileInvalid."""
+    if not names:
+        return [Chosen(name, description, {}) for name, description in here.servers.items()]
+    return [_one(here, name) for each in names for name in server_toml.split(each)]
+
+
+def _one(here: Project, text: str) -> Chosen:
+    name = server_toml.server_of(text)
+    if is_folder(name):
+        description = server_toml.load(Path(name).resolve())
+        text = description.name + text.removeprefix(name)
+    elif name in here.servers:
+        description = here.servers[name]
+    else:
+        beside = Path(name)
+        remedy = (
+            f"for the folder here write ./{name}" if beside.is_dir() else did_you_mean(name, here.servers)
+        )
+        raise NotFound(f'no server is called "{name}"', remedy)
+    defaults = {key: setting.default for key, setting in description.settings.items()}
+    meant = server_toml.parse(text, {description.name: defaults})
+    return Chosen(str(Variant(meant.server, meant.settings)), description, meant.settings)
+
+
+def is_folder(name: str) -> bool:
+    """Whether a server is named by its folder, as ./mine or /home/me/mine, and not by its name."""
+    return "/" in name or name in (".", "..")

@@ -17,8 +17,8 @@ from crumple.commands.project_files import Project
 from crumple.drawing.shown import shown_json
 from crumple.errors import UsageError
 from crumple.interrupt import deaf_children, interruptible
-from crumple.report.view import RunView, view
 from crumple.run import run_file, store
+from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
 from crumple.toml_file import did_you_mean
 
@@ -59,10 +59,10 @@ def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
     seen = _view(run)
     path = _put(out or run.folder / FILES[kind], _renderer(kind)(seen))
     if kind == "md":
-        from crumple.report import charts
+        from crumple.run.report import run_charts
 
         with _written(path):
-            charts.write(seen, path.parent / "charts")
+            run_charts.write(seen, path.parent / "charts")
     return path
 
 
@@ -107,18 +107,18 @@ def _print(kind: Format, rendered: str) -> None:
 
 def _several(views: Sequence[RunView], kind: Format) -> str:
     """All claims of several runs, in any format but HTML, which is several files."""
-    from crumple.report import overview
-    from crumple.report.data import data
+    from crumple.run.report import run_page
+    from crumple.run.report.run_json import data
 
     if kind == "json":
         every = [json.loads(data(view)) for view in views]
         return shown_json(json.dumps(every, indent=1, ensure_ascii=False) + "\n")
-    return overview.markdown(views) if kind == "md" else overview.text(views)
+    return run_page.markdown(views) if kind == "md" else run_page.text(views)
 
 
 def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Path:
     """The page of several runs, and the report of each in its own folder."""
-    from crumple.report import overview
+    from crumple.run.report import run_page
 
     # Drawing takes seconds for each run, and nothing is measured any more.
     cores = len(os.sched_getaffinity(0))
@@ -131,7 +131,7 @@ def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Pa
         seen.run.id: os.path.relpath(path, page.parent)
         for seen, path in zip(views, reports, strict=True)
     }
-    return _put(page, overview.html(views, links))
+    return _put(page, run_page.overview(views, links))
 
 
 def end_with_parent() -> None:
@@ -170,18 +170,18 @@ def _view(run: RunStore) -> RunView:
 def _renderer(kind: Format) -> Callable[[RunView], str]:
     # Each brings what the others do without: only the one that is asked for is loaded.
     if kind == "html":
-        from crumple.report.html import html
+        from crumple.run.report.run_page import html
 
         return html
     if kind == "md":
-        from crumple.report.markdown import markdown
+        from crumple.run.report.markdown import markdown
 
         return markdown
     if kind == "json":
-        from crumple.report.data import data
+        from crumple.run.report.run_json import data
 
         return data
-    from crumple.report.text import text
+    from crumple.run.report.run_text import text
 
     return text
 

@@ -1,4 +1,7 @@
-"""crumple run: begins or continues a run, shows it, and ends in its verdicts."""
+"""crumple run: begins or continues a run, shows it, and ends in its verdicts.
+
+crumple try: sets up what the articles need, then runs each of their studies in its shortest form.
+"""
 
 import contextlib
 import math
@@ -6,23 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.commands import cleared, output, report
+from crumple.commands import output, report
 from crumple.commands.project_files import Project
-from crumple.database import database
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.live.run import LiveView
 from crumple.load import quantity
-from crumple.machine import turns
-from crumple.run import brought, plan, run, store
-from crumple.run.brought import Brought
+from crumple.machine import alone
+from crumple.run import ready, run_plan, runs, store
 from crumple.run.pace import Pace
-from crumple.run.run import Begun
+from crumple.run.ready import Brought
+from crumple.run.run_live import LiveView
+from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import StoredTrial
-from crumple.server import variant
 from crumple.study.study import SCALES, ScaleName, Study
+from crumple.subject import database, installing, server_toml
 from crumple.toml_file import did_you_mean
 
 QUICK: ScaleName = "quick"
@@ -55,7 +57,7 @@ class Asked:
     @property
     def server_names(self) -> list[str]:
         """Each of `servers` by itself."""
-        return [name for listed in self.servers for name in variant.split(listed)]
+        return [name for listed in self.servers for name in server_toml.split(listed)]
 
 
 def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
@@ -72,7 +74,7 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     studies = [here.study(name) for name in _names(asked, scale, here)]
     if not studies:
         raise UsageError(f"no study of an article has a scale {scale}", "name a study, or another --scale")
-    guests = [brought.read(place, here.servers) for place in asked.own]
+    guests = [ready.read(place, here.servers) for place in asked.own]
     own = _own(studies, scale, guests, here)
     for each in studies:
         _check(each, scale, own[each.name], asked, here)
@@ -102,8 +104,8 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
         raise UsageError("--resume goes on with a run as it was begun", f"leave out {' '.join(stray)}")
     here = Project.here()
     found = store.find(here.runs, name)
-    begun = run.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
-    begun = run.narrowed(begun, asked.only) if asked.only else begun
+    begun = runs.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
+    begun = runs.narrowed(begun, asked.only) if asked.only else begun
     code = carry_out([begun], here.root, budget_s=_budget_s(asked), database=asked.database)
     if code != INTERRUPTED:
         report.summarise(begun.store, as_json)
@@ -114,7 +116,7 @@ def carry_out(
     runs: Sequence[Begun], root: Path, *, budget_s: float | None = None, database: str | None = None
 ) -> int:
     """Execute; how the runs came out, as an exit code. Raises StorageFull, NotWritable."""
-    cleared.away()
+    output.away()
     for begun in runs:
         output.say(f"{begun.file.id}: seed {begun.file.seed}, stored in {begun.store.folder}")
     session = Session(runs, root, budget_s)
@@ -172,7 +174,7 @@ def _own(
         refused: list[CrumpleError] = []
         for each in studies:
             try:
-                run.chosen(each, scale, here.servers, here.workloads, only=(), guests=[guest])
+                runs.chosen(each, scale, here.servers, here.workloads, only=(), guests=[guest])
                 found[each.name].append(guest)
             except CrumpleError as error:
                 refused.append(error)
@@ -184,10 +186,10 @@ def _own(
 def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> None:
     """Raises UsageError, NotFound where it cannot be planned."""
     only = asked.server_names
-    meant = run.chosen(each, scale, here.servers, here.workloads, only=only, guests=own)
-    planned = plan.plan(meant, scale, asked.seed or 0)
+    meant = runs.chosen(each, scale, here.servers, here.workloads, only=only, guests=own)
+    planned = run_plan.plan(meant, scale, asked.seed or 0)
     if asked.only:
-        plan.named(planned, asked.only)
+        run_plan.named(planned, asked.only)
 
 
 def _all_begun(
@@ -210,7 +212,7 @@ def _all_begun(
 
 
 def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> Begun:
-    begun = run.begin(
+    begun = runs.begin(
         each,
         scale,
         root=here.root,
@@ -218,9 +220,9 @@ def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, 
         seed=asked.seed,
         only=asked.server_names,
         own=[guest.place for guest in own],
-        waiting=lambda: output.say(turns.WAITING),
+        waiting=lambda: output.say(alone.WAITING),
     )
-    return run.narrowed(begun, asked.only) if asked.only else begun
+    return runs.narrowed(begun, asked.only) if asked.only else begun
 
 
 def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: bool) -> None:
@@ -249,7 +251,7 @@ def _first_s(studies: Sequence[Study], scale: ScaleName) -> float:
     """How long their first blocks take, as far as that is known beforehand."""
     pace, total_s = Pace(), 0.0
     for each in (study.at(scale) for study in studies):
-        first = plan.first_trials(each, plan.plan(each, scale, 0))
+        first = run_plan.first_trials(each, run_plan.plan(each, scale, 0))
         total_s += pace.left_s(each, scale, first) or 0.0
     return total_s
 
@@ -259,3 +261,21 @@ def _scale(name: str) -> ScaleName:
         if name == scale:
             return scale
     raise UsageError(f'no scale is called "{name}"', did_you_mean(name, SCALES))
+
+
+SCALE: ScaleName = "tour"
+
+
+def take(*, open_it: bool, as_json: bool) -> int:
+    """The exit code of the runs; servers that cannot be had here are skipped with their reason."""
+    here = Project.here()
+    names = here.of_articles(SCALE)
+    studies = [here.study(name).at(SCALE) for name in names]
+    servers = sorted({server_toml.server_of(label) for each in studies for label in each.servers})
+    output.say(
+        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short, shows verdicts"
+    )
+    asked = {name: here.workloads[name] for each in studies for name in each.workloads}
+    with interruptible():
+        installing.prepare(here.chosen(servers), asked, yes=True, say=output.say, ask=output.ask)
+    return new(Asked(studies=names, scale=SCALE), as_json, open_it)

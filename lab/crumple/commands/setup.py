@@ -1,21 +1,42 @@
-"""crumple setup: what the servers need, shown and then installed."""
+"""crumple setup: what servers need, shown, then installed. crumple new-server: a folder to begin with."""
 
+import os
 from dataclasses import asdict
+from pathlib import Path
 
-from crumple.commands import cleared, output
-from crumple.commands.chosen import chosen
-from crumple.commands.project_files import Project
+from crumple.commands import output
+from crumple.commands.project_files import Project, chosen
 from crumple.interrupt import interruptible
-from crumple.setup import setup
+from crumple.subject import installing, new_server
 
 
 def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
     """1 if a server named (or any, if none is) is not ready afterwards."""
     here = Project.here()
     described = [one.description for one in chosen(here, names)]
-    cleared.away()
+    output.away()
     with interruptible():
-        prepared = setup.prepare(described, here.workloads, yes=yes, say=output.say, ask=output.ask)
+        prepared = installing.prepare(described, here.workloads, yes=yes, say=output.say, ask=output.ask)
     if as_json:
         output.as_json([{**asdict(each), "ready": each.ready} for each in prepared])
     return 0 if all(each.ready for each in prepared) else 1
+
+
+PROGRAM = "Python"
+
+
+def begin(name: str, language: str, as_json: bool) -> int:
+    """Write the folder `name`, here or where its path says."""
+    folder = Path(name)
+    files = new_server.write(Path(os.path.normpath(folder)), language)
+    if as_json:
+        output.as_json({"folder": str(folder), "files": [str(file) for file in files]})
+        return 0
+    shown = str(folder) if folder.is_absolute() or str(folder).startswith(".") else f"./{folder}"
+    for file in files:
+        output.say(f"wrote {file}")
+    if language != PROGRAM:
+        output.say(f"the program is in {PROGRAM} until you replace it")
+    output.say(f"next: crumple verify {shown}")
+    output.say(f"      crumple run todo-json --server {shown}")
+    return 0

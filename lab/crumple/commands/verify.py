@@ -7,24 +7,20 @@ from dataclasses import asdict, dataclass
 from rich.text import Text
 
 from crumple import engine
-from crumple.commands import cleared, output
-from crumple.commands.chosen import Chosen, chosen
-from crumple.commands.project_files import Project
-from crumple.database import database
-from crumple.database.database import Database, OnDemand
+from crumple.commands import output
+from crumple.commands.project_files import Chosen, Project, chosen
 from crumple.drawing import numerals
 from crumple.drawing.shown import shown_text
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
-from crumple.machine import machine
-from crumple.server import build, servers
-from crumple.setup.packages import still_at_it
-from crumple.verify import everything
-from crumple.verify.everything import HTTP, MODEL, Finding, State, Subject
-from crumple.verify.io_model import Pids
-from crumple.verify.pace import Pace
-from crumple.workload.workload import Workload
+from crumple.machine import capacity
+from crumple.subject import build, database, server_check, servers
+from crumple.subject.database import Database, OnDemand
+from crumple.subject.effects import Pace, Pids
+from crumple.subject.installing import still_at_it
+from crumple.subject.server_check import HTTP, MODEL, Finding, State, Subject
+from crumple.subject.workload import Workload
 
 START = "start"
 INTERRUPTED = 130
@@ -55,7 +51,7 @@ def check(names: list[str], as_json: bool) -> int:
     """1 if anything is wrong or a server does not start; one that is not ready is skipped, with reason."""
     here = Project.here()
     wanted = chosen(here, names)
-    cleared.away()
+    output.away()
     began = time.monotonic()
     verified: list[Verified] = []
     try:
@@ -90,7 +86,7 @@ class _Verifying:
         ready = servers.readiness(one.description)
         if isinstance(ready, servers.Missing):
             return _verified(one, [Finding(START, "skipped", f"{ready.reason}; {ready.remedy}")])
-        cores = machine.cores_for("shared").server
+        cores = capacity.cores_for("shared").server
         found: list[Finding] = []
         try:
             data, no_database = self._database(one, cores)
@@ -111,7 +107,7 @@ class _Verifying:
                     no_database=no_database,
                     pace=pace,
                 )
-                found += everything.findings(subject)
+                found += server_check.findings(subject)
                 tail = () if running.alive() else tuple(running.output_tail())
         except CrumpleError as error:
             tail = getattr(error, "output_tail", ())

@@ -1,1 +1,1 @@
-"""How numbers, charts, pages and terminals look. What they show is others' business."""
+"""How numbers, charts, pages and terminals look, whatever they show."""

@@ -1,19 +1,72 @@
-"""What every HTML page of crumple shares: its templates, its style, and charts set into it.
+"""What every HTML page of crumple shares: templates, style, prose, and charts set into it.
 
-Which charts a page has and what it says is the page's own module to know.
+Prose is Markdown, maybe someone else's: raw HTML in it stays text, and an image of another place becomes a
+link, so that showing it loads and runs nothing.
 """
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import altair as alt
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
 from markupsafe import Markup
 
-from crumple.drawing import prose, theme
+from crumple.drawing import theme
 from crumple.drawing.shown import shown_text
+
+# Which brings its bytes along; of those the parser lets through none but pictures.
+CARRIED = "data:"
+
+
+def as_html(prose: str) -> str:
+    """For a page."""
+    return _parser(html=False).render(prose)
+
+
+def as_markdown(prose: str) -> str:
+    """For a file that some other program will show: as it was written, where that does no harm."""
+    said = prose.strip()
+    if any(token.type in ("html_block", "html_inline") for token in _tokens(said)):
+        said = said.replace("<", "&lt;")
+    while any(token.type == "image" and not _is_carried(token) for token in _tokens(said)):
+        said = said.replace("![", "[")
+    return said
+
+
+def _parser(*, html: bool) -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": html}).enable("table")
+    parser.add_render_rule("image", _image)
+    return parser
+
+
+def _tokens(prose: str) -> Iterator[Token]:
+    for token in _parser(html=True).parse(prose):
+        yield token
+        yield from token.children or ()
+
+
+def _image(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    image = tokens[at]
+    if _is_carried(image):
+        return renderer.image(tokens, at, options, env)
+    place = str(image.attrGet("src") or "")
+    said = escapeHtml(image.content or place)
+    opened = sum(token.nesting for token in tokens[:at] if token.type.startswith("link_"))
+    # A link holds no other.
+    return said if opened else f'<a href="{escapeHtml(place)}">{said}</a>'
+
+
+def _is_carried(image: Token) -> bool:
+    return str(image.attrGet("src") or "").startswith(CARRIED)
+
 
 # Widths of charts: of the page, of half of it, and on a small screen.
 WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
@@ -70,7 +123,7 @@ def templates() -> Environment:
     )
     environment.globals.update(family_of=theme.family_of, policy=POLICY)
     environment.filters.update(
-        prose=lambda text: Markup(prose.as_html(text)),
+        prose=lambda text: Markup(as_html(text)),
         slug=_slug,
         capitalize_first=_capitalised,
         breakable=_breakable,
@@ -100,3 +153,38 @@ def _slug(text: str) -> str:
 
 def _capitalised(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True)
+class Chart(Generic[Subject]):
+    """`draw`: a subject and a width in pixels → the chart, None for none. `half`: two stand abreast."""
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[Subject, int], alt.TopLevelMixin | None]
+    half: bool = False
+
+    def drawn(self, subject: Subject, width_px: int) -> alt.TopLevelMixin | None:
+        """The chart at a width; None where there is nothing to show."""
+        return theme.unchecked(lambda: self.draw(subject, width_px))
+
+    def file_stem(self, subject: Subject) -> str:
+        """What tells it from all others of the page."""
+        return self.name
+
+    def on_page(self, subject: Subject) -> Drawing | None:
+        """The chart as an element of the page; a half one fits small screens as it is."""
+        wide = self.drawn(subject, HALF_PX if self.half else WIDE_PX)
+        if wide is None:
+            return None
+        narrow = None if self.half else self.drawn(subject, NARROW_PX)
+        return drawing(self.file_stem(subject), self.title, self.caption, wide, narrow, half=self.half)
+
+
+def drawings(charts: Iterable[Chart[Subject]], subject: Subject) -> list[Drawing]:
+    """Those that have something to show, as elements of the page."""
+    return [drawn for chart in charts if (drawn := chart.on_page(subject))]

@@ -1,14 +1,16 @@
-"""From what is to be shown to a terminal, or the text of one: its width, its colours, its spaces.
+"""Text for a terminal: its width, its colours, and plots of lines in braille dots and columns in eighths.
 
-All that a `Terminal` prints is shown, and nothing of it acts: see `shown`.
+Whatever a `Terminal` prints goes through `shown`, so that nothing in it acts on the terminal.
 """
 
 import io
+import math
 import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -82,3 +84,97 @@ def _harmless(text: Text) -> Text:
     for piece in pieces:
         piece.plain = shown_text(piece.plain)
     return text.blank_copy().join(pieces)
+
+
+Point = tuple[float, float | None]
+# A character, and which line it belongs to; None: nothing was drawn there.
+Cell = tuple[str, int | None]
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_BRAILLE = 0x2800
+# The bits of a braille character, row by row: its left and its right dot.
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_ROUND = (1.0, 2.0, 5.0)
+_NEARLY = 1e-9
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where values stand between `low` and `high`, which differ; above 0 where `logarithmic`."""
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def place(self, value: float) -> float:
+        """0 at `low`, 1 at `high`; what lies beyond stands at the end."""
+        low, at, high = (self._scaled(bound) for bound in (self.low, value, self.high))
+        return min(1.0, max(0.0, (at - low) / (high - low)))
+
+    def _scaled(self, value: float) -> float:
+        return math.log(max(value, self.low)) if self.logarithmic else value
+
+
+def lines(
+    drawn: Sequence[Sequence[Point]], across: Axis, up: Axis, columns: int, rows: int
+) -> list[list[Cell]]:
+    """Each line through its points, broken where a value is None; of two in a cell the later one owns it."""
+    bits = [[0] * columns for _ in range(rows)]
+    owners: list[list[int | None]] = [[None] * columns for _ in range(rows)]
+    for number, points in enumerate(drawn):
+        for x, y in _dots(points, across, up, 2 * columns, 4 * rows):
+            bits[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
+            owners[y // 4][x // 2] = number
+    return [
+        [(chr(_BRAILLE + dots) if dots else " ", owner) for dots, owner in zip(*row, strict=True)]
+        for row in zip(bits, owners, strict=True)
+    ]
+
+
+def blocks(counts: Sequence[int], rows: int) -> list[str]:
+    """A column per count, in so many rows, the top one first; what is not zero shows at least an eighth."""
+    most = max(counts, default=0)
+    eighths = [max(1, round(count / most * rows * 8)) if count else 0 for count in counts]
+    return [
+        "".join(_BLOCKS[min(8, max(0, height - 8 * below))] for height in eighths)
+        for below in reversed(range(rows))
+    ]
+
+
+def round_between(low: float, high: float) -> list[float]:
+    """Powers of ten from `low` to `high` (above 0), if there are three; else 1, 2 and 5 times them too."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    tens = [10.0**power for power in powers if low <= 10.0**power <= high]
+    if len(tens) > 2:
+        return tens
+    return [step * 10.0**power for power in powers for step in _ROUND if low <= step * 10.0**power <= high]
+
+
+def rounded_up(value: float, steps: Sequence[float] = _ROUND) -> float:
+    """The next of `steps` (1 ≤ step < 10, rising) times a power of ten; `value` above 0."""
+    decade = 10.0 ** math.floor(math.log10(value))
+    return next((step * decade for step in steps if step * decade >= value * (1 - _NEARLY)), 10 * decade)
+
+
+def rounded_down(value: float, steps: Sequence[float] = _ROUND) -> float:
+    """The one before; `value` above 0."""
+    decade = 10.0 ** math.floor(math.log10(value) + _NEARLY)
+    return next((step * decade for step in reversed(steps) if step * decade <= value * (1 + _NEARLY)), decade)
+
+
+def _dots(points: Sequence[Point], across: Axis, up: Axis, wide: int, high: int) -> Iterator[tuple[int, int]]:
+    before: tuple[int, int] | None = None
+    for at, value in points:
+        if value is None:
+            before = None
+            continue
+        here = (round(across.place(at) * (wide - 1)), round((1 - up.place(value)) * (high - 1)))
+        yield from _stroke(before or here, here)
+        before = here
+
+
+def _stroke(start: tuple[int, int], end: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    (x, y), (to_x, to_y) = start, end
+    steps = max(abs(to_x - x), abs(to_y - y), 1)
+    for step in range(steps + 1):
+        yield x + round((to_x - x) * step / steps), y + round((to_y - y) * step / steps)

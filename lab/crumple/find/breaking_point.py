@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from crumple.find import share_law
-from crumple.find.judged import LEAST_S, Base, Judged
-from crumple.find.queue_law import ROOM_SHARE_MIN, QueueLaw
-from crumple.find.seen import Evidence
-from crumple.find.share_law import ShareLaw
+from crumple.find import likelihood
+from crumple.find.likelihood import ROOM_SHARE_MIN, QueueLaw, ShareLaw
+from crumple.find.seen import LEAST_S, Base, Evidence, Judged
 from crumple.stats.stats import CONFIDENCE, Interval
 
 Floats = NDArray[np.float64]
@@ -181,12 +179,12 @@ def _is_whole(levels: Sequence[Judged], name: str) -> bool:
 
 def _by_law(levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None) -> Binding:
     seen = [evidence for level in levels if (evidence := level.of(name)) is not None]
-    shared = Posterior(levels, name, ShareLaw(seen[0].limit, share_law.together(seen)))
+    shared = Posterior(levels, name, ShareLaw(seen[0].limit, likelihood.together(seen)))
     law = _queue(levels, name, arrivals, calm, shared.interval.estimate)
     if law is None:
         return Binding(name, False, shared)
     if not law.holds:
-        small = ShareLaw(seen[0].limit, share_law.together(seen), law.gap)
+        small = ShareLaw(seen[0].limit, likelihood.together(seen), law.gap)
         return Binding(name, True, Posterior(levels, name, small))
     return Binding(name, True, Posterior(levels, name, law))
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.find import search
-from crumple.find.judged import Base
+from crumple.find import next_level
 from crumple.find.level import Level
+from crumple.find.seen import Base
 from crumple.stats.stats import Interval
 
 # "gone": the server answered no more; "interrupted": by the user.
-Ending = Literal[search.Ending, "gone", "interrupted"]
+Ending = Literal[next_level.Ending, "gone", "interrupted"]
 
 # So many connections are as much as a server can do where each answer takes so much longer than one alone.
 FLAT_OUT_FACTOR = 2.0

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from crumple.contract import OpenShape, Outcomes, ProbeRecord, TrialRecord
-from crumple.find import proportion
-from crumple.find.judged import Base, Judged, Outcome
-from crumple.find.search import Purpose, Step
-from crumple.find.seen import Evidence
+from crumple.find.next_level import Purpose, Step
+from crumple.find.seen import Base, Evidence, Judged, Outcome
 from crumple.find.watch import Course, Watch
 from crumple.load.objective import Objective, Term, asked
 from crumple.record import engine_limits, failures, histogram, lateness
 from crumple.record.validity import Validity
+from crumple.stats import proportion
 
 # A backlog that grows by more than this share of what came due, and by more than chance moves it, is of no
 # load that lasts, even where a level of seconds is too short for its response times to show it. At the

@@ -1,17 +1,18 @@
-"""What is seen of one part of the objective while a level runs: a count each tenth of a second. Pure.
+"""What is seen of each part of the objective while a level runs, and what the level comes to. Pure.
 
-From the counts follows whether answers that speak against it came one by one or in crowds, as they do once a
-queue has grown beyond the limit.
+A count is kept for each tenth of a second. From the counts follows whether answers that speak against the
+part came one by one or in crowds, as they do once a queue has grown beyond the limit.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.find.proportion import Counted
+from crumple.stats.proportion import Counted
 
 # In a crowd most are slow, and there are so many.
 CROWDED_SHARE, CROWD_MIN = 0.5, 4
@@ -228,3 +229,49 @@ def _pace(ticks: Sequence[Tick], crowd: NDArray[np.bool_]) -> tuple[int, float] 
 
 def _began_s(ticks: Sequence[Tick], place: int) -> float:
     return ticks[place - 1].end_s if place else 0.0
+
+
+# "limited": it measured the engine or its limits, and says nothing of the server.
+Outcome = Literal["held", "broke", "undecided", "limited"]
+
+# A level shorter than that has seen too few moments of the server, however many its answers.
+LEAST_S = 1.0
+FEW = 5
+
+
+@dataclass(frozen=True)
+class Base:
+    """What requests take without a queue: their median, and their variance over the square of their mean.
+
+    `pace`: how many the server answered, and in how many seconds, when it had more to do than it could; None:
+    not known beforehand.
+    """
+
+    median_s: float
+    variation: float
+    pace: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A level that was put on. `base`: of its response times, queue and all; None: too few were answered."""
+
+    load: float
+    start: int
+    outcome: Outcome
+    evidence: tuple[Evidence, ...]
+    base: Base | None = None
+
+    @property
+    def leans_against(self) -> bool:
+        """Whether it rather broke than held."""
+        if self.outcome == "undecided":
+            # One of many may be chance.
+            return any(
+                each.leans_against and (each.against > 1 or each.known < FEW) for each in self.evidence
+            )
+        return self.outcome == "broke"
+
+    def of(self, name: str) -> Evidence | None:
+        """What it says of that part."""
+        return next((each for each in self.evidence if each.name == name), None)

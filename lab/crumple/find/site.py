@@ -9,20 +9,18 @@ from dataclasses import replace
 
 from crumple import contract
 from crumple.contract import TrialRecord
-from crumple.database import database
-from crumple.find.find import Place, Site
-from crumple.find.plan import ServerPlan, UrlPlan
-from crumple.load import load
+from crumple.find.conduct import Place, Site
+from crumple.find.find_plan import ServerPlan, UrlPlan
+from crumple.load import engine_spec
 from crumple.load.objective import asked
-from crumple.machine import machine
+from crumple.machine import capacity
+from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
-from crumple.machine.machine import Placement
 from crumple.record import validity
 from crumple.record.validity import Validity
-from crumple.server import servers
-from crumple.server.build import Built
-from crumple.verify import verify
+from crumple.subject import answer_check, database, servers
+from crumple.subject.build import Built
 
 # What the engine reaches at most, as far as a record needs to know.
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
@@ -32,7 +30,7 @@ CORES_PER_THREAD = 4
 
 def of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     """A server that runs already, whoever started it."""
-    cores, limits = load.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
+    cores, limits = engine_spec.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
 
     @contextmanager
     def opened() -> Iterator[Place]:
@@ -53,7 +51,7 @@ def of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     many = len(usable_cores())
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
     placement: Placement = "separate" if many > 1 else "shared"
-    cores = machine.cores_for(placement, threads)
+    cores = capacity.cores_for(placement, threads)
     options = replace(plan.options, cores=plan.options.cores or cores.engine)
 
     limits = asked(plan.question.objective.terms)
@@ -72,7 +70,7 @@ def of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
         ):
             if plan.workload is not None:
                 keeps = built.description.keeps_connections(running.settings)
-                verify.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
+                answer_check.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
             target = contract.Target(address=running.address, host=running.address)
             yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
 

@@ -12,12 +12,12 @@ from statistics import median
 import numpy as np
 
 from crumple.contract import Measured, Outcomes, Progress, TrialRecord
-from crumple.find import proportion, seen
-from crumple.find.judged import LEAST_S
-from crumple.find.proportion import Verdict
-from crumple.find.search import Step
-from crumple.find.seen import Evidence, Tick
+from crumple.find import seen
+from crumple.find.next_level import Step
+from crumple.find.seen import LEAST_S, Evidence, Tick
 from crumple.load.objective import Objective, Term
+from crumple.stats import proportion
+from crumple.stats.proportion import Verdict
 
 EVERY_MS = 100
 # Failures within this time are one occasion; slow answers within twice their limit, for what stalls one

@@ -1,4 +1,4 @@
-"""One load on one address: what was typed → a load as it is meant → the engine's spec.
+"""One load on one address: what was typed → a load as it is meant → the engine's spec, and its report.
 
-What is seen meanwhile is `live`'s, what came of it `record`'s and `report`'s; a study's trials are `run`'s.
+`run` puts the loads of a study on its servers.
 """

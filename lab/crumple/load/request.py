@@ -1,6 +1,7 @@
 """What a load asks and the answer it expects: as typed, or from a file of several requests → `Request`s.
 
-Files are looked at, nothing is sent.
+Values may vary from request to request: {seq}, {random:1-1000}, {line:FILE}. They are found and checked here,
+and the engine fills them in. All other braces are braces. Files are looked at, nothing is sent.
 """
 
 import hashlib
@@ -11,13 +12,80 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import Field
 
 from crumple import contract, toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
-from crumple.load import target, varying
+from crumple.load import target
+
+RANDOM_MAX = 2**64 - 1
+_PLACE = re.compile(r"\{(seq|random|line)(?::([^{}]*))?\}")
+_GRAPHIC = re.compile(rb"[!-~]+")
+_RANDOM = re.compile(r"(\d{1,20})-(\d{1,20})")
+_AS_IT_IS = "or add --no-vary to send it as it is"
+
+
+def is_varying(text: str, *, in_path: bool = False) -> bool:
+    """Whether the text holds a value that varies. Raises UsageError for one that cannot be meant.
+
+    `in_path`: lines of files must do without spaces and control characters.
+    """
+    places = list(_PLACE.finditer(text))
+    for place in places:
+        _check(place, in_path)
+    return bool(places)
+
+
+def template(text: str) -> str:
+    """The text as the engine reads one that varies: of braces that are braces it wants two."""
+    parts = []
+    end = 0
+    for place in _PLACE.finditer(text):
+        parts += [text[end : place.start()].replace("{", "{{"), place[0]]
+        end = place.end()
+    return "".join([*parts, text[end:].replace("{", "{{")])
+
+
+def rooted(text: str, folder: Path) -> str:
+    """The text with the files of its {line:FILE} taken from `folder`, if they are relative."""
+
+    def replaced(found: re.Match[str]) -> str:
+        return f"{{line:{folder / found[2]}}}" if found[1] == "line" and found[2] else found[0]
+
+    return _PLACE.sub(replaced, text)
+
+
+def _check(found: re.Match[str], in_path: bool) -> None:
+    place, kind, argument = found[0], found[1], found[2]
+    if kind == "seq" and argument is not None:
+        raise UsageError(f"{place}: the sequence takes no argument", f"write {{seq}}, {_AS_IT_IS}")
+    if kind == "random":
+        ends = _RANDOM.fullmatch(argument or "")
+        if ends is None or not int(ends[1]) <= int(ends[2]) <= RANDOM_MAX:
+            raise UsageError(
+                f"{place}: a random number needs its ends", f"write {{random:1-1000}}, {_AS_IT_IS}"
+            )
+    if kind == "line":
+        _check_lines(place, argument, in_path)
+
+
+def _check_lines(place: str, file: str | None, in_path: bool) -> None:
+    if not file:
+        raise UsageError(f"{place}: lines are taken from a file", f"write {{line:FILE}}, {_AS_IT_IS}")
+    try:
+        lines = [line for line in Path(file).read_bytes().splitlines() if line]
+    except OSError as error:
+        raise UsageError(f"{place}: cannot read {file}: {error.strerror}", f"check it, {_AS_IT_IS}") from None
+    if not lines:
+        raise UsageError(f"{place}: {file} has no lines", f"put some into it, {_AS_IT_IS}")
+    odd = next((line for line in lines if in_path and not _GRAPHIC.fullmatch(line)), None)
+    if odd is not None:
+        shown = odd.decode(errors="backslashreplace")
+        raise UsageError(f'{place}: "{shown}" cannot stand in a path', f"percent-encode it: {quote(odd)}")
+
 
 # Of the bodies the first of each connection and then one in so many; the length is checked in each.
 HASH_ONE_IN = 64
@@ -97,7 +165,7 @@ def meant(written: Written, *, per_request: bool = False, literal: bool = False)
     expected = mistakes.of(lambda: expect(written.expect_status, written.expect_body, method))
     mistakes.none()
     assert expected
-    read = varying.template if varies else str
+    read = template if varies else str
     body_file = None if written.body_file is None else str(Path(written.body_file).absolute())
     return contract.Request(
         name=written.name,
@@ -183,8 +251,8 @@ def _bodiless(written: Written) -> bool:
 def _varies(path: str, texts: Sequence[str], mistakes: Mistakes) -> bool:
     """Whether any of them varies; each is looked at, so that all mistakes are found."""
     in_each = [
-        mistakes.of(lambda: varying.varies(path, in_path=True)),
-        *(mistakes.of(lambda text=text: varying.varies(text)) for text in texts),
+        mistakes.of(lambda: is_varying(path, in_path=True)),
+        *(mistakes.of(lambda text=text: is_varying(text)) for text in texts),
     ]
     return any(in_each)
 
@@ -253,10 +321,10 @@ def _beside(entry: InFile, shared: Written, folder: Path) -> Written:
     if expect_body is not None and expect_body.startswith("@"):
         expect_body = f"@{folder / expect_body[1:]}"
     return Written(
-        path=target.encoded(varying.rooted(entry.path, folder)),
+        path=target.encoded(rooted(entry.path, folder)),
         method=entry.method,
-        headers=[*headers, *((name, varying.rooted(value, folder)) for name, value in entry.headers.items())],
-        body=None if entry.body is None else varying.rooted(entry.body, folder),
+        headers=[*headers, *((name, rooted(value, folder)) for name, value in entry.headers.items())],
+        body=None if entry.body is None else rooted(entry.body, folder),
         body_file=None if entry.body_file is None else str(folder / entry.body_file),
         accept=None if "accept" in own else shared.accept,
         expect_status=shared.expect_status if entry.expect_status is None else entry.expect_status,

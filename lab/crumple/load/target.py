@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.processes import listening
+from crumple.machine import process_tree
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Lookup = Callable[[str], Sequence[str]]
@@ -225,7 +225,7 @@ def _heard(found: Sequence[Address], port: int) -> Address:
     """The first; of several on loopback ("localhost") the first where somebody listens, IPv4 before IPv6."""
     if len(found) > 1 and all(address.is_loopback for address in found):
         in_order = sorted(found, key=lambda address: address.version)
-        return next((each for each in in_order if listening.listens_at(each, port)), in_order[0])
+        return next((each for each in in_order if process_tree.listens_at(each, port)), in_order[0])
     return found[0]
 
 

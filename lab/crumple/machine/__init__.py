@@ -1,4 +1,1 @@
-"""This machine: its facts, whether it is fit, its cores, and what it and the engine reach on it.
-
-What servers do on it is for `run` and `record` to say.
-"""
+"""This machine: its facts, cores, costs and ceiling, who else works on it, and processes on it."""

@@ -23,7 +23,7 @@ from crumple import contract, engine
 from crumple.contract import Frozen, TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.errors import EngineFailed
-from crumple.machine import checks, facts, machine, others
+from crumple.machine import alone, capacity, facts
 
 WARM_UP_S = 0.2
 MEASURED_S = 0.8
@@ -170,7 +170,7 @@ def _read_anew(
 
 def _measured(load: Engine, like: _Load) -> Ceiling:
     """The largest of some readings: whatever goes on besides only ever makes one smaller."""
-    cores = machine.cores_for("separate", like.threads)
+    cores = capacity.cores_for("separate", like.threads)
     found: list[Ceiling] = []
     fault: EngineFailed | None = None
     with _null_server(load, like, cores.server) as address:
@@ -197,7 +197,7 @@ def _per_s(reading: Ceiling) -> float:
 
 
 def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
-    meanwhile = others.Meanwhile()
+    meanwhile = alone.Meanwhile()
     record = engine.run(load, spec, lambda _: None)
     shares = meanwhile.shares()
     lost = record.outcomes.failed + record.outcomes.not_sent
@@ -211,15 +211,15 @@ def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
     )
 
 
-def _disturbed(record: TrialRecord, shares: others.Shares) -> str:
+def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
     """Why the engine may reach more than it did here; empty: nothing was in its way."""
     windows = [thread.window for thread in record.probes.threads if thread.window]
     waited = max((each.run_queue_ns or 0 for each in windows), default=0) / record.measured_ns
     if waited > WAITED_SHARE_MAX:
         return f"its thread waited for a core {waited:.0%} of the time"
-    if shares.others is not None and shares.others > checks.OTHERS_TOO_BUSY:
+    if shares.others is not None and shares.others > capacity.OTHERS_TOO_BUSY:
         return f"other programs used {shares.others:.0%} of the CPU meanwhile"
-    if shares.steal is not None and shares.steal > checks.STEAL_TOO_MUCH:
+    if shares.steal is not None and shares.steal > capacity.STEAL_TOO_MUCH:
         return f"the hypervisor took {shares.steal:.0%} of the CPU time meanwhile"
     return ""
 

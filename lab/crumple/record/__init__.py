@@ -1,4 +1,4 @@
-"""What a trial's record says: its figures, and whether it measured the server. Pure.
+"""What one trial's record says: its figures, and whether it measured the server. Pure.
 
-Only one record at a time; what several come to is `stats`' and `verdict`'s.
+`stats` and `verdict` say what several records come to.
 """

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crumple.contract import RampShape, Samples, Series, TrialRecord
-from crumple.record import histogram, late_parts
+from crumple.record import histogram, lateness
 from crumple.record.histogram import Times
-from crumple.record.late_parts import Part
+from crumple.record.lateness import Part
 from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
 
 BINS = 30
@@ -130,7 +130,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
     logged = _bins_of([record.warm_up_ns + middle_ns for middle_ns in middles], edges)
     times = [histogram.decode(encoded) for encoded in record.log.response_time]
-    waiting, late = _waiting(record.series), late_parts.whole(record)
+    waiting, late = _waiting(record.series), lateness.whole(record)
     points = []
     for number in range(bins):
         mine = [
@@ -150,7 +150,7 @@ def late(record: TrialRecord) -> str | None:
         spoiled = [point for point in points if point.spoiled(0.5)]
         if len(spoiled) > LATE_BINS_MAX * len(points):
             first = spoiled[0]
-            beyond_ns = late_parts.allowed_ns(first.times.quantile_ns(0.5))
+            beyond_ns = lateness.allowed_ns(first.times.quantile_ns(0.5))
             return (
                 f"the engine was late while about {first.connections:.0f} users were connected: more "
                 f"than a quarter of the requests may have been sent more than {beyond_ns / 1e6:.3g} ms "

@@ -7,7 +7,7 @@ docs/method.md.
 from typing import TYPE_CHECKING
 
 from crumple.contract import AfterRequests, OpenShape, TrialRecord
-from crumple.record import curve, lateness, littles_law
+from crumple.record import curve, invariants, lateness
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ENGINE_SHARE_MAX = 0.85
 CEILING_SHARE_MAX = 0.70
-WAITED_SHARE_MAX = littles_law.WAITED_SHARE_MAX
+WAITED_SHARE_MAX = invariants.WAITED_SHARE_MAX
 # On cores of its own all that it waits for is foreign; elsewhere the server's work is part of it, and may be
 # most of it, unless the engine was away for longer than it was there.
 STARVED_SHARE_MAX = 0.5
@@ -184,7 +184,7 @@ def unattended(record: TrialRecord) -> str | None:
 
 def unopened(record: TrialRecord) -> str | None:
     """A closed shape that never held all of its connections."""
-    unused, shape = littles_law.unused(record), record.spec.shape
+    unused, shape = invariants.unused(record), record.spec.shape
     if not unused or isinstance(shape, OpenShape):
         return None
     by_number = isinstance(record.spec.stop, AfterRequests)
@@ -201,8 +201,8 @@ def unattended_share(record: TrialRecord) -> float:
 
     0 in an open shape, where what lies unread delays no other request.
     """
-    spent_ns = 0.0 if isinstance(record.spec.shape, OpenShape) else littles_law.spent_ns(record)
-    return littles_law.unattended_ns(record) / spent_ns if spent_ns else 0.0
+    spent_ns = 0.0 if isinstance(record.spec.shape, OpenShape) else invariants.spent_ns(record)
+    return invariants.unattended_ns(record) / spent_ns if spent_ns else 0.0
 
 
 def by_the_engines_clock(record: TrialRecord) -> str | None:

@@ -1,11 +1,16 @@
-"""How requests failed, by kind and by status: a record → a sentence. Pure.
+"""Requests without a right answer, each told in a sentence: failed, never answered, sent again. Pure.
 
-Times are of the requests that were answered rightly, so whoever reads them has to be told of the others.
+Response times are those of right answers, so a reader has to be told of the others. A connection that never
+gets an answer is in no quantile: a server that starves 56 of 64 connections looks fast by the other 8. TCP
+segments that were sent again lengthen times by what the kernel waits before it sends again.
 """
 
 from collections import Counter
+from dataclasses import dataclass
 
-from crumple.contract import Outcomes, TrialRecord
+from crumple.contract import Histogram, Outcomes, TrialRecord
+from crumple.record import histogram
+from crumple.record.histogram import Times
 
 # So many are marked wherever a trial is shown (rule 20 of the method).
 SHARE_MAX = 0.01
@@ -86,3 +91,107 @@ def unexpected(record: TrialRecord) -> Counter[int]:
             if status != expected and (expected is not None or not 200 <= status <= 299):
                 seen[status] += number
     return seen
+
+
+# Who has waited for so many times the median was not merely in flight when the load ended.
+_LONG = 10.0
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Connections without any whole answer, of how many that asked; how old the unfinished requests were."""
+
+    connections: int
+    of: int
+    p50_age_ns: float | None
+    oldest_ns: int | None
+
+
+def unanswered(record: TrialRecord) -> Unanswered | None:
+    """None where all were answered, or nobody was, or who was not had hardly asked.
+
+    Raises NotStored where a histogram is damaged.
+    """
+    if not record.users_unanswered or not record.outcomes.ok:
+        return None
+    ages = _times(record.histograms.unfinished_age)
+    usual_ns = _times(record.histograms.response_time).quantile_ns(0.5)
+    # Requests that failed may have been all that one of them had.
+    waited = ages.count_above(_LONG * usual_ns) + record.outcomes.failed
+    number = min(record.users_unanswered, waited)
+    if not number:
+        return None
+    return Unanswered(
+        connections=number,
+        of=record.users,
+        p50_age_ns=ages.quantile_ns(0.5) if ages.count else None,
+        oldest_ns=record.histograms.unfinished_age.max_ns,
+    )
+
+
+def unanswered_sentence(record: TrialRecord) -> str:
+    """How many, and what that means for the figures; empty: nothing to say. Raises NotStored."""
+    found = unanswered(record)
+    if found is None:
+        return ""
+    measured_s, others = record.measured_ns / 1e9, found.of - found.connections
+    said = (
+        f"{found.connections:,} of {found.of:,} connections got no answer in {measured_s:.3g} s; "
+        f"the quantiles are of the other {others:,}"
+    )
+    if found.p50_age_ns is None or found.oldest_ns is None:
+        return said
+    ages = f"{found.p50_age_ns / 1e9:.2g} s (median), the oldest {found.oldest_ns / 1e9:.2g} s"
+    return f"{said}; requests in flight at the end had waited {ages}"
+
+
+def _times(stored: Histogram) -> Times:
+    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
+
+
+# One segment sent again in so many requests is more than the p99.9 can hide.
+REQUESTS_PER_RETRANSMIT = 10_000
+SYN_AGAIN_NS = 1_000_000_000
+
+
+def segments(record: TrialRecord) -> int:
+    """How many this machine sent again, whichever of its programs; 0 where that could not be read."""
+    sockets = record.probes.sockets
+    read = zip(sockets.at_ns, sockets.retransmitted, strict=True)
+    known = [(at_ns, number) for at_ns, number in read if number is not None]
+    if not known:
+        return 0
+    before = [number for at_ns, number in known if at_ns <= record.warm_up_ns] or [known[0][1]]
+    return known[-1][1] - before[-1]
+
+
+def number(record: TrialRecord) -> str:
+    """ "312 TCP segments were sent again on this machine (…)"; empty where they are too few to matter."""
+    again = segments(record)
+    if again * REQUESTS_PER_RETRANSMIT <= record.scheduled:
+        return ""
+    sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
+    return (
+        f"{sent} sent again on this machine, by whichever program (limit 1 for "
+        f"{REQUESTS_PER_RETRANSMIT:,} requests)"
+    )
+
+
+def sent_again_sentence(record: TrialRecord) -> str:
+    """The same with what it means and what to do; empty where there is nothing to say."""
+    said = number(record)
+    return said and (
+        f"{said}: packets were lost or a backlog was full{_longest(record)}; "
+        "look at the network, or raise the server's backlog"
+    )
+
+
+def _longest(record: TrialRecord) -> str:
+    """What a SYN that was not answered does to the times: the kernel sends the next a second later."""
+    longest_ns = record.histograms.connect_time.max_ns or 0
+    if longest_ns < SYN_AGAIN_NS:
+        return ""
+    return (
+        f", and to connect took up to {longest_ns / 1e9:.3g} s, for the kernel sends a SYN again after 1 s "
+        "and more: the longest response times are of that"
+    )

@@ -16,7 +16,7 @@ from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
-from crumple.verify.io_model import Observed, Tree
+from crumple.subject.effects import Observed, Tree
 
 if TYPE_CHECKING:
     from crumple.contract import Histogram, ProbeRecord, TrialRecord

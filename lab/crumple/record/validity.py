@@ -10,21 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
-from crumple.record import (
-    engine_limits,
-    failures,
-    histogram,
-    invariants,
-    littles_law,
-    retransmitted,
-    unanswered,
-)
+from crumple.record import engine_limits, failures, histogram, invariants
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
+    from crumple.machine.capacity import Placement
     from crumple.machine.ceiling import Ceiling
-    from crumple.machine.machine import Placement
 
 # A request that takes longer than a slice and its re-warming never ends.
 SLICE_SHARE_MAX = 0.5
@@ -99,12 +91,12 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
-        unanswered.sentence(record),
+        failures.unanswered_sentence(record),
         failures.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),
-        retransmitted.sentence(record),
+        failures.sent_again_sentence(record),
     )
     return Validity(
         word=problems[0][0] if problems else "valid",
@@ -148,7 +140,7 @@ class _Engine:
             ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
             (self.late, self.missed),
             # Where it hardly ran, what is missing is the time that it was away.
-            ("not-valid", None if self.starved else littles_law.problem(record, waited_share)),
+            ("not-valid", None if self.starved else invariants.problem(record, waited_share)),
         )
 
     def doubts(self) -> tuple[str | None, ...]:

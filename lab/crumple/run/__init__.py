@@ -1,4 +1,4 @@
-"""A run of a study: its trials in order, each step by step, and how they are kept on disk.
+"""A run of a study: its trials in order, each step by step, how they are kept on disk, and the run's report.
 
-Nothing is judged or drawn here; what the study says is `study`'s.
+`study` says what is asked, `verdict` what it came to.
 """

@@ -5,7 +5,7 @@ Only the disturbance decides, never what came out. Pure; `run` does them.
 
 from collections.abc import Collection, Iterable
 
-from crumple.run.plan import Block
+from crumple.run.run_plan import Block
 from crumple.run.store import StoredTrial, TrialIdentity
 
 # Of a block, so that a machine that is never calm costs half as much again at most.

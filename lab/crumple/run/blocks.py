@@ -9,23 +9,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from crumple.database import database
 from crumple.engine import Engine
 from crumple.errors import NotFound, NotStored, UsageError
-from crumple.machine import calm, ceiling, machine, turns
+from crumple.machine import alone, capacity, ceiling
 from crumple.record.figures import Figures, figures
-from crumple.run import brought, in_turns, programs, ready, run_file, trial
+from crumple.run import in_turns, ready, run_file, trial
 from crumple.run.again import Attempts, Streak
-from crumple.run.brought import Elsewhere
 from crumple.run.pace import Pace
-from crumple.run.plan import Block
-from crumple.run.ready import Ready
+from crumple.run.ready import Elsewhere, Ready
 from crumple.run.run_file import RunFile
+from crumple.run.run_plan import Block
 from crumple.run.store import Failure, Programs, RunStore, StoredTrial, TrialIdentity
-from crumple.server import servers, start, variant
-from crumple.server.server import ServerDescription, Setting
 from crumple.study.study import Scale
-from crumple.workload.workload import Workload
+from crumple.subject import database, server_toml, servers
+from crumple.subject.server_toml import ServerDescription, Setting
+from crumple.subject.workload import Workload
 
 # Of a run, before the first repeat that has to wait for a calm machine.
 PATIENCE_S = 10.0
@@ -110,7 +108,7 @@ class Blocks:
         self._described = servers.find(root)
         self._running: dict[str, Elsewhere] = {}
         for label, place in begun.file.brought.items():
-            guest = brought.read(place, self._described)
+            guest = ready.read(place, self._described)
             if isinstance(guest.what, Elsewhere):
                 self._running[label] = guest.what
             else:
@@ -195,7 +193,7 @@ class Blocks:
 
     def _changed(self, identity: TrialIdentity) -> list[str]:
         now = self._programs_of(identity)
-        return programs.changed(self.stored, identity, now) if now else []
+        return run_file.changed(self.stored, identity, now) if now else []
 
     def _programs_of(self, identity: TrialIdentity) -> Programs | None:
         """None where a workload is gone: then it cannot be tried."""
@@ -204,7 +202,7 @@ class Blocks:
         asked = [known[name] for name in names if name in known]
         if len(asked) < len(names):
             return None
-        return programs.programs(self._programs[identity.server], asked, self._means.load)
+        return run_file.programs(self._programs[identity.server], asked, self._means.load)
 
     def has_begun(self, block: Block) -> bool:
         """Whether any of its trials was tried before."""
@@ -237,7 +235,7 @@ class Blocks:
                 self._store(trial.refused(identity, job, self._ready[identity.server].versions))
         can = [job for job in jobs if isinstance(job, trial.Job)]
         if can:
-            with turns.turn(self._means.watcher.waiting):
+            with alone.turn(self._means.watcher.waiting):
                 if can[0].trial.attempt > 1:
                     self._means.watcher.again(can[0].trial)
                     if not self._is_calm(can[0].trial):
@@ -273,7 +271,7 @@ class Blocks:
     def _is_calm(self, identity: TrialIdentity) -> bool:
         """Wait for it, once in a session for long; if it does not get calm, say so."""
         means = self._means
-        busy = calm.awaited(means.patience_s)
+        busy = alone.awaited(means.patience_s)
         if not busy:
             return True
         means.patience_s = 0.0
@@ -291,7 +289,7 @@ class Blocks:
             return server.refusal
         experiment = self.file.study.experiments[identity.experiment]
         try:
-            machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
+            capacity.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
             settings = _settings(identity.server, server.description)
             asked = _workload(experiment.workload, means)
             beside = _workload(experiment.canary.workload, means) if experiment.canary else None
@@ -338,7 +336,7 @@ def _without_records(stored: StoredTrial) -> StoredTrial:
 
 
 def _program(label: str, described: Mapping[str, ServerDescription]) -> str:
-    description = described.get(variant.server_of(label))
+    description = described.get(server_toml.server_of(label))
     return servers.program(description) if description else ""
 
 
@@ -358,5 +356,5 @@ def _workload(name: str, means: Means) -> Workload:
 def _settings(label: str, description: ServerDescription | None) -> dict[str, Setting]:
     if description is None:
         return {}
-    meant = variant.parse(label, variant.defaults({description.name: description}))
-    return start.settings_with(description, meant.settings)
+    meant = server_toml.parse(label, server_toml.defaults({description.name: description}))
+    return servers.settings_with(description, meant.settings)

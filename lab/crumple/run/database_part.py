@@ -1,6 +1,6 @@
 """The database's part in one trial: there before the server, counted around the load, and its end if it dies.
 
-What the counts must come to is `database.queries`; the trial's steps are `trial`.
+What the counts must come to is `subject.tables`; the trial's steps are `trial`.
 """
 
 import time
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from crumple.contract import TrialRecord
-from crumple.database import database, queries
-from crumple.database.database import Database, OnDemand
-from crumple.database.queries import Counters
 from crumple.errors import DatabaseFailed, DatabaseMissing
 from crumple.run.store import DatabaseFacts
-from crumple.workload.workload import Query, Workload
+from crumple.subject import database, tables
+from crumple.subject.database import Database, OnDemand
+from crumple.subject.tables import Counters
+from crumple.subject.workload import Query, Workload
 
 UNCOUNTED = (
     "whether the server asked its database for each answer was not counted: it runs already, with its own"
@@ -73,9 +73,9 @@ class Part:
         (before, before_ns), data = self._before, self.data
         # CPU first: counters wait until they stand still.
         cpu_ns, after = data.cpu_ns(), data.counters(self.query.table)
-        self.problems = queries.problems(record, self.query, before, after, beside)
+        self.problems = tables.problems(record, self.query, before, after, beside)
         spent = None if cpu_ns is None or before_ns is None else round((cpu_ns - before_ns) / 1e9, 3)
-        asked = queries.asked(self.query, before, after)
+        asked = tables.asked(self.query, before, after)
         self.facts = DatabaseFacts(place=data.place, version=data.version, queries=asked, cpu_s=spent)
 
     def still_there(self) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from crumple.contract import Progress
 from crumple.engine import Engine
-from crumple.run.plan import shuffled
+from crumple.run.run_plan import shuffled
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.run.trial import Course, Job
 

@@ -1,21 +1,86 @@
 """run.json: what a run is, so that it can be continued and reported without the files it began from.
 
-Written when a run begins and again when it ends. The trials lie beside it (store.py).
+Written when a run begins and again when it ends; the trials lie beside it (`store`). With each trial goes
+what measured it, each as a hash of its content: server, workload, engine and lab; and the kernel. The parts
+of the lab that show and judge are left out, since they do not measure.
 """
 
-from collections.abc import Mapping
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
 from crumple.contract import Frozen
+from crumple.engine import Engine
 from crumple.errors import NotStored
-from crumple.run import plan
-from crumple.run.plan import Block, Plan
-from crumple.run.store import RunStore
+from crumple.project import PACKAGE
+from crumple.run import run_plan
+from crumple.run.run_plan import Block, Plan
+from crumple.run.store import Programs, RunStore, StoredTrial, TrialIdentity
 from crumple.study.study import ScaleName, Study
+from crumple.subject.workload import Workload
 from crumple.verdict.case import Facts
+
+# What of the lab decides how a trial is measured, and whether it is valid.
+MEASURES = ("contract.py", "engine.py", "machine", "subject", "record", "load", "run")
+DIGITS = 16
+
+
+def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Programs:
+    """Those of one trial. `server`: the hash of its program; empty: it runs already."""
+    asked = hashlib.sha256(b"".join(each.model_dump_json().encode() for each in workloads)).hexdigest()
+    stat = load.path.stat()
+    return Programs(
+        server=server,
+        workload=asked[:DIGITS],
+        engine=_engine(load.path, stat.st_mtime_ns, stat.st_size),
+        lab=lab(),
+        kernel=platform.release(),
+    )
+
+
+def changed(stored: Iterable[StoredTrial], trial: TrialIdentity, now: Programs) -> list[str]:
+    """What is another than in earlier trials of the run, in words."""
+    found: dict[str, None] = {}
+    for each in stored:
+        before = each.programs
+        if before is None:
+            continue
+        same = {
+            f"server {trial.server}": each.trial.server != trial.server or before.server == now.server,
+            f"workload of {trial.experiment}": (
+                each.trial.experiment != trial.experiment or before.workload == now.workload
+            ),
+            "engine": before.engine == now.engine,
+            "lab": before.lab == now.lab,
+            f"kernel ({before.kernel}, now {now.kernel})": before.kernel == now.kernel,
+        }
+        found |= {what: None for what, alike in same.items() if not alike}
+    return list(found)
+
+
+@lru_cache
+def lab() -> str:
+    """Of the part of the lab that measures."""
+    digest = hashlib.sha256()
+    for name in MEASURES:
+        place = PACKAGE / name
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            if "report" in file.relative_to(PACKAGE).parts or file.stem.endswith("_live"):
+                continue
+            digest.update(f"{file.relative_to(PACKAGE)} {file.stat().st_size}\n".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:DIGITS]
+
+
+@lru_cache
+def _engine(path: Path, mtime_ns: int, size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
 
 
 class ServerNote(Frozen):
@@ -75,7 +140,7 @@ class RunFile(Frozen):
 
     def must(self, block: Block) -> bool:
         """Whether it is run whatever the blocks before it came to."""
-        return plan.must(self.study, self.scale, block)
+        return run_plan.must(self.study, self.scale, block)
 
 
 def write(store: RunStore, run: RunFile) -> None:

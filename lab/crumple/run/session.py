@@ -1,30 +1,103 @@
 """Runs that are conducted together: first the blocks that each must have, then those that decide most.
 
-It ends when all claims are decided, when more blocks would not help, or when the time is over. The plan is
-the seed's: which blocks of it are run depends on what came out, and run.json says of each of these why.
+A claim that takes r more blocks of c seconds each is decided at a rate of 1/(r·c); the next block is that
+with the highest sum of rates. The session ends when all claims are decided, when more blocks would not help,
+or when the time is over. The seed fixes the plan; which of its blocks are run depends on what came out, and
+run.json says why each was.
 """
 
 import contextlib
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from crumple import engine
-from crumple.database import database
-from crumple.machine import machine
-from crumple.run import choosing, plan, run_file
+from crumple.machine import capacity
+from crumple.run import run_file, run_plan
 from crumple.run.blocks import Begun, Blocks, Means, Watcher
-from crumple.run.choosing import Choice, Next, Open, Place
 from crumple.run.pace import Pace
-from crumple.run.plan import Block
 from crumple.run.run_file import TIME_OVER, Chosen
+from crumple.run.run_plan import Block
 from crumple.run.store import TrialIdentity
 from crumple.study.study import ScaleName
+from crumple.subject import database, workload
 from crumple.verdict import progress
 from crumple.verdict.progress import Standing
-from crumple.workload import workload
+
+
+@dataclass(frozen=True)
+class Place:
+    """An experiment of a run of the session."""
+
+    run: str
+    experiment: str
+
+
+@dataclass(frozen=True)
+class Open:
+    """A claim that is not decided. `blocks`: of each of `places`, as many as would decide it."""
+
+    claim: str
+    places: tuple[Place, ...]
+    blocks: int
+
+
+@dataclass(frozen=True)
+class Next:
+    """The block that an experiment has next. `done`: how many it has; `takes_s` None: it has no more."""
+
+    done: int
+    takes_s: float | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Where the next block is run, for which claims, and how many blocks they take in sum as it looks now."""
+
+    place: Place
+    claims: tuple[str, ...]
+    blocks: int
+
+    def __str__(self) -> str:
+        """As run.json has it: "for IO-3 and IO-7, which take about 5 blocks"."""
+        named = " and ".join(filter(None, (", ".join(self.claims[:-1]), self.claims[-1])))
+        return f"for {named}, which take{'' if len(self.claims) > 1 else 's'} about {self.blocks} blocks"
+
+
+def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: float) -> Choice | None:
+    """The block that decides most per second of those whose claims' next round fits into `left_s`.
+
+    `following`: every experiment. None: no block would decide anything in that time. Of several as good ones
+    the first in `following`.
+    """
+    rates = dict.fromkeys(following, 0.0)
+    wanted: dict[Place, list[Open]] = {place: [] for place in following}
+    for claim in claims:
+        behind = _behind(claim, following)
+        round_s = sum(following[place].takes_s or 0.0 for place in behind)
+        if not behind or round_s > left_s:
+            continue
+        rounds = max(1, claim.blocks - following[behind[0]].done)
+        for place in behind:
+            rates[place] += 1 / (rounds * max(round_s, 1e-9))
+            wanted[place].append(claim)
+    best = max(rates, key=rates.__getitem__, default=None)
+    if best is None or not rates[best]:
+        return None
+    ids = tuple(dict.fromkeys(claim.claim for claim in wanted[best]))
+    return Choice(best, ids, min(claim.blocks for claim in wanted[best]))
+
+
+def _behind(claim: Open, following: Mapping[Place, Next]) -> list[Place]:
+    """Those of its experiments that have fewest blocks; none where one of these has no more."""
+    if not claim.places:
+        return []
+    fewest = min(following[place].done for place in claim.places)
+    behind = [place for place in claim.places if following[place].done == fewest]
+    return behind if all(following[place].takes_s is not None for place in behind) else []
+
 
 # How long a session takes at most, from its first trial on. The article's own numbers take what they take.
 BUDGETS_S: dict[ScaleName, float] = {"tour": 222.0, "quick": 900.0, "full": 3_600.0, "published": math.inf}
@@ -65,7 +138,7 @@ class Session:
         """
         load = engine.load(self._root)
         # Of a run that is resumed nobody has asked for the machine's facts.
-        machine.raise_open_files()
+        capacity.raise_open_files()
         with contextlib.ExitStack() as held:
             for begun in self._begun:
                 held.enter_context(begun.store.held())
@@ -150,7 +223,7 @@ class Session:
                 if not each.over and each.blocks_needed is not None:
                     places = tuple(Place(run.file.id, name) for name in each.experiments)
                     claims.append(Open(each.claim_id, places, each.blocks_needed))
-        return choosing.chosen(claims, following, left_s)
+        return chosen(claims, following, left_s)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
         """Experiment → the next of its blocks, where its claims decide whether it is run."""
@@ -221,5 +294,5 @@ def _left_out(run: Blocks) -> dict[str, Block]:
 def _first_trials(begun: Begun) -> list[TrialIdentity]:
     if begun.only is not None:
         return [*begun.to_do]
-    first = set(plan.first_trials(begun.file.study, begun.file.plan))
+    first = set(run_plan.first_trials(begun.file.study, begun.file.plan))
     return [each for each in begun.to_do if each in first]

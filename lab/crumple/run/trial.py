@@ -1,40 +1,56 @@
 """One trial, step by step: start → check answers → fitness → load → check again → stop → judge.
 
-Every step has its home elsewhere. Whatever goes wrong is a trial that says where and why; only an
-interruption and a full disk get out of here. Where its load is put on in slices others have their turns in
-between, by in_turns.py.
+Each step is done by a module of its own. Whatever goes wrong is a trial that says where and why; only an
+interruption and a full disk are raised. A load may be put on in slices, each an engine's run with connections
+of its own; other servers have their turns in between (`in_turns`).
 """
 
+import random
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from crumple import contract, engine
-from crumple.database.database import OnDemand
+from crumple.contract import TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
-from crumple.load.load import connections_of, cores_of
-from crumple.machine import fitting, machine
+from crumple.load.engine_spec import connections_of, cores_of
+from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
 from crumple.record import disturbance, invariants, joined, steadiness, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
-from crumple.run import brought, canary, database_part, slices
-from crumple.run.brought import Elsewhere, Lent
+from crumple.run import canary, database_part, ready
 from crumple.run.canary import Canary
-from crumple.run.store import (
-    DatabaseFacts,
-    Failure,
-    Programs,
-    ServerFacts,
-    StoredTrial,
-    TrialIdentity,
-)
-from crumple.server import scratch, servers
+from crumple.run.ready import Elsewhere, Lent
+from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment, Scale
-from crumple.verify import verify
-from crumple.workload.workload import Workload
+from crumple.subject import answer_check, scratch, servers
+from crumple.subject.database import OnDemand
+from crumple.subject.workload import Workload
+
+# Load before each slice but the first, counted as warm-up: users connect, caches fill, clocks rise. With a
+# tenth of a second a single event loop still answered 3 to 6 % less than in one long window. It is drawn
+# between these two, so that windows begin at different phases of whatever the server does periodically.
+REWARM_S = (0.2, 0.3)
+
+
+def specs(whole: TrialSpec, number: int) -> list[TrialSpec]:
+    """`whole` in so many parts of equal length. The first has its warm-up. Raises ValueError for requests."""
+    if not isinstance(whole.stop, contract.AfterDuration):
+        raise ValueError("a load that its requests end has no slices of equal length")
+    drawn = random.Random(f"{whole.seed}/re-warming")
+    part = contract.AfterDuration(duration_s=whole.stop.duration_s / number)
+    # One is drawn for the first slice, too, which has the trial's own warm-up instead.
+    _, *again = (_rewarming(drawn.uniform(*REWARM_S)) for _ in range(number))
+    return [whole.model_copy(update={"stop": part, "warm_up": each}) for each in (whole.warm_up, *again)]
+
+
+def _rewarming(seconds: float) -> contract.WarmUp:
+    stop = contract.AfterDuration(duration_s=round(seconds, 4))
+    return contract.WarmUp(connections=None, pauses=True, stop=stop)
+
 
 PROBE_INTERVAL_MS = 100
 # A full queue of 4,096 connections, each of which takes one of 150 workers a second, and some more.
@@ -81,9 +97,9 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
     )
 
 
-def fitted(job: Job) -> fitting.Fitted:
+def fitted(job: Job) -> capacity.Fitted:
     """The experiment's shape, as far as this machine has room for it."""
-    return fitting.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), fitting.limits())
+    return capacity.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), capacity.limits())
 
 
 def _workers(job: Job) -> int | None:
@@ -132,9 +148,9 @@ def _canary(job: Job) -> Canary | None:
 def _verify(job: Job, address: str) -> None:
     built = job.built
     keeps = not isinstance(built, servers.Built) or built.description.keeps_connections(job.settings)
-    verify.answers(address, job.workload, job.experiment.parameters, keeps=keeps)
+    answer_check.answers(address, job.workload, job.experiment.parameters, keeps=keeps)
     if job.experiment.canary is not None and job.beside is not None:
-        verify.answers(address, job.beside, job.experiment.canary.parameters, keeps=keeps)
+        answer_check.answers(address, job.beside, job.experiment.canary.parameters, keeps=keeps)
 
 
 def _verify_after(job: Job, address: str) -> tuple[str, ...]:
@@ -155,13 +171,13 @@ def _verify_after(job: Job, address: str) -> tuple[str, ...]:
 def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
     """Yields before each slice and after the last, with the server suspended until it is its turn again."""
     experiment = job.experiment
-    cores = machine.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
+    cores = capacity.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
     course.server_cores = cores.server
     course.step = "start"
     elsewhere = isinstance(job.built, Elsewhere)
     with (
         database_part.part(job.databases, job.workload, job.beside, cores.server, elsewhere) as data,
-        brought.started(
+        ready.started(
             job.built, cores=cores.server, settings=dict(job.settings), environment=data.environment()
         ) as running,
     ):
@@ -173,7 +189,7 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
             _verify(job, running.address)
             course.step = "fitness"
             put_on = fitted(job)
-            fitness = machine.fitness(connections_of(put_on.shape), max(1, len(put_on.sources)))
+            fitness = capacity.fitness(connections_of(put_on.shape), max(1, len(put_on.sources)))
             course.host = {**fitness.facts, "problems": list(fitness.problems)}
             course.step = "engine"
             spec = spec_of(job, running.address, running.pid, cores.engine)
@@ -211,7 +227,7 @@ def _in_slices(
 ) -> Generator[None, None, contract.TrialRecord]:
     """The record of all slices; while others have their turn, the server is suspended."""
     records = []
-    for each in slices.specs(spec, scale.slices):
+    for each in specs(spec, scale.slices):
         yield from _others_turn(running)
         records.append(engine.run(load, each, on_progress))
     # Verifying and judging may take long: first every server has its last slice.

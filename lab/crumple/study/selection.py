@@ -6,9 +6,9 @@ Claims stay as they are, so what can no longer be tested is said.
 from collections.abc import Collection, Mapping
 
 from crumple.errors import UsageError
-from crumple.server import variant
-from crumple.server.variant import Settings
 from crumple.study.study import Experiment, Study
+from crumple.subject import server_toml
+from crumple.subject.server_toml import Settings
 from crumple.toml_file import did_you_mean
 
 
@@ -58,26 +58,26 @@ def asked(experiment: Experiment) -> set[str]:
 def _label(study: Study, name: str, known: Mapping[str, Settings]) -> str:
     if name in study.servers:
         return name
-    bases = {variant.server_of(label) for label in study.servers}
-    base = variant.server_of(name).strip()
+    bases = {server_toml.server_of(label) for label in study.servers}
+    base = server_toml.server_of(name).strip()
     if base not in bases:
         remedy = did_you_mean(base, bases)
         raise UsageError(f"study {study.name} has no server {base}", remedy)
-    return str(variant.parse(name, known))
+    return str(server_toml.parse(name, known))
 
 
 def _kept(experiment: Experiment, labels: Collection[str]) -> tuple[str, ...]:
     """In the order of the experiment, a variant that is not listed behind its server."""
     kept: list[str] = []
     for listed in experiment.servers:
-        base = variant.server_of(listed)
+        base = server_toml.server_of(listed)
         if listed in labels or base in labels:
             kept.append(listed)
         kept += [
             label
             for label in labels
-            if variant.server_of(label) == base
-            and variant.is_variant(label)
+            if server_toml.server_of(label) == base
+            and server_toml.is_variant(label)
             and label not in experiment.servers
             and label not in kept
         ]
@@ -87,5 +87,5 @@ def _kept(experiment: Experiment, labels: Collection[str]) -> tuple[str, ...]:
 def _twin(experiment: Experiment, kept: tuple[str, ...]) -> str:
     if experiment.twin in kept:
         return experiment.twin
-    base = variant.server_of(experiment.twin)
-    return next((label for label in kept if variant.server_of(label) == base), kept[0])
+    base = server_toml.server_of(experiment.twin)
+    return next((label for label in kept if server_toml.server_of(label) == base), kept[0])

@@ -1,7 +1,7 @@
 """A study as TOML → frozen types. All that is wrong is reported at once, each with key and remedy.
 
 Types and reading only: names that must exist elsewhere are checked in `names`; order and repetition are
-`run.plan`'s.
+`run.run_plan`'s.
 """
 
 import re
@@ -14,12 +14,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from crumple import contract, toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
-from crumple.machine.machine import Placement
-from crumple.server import variant
+from crumple.machine.capacity import Placement
 from crumple.study.claim import SCALES as SCALES
 from crumple.study.claim import Claim, ScaleName, Text, impossible
 from crumple.study.names import Known, unknown_names
-from crumple.study.shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
+from crumple.study.study_shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
+from crumple.subject import server_toml
 
 Connection = Literal["keep-alive", "per-request"]
 Said = TypeVar("Said")
@@ -160,7 +160,7 @@ class Scale(Frozen):
 
 
 def _said_of(server: str, table: Mapping[str, Said], otherwise: Said) -> Said:
-    return table.get(server, table.get(variant.server_of(server), otherwise))
+    return table.get(server, table.get(server_toml.server_of(server), otherwise))
 
 
 class Experiment(Frozen):
@@ -373,7 +373,7 @@ def parse(written: dict[str, object], file: Path, known: Known) -> Study:
     problems: list[Problem] = []
     if "name" in written:
         problems.append(Problem(file, "name", "a study goes by its file's name", "remove it"))
-    written = variant.canonical_names(_with_merged_shapes(written), known.settings)
+    written = server_toml.canonical_names(_with_merged_shapes(written), known.settings)
     study, invalid = toml_file.meant(Study, {**written, "name": file.stem}, file)
     problems += [*invalid, *unknown_names(written, known, file)]
     if problems or study is None:

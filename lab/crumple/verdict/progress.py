@@ -10,7 +10,7 @@ from crumple.record.figures import Figures
 from crumple.stats.looks import ONCE, Looks
 from crumple.study.claim import ScaleName
 from crumple.study.study import Scale, Study
-from crumple.verdict import blocks, verdict
+from crumple.verdict import rests_on, verdict
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import placed
@@ -39,10 +39,10 @@ def standing(
     study: Study, scale: ScaleName, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
 ) -> list[Standing]:
     """Of every claim that the scale asks; `failed`: trial id → why."""
-    looks = blocks.looks_of(study, scale)
+    looks = rests_on.looks_of(study, scale)
     found = []
     for claim in study.claims:
-        known = blocks.blocks_of(claim, figures, failed, looks)
+        known = rests_on.blocks_of(claim, figures, failed, looks)
         if scale not in claim.scales or not all(name in looks for name in known.experiments):
             continue
         every = [looks[name] for name in known.experiments]

@@ -14,26 +14,26 @@ from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.looks import ONCE, Look, Looks
 from crumple.study.claim import Claim, ShareClaim
-from crumple.verdict import blocks, bounds, flatness, models, noise, ramps, ratios, sentences, stalls
+from crumple.verdict import along_load, kinds, opinions, rests_on, verdict_sentences
 from crumple.verdict.case import Case, Facts, Judged
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import Evidence
-from crumple.verdict.noise import Noise
+from crumple.verdict.opinions import Noise
 
 NOTHING_KNOWN = Facts()
 FIXED: Mapping[str, Looks] = {}
 DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
-    "order": ratios.order,
-    "ratio": ratios.ratio,
-    "share": bounds.share,
-    "figure": bounds.figure,
-    "stall": stalls.stall,
-    "flatness": flatness.flatness,
-    "knee": ramps.knee,
-    "growth": ramps.growth,
-    "model": models.model,
+    "order": kinds.order,
+    "ratio": kinds.ratio,
+    "share": kinds.share,
+    "figure": kinds.figure,
+    "stall": kinds.stall,
+    "flatness": along_load.flatness,
+    "knee": along_load.knee,
+    "growth": along_load.growth,
+    "model": kinds.model,
 }
 
 
@@ -74,11 +74,11 @@ def judge(
     `failed`: trial id → why, of those that failed; they are only named as reasons. `facts`: what no trial
     holds. Raises KeyError for a metric or kind that does not exist; studies are checked for both when read.
     """
-    known, memory = blocks.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
+    known, memory = rests_on.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
 
     def at(done: int) -> Verdict:
         most = None if known.looks == ONCE else done
-        seen, why = blocks.within(most, known.experiments, figures, failed or {})
+        seen, why = rests_on.within(most, known.experiments, figures, failed or {})
         look = Look(claim.confidence, done, known.looks, past=done < known.done)
         return at_look(claim, Case(seen, why, facts, look, memory), known.early)
 
@@ -110,7 +110,7 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
         answer=answer,
         in_size_only=in_size_only,
         effects=effects,
-        sentence="" if unread else sentences.verdict(claim.kind, answer, in_size_only, effects),
+        sentence="" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects),
         trials=tuple(sorted({trial for _, trials in judged for trial in trials})),
         place=claim.place or "",
         conditions=claim.conditions,
@@ -122,8 +122,8 @@ def noise_of(
     figures: Sequence[Figures], experiment: str, metric: str, looks: Mapping[str, Looks] = FIXED
 ) -> Noise:
     """How much starts of one server differ there in `metric`, and what its twins came to at the last look."""
-    level = blocks.last_look(figures, experiment, looks, stats.CONFIDENCE).level()
-    return noise.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
+    level = rests_on.last_look(figures, experiment, looks, stats.CONFIDENCE).level()
+    return opinions.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
 
 
 def _too_early(effect: Effect, look: Look) -> Effect:
@@ -137,7 +137,7 @@ def _too_early(effect: Effect, look: Look) -> Effect:
 
 def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
     """The study says that this scale cannot answer; then no figure of it stands for an answer."""
-    reason = sentences.unasked(scale, claim.scales)
+    reason = verdict_sentences.unasked(scale, claim.scales)
     untested = partial(
         replace, ratio=None, value=None, answer=Answer.NOT_TESTABLE, direction=None, blocks_needed=None,
         reason=reason,
@@ -149,7 +149,7 @@ def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
         answer=Answer.NOT_TESTABLE,
         in_size_only=False,
         effects=tuple(untested(effect) for effect in effects),
-        sentence=f"Not testable here. {sentences.capital(reason)}.",
+        sentence=f"Not testable here. {verdict_sentences.capital(reason)}.",
         trials=(),
         place=claim.place or "",
         conditions=claim.conditions,

@@ -1,0 +1,446 @@
+"""The breaking point of a server: level after level is put on until the search is over, or its time.
+
+Which load comes next is `search`, whether it held is `level`, what they come to is `breaking_point`; how the
+server is started, the engine called and a record judged comes from the caller.
+"""
+
+import math
+import random
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol
+
+from crumple import contract
+from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.engine import EndEarly
+from crumple.errors import Interrupted
+from crumple.find import breaking_point, next_level, watch
+from crumple.find import level as levels
+from crumple.find.found import Ending, Found, Guess
+from crumple.find.level import Level
+from crumple.find.next_level import Aim, Outlook, Step, Stop, Tried
+from crumple.find.seen import Base
+from crumple.find.watch import Watch
+from crumple.load import engine_spec
+from crumple.load.engine_spec import Options
+from crumple.load.load_shape import ArrivalKind
+from crumple.load.objective import Objective
+from crumple.record import histogram
+from crumple.record.validity import Validity
+
+By = Literal["rate", "connections"]
+# What a level takes besides, until it is known: the engine's start, its record, the server's recovery. Of the
+# last few levels it is the longest.
+BESIDE_S, BESIDE_OF = 0.3, 3
+# The first guess of a rate: what so many connections get out of the server. It begins at this share of it.
+GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.75
+# Of a slow server it takes longer, by this factor, but no more than that share of the budget.
+GUESS_LONGER, GUESS_BUDGET_SHARE = 4.0, 0.25
+FIRST_CONNECTIONS = 8
+STEP_UP: dict[By, float] = {"rate": 1.6, "connections": 4.0}
+LOWEST_PER_S = 0.1
+# Of the gaps between requests: the variance over the square of the mean.
+VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
+# A server has recovered when it answers one request about as fast as it did unloaded. One that answers is
+# waited for this long; one that is silent for so many times longer than its backlog takes is gone.
+RECOVERY_S_MAX = 5.0
+BACKLOGS = 2.0
+CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
+# How it answers one by one is looked at once, so often, if there is time: of slow servers for some answers,
+# within that share of the budget.
+CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 3, 0.7
+CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
+# Requests in flight are as many as they become after some times of what one takes.
+SETTLE_ANSWERS = 4.0
+_SEED_BITS = 48
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked. `connections_most`: the limit of an open shape, or the highest load by connections.
+
+    `warm_up_s`: before the first level of each start.
+    """
+
+    objective: Objective
+    by: By
+    budget_s: float
+    warm_up_s: float
+    connections_most: int
+    arrivals: ArrivalKind
+    pause_ms: float
+    pause: contract.PauseKind
+    seed: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server that runs. `options`: the pid to watch and the engine's cores are among them."""
+
+    target: contract.Target
+    requests: tuple[contract.Request, ...]
+    options: Options
+    alive: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Site:
+    """How the server comes about: `opened` gives a start of it; `afresh`: each time another one.
+
+    `threads_most`: that the engine may have. `server_cores`: that the server may use; empty: not known.
+    """
+
+    label: str
+    opened: Callable[[], AbstractContextManager[Place]]
+    afresh: bool
+    threads_most: int
+    server_cores: tuple[int, ...]
+    assess: Callable[[TrialRecord], Validity]
+
+
+class Watcher(Protocol):
+    """Who is told how it goes on."""
+
+    def starting(self, start: int) -> None:
+        """A start begins; they count from 0."""
+
+    def guessing(self, connections: int) -> None:
+        """The first guess of a rate is made."""
+
+    def planned(self, outlook: Outlook) -> None:
+        """What the rest of the budget can reach; said once, before the first level."""
+
+    def trying(self, step: Step) -> None:
+        """A level begins."""
+
+    def progress(self, progress: Progress) -> None:
+        """A line of the engine."""
+
+    def tried(self, level: Level, left_s: float) -> None:
+        """A level is over, and so much of the budget is left."""
+
+
+class Unanswered(Exception):  # noqa: N818 - it reads as what happened
+    """Not one request of the first load was answered as expected. `record`: of that load."""
+
+    def __init__(self, record: TrialRecord) -> None:
+        self.record = record
+        super().__init__("nothing was answered")
+
+
+# The last may be called while it runs, to end it.
+Run = Callable[[TrialSpec, Callable[[Progress], None], EndEarly], TrialRecord]
+
+
+def find(
+    question: Question,
+    site: Site,
+    run: Run,
+    clock: Callable[[], float],
+    watcher: Watcher,
+    began_s: float | None = None,
+) -> Found:
+    """Search until it is over. `clock`: seconds; the budget counts from `began_s` of it, or from this call.
+
+    Interrupted, it keeps the levels that were over. Raises Unanswered, and what `site` and `run` raise.
+    """
+    course = _Course(question, site, run, clock, watcher, clock() if began_s is None else began_s)
+    try:
+        while course.ending is None:
+            course.begin_start()
+            with site.opened() as place:
+                course.use(place)
+    except Interrupted:
+        course.ending = "interrupted"
+    return course.found()
+
+
+class _Course:
+    """How far the search has come."""
+
+    def __init__(
+        self,
+        question: Question,
+        site: Site,
+        run: Run,
+        clock: Callable[[], float],
+        watcher: Watcher,
+        began_s: float,
+    ) -> None:
+        self._question = question
+        self._site = site
+        self._run = run
+        self._clock = clock
+        self._watcher = watcher
+        self._began_s = self._start_began_s = began_s
+        self._durations = next_level.durations(question.objective, question.budget_s)
+        self._beside_s = [BESIDE_S]
+        self._opening_s = 0.0
+        self._guess: Guess | None = None
+        self._calm: Base | None = None
+        # What the last request took that was sent alone.
+        self._alone_s = 0.0
+        self._is_planned = False
+        self._levels: list[Level] = []
+        self._pending: Step | None = None
+        self._loads_put_on = 0
+        self._start = -1
+        self.ending: Ending | None = None
+
+    def begin_start(self) -> None:
+        """The server is about to be started."""
+        self._start += 1
+        self._start_began_s = self._clock()
+        self._watcher.starting(self._start)
+
+    def use(self, place: Place) -> None:
+        """Put levels on a start until the search wants another start, or is over."""
+        self._opening_s = max(self._opening_s, self._clock() - self._start_began_s)
+        settle_s = self._question.warm_up_s
+        if self._question.by == "rate" and self._guess is None:
+            self._guess = self._guessed(place)
+            if not self._recovers(place):
+                return
+            self._calm = self._with_pace(self._looks_at(place))
+            settle_s = self._settle_s
+        if not self._is_planned:
+            self._is_planned = True
+            load = self._first() if self._guess else None
+            self._watcher.planned(
+                next_level.outlook(
+                    self._question.objective, self._durations, load, self._left_s(), self._besides_s
+                )
+            )
+        while True:
+            began_s = self._clock()
+            step = self._pending or self._next_step()
+            if step is None:
+                return
+            if step.afresh:
+                self._pending = replace(step, afresh=False)
+                return
+            self._pending = None
+            self._try(step, place, settle_s)
+            goes_on = self._goes_on(place)
+            self._beside_s.append(self._clock() - began_s - settle_s - self._levels[-1].measured_s)
+            settle_s = self._settle_s
+            if not goes_on:
+                return
+
+    def found(self) -> Found:
+        """What it came to."""
+        assert self.ending is not None
+        server = next_level.of_server(self._tried())
+        both = {each.leans_against for each in server} == {True, False}
+        stated = both and self.ending in ("found", "gone", "interrupted")
+        breaks = breaking_point.binding(server, self._arrivals, self._calm) if stated else None
+        return Found(
+            ending=self.ending,
+            levels=tuple(self._levels),
+            point=breaks.posterior.interval if breaks else None,
+            breaks_by=breaks.name if breaks else None,
+            queue=breaks.queue if breaks else False,
+            guess=self._guess,
+            calm=self._calm,
+            took_s=self._clock() - self._began_s,
+        )
+
+    @property
+    def _arrivals(self) -> float | None:
+        return VARIATION[self._question.arrivals] if self._question.by == "rate" else None
+
+    def _next_step(self) -> Step | None:
+        step = next_level.next_step(self._tried(), self._left_s(), self._aim())
+        if isinstance(step, Stop):
+            self.ending = step.ending
+            return None
+        # A start that has no level yet is fresh already.
+        here = any(each.start == self._start for each in self._levels)
+        return step if here else replace(step, afresh=False)
+
+    def _left_s(self) -> float:
+        return self._question.budget_s - (self._clock() - self._began_s)
+
+    def _tried(self) -> list[Tried]:
+        return [Tried(each.judged, each.purpose, each.throughput_per_s) for each in self._levels]
+
+    def _aim(self) -> Aim:
+        question = self._question
+        lowest, highest = LOWEST_PER_S, float("inf")
+        if question.by == "connections":
+            lowest, highest = 1.0, float(question.connections_most)
+        # The first level of a start takes its longer warm-up, and then the server has to end.
+        start_s = self._opening_s + question.warm_up_s + self._besides_s
+        return Aim(
+            first=self._first(),
+            lowest=lowest,
+            highest=highest,
+            step_up=STEP_UP[question.by],
+            whole=question.by == "connections",
+            answers_needed=next_level.answers_needed(question.objective),
+            level_s=self._durations.level_s,
+            level_most_s=self._durations.longest_s,
+            around_s=self._settle_s + self._besides_s,
+            start_s=start_s if self._site.afresh else None,
+            arrivals=self._arrivals,
+            calm=self._calm,
+            limit_s=next_level.longest_limit_s(question.objective),
+            seed=question.seed,
+        )
+
+    def _first(self) -> float:
+        if self._guess is not None:
+            return max(LOWEST_PER_S, GUESS_SHARE * self._guess.per_s)
+        return min(float(FIRST_CONNECTIONS), float(self._question.connections_most))
+
+    @property
+    def _settle_s(self) -> float:
+        """How long a load runs before it is measured: until the requests in flight grow no more."""
+        alone_s = self._calm.median_s if self._calm else self._alone_s
+        return max(self._durations.settle_s, min(SETTLE_ANSWERS * alone_s, self._durations.longest_s))
+
+    @property
+    def _besides_s(self) -> float:
+        return max(self._beside_s[-BESIDE_OF:])
+
+    def _guessed(self, place: Place) -> Guess:
+        connections = min(GUESS_CONNECTIONS, self._question.connections_most)
+        self._watcher.guessing(connections)
+        guess_s, warm_up_s = GUESS_S, self._question.warm_up_s
+        while True:
+            stop = contract.AfterDuration(duration_s=guess_s)
+            record = self._put_on(place, self._closed(connections), stop, warm_up_s)
+            if record.outcomes.ok:
+                break
+            guess_s, warm_up_s = guess_s * GUESS_LONGER, None
+            if not record.outcomes.unfinished or guess_s > GUESS_BUDGET_SHARE * self._question.budget_s:
+                raise Unanswered(record)
+        median_ns = histogram.decoded(record.histograms.response_time).quantile_ns(0.5)
+        return Guess(record.outcomes.ok, record.measured_ns / 1e9, connections, median_ns)
+
+    def _try(self, step: Step, place: Place, settle_s: float) -> None:
+        self._watcher.trying(step)
+        stop = contract.AfterDuration(duration_s=step.measure_s)
+        end_early = EndEarly()
+        watched = Watch(self._question.objective, step, self._answers_expected(step), end_early)
+        record = self._put_on(place, self._shape(step), stop, settle_s, watched, end_early)
+        if not self._levels and self._guess is None and not record.outcomes.ok:
+            raise Unanswered(record)
+        judged = self._site.assess(record)
+        seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
+        self._levels.append(seen if place.alive() else seen.died())
+        self._watcher.tried(self._levels[-1], self._left_s())
+
+    def _answers_expected(self, step: Step) -> float:
+        """At most, of a level."""
+        if self._question.by == "rate":
+            return step.load * step.measure_s
+        per_s = max((each.throughput_per_s for each in self._levels), default=float("inf"))
+        return per_s * step.measure_s
+
+    def _goes_on(self, place: Place) -> bool:
+        """Whether this start can take another level, now or after some time."""
+        if not place.alive():
+            return False
+        if not self._levels[-1].judged.leans_against and self._levels[-1].outcome != "limited":
+            return True
+        return self._recovers(place)
+
+    def _recovers(self, place: Place) -> bool:
+        """Wait until one request is answered about as fast as without a load; whether any was."""
+        began_s = self._clock()
+        silent_s = min(RECOVERY_S_MAX + BACKLOGS * self._backlog_s(), self._left_s())
+        answered = calm = False
+        while not calm:
+            left_s = (RECOVERY_S_MAX if answered else silent_s) - (self._clock() - began_s)
+            if left_s <= 0:
+                break
+            stop = contract.AfterRequests(requests=1, within_s=max(1.0, left_s))
+            record = self._put_on(place, self._closed(1), stop, None)
+            answered = answered or record.outcomes.ok > 0
+            took_ns = record.histograms.response_time.max_ns or math.inf
+            calm = record.outcomes.ok > 0 and took_ns <= self._calm_ns()
+            if record.outcomes.ok:
+                self._alone_s = took_ns / 1e9
+        if not answered and not self._site.afresh:
+            self.ending = "gone"
+        return answered
+
+    def _backlog_s(self) -> float:
+        """About how long the server works on what it was left with."""
+        if self._levels:
+            last = self._levels[-1]
+            waiting, per_s = last.connections_most, last.throughput_per_s
+        elif self._guess:
+            waiting, per_s = self._guess.connections, self._guess.per_s
+        else:
+            return 0.0
+        return min(waiting / per_s, self._durations.longest_s) if per_s else self._durations.longest_s
+
+    def _looks_at(self, place: Place) -> Base | None:
+        """What requests take one by one."""
+        within_s = min(CALM_ANSWERS * self._alone_s, CALM_BUDGET_SHARE * self._question.budget_s)
+        stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=max(CALM_S, within_s))
+        return levels.base(self._put_on(place, self._closed(1), stop, None), CALM_REQUESTS_MIN)
+
+    def _with_pace(self, calm: Base | None) -> Base | None:
+        """Where its connections had to wait for each other, the guess was all that the server can."""
+        if calm is None or self._guess is None or not self._guess.is_flat_out(calm):
+            return calm
+        return replace(calm, pace=(self._guess.answers, self._guess.seconds))
+
+    def _calm_ns(self) -> float:
+        medians = [each.p50_ns for each in self._levels if each.outcome == "held" and each.p50_ns is not None]
+        if self._calm is not None:
+            medians.append(self._calm.median_s * 1e9)
+        return max(CALM_NS_MIN, CALM_FACTOR * min(medians)) if medians else float("inf")
+
+    def _shape(self, step: Step) -> contract.Shape:
+        if self._question.by == "connections":
+            return self._closed(round(step.load))
+        rate = contract.Rate(from_per_s=step.load, to_per_s=step.load, duration_s=step.measure_s)
+        return contract.OpenShape(
+            connections=self._question.connections_most, arrivals=self._question.arrivals, rates=(rate,)
+        )
+
+    def _closed(self, connections: int) -> contract.ClosedShape:
+        return contract.ClosedShape(
+            connections=connections, pause_ms=self._question.pause_ms, pause=self._question.pause
+        )
+
+    def _put_on(
+        self,
+        place: Place,
+        shape: contract.Shape,
+        stop: contract.Stop,
+        warm_up_s: float | None,
+        watched: Watch | None = None,
+        end_early: EndEarly | None = None,
+    ) -> TrialRecord:
+        self._loads_put_on += 1
+        drawn = random.Random(f"{self._question.seed}/{self._loads_put_on}")
+        spec = engine_spec.spec(
+            label=f"{self._site.label}/{self._loads_put_on}",
+            target=place.target,
+            requests=place.requests,
+            shape=shape,
+            stop=stop,
+            options=replace(place.options, seed=drawn.getrandbits(_SEED_BITS)),
+            # As many threads as the shape asks for are at most half of these.
+            usable_cores=2 * self._site.threads_most,
+            warm_up_s=warm_up_s,
+        )
+
+        def told(progress: Progress) -> None:
+            self._watcher.progress(progress)
+            if watched is not None:
+                watched(progress)
+
+        return self._run(spec.model_copy(update={"progress": self._progress}), told, end_early or EndEarly())
+
+    @property
+    def _progress(self) -> contract.ProgressSpec:
+        return contract.ProgressSpec(
+            every_ms=watch.EVERY_MS, slower_than_ns=watch.slower_than_ns(self._question.objective)
+        )

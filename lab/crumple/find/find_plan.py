@@ -1,0 +1,267 @@
+"""The flags of `crumple find` → the question and what to ask, or all that is wrong with them, a line each.
+
+Nothing is sent and nothing is started; names, files and this machine's limits are looked at.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from crumple import contract
+from crumple.errors import Mistakes, UsageError
+from crumple.find.conduct import By, Question
+from crumple.find.find_flags import FindFlags, SearchFlags
+from crumple.load import load_plan as load_plan
+from crumple.load import load_shape as load_shape
+from crumple.load import objective, quantity
+from crumple.load.engine_spec import Options, descriptors_beside
+from crumple.load.load_flags import RequestFlags, TargetFlags
+from crumple.load.load_shape import CONNECTIONS_OPEN_MAX, ArrivalKind
+from crumple.load.target import Resolved
+from crumple.machine import facts
+from crumple.machine.facts import UnreadError
+from crumple.subject import server_toml, servers
+from crumple.subject.server_toml import ServerDescription, Setting, Variant
+from crumple.subject.workload import Value, Workload
+from crumple.toml_file import did_you_mean
+
+BUDGET_S, BUDGET_S_MIN = 90.0, 10.0
+# A level has a fifth of the budget at most, and sees a queue beyond a limit only after some times that.
+LIMITS_IN_BUDGET = 25.0
+WARM_UP_S = 2.0
+CONNECTIONS_CLOSED_MAX = 10_000
+
+
+@dataclass(frozen=True)
+class UrlPlan:
+    """A search on a URL: of the process that answers there, whichever it is."""
+
+    question: Question
+    resolved: Resolved
+    requests: tuple[contract.Request, ...]
+    options: Options
+
+
+@dataclass(frozen=True)
+class ServerPlan:
+    """A search on a server of the project, each start of it a fresh process. `label`: with what is set.
+
+    `workload` None: a path is asked for instead, and its answer is not known beforehand.
+    """
+
+    question: Question
+    description: ServerDescription
+    label: str
+    workload: Workload | None
+    parameters: Mapping[str, Value]
+    settings: Mapping[str, Setting]
+    requests: tuple[contract.Request, ...]
+    options: Options
+
+
+def is_server(what: str) -> bool:
+    """Whether a name is meant, or a variant's label, and no URL."""
+    return not any(mark in server_toml.server_of(what) for mark in "/:.")
+
+
+def of_url(url: str, flags: FindFlags) -> UrlPlan:
+    """What the flags mean for a URL. Raises UsageError."""
+    mistakes = Mistakes()
+    resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
+    path = resolved.path if resolved else "/"
+    requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
+    for flag in _given(flags, ("workload", "parameter", "path", "setting")):
+        mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
+    options, question = _shared(flags, resolved and resolved.target, mistakes)
+    mistakes.none()
+    assert resolved and requests and options and question
+    return UrlPlan(question, resolved, requests, options)
+
+
+def of_server(
+    description: ServerDescription, workloads: Mapping[str, Workload], flags: FindFlags, label: str = ""
+) -> ServerPlan:
+    """What the flags mean for a server of the project, or its variant of that label. Raises UsageError."""
+    mistakes = Mistakes()
+    known = server_toml.defaults({description.name: description})
+    asked = mistakes.of(lambda: server_toml.parse(label or description.name, known))
+    for flag in _given(flags, (*(each.name for each in fields(TargetFlags)), "watch")):
+        mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
+    parameters = mistakes.of(lambda: _assigned("--parameter", flags.parameter or ())) or {}
+    given = mistakes.of(lambda: _assigned("--setting", flags.setting or ())) or {}
+    for name in asked.settings.keys() & given.keys() if asked else ():
+        mistakes.add(f"--setting {name} and {label} both set {name}", "leave one of them out")
+    over = mistakes.of(lambda: _as_described(description, given, known[description.name])) or {}
+    meant = Variant(description.name, {**(asked.settings if asked else {}), **over})
+    settings = mistakes.of(lambda: servers.settings_with(description, meant.settings))
+    workload: Workload | None = None
+    if flags.path is None:
+        workload = mistakes.of(lambda: _workload(description, workloads, flags.workload))
+        for flag in _given(flags, [each.name for each in fields(RequestFlags)]):
+            mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
+    requests = mistakes.of(lambda: _requests(workload, parameters, flags))
+    options, question = _shared(flags, None, mistakes)
+    mistakes.none()
+    assert requests is not None and options and question and settings is not None
+    return ServerPlan(question, description, str(meant), workload, parameters, settings, requests, options)
+
+
+def _shared(
+    flags: FindFlags, to: contract.Target | None, mistakes: Mistakes
+) -> tuple[Options | None, Question | None]:
+    options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
+    question = mistakes.of(lambda: _question(flags, to, options.seed if options else 0))
+    for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
+        mistakes.of(lambda flag=flag, file=file: _check_folder(flag, file))
+    return options, question
+
+
+def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Question:
+    mistakes = Mistakes()
+    meant = mistakes.of(lambda: objective.parse(flags.objective))
+    by = mistakes.of(lambda: _by(flags.by))
+    budget_s = mistakes.of(lambda: _budget_s(flags.budget))
+    warm_up_s = WARM_UP_S
+    if flags.warm_up is not None:
+        warm_up_s = mistakes.of(lambda: quantity.duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
+    arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
+    pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
+    mistakes.of(lambda: quantity.whole("-c", flags.connections))
+    if by == "rate" and flags.pause is not None:
+        mistakes.add(
+            "--pause is for users who wait for an answer, and a rate waits for none", "add --by connections"
+        )
+    if by == "connections" and flags.arrivals is not None:
+        mistakes.add("--arrivals is about a rate, and connections have none", "leave it out")
+    if meant and budget_s:
+        _check_objective(meant, budget_s, mistakes)
+    threads = flags.threads or max(1, len(facts.usable_cores()) // 2)
+    most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, threads, to))
+    mistakes.none()
+    assert meant and by and budget_s and arrivals and most
+    return Question(
+        objective=meant,
+        by=by,
+        budget_s=budget_s,
+        warm_up_s=warm_up_s,
+        connections_most=most,
+        arrivals=arrivals,
+        pause_ms=pause_ms,
+        pause=pause,
+        seed=seed,
+    )
+
+
+def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mistakes) -> None:
+    """What a load can meet, though no search can find where it breaks."""
+    for term in meant.terms:
+        if term.quantity == "throughput":
+            mistakes.add(
+                f"--objective {term}: a throughput grows with the load, until it breaks", "leave it out"
+            )
+        elif term.is_time and LIMITS_IN_BUDGET * term.limit / 1e9 > budget_s:
+            least_s = math.ceil(LIMITS_IN_BUDGET * term.limit / 1e9)
+            mistakes.add(
+                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least_s}s"
+            )
+
+
+def _by(text: str) -> By:
+    if text == "rate":
+        return "rate"
+    if text == "connections":
+        return "connections"
+    raise UsageError(f"--by {text}: what is raised is rate or connections", "write --by rate")
+
+
+def _arrivals(text: str | None) -> ArrivalKind:
+    if text in (None, "poisson"):
+        return "poisson"
+    if text == "even":
+        return "even"
+    raise UsageError(f"--arrivals {text}: arrivals are even or poisson", "write --arrivals poisson")
+
+
+def _budget_s(text: str | None) -> float:
+    if text is None:
+        return BUDGET_S
+    budget_s = quantity.duration_s("--budget", text)
+    if budget_s < BUDGET_S_MIN:
+        raise UsageError(f"--budget {text}: too short for a bracket", f"give it {BUDGET_S_MIN:g}s or more")
+    return budget_s
+
+
+def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:
+    """The most connections the search may open. Raises UsageError where there cannot be as many as asked."""
+    files = facts.open_files_hard() - descriptors_beside(threads)
+    ports = (
+        files if to and to.address.startswith("unix:") else _ports() * max(1, len(to.sources) if to else 1)
+    )
+    fit = min(files, ports)
+    if asked is not None and asked > fit:
+        what = "files that may be open" if files < ports else "ports an address has"
+        raise UsageError(f"-c {asked}: there are no more than {fit:,} {what} here", f"write -c {fit} or less")
+    return asked or min(fit, CONNECTIONS_OPEN_MAX if by == "rate" else CONNECTIONS_CLOSED_MAX)
+
+
+def _ports() -> int:
+    try:
+        first, last = facts.port_range()
+    except UnreadError:
+        return CONNECTIONS_CLOSED_MAX
+    return last - first + 1
+
+
+def _workload(
+    description: ServerDescription, workloads: Mapping[str, Workload], name: str | None
+) -> Workload:
+    chosen = name or description.workloads[0]
+    if chosen not in description.workloads or chosen not in workloads:
+        remedy = did_you_mean(chosen, description.workloads)
+        raise UsageError(f"server {description.name} has no workload {chosen}", remedy)
+    return workloads[chosen]
+
+
+def _requests(
+    workload: Workload | None, parameters: Mapping[str, Value], flags: FindFlags
+) -> tuple[contract.Request, ...]:
+    if workload is not None:
+        return (workload.request_with(parameters),)
+    if flags.path is None:
+        return ()
+    if not flags.path.startswith("/"):
+        raise UsageError(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
+    for flag in _given(flags, ("workload", "parameter")):
+        raise UsageError(f"{flag} and --path both say what to ask", "leave one of them out")
+    return load_plan.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
+
+
+def _assigned(flag: str, written: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for text in written:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise UsageError(f"{flag} {text}: that sets nothing", f"write {flag} NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _as_described(
+    description: ServerDescription, given: Mapping[str, str], defaults: Mapping[str, Setting]
+) -> dict[str, Setting]:
+    """Of the type that the default has. Raises UsageError."""
+    return {name: server_toml.typed(description.name, name, text, defaults) for name, text in given.items()}
+
+
+def _check_folder(flag: str, file: Path | None) -> None:
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        raise UsageError(
+            f"{flag} {file}: nothing can be written there", "name a file in a folder that exists"
+        )
+
+
+def _given(flags: FindFlags, names: Sequence[str]) -> list[str]:
+    """The flags among `names` that were typed, as they are typed."""
+    unset = {each.name: each.default for each in fields(FindFlags)}
+    return [f"--{name.replace('_', '-')}" for name in names if getattr(flags, name) != unset[name]]

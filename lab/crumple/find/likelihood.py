@@ -1,0 +1,287 @@
+"""How likely what a level showed is, at a given breaking point: the law of queues, and a law of shares. Pure.
+
+**Where a queue grows.** Near its capacity the wait in any queue moves like a random walk that cannot fall
+below zero (Kingman, *The heavy traffic approximation*, 1965): it drifts by load/capacity − 1, and spreads
+with what arrivals and the work of requests vary. From these follow how likely it is that a wait grows beyond
+the limit within a level, which begins without one, and which share of requests waits for longer in the long
+run. That share is the objective's limit at `capacity − ln(1/share) × variance / (2 × room)`: the breaking
+point. `room`: the limit less what a request takes without a queue. So a level of seconds that holds says
+little of a load little below the capacity, and counts as little.
+
+**Where slow or failed answers come one by one.** Their share rises with the load: a floor, which is there at
+any load, and a Weibull curve above it (as in Quick, *A vector magnitude model*, 1974) whose steepness is
+unknown. Answers that came in bunches count as so many fewer: by how much more their number varies within
+levels than that of independent answers. Shares far from the limit all count alike: no curve is right over all
+loads, and a level far below the breaking point would decide how steep it is there.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from crumple.find.seen import Base, Evidence, Judged
+from crumple.stats.proportion import APART
+
+Floats = NDArray[np.float64]
+
+# How far the variance may lie from what arrivals and answers say, as logarithms, and how likely: that of
+# arrivals is known, that of the work is read off some answers; work that comes in bunches, or a server that
+# stops at times, spread it more.
+DEVIATIONS = np.linspace(-0.75, 1.75, 11)
+_KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 1.5
+_AS_SAID, _MORE = 0.85, (0.15, stats.norm(0.5, 0.6))
+VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
+# The limit has to leave a queue so much of itself.
+ROOM_SHARE_MIN = 0.2
+# When a wait passed the limit is known to so much.
+PASSED_S = 0.3
+PASSED_SEEN_S = 0.15
+# Of a measured pace: its quanta, and the degrees of freedom of what else disturbs it.
+PACE_S, PACE_FREEDOM = 0.02, 4
+# Under a closed load a server may be a little faster, or slower, than under an open one.
+_CLOSED = 0.03
+PACE_VARIANCE_MIN = 0.1
+# The limit has room for a queue of so many requests, or it is no walk of small steps.
+QUEUE_MIN = 12.0
+# A wait stays beyond the limit for so long, or it is told better by counting answers.
+BEYOND_S_MIN = 0.05
+# A wait that passed the limit before measuring began is seen if that was within so many times that.
+LIMITS_SEEN = 4.0
+# The walk, scaled to a limit of 1 and a spread of 1: cells, drifts and times of the table. Where it drifts up
+# faster, its steps are too unlike each other for the eigenvectors of the cells to be told apart.
+_CELLS, _DRIFTS, _TIMES = 80, 45, 61
+_DRIFT_UNIT, _DRIFT_MAX = 0.5, 24.0
+_TIME_MIN, _TIME_MAX = 0.003, 60.0
+_LEAST = 1e-12
+
+
+class QueueLaw:
+    """Of one part of an objective: `limit` its share, `limit_s` its time; at a server known so far.
+
+    `calm`: what requests take without a queue; `arrivals`: variance of the gaps between requests over the
+    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that
+    holds is; `near`: a load near the breaking point.
+    """
+
+    def __init__(
+        self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float, near: float
+    ) -> None:
+        self._level_s, self._near = level_s, near
+        self._log_share = math.log(1 / limit)
+        self._room_s = max(limit_s - calm.median_s, ROOM_SHARE_MIN * limit_s)
+        self._flat_out = calm.pace
+        self._answers = min(calm.variation, ANSWERS_VARIANCE_MAX)
+        self._variance = max(VARIANCE_MIN, arrivals + self._answers)
+        self._variances = self._variance * np.exp(DEVIATIONS)
+        known_to = math.hypot(
+            _KNOWN_TO, _READ_TO * self._answers / self._variance, _SMALL / (self._room_s * near)
+        )
+        share, more = _MORE
+        likely = _AS_SAID * stats.norm.pdf(DEVIATIONS, 0.0, known_to) + share * more.pdf(DEVIATIONS)
+        self.prior: Floats = likely / likely.sum()
+
+    def beyond_s(self, capacity: float) -> float:
+        """How long a wait that has passed the limit stays beyond it, on average, at the breaking point."""
+        return 2 * self._room_s**2 * capacity / (self._log_share**2 * self._variance)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the law tells what happens near that load."""
+        return self._room_s * self._near >= QUEUE_MIN and self.beyond_s(self._near) >= BEYOND_S_MIN
+
+    @property
+    def gap(self) -> float:
+        """Between the breaking point and the capacity, as a logarithm."""
+        return math.log1p(self._log_share * self._variance / (2 * self._room_s * self._near))
+
+    def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
+        """Variances × grid of breaking points, as logarithms: how likely the level is."""
+        capacity = np.exp(self._capacity_log(logs))
+        spread = self._variances[:, np.newaxis] / capacity
+        drift = (level.load / capacity - 1) * self._room_s / spread
+        speed = spread / self._room_s**2
+        # What passed before measuring began, and is over, is not seen.
+        before_s = min(evidence.settled_s, LIMITS_SEEN * self.beyond_s(level.load))
+        if evidence.passed_s is None:
+            # Who came later than that is not known to be slow yet.
+            watched_s = max(0.0, evidence.watched_s - (evidence.limit_s or 0.0))
+            likely = below(drift, speed * (before_s + watched_s))
+        else:
+            at_s = before_s + evidence.passed_s
+            # What was due before measuring began is not counted: it may have passed at any time until then.
+            early = 0.0 if evidence.passed_s <= PASSED_SEEN_S else max(0.0, at_s - PASSED_S)
+            late = max(PASSED_S, at_s + PASSED_S)
+            likely = below(drift, speed * early) - below(drift, speed * late)
+        if evidence.pace is None:
+            return np.maximum(likely, _LEAST)
+        return np.maximum(likely, _LEAST) * self._pace(evidence.pace, capacity)
+
+    def before(self, logs: Floats) -> Floats | None:
+        """What is known of the capacity before the first level; None: nothing."""
+        if self._flat_out is None:
+            return None
+        return self._pace(self._flat_out, np.exp(self._capacity_log(logs)), _CLOSED)
+
+    def blind(self, evidence: Evidence) -> float:
+        """The same of a level that says nothing: anything may come of it."""
+        passed = 0.5 if evidence.passed_s is None else PASSED_S / max(evidence.watched_s, PASSED_S)
+        return passed * (1.0 if evidence.pace is None else 0.5)
+
+    def reach(self, logs: Floats) -> Floats:
+        """Variances × grid: a load at which about half of the levels hold, as a logarithm.
+
+        At most the capacity, above which the pace tells.
+        """
+        logs = self._capacity_log(logs)
+        spread = self._variances[:, np.newaxis] / np.exp(logs)
+        drift = np.interp(np.log(self._level_s * spread / self._room_s**2), *_halves())
+        return logs + np.log1p(np.clip(drift * spread / self._room_s, -0.9, 0.0))
+
+    def _capacity_log(self, logs: Floats) -> Floats:
+        below_it = self._log_share * self._variances[:, np.newaxis] / (2 * self._room_s)
+        return np.log(np.exp(logs) + below_it)
+
+    def _pace(self, pace: tuple[int, float], capacity: Floats, apart: float = 0.0) -> Floats:
+        answers, seconds = max(1, pace[0]), pace[1]
+        by_chance = math.sqrt(max(PACE_VARIANCE_MIN, self._answers) / answers)
+        spread = math.hypot(by_chance, PACE_S / seconds, apart)
+        off = (np.log(capacity) - math.log(answers / seconds)) / spread
+        return np.asarray(stats.t.pdf(off, PACE_FREEDOM) / spread)
+
+
+def balance_s(limit_s: float, load: float) -> float:
+    """About how long a queue takes to reach its balance, at a load near the breaking point by that limit."""
+    return limit_s**2 * load / 2
+
+
+def below(drift: Floats, time: Floats) -> Floats:
+    """How likely the walk, which begins at 0, has not come to 1 within `time`."""
+    table, time = _table(), np.asarray(time)
+    unit = 2 * math.asinh(_DRIFT_MAX / _DRIFT_UNIT) / (_DRIFTS - 1)
+    across = np.arcsinh(np.clip(drift, -_DRIFT_MAX, _DRIFT_MAX) / _DRIFT_UNIT) / unit + (_DRIFTS - 1) / 2
+    within = np.clip(time, _TIME_MIN, _TIME_MAX)
+    along = np.log(within / _TIME_MIN) / math.log(_TIME_MAX / _TIME_MIN) * (_TIMES - 1)
+    row = np.clip(across.astype(int), 0, _DRIFTS - 2)
+    column = np.clip(along.astype(int), 0, _TIMES - 2)
+    down, right = across - row, along - column
+    logs = (1 - down) * ((1 - right) * table[row, column] + right * table[row, column + 1]) + down * (
+        (1 - right) * table[row + 1, column] + right * table[row + 1, column + 1]
+    )
+    # In the long run it falls evenly.
+    told = np.exp(logs * np.maximum(1.0, time / _TIME_MAX) * (time > 0))
+    return np.where(drift > _DRIFT_MAX, _straight(np.maximum(drift, _DRIFT_MAX), time), told)
+
+
+def _straight(drift: Floats, time: Floats) -> Floats:
+    """The same where it drifts up so fast that the wall hardly matters: an inverse Gaussian distribution."""
+    time = np.maximum(time, 1e-12)
+    back = np.exp(2 * drift + special.log_ndtr(-(1 + drift * time) / np.sqrt(time)))
+    return np.maximum(0.0, special.ndtr((1 - drift * time) / np.sqrt(time)) - back)
+
+
+@cache
+def _table() -> Floats:
+    """Drifts × times: the logarithm of that, from the walk on a row of cells."""
+    width = 1 / _CELLS
+    end = math.asinh(_DRIFT_MAX / _DRIFT_UNIT)
+    times = np.geomspace(_TIME_MIN, _TIME_MAX, _TIMES)
+    rows = []
+    for drift in _DRIFT_UNIT * np.sinh(np.linspace(-end, end, _DRIFTS)):
+        # Rates of a step that are right for any drift (Scharfetter & Gummel, 1969).
+        up, down = (_bernoulli(sign * 2 * drift * width) / (2 * width**2) for sign in (-1, 1))
+        steps = np.diag(np.full(_CELLS - 1, up), 1) + np.diag(np.full(_CELLS - 1, down), -1)
+        steps -= np.diag(np.full(_CELLS, up + down))
+        # The first cell has a wall on one side, and is half as wide.
+        steps[0, :2] = -2 * up, 2 * up
+        values, vectors = np.linalg.eig(steps)
+        shares = vectors[0] * np.linalg.solve(vectors, np.ones(_CELLS))
+        rows.append((shares * np.exp(np.outer(times, values))).sum(axis=1).real)
+    return np.log(np.clip(rows, _LEAST, 1.0))
+
+
+@cache
+def _halves() -> tuple[Floats, Floats]:
+    """Times, as logarithms, and the drift at which half of the walks have not come to 1 by then."""
+    end = math.asinh(_DRIFT_MAX / _DRIFT_UNIT)
+    drifts = _DRIFT_UNIT * np.sinh(np.linspace(-end, end, _DRIFTS))
+    half = [np.interp(-math.log(0.5), -column, drifts) for column in _table().T]
+    return np.log(np.geomspace(_TIME_MIN, _TIME_MAX, _TIMES)), np.array(half)
+
+
+def _bernoulli(value: float) -> float:
+    return value / math.expm1(value) if abs(value) > 1e-9 else 1.0
+
+
+# By which power the share rises with the load: beforehand each is as likely as any.
+POWERS = np.geomspace(0.5, 1_500.0, 12)
+# Of the limit: what is there at any load.
+FLOORS = np.array((0.0, 0.6, 0.9))
+# Shares that a level may show if it says nothing of the load.
+_ANY = -np.expm1(-np.exp(np.linspace(-12.0, 2.5, 50)))
+# A queue grows beyond the limit now and then, so levels of seconds hold at more than what lasts: by how much
+# of the gap between that and the capacity, as logarithms.
+HELD_BEYOND = np.array((0.0, 0.3, 0.6))
+# So far from the limit, as odds, shares count alike.
+FAR = 8.0
+
+
+class ShareLaw:
+    """Of one part of an objective, `limit` its share.
+
+    `together`: so many answers count as one; `gap`: where slow answers come out of a queue, that between the
+    breaking point and the capacity, as a logarithm.
+    """
+
+    def __init__(self, limit: float, together: float, gap: float = 0.0) -> None:
+        self._together = together
+        beyond = HELD_BEYOND * gap if gap else np.zeros(1)
+        unknown = np.meshgrid(POWERS, FLOORS * limit, beyond, indexing="ij")
+        powers, floors, beyond = (each.ravel() for each in unknown)
+        self._powers, self._floors = powers[:, np.newaxis], floors[:, np.newaxis]
+        self._beyond = beyond[:, np.newaxis]
+        # What the curve has to be at the breaking point.
+        self._at_limit = np.log(-np.log1p(-(limit - self._floors) / (1 - self._floors)))
+        odds = APART * limit / (1 - limit)
+        self._between = tuple(
+            odds / (1 + odds) for odds in (limit / (1 - limit) / FAR, limit / (1 - limit) * FAR)
+        )
+        self._telling = math.log(math.log1p(odds) / -math.log1p(-limit))
+        self.prior: Floats = np.full(len(powers), 1 / len(powers))
+
+    def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
+        """Curves × grid of breaking points, as logarithms: how likely the level is."""
+        up = self._at_limit + self._powers * (math.log(level.load) - logs - self._beyond)
+        curve = -np.expm1(-np.exp(np.clip(up, -40.0, 3.5)))
+        return np.exp(self._fit(evidence, self._floors + (1 - self._floors) * curve))
+
+    def before(self, logs: Floats) -> Floats | None:
+        """What is known before the first level: nothing."""
+        return None
+
+    def blind(self, evidence: Evidence) -> float:
+        """The same of a level that says nothing: any share may come of it."""
+        return float(np.exp(self._fit(evidence, _ANY)).mean())
+
+    def reach(self, logs: Floats) -> Floats:
+        """Curves × grid: the load at which a level tells most, with twice the limit, as odds, against it."""
+        return logs + self._beyond + self._telling / self._powers
+
+    def _fit(self, evidence: Evidence, share: Floats) -> Floats:
+        """Log-likelihood of a share, over that of what was seen."""
+        against = evidence.against / self._together
+        others = (evidence.known - evidence.against) / self._together
+        least, most = self._between
+        share, seen = np.clip(share, least, most), min(most, max(least, evidence.share))
+        best = against * math.log(seen) + others * math.log1p(-seen)
+        return against * np.log(share) + others * np.log1p(-share) - best
+
+
+def together(seen: Sequence[Evidence]) -> float:
+    """How many answers count as one, over all levels: their dispersion, at least 1."""
+    freedom = sum(each.dispersion.freedom for each in seen)
+    excess = sum(each.dispersion.excess for each in seen)
+    return max(1.0, (excess + 1.0) / (freedom + 1.0))

@@ -1,0 +1,238 @@
+"""One search as a reader meets it: what was asked, what came of it, and what is read off its levels, once.
+
+Everything that summary, page and export say is derived here; they only word and place it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from crumple.find import breaking_point, conduct, saturation
+from crumple.find.conduct import Question
+from crumple.find.found import Found
+from crumple.find.level import Level, Part
+from crumple.find.saturation import Sign
+from crumple.stats.stats import Interval
+
+# How far beyond the interval a level still tells how it breaks there.
+EDGE_FACTOR = 1.25
+FIRST_BROKEN_OF = 5
+# What misses the objective at loads below this share of the interval's low end is not of the load.
+FAR_BELOW = 0.9
+# Quantiles that the chart may show, and the share of the levels that have to tell it.
+QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
+TOLD_BY = 0.75
+# A share of failures worth a word, where the objective has none.
+FAILING_SHARE = 0.001
+# Sentences that differ by their figures alone are of one kind.
+_FIGURES = re.compile(r"[\d.,]+ ?(?:ns|µs|ms|s|%)?")
+
+
+class Mark(NamedTuple):
+    """A point of the chart: the time the objective is about, and the median beside it, in ns."""
+
+    level: Level
+    time_ns: float | None
+    p50_ns: float | None
+
+
+class Moments(NamedTuple):
+    """Requests that missed a part of the objective though the load was low, and in how many bunches."""
+
+    name: str
+    known: int
+    missed: int
+    bunches: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A search that is over. `asked`: of whom, in words; `command`: what repeats it.
+
+    `server_cores`: that the server may use, None where it was not watched; `is_local`: on this machine.
+    """
+
+    question: Question
+    found: Found
+    asked: str
+    command: str
+    afresh: bool
+    server_cores: int | None
+    is_local: bool
+    engine_version: str
+    began_unix_s: float
+
+    @property
+    def by_rate(self) -> bool:
+        """Whether loads are requests per second; connections otherwise."""
+        return self.question.by == "rate"
+
+    @property
+    def starts(self) -> int:
+        """Starts that have a level."""
+        return len({each.start for each in self.found.levels})
+
+    @cached_property
+    def rows(self) -> tuple[Level, ...]:
+        """The levels by their load."""
+        return tuple(sorted(self.found.levels, key=lambda each: (each.load, each.start)))
+
+    @cached_property
+    def edge(self) -> tuple[Level, ...]:
+        """The levels that broke at the breaking point or little above; without one the lowest that broke."""
+        broke = [each for each in self.rows if each.outcome == "broke"]
+        point = self.found.point
+        if point is None:
+            return tuple(broke[:FIRST_BROKEN_OF])
+        return tuple(
+            each for each in broke if point.low / EDGE_FACTOR <= each.load <= point.high * EDGE_FACTOR
+        )
+
+    @cached_property
+    def first_broken(self) -> Part | None:
+        """What broke in most of the lowest levels of the edge, as the lowest of them had it."""
+        lowest = self.edge[:FIRST_BROKEN_OF]
+        names = Counter(part.name for each in lowest for part in each.broken)
+        if not names:
+            return None
+        (name, _), *_ = names.most_common(1)
+        return next(part for each in lowest for part in each.broken if part.name == name)
+
+    @cached_property
+    def first_broken_level(self) -> Level | None:
+        """The level it is of."""
+        part = self.first_broken
+        return next((each for each in self.edge if part in each.broken), None)
+
+    @cached_property
+    def signs(self) -> tuple[Sign, ...]:
+        """What was used up at the edge; nothing of a server far away, or where it answered nothing."""
+        answering = [each for each in self.edge if each.ok]
+        return saturation.signs(answering, self.server_cores) if self.is_local else ()
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What may have touched the held levels nearest to the breaking point; one of each kind."""
+        held = [each for each in self.rows if each.outcome == "held"][-FIRST_BROKEN_OF:]
+        return _one_of_each_kind([warning for each in reversed(held) for warning in each.warnings])
+
+    @cached_property
+    def problems(self) -> tuple[str, ...]:
+        """Why levels are not valid; one of each kind."""
+        limited = [each for each in self.rows if each.outcome == "limited"]
+        return _one_of_each_kind([problem for each in limited for problem in each.problems[:1]])
+
+    @property
+    def broke_everywhere(self) -> bool:
+        """Whether no level held, and some broke."""
+        return any(each.outcome == "broke" for each in self.rows) and all(
+            each.judged.leans_against for each in self.rows if each.outcome != "limited"
+        )
+
+    @cached_property
+    def halves(self) -> tuple[Interval, Interval] | None:
+        """The breaking point by either half of the levels, where these exclude each other."""
+        found = self.found
+        if found.point is None or self.afresh:
+            return None
+        levels = [each.judged for each in found.levels if each.outcome != "limited"]
+        arrivals = conduct.VARIATION[self.question.arrivals] if self.by_rate else None
+        middle = len(levels) // 2
+        points = [
+            found_there.posterior.interval
+            for half in (levels[:middle], levels[middle:])
+            if {each.leans_against for each in half} == {True, False}
+            if (found_there := breaking_point.binding(half, arrivals, found.calm)) is not None
+        ]
+        if len(points) < 2:
+            return None
+        first, second = points
+        return (first, second) if first.high < second.low or second.high < first.low else None
+
+    @cached_property
+    def moments_below(self) -> Moments | None:
+        """What missed the part that breaks at loads far below; None where that is within the limit."""
+        point, name = self.found.point, self.found.breaks_by
+        if point is None or name is None:
+            return None
+        seen = [
+            evidence
+            for each in self.found.levels
+            if each.outcome != "limited" and each.load < FAR_BELOW * point.low
+            if (evidence := each.judged.of(name)) is not None
+        ]
+        known, missed = sum(each.known for each in seen), sum(each.against for each in seen)
+        bunches = sum(each.bunches for each in seen)
+        if bunches < 2 or missed <= seen[0].limit * known:
+            return None
+        return Moments(name, known, missed, bunches)
+
+    @cached_property
+    def fails_everywhere(self) -> bool:
+        """Whether requests failed at every level, and not for want of time or connections.
+
+        Whatever the engine did, that is the server's doing.
+        """
+        tried = [each for each in self.found.levels if each.scheduled]
+        return len(tried) > 1 and all(_wrong(each) > self._failed_limit * each.scheduled for each in tried)
+
+    @property
+    def _failed_limit(self) -> float:
+        """The share of failures that the objective allows, or else what is worth a word."""
+        limits = [term.limit for term in self.question.objective.terms if term.quantity == "failed"]
+        return max([*limits, FAILING_SHARE])
+
+    @property
+    def time_limit_ns(self) -> float | None:
+        """The limit of the first part that is a response time."""
+        terms = [term for term in self.question.objective.terms if term.is_time]
+        return terms[0].limit if terms else None
+
+    @property
+    def time_heads(self) -> tuple[str, ...]:
+        """The parts of the objective that are response times, as they were written."""
+        return tuple(str(term) for term in self.question.objective.terms if term.is_time)
+
+    @cached_property
+    def time_name(self) -> str:
+        """The quantity that the chart shows over the load: the highest quantile that most levels tell."""
+        terms = [term for term in self.question.objective.terms if term.is_time]
+        if terms and terms[0].quantile is None:
+            return terms[0].quantity
+        q = terms[0].quantile if terms and terms[0].quantile else 1.0
+        told = [name for name, of in QUANTILES.items() if of <= q and self._most_tell(name)]
+        return told[0] if told else "p50"
+
+    def _most_tell(self, name: str) -> bool:
+        answered = [each for each in self.found.levels if each.ok]
+        told = [each for each in answered if getattr(each, f"{name}_ns") is not None]
+        return bool(told) and len(told) >= TOLD_BY * len(answered)
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        """A point of the chart for each level that has one."""
+        return tuple(Mark(each, self.time_of(each), each.p50_ns) for each in self.rows)
+
+    def time_of(self, level: Level) -> float | None:
+        """Of a level what `time_name` says, in ns; without the requests for it None."""
+        if self.time_name in QUANTILES:
+            told: float | None = getattr(level, f"{self.time_name}_ns")
+            return told
+        part = next((part for part in level.parts if part.quantity == self.time_name), None)
+        return part.value if part and part.holds is not None else None
+
+
+def _wrong(level: Level) -> int:
+    """Requests that failed otherwise than by taking too long, or not being sent."""
+    apart = ("not-sent", "timeout", "connect-timeout")
+    return sum(number for name, number in level.failures.items() if name not in apart)
+
+
+def _one_of_each_kind(sentences: Sequence[str]) -> tuple[str, ...]:
+    kinds: dict[str, str] = {}
+    for sentence in sentences:
+        kinds.setdefault(_FIGURES.sub("", sentence), sentence)
+    return tuple(kinds.values())

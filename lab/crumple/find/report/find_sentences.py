@@ -1,0 +1,381 @@
+"""One search and its levels in the words of the glossary: plain text, no markup.
+
+The summary, the page and the live view all take their words from here.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.find.level import ALIVE, KEEPS_UP, Level, Part
+from crumple.record import failures as failed
+
+if TYPE_CHECKING:
+    from crumple.find.report.find_figures import Finding
+from datetime import UTC, datetime
+
+from crumple.find.next_level import Outlook
+from crumple.stats import proportion
+
+if TYPE_CHECKING:
+    from crumple.find.report.find_figures import Finding
+    from crumple.find.saturation import Sign
+
+OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
+FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
+# Of a line's first column: "1,995 /s", "512 connections".
+LOAD_WIDTH = {True: 9, False: 15}
+GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
+
+
+def load(value: float | None, by_rate: bool) -> str:
+    """ "8,410 /s", or "512 connections"."""
+    if value is None:
+        return numerals.ABSENT
+    return f"{figure(value, True)}{NARROW}/s" if by_rate else numerals.count(round(value), "connection")
+
+
+def figure(value: float, by_rate: bool) -> str:
+    """The same without its unit."""
+    # Levels lie close to each other: a digit more than elsewhere tells them apart.
+    return numerals.significant(value, 4) if by_rate else f"{round(value):,}"
+
+
+def missed(part: Part, level: Level) -> str:
+    """What a part that did not hold came to: "p99<250ms: 17 % of 295 took longer"."""
+    if part.name == KEEPS_UP:
+        return f"the backlog grew by {numerals.share(part.value)} of what came due"
+    if part.name in FAULTS:
+        return FAULTS[part.name]
+    if part.share is None:
+        return f"{part.name}: {value(part)}"
+    lost = level.failed_share * level.scheduled
+    of = f"{numerals.share(part.share)} of {part.known:,}"
+    if 2 * lost > part.against:
+        return f"{part.name}: {of} failed ({failures([level])})"
+    return f"{part.name}: {of} took longer{' or failed' if lost else ''}"
+
+
+def failures(levels: Sequence[Level]) -> str:
+    """How requests failed, the most frequent first: "wrong-status 312 (500 × 312), timeout 4"."""
+    ends, statuses = Counter[str](), Counter[int]()
+    limit = 0
+    for each in levels:
+        ends.update(each.failures)
+        statuses.update(each.statuses)
+        limit = max(limit, each.connections_limit)
+    said = []
+    for name, number in ends.most_common():
+        how = f" ({failed.named(statuses)})" if name == "wrong-status" and statuses else ""
+        if name == "not-sent":
+            how = f": no one of {limit:,} connections was free in time"
+        said.append(f"{name} {number:,}{how}")
+    return ", ".join(said)
+
+
+def value(part: Part) -> str:
+    """What a part came to, in its unit."""
+    if part.value is None:
+        return numerals.ABSENT
+    if part.quantity in ("failed", "backlog"):
+        return numerals.share(part.value)
+    return numerals.rate(part.value) if part.quantity == "throughput" else numerals.duration(part.value)
+
+
+def share(part: Part | None) -> str:
+    """How many missed a part, of those known: "0 of 310", "17 % of 295"."""
+    if part is None or part.share is None:
+        return numerals.ABSENT
+    return f"{numerals.share(part.share) if part.against else '0'} of {part.known:,}"
+
+
+def heads(finding: "Finding") -> list[str]:
+    """Of the table of levels, but for how each came out."""
+    shown = ["start"] if finding.afresh else []
+    watched = ["server CPU"] if finding.server_cores is not None else []
+    return [*shown, "load", "for", "ok", "p50", *finding.time_heads, "failed", *watched]
+
+
+def cells(finding: "Finding", level: Level) -> list[str]:
+    """One row of it."""
+    shown = [f"{level.start + 1}"] if finding.afresh else []
+    parts = {part.name: part for part in level.parts}
+    busy = level.server_cores_busy
+    cores = numerals.ABSENT if busy is None else f"{numerals.significant(busy, 2)} of {finding.server_cores}"
+    times = [
+        share(part) if (part := parts.get(head)) and part.known else value(part) if part else numerals.ABSENT
+        for head in finding.time_heads
+    ]
+    return [
+        *shown,
+        figure(level.load, finding.by_rate),
+        numerals.seconds(level.measured_s),
+        numerals.rate(level.throughput_per_s),
+        numerals.duration(level.p50_ns),
+        *times,
+        numerals.share(level.failed_share),
+        *([cores] if finding.server_cores is not None else []),
+    ]
+
+
+def verdict(level: Level) -> str:
+    """How a level came out, and by what: "broke: p99<250ms"."""
+    said = OUTCOMES[level.outcome]
+    if level.outcome == "limited":
+        return level.word
+    if level.outcome == "broke":
+        faults = [FAULTS.get(part.name, part.name) for part in level.broken]
+        return f"{said}: {', '.join(faults) or 'no answer was ok'}"
+    return said
+
+
+def line(level: Level, by_rate: bool) -> str:
+    """A level in one line."""
+    missed_most = max(
+        (part for part in level.parts if part.known), key=lambda part: part.share or 0.0, default=None
+    )
+    parts = [
+        f"{load(level.load, by_rate):>{LOAD_WIDTH[by_rate]}}",
+        f"{numerals.seconds(level.measured_s):>6}",
+        f"{numerals.rate(level.throughput_per_s):>10} ok",
+        f"p50 {numerals.duration(level.p50_ns):>7}",
+        f"missed {share(missed_most):>12}",
+        verdict(level),
+    ]
+    return "  ".join(parts).replace(NARROW, " ")
+
+
+LOOPBACK = "loopback on one small machine ranks mechanisms, not data centres"
+READING = (
+    "At the breaking point the share of requests that miss the objective is as high as it may be. Its "
+    "interval takes the noise of levels into account, and that of starts where there are several."
+)
+QUEUE = (
+    "slow answers came in crowds, out of a queue, so levels are weighed by the law of queues: one of seconds "
+    "below the capacity often holds by chance"
+)
+ONE_START = "the interval is that of this process; another start of it may break elsewhere"
+
+
+def outlook(seen: Outlook, budget_s: float) -> str:
+    """What the budget can reach, said before the first level."""
+    least, most = f"{seen.least_s:.2g}", f"{seen.most_s:.2g}"
+    each = f"{most}{NARROW}s" if least == most else f"{least} to {most}{NARROW}s"
+    levels = f"{numerals.seconds(budget_s)}: about {numerals.count(seen.levels, 'level')}"
+    if seen.load is None:
+        return f"{levels} of {each}"
+    return f"{levels}; at {load(seen.load, True)} one takes {each}"
+
+
+def headline(finding: "Finding") -> str:
+    """The answer in one sentence; all else that is said explains it."""
+    found, by_rate = finding.found, finding.by_rate
+    if found.point is not None:
+        return f"breaks at {point(finding)}"
+    if finding.fails_everywhere:
+        return failing(finding)
+    if found.ending == "never" or (found.ending == "budget" and finding.broke_everywhere):
+        lowest = next(each.load for each in finding.rows if each.outcome != "limited")
+        return f"does not hold at any load that was tried, down to {load(lowest, by_rate)}"
+    if found.highest_held is not None:
+        return f"at least {load(found.highest_held, by_rate)}"
+    return {
+        "gone": "the server answers no more",
+        "engine": "no answer: the engine gave in at every load",
+        "interrupted": "no answer: interrupted before a level held",
+    }.get(found.ending, "no answer: no level held in the time there was")
+
+
+def point(finding: "Finding") -> str:
+    """The breaking point with its interval: "8,410 /s [8,350 – 8,470]"."""
+    at = finding.found.point
+    if at is None:
+        return numerals.ABSENT
+    if finding.by_rate:
+        return numerals.with_interval(at, unit="/s")
+    low, high = figure(at.low, False), figure(at.high, False)
+    return f"{load(at.estimate, False)} [{low}{NARROW}–{NARROW}{high}]"
+
+
+def failing(finding: "Finding") -> str:
+    """What failed at every level, and how."""
+    tried = [each for each in finding.rows if each.scheduled]
+    share = sum(each.failed_share * each.scheduled for each in tried) / sum(each.scheduled for each in tried)
+    from_load = load(tried[0].load, finding.by_rate)
+    return f"{numerals.share(share)} failed at every level, from {from_load} on ({failures(tried)})"
+
+
+def why(finding: "Finding") -> str:
+    """What the answer rests on, or why there is no better one; with its remedy."""
+    found = finding.found
+    match found.ending:
+        case "found":
+            return _rests_on(finding)
+        case "never":
+            return "it broke at the lowest load tried; loosen --objective, or look at what one request takes"
+        case "highest":
+            return (
+                f"it held at the highest load allowed; raise -c above {finding.question.connections_most:,}"
+            )
+        case "engine":
+            limit = finding.problems[0] if finding.problems else "give it more threads (--threads)"
+            gave_in = "the engine gave in before the server" if found.highest_held else "no level was valid"
+            return f"{gave_in}: {limit}"
+        case "budget":
+            return "the budget was over before there was a load that held and one that broke; raise --budget"
+        case "interrupted":
+            tried = numerals.count(len(found.levels), "level")
+            rest = f"95{NARROW}% interval, from {tried}" if found.point else tried
+            return f"{rest} until it was interrupted, after {numerals.seconds(found.took_s)}"
+        case "gone":
+            return (
+                "the server answered no more after the last level; start it again, and look at what it says"
+            )
+
+
+def _rests_on(finding: "Finding") -> str:
+    starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
+    decided = any(each.outcome in ("held", "broke") for each in finding.found.levels)
+    none = "" if decided else ", none of which was decided: raise --budget"
+    return (
+        f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}{none}"
+    )
+
+
+def first_broken(finding: "Finding") -> str:
+    """Which part gave first: "p99<250ms: 17 % of 295 took longer, at 100 /s"; empty where none did."""
+    part, level = finding.first_broken, finding.first_broken_level
+    if part is None or level is None:
+        return ""
+    return f"{missed(part, level)}, at {load(level.load, finding.by_rate)}"
+
+
+def too_few(finding: "Finding") -> str:
+    """Shares that no level could decide, and what all that held came to."""
+    said = []
+    held = [each for each in finding.found.levels if each.outcome == "held"]
+    for term in finding.question.objective.terms:
+        parts = [part for each in held for part in each.parts if part.name == str(term)]
+        if not parts or term.share_limit is None or all(part.holds for part in parts):
+            continue
+        known, against = sum(part.known for part in parts), sum(part.against for part in parts)
+        number = f"{against:,}" if against else "none"
+        said.append(
+            f"{term}: {number} of {known:,} missed it in the levels that held; for one to say so takes "
+            f"{proportion.answers_needed(term.share_limit):,}"
+        )
+    return "; ".join(said)
+
+
+def highest_held(finding: "Finding") -> str:
+    """The highest load that held; where that is above the interval, why it is no other answer."""
+    found = finding.found
+    if found.highest_held is None or found.point is None:
+        return ""
+    level = next(each for each in found.levels if each.load == found.highest_held)
+    said = (
+        f"{load(found.highest_held, finding.by_rate)}, in one level of {numerals.seconds(level.measured_s)}"
+    )
+    return (
+        f"{said}; above the interval, as short levels can be"
+        if found.highest_held > found.point.high
+        else said
+    )
+
+
+def below(finding: "Finding") -> str:
+    """What missed the objective though the load was low: no load mends that."""
+    seen = finding.moments_below
+    if seen is None:
+        return ""
+    return (
+        f"{numerals.share(seen.missed / seen.known)} of {seen.known:,} missed {seen.name} at loads far below "
+        f"the interval, {seen.bunches:,} times or more: the server, or this machine, stops at times"
+    )
+
+
+def moved(finding: "Finding") -> str:
+    """Where the levels of the first half and those of the second say different things."""
+    if finding.halves is None:
+        return ""
+    first, second = (load(each.estimate, finding.by_rate) for each in finding.halves)
+    return (
+        f"the first half of the levels says {first}, the second {second}: the server, or this machine, "
+        "changed meanwhile, and the interval is of neither"
+    )
+
+
+def first_guess(finding: "Finding") -> tuple[str, str]:
+    """What connections that ask again at once got, and whether that is what the server can do."""
+    found = finding.found
+    if found.guess is None:
+        return "", ""
+    got = f"{numerals.rate(found.guess.per_s)} with {numerals.count(found.guess.connections, 'connection')}"
+    if found.is_flat_out:
+        return "flat out", f"{got}, which is no load it sustains"
+    return "first guess", f"{got}, each asking again at once: as much as these can ask for"
+
+
+def sign(found: "Sign") -> str:
+    """What was used up, where it broke."""
+    busy, cores = numerals.significant(found.value, 2), numerals.count(round(found.limit), "core")
+    match found.kind:
+        case "cpu":
+            return f"the server's CPU: {busy} of {cores} busy"
+        case "one-core":
+            return f"one core: the server kept {busy} of {cores} busy, as a single thread would"
+        case "connections":
+            return (
+                f"all {round(found.limit):,} connections were in use, and the server's CPU was not: raise -c"
+            )
+        case "retransmits":
+            again = f"{round(found.value):,} TCP segments"
+            return f"{again} were sent again: a backlog was full, or packets were lost"
+        case "idle":
+            return (
+                f"not its CPU ({busy} of {cores} busy): it waited, for workers, a lock or what is behind it"
+            )
+        case "unwatched":
+            return "not known: the server was not watched; add --watch :PORT"
+
+
+def facts(finding: "Finding") -> list[tuple[str, str]]:
+    """What stands below the answer: its name, and what is said; only what there is to say."""
+    point_found = finding.found.point is not None
+    failed = failing(finding) if finding.fails_everywhere and point_found else ""
+    rows = [
+        ("rests on" if point_found else "because", why(finding)),
+        ("broke first", first_broken(finding)),
+        ("failing", failed),
+        ("weighed as", QUEUE if finding.found.queue else ""),
+        ("not decided", too_few(finding)),
+        ("far below", below(finding)),
+        ("moved", moved(finding)),
+        ("used up", "; ".join(sign(each) for each in finding.signs)),
+        ("highest held", highest_held(finding)),
+        first_guess(finding),
+        ("one start", ONE_START if point_found and finding.starts == 1 else ""),
+        ("machine", LOOPBACK if finding.is_local else ""),
+    ]
+    return [(name, said) for name, said in rows if said]
+
+
+def circumstances(finding: "Finding") -> list[str]:
+    """What a second search needs to be the same."""
+    question = finding.question
+    began = datetime.fromtimestamp(finding.began_unix_s, UTC)
+    shape = (
+        f"open, {'Poisson' if question.arrivals == 'poisson' else 'even'}, on up to "
+        f"{question.connections_most:,} connections"
+        if finding.by_rate
+        else "closed"
+    )
+    return [
+        shape,
+        f"seed {question.seed}",
+        f"{numerals.seconds(finding.found.took_s)} of {numerals.seconds(question.budget_s)}",
+        f"engine {finding.engine_version}",
+        f"{began:%Y-%m-%d %H:%M:%S} UTC",
+    ]

@@ -1,0 +1,184 @@
+"""One load: what is asked, when, and how → the engine's spec; the engine run with it; whom to watch.
+
+What was typed is `plan`'s to read, and the result `report`'s to show.
+"""
+
+import contextlib
+import math
+import os
+import random
+import signal
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from crumple import contract, engine
+from crumple.engine import EndEarly, Engine, OnProgress
+from crumple.errors import CrumpleError, EngineFailed, Interrupted, UsageError
+from crumple.interrupt import ending_early
+from crumple.machine import capacity, process_tree
+
+CONNECT_S = 5.0
+REQUEST_S = 20.0
+PROBE_INTERVAL_MS = 100
+# What one thread of the engine carries without coming near its limits.
+CONNECTIONS_PER_THREAD = 256
+RATE_PER_THREAD_PER_S = 50_000
+# A refusal is there at once; who takes longer is not refused.
+KNOCK_S = 0.25
+SEED_BITS = 48  # so that every reader of JSON holds it exactly
+
+
+def drawn_seed() -> int:
+    """A seed from the system's randomness."""
+    return random.SystemRandom().getrandbits(SEED_BITS)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a load is put on, whatever its shape. `threads` None: as many as suit the shape.
+
+    `cores` empty: unbound. `server_pid`: root of the watched process tree.
+    """
+
+    connection: Literal["keep-alive", "per-request"] = "keep-alive"
+    connect_s: float = CONNECT_S
+    request_s: float = REQUEST_S
+    threads: int | None = None
+    cores: tuple[int, ...] = ()
+    kernel_timestamps: bool = True
+    pacing: Literal["sleep", "spin"] = "sleep"
+    server_pid: int | None = None
+    seed: int = field(default_factory=drawn_seed)
+
+
+@dataclass(frozen=True)
+class Conducted:
+    """A load that is over. `ended_early`: it was interrupted, and the record tells of what came before."""
+
+    record: contract.TrialRecord
+    ended_early: bool
+
+
+def spec(
+    *,
+    label: str,
+    target: contract.Target,
+    requests: Sequence[contract.Request],
+    shape: contract.Shape,
+    stop: contract.Stop,
+    options: Options,
+    usable_cores: int,
+    warm_up_s: float | None = None,
+) -> contract.TrialSpec:
+    """What the engine is told. `usable_cores`: how many there are to choose the number of threads by."""
+    warm_up = warm_up_s and contract.WarmUp(
+        connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
+    )
+    return contract.TrialSpec(
+        label=label,
+        target=target,
+        requests=tuple(requests),
+        shape=shape,
+        connection=options.connection,
+        kernel_timestamps=options.kernel_timestamps,
+        pacing=options.pacing,
+        warm_up=warm_up or None,
+        stop=stop,
+        timeouts=contract.Timeouts(connect_s=options.connect_s, request_s=options.request_s),
+        threads=options.threads or threads_for(shape, usable_cores),
+        cores=options.cores,
+        probe=contract.Probe(interval_ms=PROBE_INTERVAL_MS, server_pid=options.server_pid),
+        seed=options.seed,
+    )
+
+
+def connections_of(shape: contract.Shape) -> int:
+    """The most connections the shape may hold."""
+    return shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
+
+
+def descriptors_beside(threads: int) -> int:
+    """What the engine opens beside connections: streams and probes, and three for each thread."""
+    return 32 + 3 * threads
+
+
+def threads_for(shape: contract.Shape, usable_cores: int) -> int:
+    """One; more for many connections or a high rate, up to half of the cores: the server needs some."""
+    if isinstance(shape, contract.OpenShape):
+        peak_per_s = max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
+        wanted = math.ceil(peak_per_s / RATE_PER_THREAD_PER_S)
+    else:
+        wanted = math.ceil(connections_of(shape) / CONNECTIONS_PER_THREAD)
+    return max(1, min(wanted, usable_cores // 2, connections_of(shape)))
+
+
+def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:
+    """Put the load on. Ctrl-C ends it and keeps what was measured; another one, a second later, gives it up.
+
+    Raises EngineFailed, Interrupted.
+    """
+    capacity.raise_open_files()
+    end_early = EndEarly()
+    try:
+        with ending_early(end_early):
+            record = engine.run(load, asked, on_progress, end_early)
+    except EngineFailed as failed:
+        if end_early.asked:
+            # It had nothing to show as yet.
+            raise Interrupted(signal.SIGINT.name) from failed
+        raise
+    return Conducted(record, end_early.asked)
+
+
+def check_listening(target: contract.Target) -> None:
+    """Return unless a first connect is refused. Raises CrumpleError.
+
+    What else may go wrong with a connection is the load's to find.
+    """
+    with contextlib.suppress(OSError):
+        try:
+            _knock(target.address)
+        except ConnectionRefusedError:
+            raise CrumpleError(nobody_listens(target.address)) from None
+
+
+def nobody_listens(address: str) -> str:
+    """What to do where connections are refused."""
+    return f"nobody listens at {address}; start the server, or mend the URL"
+
+
+def _knock(address: str) -> None:
+    if address.startswith("unix:"):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(KNOCK_S)
+            connection.connect(address.removeprefix("unix:"))
+        return
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
+
+
+def watched_pid(text: str) -> int:
+    """The process meant by a pid, or by a colon and the port it listens on. Raises UsageError."""
+    is_port, number = text.startswith(":"), text.removeprefix(":")
+    if not number.isdecimal() or int(number) == 0:
+        raise UsageError(f"--watch {text}: that is no process", "write its pid, or :8080 for its port")
+    if is_port:
+        return process_tree.owner(int(number))
+    if not Path(f"/proc/{number}").is_dir():
+        raise UsageError(
+            f"--watch {text}: there is no such process", "look it up with ps, or write its port: :8080"
+        )
+    return int(number)
+
+
+def cores_of(pid: int | None) -> tuple[int, ...]:
+    """The cores a process may use; none where there is no such process, or no longer."""
+    if pid is None:
+        return ()
+    try:
+        return tuple(sorted(os.sched_getaffinity(pid)))
+    except OSError:
+        return ()

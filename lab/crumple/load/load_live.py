@@ -1,0 +1,238 @@
+"""What the user sees while a load goes on: a bar with the time left, throughput and response times over time.
+
+On a terminal it is redrawn with each line of progress, one a second; elsewhere it is a line now and then.
+Always on stderr. Nothing is kept of it: what counts is in the record.
+"""
+
+from collections import deque
+from itertools import groupby
+from operator import itemgetter
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from crumple import contract
+from crumple.drawing import numerals, terminal
+from crumple.drawing.terminal import Axis, Cell, Terminal
+from crumple.load.report import load_answers
+from crumple.load.report import load_sentences as say
+
+WIDTH_MIN, WIDTH_MAX = 40, 100
+# A load that takes longer is shown from here back.
+WINDOW_S = 600.0
+LINE_EVERY_S = 5.0
+REDRAWN_EVERY_S = 0.25
+# Progress comes on the second, or a little before it.
+_EARLY_S = 0.1
+_PLOT_ROWS = 4
+_LABEL_COLUMNS = 12
+_STEPS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+_THROUGHPUT, _P50, _P99 = "green", "cyan", "magenta"
+
+
+class LoadView:
+    """Shows the progress of one load on a console. Use as a context; `url`: as it was asked for."""
+
+    def __init__(
+        self, spec: contract.TrialSpec, url: str, *, quiet: bool = False, console: Console | None = None
+    ) -> None:
+        self._spec = spec
+        self._url = url
+        self._quiet = quiet
+        self._console = console or Terminal(stderr=True)
+        self._past: deque[contract.Progress] = deque(maxlen=round(WINDOW_S))
+        # How many requests had ended when measuring began.
+        self._warm_up_ended = 0
+        self._shown_s = 0.0
+        self._live = Live(
+            console=self._console, auto_refresh=False, transient=True, get_renderable=self._drawn
+        )
+
+    def __enter__(self) -> Self:
+        if self._redraws:
+            self._live.start(refresh=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._redraws:
+            self._live.stop()
+
+    def progress(self, progress: contract.Progress) -> None:
+        """Take up one line of the engine's, and show it when it is time to."""
+        self._past.append(progress)
+        if progress.phase == "warm-up":
+            self._warm_up_ended = progress.ok + progress.failed
+        every_s = REDRAWN_EVERY_S if self._redraws else LINE_EVERY_S
+        if self._quiet or progress.at_s - self._shown_s < every_s - _EARLY_S:
+            return
+        self._shown_s = progress.at_s
+        if self._redraws:
+            self._live.refresh()
+        else:
+            self._console.print(Text(self._line(progress)), soft_wrap=True)
+
+    @property
+    def _redraws(self) -> bool:
+        return self._console.is_interactive and not self._quiet
+
+    def _left_s(self, progress: contract.Progress) -> float | None:
+        """By the engine; of a load that ends after so many requests, by how many are left."""
+        stop = self._spec.stop
+        if stop.kind != "requests":
+            return progress.left_s
+        if progress.phase != "measured" or not progress.throughput_per_s:
+            return None
+        ended = progress.ok + progress.failed - self._warm_up_ended
+        return max(0, stop.requests - ended) / progress.throughput_per_s
+
+    def _line(self, progress: contract.Progress) -> str:
+        parts = [
+            f"{numerals.clock(progress.at_s):>5}  {progress.phase:<8}",
+            f"{numerals.rate(progress.throughput_per_s):>10}",
+            f"p50 {numerals.duration(progress.p50_ns)}",
+            f"p99 {numerals.duration(progress.p99_ns)}",
+            *_counted(progress),
+            *self._unexpected(progress),
+            f"{numerals.clock(self._left_s(progress))} left",
+        ]
+        return "  ".join(parts).replace(numerals.NARROW, " ")
+
+    def _drawn(self) -> RenderableType:
+        columns = min(WIDTH_MAX, max(WIDTH_MIN, self._console.width))
+        head = (
+            Text(say.asked(self._spec, self._url), style="bold", no_wrap=True, overflow="ellipsis"),
+            Text(_spaced(say.shape(self._spec)), no_wrap=True, overflow="ellipsis"),
+        )
+        if not self._past:
+            return Group(*head, Text("starting", style="dim"))
+        now = self._past[-1]
+        across = self._span(now)
+        return Group(
+            *head,
+            self._bar(now, columns),
+            Text(),
+            Text.assemble("throughput  ", (_spaced(numerals.rate(now.throughput_per_s)), _THROUGHPUT)),
+            *self._throughput(across, columns),
+            Text.assemble(
+                "response time  ",
+                (f"p50 {_spaced(numerals.duration(now.p50_ns))}", _P50),
+                "  ",
+                (f"p99 {_spaced(numerals.duration(now.p99_ns))}", _P99),
+                f"  max {_spaced(numerals.duration(now.max_ns))}",
+            ),
+            *self._response_times(across, columns),
+            self._ruler(across, columns),
+            Text("   ".join(_counted(now)), no_wrap=True, overflow="ellipsis"),
+            *self._statuses(now),
+        )
+
+    def _statuses(self, now: contract.Progress) -> list[Text]:
+        """Answers by status, those in red that no request expects."""
+        if not now.statuses:
+            return []
+        line = Text(no_wrap=True, overflow="ellipsis")
+        for status, count in sorted(now.statuses.items()):
+            line.append("   " if line else "")
+            line.append(f"{count:,} × {status}", style="" if self._is_expected(status) else "red")
+        return [line]
+
+    def _unexpected(self, now: contract.Progress) -> list[str]:
+        wrong = {status: count for status, count in now.statuses.items() if not self._is_expected(status)}
+        return (
+            [", ".join(f"{count:,} × {status}" for status, count in sorted(wrong.items()))] if wrong else []
+        )
+
+    def _is_expected(self, status: int) -> bool:
+        return any(load_answers.is_expected(status, request.expect) for request in self._spec.requests)
+
+    def _span(self, now: contract.Progress) -> Axis:
+        """From the first instant to where the load will end, or the last minutes of a long one."""
+        whole_s = now.at_s + (self._left_s(now) or 0.0)
+        if whole_s <= WINDOW_S:
+            return Axis(0.0, max(whole_s, 1.0))
+        ends_s = max(now.at_s, WINDOW_S)
+        return Axis(ends_s - WINDOW_S, ends_s)
+
+    def _bar(self, now: contract.Progress, columns: int) -> Table:
+        left_s = self._left_s(now)
+        row = Table.grid(padding=(0, 1, 0, 0))
+        words = f"{numerals.clock(now.at_s)}, {numerals.clock(left_s)} left"
+        whole_s = None if left_s is None else now.at_s + left_s
+        bar = ProgressBar(
+            total=whole_s,
+            completed=now.at_s,
+            width=max(10, columns - len(words) - len(now.phase) - 2),
+            complete_style="cyan",
+            finished_style="cyan",
+            animation_time=now.at_s,
+        )
+        row.add_row(now.phase, bar, words)
+        return row
+
+    def _throughput(self, across: Axis, columns: int) -> list[Text]:
+        points = [(past.at_s, past.throughput_per_s) for past in self._past]
+        most = terminal.rounded_up(max(1.0, *(speed for _, speed in points)), _STEPS)
+        up = Axis(0.0, most)
+        cells = terminal.lines([points], across, up, columns - _LABEL_COLUMNS, _PLOT_ROWS)
+        return _framed(cells, f"{numerals.significant(most)} /s", "0 /s", (_THROUGHPUT,))
+
+    def _response_times(self, across: Axis, columns: int) -> list[Text]:
+        p99 = [(past.at_s, past.p99_ns) for past in self._past]
+        p50 = [(past.at_s, past.p50_ns) for past in self._past]
+        known = [max(1, ns) for _, ns in (*p99, *p50) if ns is not None]
+        if not known:
+            return [Text(f"{'':>{_LABEL_COLUMNS - 2}} │", style="dim") for _ in range(_PLOT_ROWS)]
+        low = terminal.rounded_down(min(known))
+        up = Axis(low, max(terminal.rounded_up(max(known)), 2 * low), logarithmic=True)
+        cells = terminal.lines([p99, p50], across, up, columns - _LABEL_COLUMNS, _PLOT_ROWS)
+        ends = (_spaced(numerals.duration(end)) for end in (up.high, up.low))
+        return _framed(cells, *ends, (_P99, _P50))
+
+    def _ruler(self, across: Axis, columns: int) -> Text:
+        """Time from end to end; the warm-up, as far as it is in sight, is dotted."""
+        wide = columns - _LABEL_COLUMNS
+        stop = self._spec.warm_up.stop if self._spec.warm_up else None
+        seen_s = max((past.at_s for past in self._past if past.phase == "warm-up"), default=0.0)
+        warm_up_s = stop.duration_s if stop and stop.kind == "duration" else seen_s
+        dotted = round(across.place(warm_up_s) * wide)
+        begins, ends = numerals.clock(across.low), numerals.clock(across.high)
+        line = "┄" * dotted + "─" * (wide - dotted)
+        middle = line[len(begins) + 1 : wide - len(ends) - 1]
+        return Text(f"{'':>{_LABEL_COLUMNS - 1}}└{begins} {middle} {ends}", style="dim", no_wrap=True)
+
+
+def _framed(rows: list[list[Cell]], top: str, bottom: str, styles: tuple[str, ...]) -> list[Text]:
+    """A plot with the ends of its upright axis written beside it."""
+    labels = [top, *[""] * (len(rows) - 2), bottom]
+    framed = []
+    for label, row in zip(labels, rows, strict=True):
+        line = Text(no_wrap=True)
+        line.append(f"{label:>{_LABEL_COLUMNS - 2}} {'┤' if label else '│'}", style="dim")
+        for owner, run in groupby(row, key=itemgetter(1)):
+            style = styles[owner] if owner is not None else None
+            line.append("".join(character for character, _ in run), style=style)
+        framed.append(line)
+    return framed
+
+
+def _counted(progress: contract.Progress) -> list[str]:
+    """What has become of the requests so far, warm-up included."""
+    ended = progress.ok + progress.failed
+    share = f" ({_spaced(numerals.share(progress.failed / ended))})" if progress.failed else ""
+    return [
+        f"{progress.ok:,} ok",
+        f"{progress.failed:,} failed{share}",
+        numerals.count(progress.connections, "connection"),
+    ]
+
+
+def _spaced(said: str) -> str:
+    # Terminals are not agreed on how wide the narrow space is.
+    return said.replace(numerals.NARROW, " ")

@@ -1,0 +1,322 @@
+"""The flags of `crumple load` → a load as it is meant, or everything that is wrong with them, a line each.
+
+Files, names and this machine's limits are looked at. Nothing is sent. `debug` makes of a load each of its
+requests once, on a connection of its own, kept with both its sides.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crumple import contract
+from crumple.errors import Mistakes, UsageError
+from crumple.load import engine_spec, quantity, request, target
+from crumple.load import load_shape as load_shape
+from crumple.load.engine_spec import Options
+from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
+from crumple.load.load_shape import WrittenShape
+from crumple.load.target import Resolved
+from crumple.machine import facts
+from crumple.machine.facts import UnreadError
+
+if TYPE_CHECKING:
+    from crumple.load.objective import Term
+
+_DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
+
+
+@dataclass(frozen=True)
+class LoadPlan:
+    """One load as it is meant. `fail_if`: what must not hold in its record."""
+
+    resolved: Resolved
+    spec: contract.TrialSpec
+    fail_if: tuple["Term", ...]
+
+
+def plan(url: str, flags: LoadFlags) -> LoadPlan:
+    """What the flags mean. Raises UsageError that says everything that is wrong, one line each."""
+    mistakes = Mistakes()
+    usable = facts.usable_cores()
+    resolved = mistakes.of(lambda: target_of(url, flags))
+    path = resolved.path if resolved else "/"
+    requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
+    meant = mistakes.of(lambda: load_shape.meant(_written(flags)))
+    options = mistakes.of(lambda: options_of(flags, usable))
+    warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant and meant.shape))
+    fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
+    _check_outputs(flags, mistakes)
+    if meant and resolved and options:
+        _check_fits(meant.shape, resolved.target, options, mistakes)
+    mistakes.none()
+    assert resolved and requests and meant and options
+    return LoadPlan(
+        resolved=resolved,
+        spec=engine_spec.spec(
+            label=resolved.url,
+            target=resolved.target,
+            requests=requests,
+            shape=meant.shape,
+            stop=meant.stop,
+            options=options,
+            usable_cores=len(usable),
+            warm_up_s=warm_up_s,
+        ),
+        fail_if=fail_if,
+    )
+
+
+def target_of(url: str, flags: TargetFlags) -> Resolved:
+    """Where the load goes. Raises UsageError."""
+    return target.resolve(
+        url,
+        unix_socket=flags.unix_socket,
+        insecure=flags.insecure,
+        ca_file=flags.cacert,
+        sources=flags.source_address or (),
+        allow_remote=flags.allow_remote,
+    )
+
+
+def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.Request, ...]:
+    """What is asked. `path`: of the URL; `per_request`: a connection for each. Raises UsageError."""
+    mistakes = Mistakes()
+    headers = [mistakes.of(lambda text=text: request.header(text)) for text in flags.header or ()]
+    mistakes.of(lambda: _check_no_duration(flags))
+    body, body_file = mistakes.of(lambda: _body(flags)) or (None, None)
+    written = request.Written(
+        path=path,
+        method=flags.method,
+        headers=[each for each in headers if each],
+        body=body,
+        body_file=body_file,
+        content_type=flags.content_type,
+        accept=flags.accept,
+        expect_status=flags.expect_status,
+        expect_body=flags.expect_body,
+    )
+    file = flags.request_file
+    if file is None:
+        one = mistakes.of(lambda: request.meant(written, per_request=per_request, literal=flags.no_vary))
+        mistakes.none()
+        assert one
+        return (one,)
+    _check_file_alone(flags, path, mistakes)
+    several = mistakes.of(
+        lambda: request.several(file, written, per_request=per_request, literal=flags.no_vary)
+    )
+    mistakes.none()
+    assert several
+    return several
+
+
+def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
+    """The body as typed, and the file that holds it: of -d behind an @, as in curl."""
+    typed = flags.body
+    if typed is None or not typed.startswith("@"):
+        return typed, flags.body_file
+    remedy = "write -d @FILE; a body that begins with @ can be sent from a file"
+    if flags.body_file is not None:
+        raise UsageError("-d and -D both name a file for the body", "leave one of them out")
+    if typed in ("@", "@-"):
+        raise UsageError(f"-d {typed}: that names no file", remedy)
+    if not Path(typed[1:]).exists():
+        raise UsageError(f"-d {typed}: there is no file {typed[1:]}", f"check the path; {remedy}")
+    return None, typed[1:]
+
+
+def _check_no_duration(flags: RequestFlags) -> None:
+    """A body that reads as a duration, with nothing to say that it is one, is the -d of wrk."""
+    body = flags.body or ""
+    typed = any(name.lower().startswith("content-type:") for name in flags.header or ())
+    is_body = typed or flags.content_type is not None or (flags.method or "GET").upper() != "GET"
+    if not is_body and _DURATION.fullmatch(body.strip()):
+        raise UsageError(
+            f"-d {body}: that is the body to send, and it reads as a duration",
+            f"a duration is -z {body.strip()} (and wrk's -t is --threads); for such a body say -m POST",
+        )
+
+
+def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
+    """How the load is put on. Raises UsageError."""
+    mistakes = Mistakes()
+    mistakes.of(lambda: quantity.whole("--threads", flags.threads))
+    mistakes.of(lambda: quantity.whole("--seed", flags.seed, least=0))
+    if flags.seed is not None and flags.seed >= 1 << 63:
+        mistakes.add(
+            f"--seed {flags.seed}: that is too large", f"write one below {1 << engine_spec.SEED_BITS}"
+        )
+    request_s = _timeout_s("--timeout", flags.timeout, engine_spec.REQUEST_S, mistakes)
+    # Whoever waits a second for the answer does not wait five for the connection.
+    connect_s = _timeout_s(
+        "--connect-timeout", flags.connect_timeout, min(engine_spec.CONNECT_S, request_s), mistakes
+    )
+    cores = mistakes.of(lambda: _cores(flags.cores, usable_cores)) or ()
+    server_pid = (
+        None if flags.watch is None else mistakes.of(lambda: engine_spec.watched_pid(str(flags.watch)))
+    )
+    mistakes.none()
+    options = Options(
+        connection="per-request" if flags.disable_keepalive else "keep-alive",
+        connect_s=connect_s,
+        request_s=request_s,
+        threads=flags.threads,
+        cores=cores,
+        kernel_timestamps=not flags.no_kernel_timestamps,
+        pacing="spin" if flags.spin else "sleep",
+        server_pid=server_pid,
+    )
+    return options if flags.seed is None else replace(options, seed=flags.seed)
+
+
+def requests_csv(flags: OutputFlags) -> Path | None:
+    """Where the table of requests goes: beside the series; None where that is no file of its own."""
+    file = flags.csv
+    if file is None or not file.parent.is_dir() or (file.exists() and not file.is_file()):
+        return None
+    return file.with_suffix(".requests.csv")
+
+
+def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
+    if not conditions:
+        return ()
+    # It reads histograms, and numpy with them: who asks for no condition does not wait for it.
+    from crumple.load import objective
+
+    mistakes = Mistakes()
+    parsed = [mistakes.of(lambda text=text: objective.parse(text)) for text in conditions]
+    mistakes.none()
+    return tuple(term for each in parsed if each for term in each.terms)
+
+
+def _written(flags: LoadFlags) -> WrittenShape:
+    return WrittenShape(**{each.name: getattr(flags, each.name) for each in fields(WrittenShape)})
+
+
+def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
+    if text is None:
+        return otherwise_s
+    return mistakes.of(lambda: quantity.duration_s(flag, text)) or otherwise_s
+
+
+def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
+    if text is None:
+        return ()
+    cores = quantity.cores("--cores", text)
+    missing = [core for core in cores if core not in usable]
+    if missing:
+        listed = ", ".join(str(core) for core in usable)
+        raise UsageError(f"--cores {text}: there is no core {missing[0]} to use", f"choose among {listed}")
+    return cores
+
+
+def _check_file_alone(flags: RequestFlags, path: str, mistakes: Mistakes) -> None:
+    """What is said per request must not be said for all of them."""
+    given = {
+        "-m": flags.method,
+        "-d": flags.body,
+        "-D": flags.body_file,
+        "-T": flags.content_type,
+        "--expect-body": flags.expect_body,
+    }
+    for flag, text in given.items():
+        if text is not None:
+            mistakes.add(
+                f"{flag} and --request-file both say what to ask", f"say it in the file, without {flag}"
+            )
+    if path != "/":
+        mistakes.add(
+            f"the --request-file says the paths, and so does the URL: {path}",
+            "end the URL with its port",
+        )
+
+
+def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
+    if text is None:
+        return None
+    if isinstance(shape, contract.RampShape) and shape.from_connections == 0:
+        raise UsageError("--ramp begins with no users, who warm nothing up", "begin it at 1")
+    if isinstance(shape, contract.OpenShape) and shape.rates[0].from_per_s == 0:
+        raise UsageError("--ramp begins at a rate of 0, which warms nothing up", "begin it at 1/s")
+    return quantity.duration_s("--warm-up", text)
+
+
+def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
+    beside = requests_csv(flags)
+    outputs = [("--csv", flags.csv), ("--csv", beside), ("--hdr", flags.hdr), ("--html", flags.html)]
+    taken: dict[Path, str] = {}
+    for flag, file in outputs:
+        if file is None:
+            continue
+        folder = file.parent
+        if str(file) == "-":
+            mistakes.add(f"{flag} -: stdout is for the summary, or for --json", "name a file")
+            continue
+        if flags.debug:
+            mistakes.add(
+                f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them"
+            )
+        if not folder.is_dir():
+            mistakes.add(f"{flag} {file}: there is no folder {folder}", "make it first")
+        elif file.is_dir():
+            mistakes.add(f"{flag} {file}: that is a folder", "name a file in it")
+        elif not os.access(file if file.exists() else folder, os.W_OK):
+            mistakes.add(f"{flag} {file}: cannot be written", "choose a place where you may write")
+        if file.absolute() in taken:
+            mistakes.add(f"{taken[file.absolute()]} and {flag} name the same file", "give each its own")
+        taken[file.absolute()] = flag
+
+
+def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
+    """Whether so many connections can be open from here; in an open shape the limit need not be reached."""
+    connections = engine_spec.connections_of(shape)
+    if options.threads is not None and options.threads > connections:
+        mistakes.add(
+            f"--threads {options.threads} are more than the {connections} connections",
+            f"write --threads {connections} or less",
+        )
+    if isinstance(shape, contract.OpenShape):
+        return
+    descriptors = facts.open_files_hard()
+    threads = options.threads or engine_spec.threads_for(shape, len(facts.usable_cores()))
+    if connections + engine_spec.descriptors_beside(threads) > descriptors:
+        mistakes.add(
+            f"{connections:,} connections need more than the {descriptors:,} files that may be open here",
+            "raise the limit (ulimit -Hn), or use fewer connections",
+        )
+    ports = _ports()
+    if ports is None or to.address.startswith("unix:"):
+        return
+    if connections > ports * max(1, len(to.sources)):
+        needed = -(-connections // ports)
+        mistakes.add(
+            f"{connections:,} connections need more than the {ports:,} ports an address has here",
+            f"give {needed} or more addresses to connect from, on loopback "
+            f"--source-address 127.0.0.2-127.0.0.{needed + 1}",
+        )
+
+
+def _ports() -> int | None:
+    try:
+        first, last = facts.port_range()
+    except UnreadError:
+        return None
+    return last - first + 1
+
+
+def specs(spec: contract.TrialSpec) -> list[contract.TrialSpec]:
+    """One for each request of `spec`: to the same target, with the same timeouts and seed."""
+    limits = spec.timeouts
+    once = {
+        "shape": contract.ClosedShape(connections=1),
+        "warm_up": None,
+        "stop": contract.AfterRequests(requests=1, within_s=limits.connect_s + limits.request_s),
+        "threads": 1,
+        "cores": spec.cores[:1],
+        "probe": spec.probe.model_copy(update={"server_pid": None}),
+        "examples": "all",
+    }
+    return [spec.model_copy(update={**once, "requests": (request,)}) for request in spec.requests]

@@ -1,0 +1,315 @@
+"""One load as a reader meets it: its record, what is to be thought of it, and the figures read off it, once.
+
+Everything that summary, page and exports print is derived here; they only word and place it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crumple import contract
+from crumple.load.report import load_answers
+from crumple.load.report.load_answers import Unexpected
+from crumple.record import failures, histogram
+from crumple.record.engine_limits import engine_share
+from crumple.record.failures import Unanswered, unanswered
+from crumple.record.histogram import Times
+
+if TYPE_CHECKING:
+    from crumple.record.validity import Validity
+
+QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
+FAILED_SHARE_MARKED = 0.01
+SECOND_NS = 1e9
+# A histogram drawn narrower than this would show its own buckets.
+_NARROWEST = 2.0
+_SAME_S = 1e-3
+# A SYN that is not answered goes out again after a second; the buckets of a histogram are a little coarser.
+_SYN_AGAIN_NS = 0.995 * SECOND_NS
+_CLOSES_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Times of one kind, in ns. `quantile_ns`: those of QUANTILES that the samples carry."""
+
+    count: int
+    mean_ns: float | None
+    max_ns: int | None
+    quantile_ns: Mapping[float, float]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stretch of an open schedule as it went, from and to in seconds of measuring.
+
+    `requests` came due in it. Answers count where they arrived; `times`: of the ok ones in whole intervals of
+    the log, so that no interval is split.
+    """
+
+    rate: contract.Rate
+    from_s: float
+    to_s: float
+    requests: int
+    ok: int
+    failed: int
+    spread: Spread
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Ok answers per second."""
+        return self.ok / (self.to_s - self.from_s)
+
+    @property
+    def due_per_s(self) -> float:
+        """Requests per second that came due."""
+        return self.requests / (self.to_s - self.from_s)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one process tree cost while measuring; None: could not be read. `cores`: how many it kept busy."""
+
+    cpu_per_request_us: float | None
+    cores: float
+    memory_peak_bytes: int
+    processes_max: int
+    threads_max: int
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One request of the load as it went. `share`: of all that were sent; `spread`: of its ok answers."""
+
+    asked: contract.Request
+    record: contract.RequestRecord
+    share: float
+    unexpected: tuple[Unexpected, ...]
+    spread: Spread
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of failure. `holds` None: not known, as it takes `needed` answers or requests."""
+
+    written: str
+    holds: bool | None
+    needed: int
+    had: int
+    of_answers: bool
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load that was put on. `url`: as it was asked for; `command`: what repeats it.
+
+    `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not asked, as
+    the load was nowhere near it. `ceiling_at_least`: it may be more.
+    """
+
+    record: contract.TrialRecord
+    validity: "Validity"
+    url: str
+    command: str
+    fail_if: Sequence[Condition] = ()
+    ceiling_per_s: float | None = None
+    ceiling_at_least: bool = False
+
+    @property
+    def measured_s(self) -> float:
+        """Length of the measured phase."""
+        return self.record.measured_ns / SECOND_NS
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Ok answers per second."""
+        return self.per_s(self.record.outcomes.ok)
+
+    def per_s(self, count: int) -> float:
+        """Of what was counted while measuring, how much per second."""
+        return count / self.measured_s if self.record.measured_ns else 0.0
+
+    @property
+    def lossy(self) -> bool:
+        """More than 1 % of the requests were lost, or of the users unanswered: marked beside every speed."""
+        lost = failures.lost_share(self.record.outcomes)
+        silent = self.unanswered
+        return (lost or 0.0) > FAILED_SHARE_MARKED or (
+            silent is not None and silent.connections > FAILED_SHARE_MARKED * silent.of
+        )
+
+    @cached_property
+    def unanswered(self) -> Unanswered | None:
+        """Users who got no answer; None where all did."""
+        return unanswered(self.record)
+
+    @cached_property
+    def unexpected(self) -> tuple[Unexpected, ...]:
+        """What came instead of the answers expected."""
+        return load_answers.unexpected(self.record)
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Each request of the load."""
+        record = self.record
+        sent = sum(each.scheduled for each in record.requests)
+        return tuple(
+            Kind(
+                asked=asked,
+                record=each,
+                share=each.scheduled / sent if sent else 0.0,
+                unexpected=load_answers.unexpected_of(record, asked, each),
+                spread=spread_of(each.response_time),
+            )
+            for asked, each in zip(record.spec.requests, record.requests, strict=True)
+        )
+
+    @property
+    def server_closes(self) -> bool:
+        """Whether the server closed the connection after each answer although it was to live on."""
+        record = self.record
+        answered = sum(load_answers.statuses(record).values())
+        kept = record.spec.connection == "keep-alive"
+        return kept and 0 < _CLOSES_SHARE * answered <= record.connections_closed_by_server
+
+    @property
+    def renewed_share(self) -> float:
+        """Connections that were made beyond the first of each user, or broke, in the requests that ended."""
+        record, outcomes = self.record, self.record.outcomes
+        renewed = max(record.connections_opened - record.users, outcomes.reset + outcomes.closed_early)
+        ended = outcomes.ok + outcomes.failed
+        return min(1.0, max(0, renewed) / ended) if ended else 0.0
+
+    @property
+    def slow_connects(self) -> int:
+        """Connects that took so long that the kernel had sent the SYN again."""
+        return _decoded(self.record.histograms.connect_time).count_above(_SYN_AGAIN_NS)
+
+    @cached_property
+    def response_times(self) -> Times:
+        """Of the ok answers."""
+        return _decoded(self.record.histograms.response_time)
+
+    @cached_property
+    def log_times(self) -> tuple[Times, ...]:
+        """Of the ok answers, by interval of the log."""
+        return tuple(histogram.decode(encoded) for encoded in self.record.log.response_time)
+
+    @cached_property
+    def spreads(self) -> Mapping[str, Spread]:
+        """Name of a histogram in the record → its times; without those that the shape does not have."""
+        kinds = contract.Histograms.model_fields
+        stored = {name: getattr(self.record.histograms, name) for name in kinds}
+        return {name: spread_of(each) for name, each in stored.items() if each is not None}
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The stretches of an open schedule that has several, those it reached; none for any other shape."""
+        shape = self.record.spec.shape
+        if shape.kind != "open" or len(shape.rates) < 2:
+            return ()
+        ends_s = [float(end) for end in np.cumsum([rate.duration_s for rate in shape.rates])]
+        # What follows the last stretch keeps its rate.
+        ends_s[-1] = max(ends_s[-1], self.measured_s)
+        begins_s = [0.0, *ends_s[:-1]]
+        return tuple(
+            self._step(rate, begin_s, min(end_s, self.measured_s))
+            for rate, begin_s, end_s in zip(shape.rates, begins_s, ends_s, strict=True)
+            if begin_s < self.measured_s - _SAME_S
+        )
+
+    @cached_property
+    def engine(self) -> Spent | None:
+        """What the engine cost; None: was not read."""
+        return self._spent(self.record.probes.engine)
+
+    @cached_property
+    def server(self) -> Spent | None:
+        """What the watched server cost; None: was not watched, or not read."""
+        return self._spent(self.record.probes.server)
+
+    @property
+    def engine_share(self) -> float | None:
+        """CPU time of the engine over that of its cores (0..1)."""
+        return engine_share(self.record)
+
+    @property
+    def held_mean_ns(self) -> float | None:
+        """How long an answer lay on average until the engine took it up."""
+        ok = self.record.outcomes.ok
+        return self.record.arrivals.held_ns / ok if ok else None
+
+    def bins(self, number: int) -> tuple[list[float], list[int]]:
+        """Response times in bins of equal width on a logarithmic axis: the bins' ends in ns, their counts."""
+        times = self.response_times
+        if not times.count:
+            return [], []
+        low, high = max(1.0, float(times.values_ns[0])), float(times.values_ns[-1])
+        if high < _NARROWEST * low:
+            middle = (low * high) ** 0.5
+            low, high = middle / _NARROWEST**0.5, middle * _NARROWEST**0.5
+        edges = np.geomspace(low, high, number + 1)
+        counts, _ = np.histogram(times.values_ns.clip(low, high), bins=edges, weights=times.counts)
+        return [float(edge) for edge in edges], [int(count) for count in counts]
+
+    def _step(self, rate: contract.Rate, from_s: float, to_s: float) -> Step:
+        series, log = self.record.series, self.record.log
+        began_ns = self.record.warm_up_ns
+        within = [
+            row
+            for row, (at_ns, long_ns, phase) in enumerate(
+                zip(series.at_ns, series.duration_ns, series.phase, strict=True)
+            )
+            if phase == "measured" and from_s <= (at_ns + long_ns / 2 - began_ns) / SECOND_NS < to_s
+        ]
+        times = histogram.merge(
+            [
+                part
+                for at_ns, long_ns, part in zip(log.at_ns, log.duration_ns, self.log_times, strict=True)
+                if from_s - _SAME_S <= at_ns / SECOND_NS and (at_ns + long_ns) / SECOND_NS <= to_s + _SAME_S
+            ]
+        )
+        return Step(
+            rate=rate,
+            from_s=from_s,
+            to_s=to_s,
+            requests=sum(series.scheduled[row] for row in within),
+            ok=sum(series.ok[row] for row in within),
+            failed=sum(series.failed[row] for row in within),
+            spread=_spread(times, int(times.values_ns[-1]) if times.count else None),
+        )
+
+    def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:
+        if probe is None or probe.window is None:
+            return None
+        window, ok = probe.window, self.record.outcomes.ok
+        return Spent(
+            cpu_per_request_us=window.cpu_ns / ok / 1e3 if ok else None,
+            cores=window.cpu_ns / self.record.measured_ns,
+            memory_peak_bytes=window.pss_max_bytes
+            if window.pss_max_bytes is not None
+            else window.rss_max_bytes,
+            processes_max=window.processes_max,
+            threads_max=window.threads_max,
+        )
+
+
+def spread_of(stored: contract.Histogram) -> Spread:
+    """A histogram of the record in figures. Raises NotStored where it is damaged."""
+    if not histogram.printable(QUANTILES[0], stored.count):
+        return Spread(stored.count, stored.mean_ns, stored.max_ns, {})
+    spread = _spread(_decoded(stored), stored.max_ns)
+    # As the engine counted it: its mean knows more than the buckets.
+    return Spread(stored.count, stored.mean_ns, stored.max_ns, spread.quantile_ns)
+
+
+def _spread(times: Times, max_ns: int | None) -> Spread:
+    carried = [q for q in QUANTILES if histogram.printable(q, times.count)]
+    return Spread(times.count, times.mean_ns, max_ns, {q: times.quantile_ns(q) for q in carried})
+
+
+def _decoded(stored: contract.Histogram) -> Times:
+    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])

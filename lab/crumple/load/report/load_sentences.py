@@ -1,0 +1,378 @@
+"""What is said of one load, in the words of the glossary: plain text, no markup.
+
+The live view, the summary and the page say it alike.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from crumple import contract
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.load.report import answer_sentences as answers
+from crumple.record import failures
+
+if TYPE_CHECKING:
+    from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread, Step
+
+OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
+TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
+LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
+
+# Histogram of the record → its name, and from where to where it runs.
+SPREADS = {
+    "response_time": ("response time", "from due to the last byte"),
+    "service_time": ("service time", "from sent to the last byte"),
+    "lateness": ("lateness", "from due to sent"),
+    "engine_lateness": ("engine's lateness", "its own part: from due, with a connection free, to sent"),
+    "time_to_first_byte": ("time to first byte", "from sent to the first byte"),
+    "connect_time": ("connect time", "from the attempt to the connection, TLS included"),
+    "failed": ("failed", "from due to the failure"),
+    "timed_out": ("timed out", "from due to giving up"),
+    "unfinished_age": ("unfinished", "how long they had been due at the end"),
+}
+# Less than that of its time, and a load was ended before it was over.
+_WHOLE = 0.99
+# With fewer connections made anew than that, they were kept alive as asked.
+_RENEWED_SHARE = 0.1
+_NOT_SENT = {
+    "too_late": "no connection was free in time",
+    "ports": "no port was left",
+    "descriptors": "no descriptor was left",
+    "memory": "no memory for a socket",
+    "forbidden": "a rule of this machine forbade the connection",
+}
+
+
+def asked(spec: contract.TrialSpec, url: str) -> str:
+    """What was sent where: "GET http://…", or "3 requests by weight to http://…"."""
+    if len(spec.requests) == 1:
+        return f"{spec.requests[0].method} {url}"
+    return f"{numerals.count(len(spec.requests), 'request')} by weight to {url}"
+
+
+def shape(spec: contract.TrialSpec, load: "Load | None" = None) -> str:
+    """When requests are due: "open: 20,000 /s, Poisson, on up to 64 connections kept alive".
+
+    `load`: how it went; whether connections lived on is not known before.
+    """
+    drawn = spec.shape
+    life = _life(spec, load)
+    if drawn.kind == "open":
+        arrivals = "Poisson" if drawn.arrivals == "poisson" else "even"
+        said = f"{_rates(drawn.rates)}, {arrivals}, on up to {_connections(drawn.connections)}{life}"
+    elif drawn.kind == "ramp":
+        over = seconds(drawn.over_s)
+        connections = _connections(drawn.to_connections)
+        said = f"{drawn.from_connections:,} to {connections}{life} over {over}{_pause(drawn)}"
+    else:
+        said = f"{_connections(drawn.connections)}{life}{_pause(drawn)}"
+    return f"{drawn.kind}: {said}"
+
+
+def circumstances(record: contract.TrialRecord) -> list[str]:
+    """How much was measured, by which engine, when; and the seed that repeats it."""
+    spec = record.spec
+    warm_up = f" after {_until(spec.warm_up.stop)} of warm-up" if spec.warm_up else ""
+    began = datetime.fromtimestamp(record.began_unix_ns // 10**9, UTC)
+    return [
+        f"{_measured(record)}{warm_up}",
+        f"seed {spec.seed}",
+        f"engine {record.engine_version}, {numerals.count(spec.threads, 'thread')}"
+        f"{', spinning' if spec.pacing == 'spin' else ''}",
+        f"{began:%Y-%m-%d %H:%M} UTC",
+    ]
+
+
+def arrivals(load: "Load") -> str:
+    """Whole answers by status; whose clock timed them, and what that means."""
+    came = answers.statuses(load.record)
+    return f"{came}; {_clock(load)}" if came else _clock(load)
+
+
+def _clock(load: "Load") -> str:
+    seen, held_ns = load.record.arrivals, load.held_mean_ns
+    if seen.clock == "engine":
+        return "timed by the engine: its own delay counts as the server's"
+    held = f"; read by the engine {numerals.duration(held_ns)} later on average" if held_ns else ""
+    unstamped = f"; {seen.unstamped:,} without a timestamp, by the engine" if seen.unstamped else ""
+    return f"timed by the kernel{held}{unstamped}"
+
+
+def identity(record: contract.TrialRecord) -> str:
+    """Every scheduled request, and how it ended: "1,000 scheduled = 990 ok + 10 timeout"."""
+    ends = {
+        f"{name} (TLS failed)" if failures.tls_fault(record, name) else name: number
+        for name, number in record.outcomes.as_dict().items()
+        if number or name == "ok"
+    }
+    sign = "=" if record.scheduled == record.outcomes.total else "≠"
+    return f"{record.scheduled:,} scheduled {sign} " + " + ".join(
+        f"{number:,} {name}" for name, number in ends.items()
+    )
+
+
+def losses(load: "Load") -> str:
+    """Of those that ended how many failed, of those due how many were not sent, and users without an answer.
+
+    Empty: none.
+    """
+    record, silent = load.record, load.unanswered
+    said = []
+    if record.outcomes.failed:
+        said.append(f"{numerals.share(failures.share(record.outcomes))} failed")
+    if record.outcomes.not_sent:
+        said.append(f"{numerals.share(record.outcomes.not_sent / record.scheduled)} not sent")
+    if silent is not None:
+        said.append(f"{silent.connections:,} of {silent.of:,} connections unanswered")
+    return ", ".join(said)
+
+
+def not_sent(record: contract.TrialRecord) -> str:
+    """Why requests were not sent; empty if all were."""
+    why = {name: number for name, number in record.not_sent.model_dump().items() if number}
+    said = _NOT_SENT | ({"too_late": _too_late(record)} if record.spec.stop.kind == "requests" else {})
+    reasons = [f"{f'{number:,} ' if len(why) > 1 else ''}{said[name]}" for name, number in why.items()]
+    return f"not sent: {', '.join(reasons)}" if reasons else ""
+
+
+def _too_late(record: contract.TrialRecord) -> str:
+    """Of a load that ends after so many requests: as a rule the time was over before."""
+    stop = record.spec.stop
+    assert stop.kind == "requests"
+    if record.measured_ns < _WHOLE * stop.within_s * 1e9:
+        if record.spec.shape.kind == "open":
+            return _NOT_SENT["too_late"]
+        return f"the load was ended before all {stop.requests:,} were sent"
+    said = f"the time, {seconds(stop.within_s)}, was over before all {stop.requests:,} were sent"
+    return f"{said}, or {_NOT_SENT['too_late']}" if record.spec.shape.kind == "open" else said
+
+
+def in_flight(record: contract.TrialRecord) -> str:
+    """The requests that the end of a load cut off: "in flight, oldest 1.20 ms"; empty: none."""
+    oldest_ns = record.histograms.unfinished_age.max_ns
+    if not record.outcomes.unfinished or oldest_ns is None:
+        return ""
+    return f"in flight, oldest {numerals.duration(oldest_ns)}"
+
+
+def requests(record: contract.TrialRecord) -> str:
+    """What became of every request, and why some have no end."""
+    cut_off = in_flight(record)
+    said = identity(record) + (f" ({cut_off})" if cut_off else "")
+    return "; ".join(filter(None, (said, not_sent(record))))
+
+
+def failed(kind: "Kind") -> str:
+    """How many of one of several requests failed, and how: "312 (503 × 300, reset × 12)"; "0"."""
+    ways = ", ".join(answers.short(each) for each in kind.unexpected)
+    return f"{kind.record.outcomes.failed:,}{f' ({ways})' if ways else ''}"
+
+
+def warnings(load: "Load") -> list[str]:
+    """What may have touched the figures. What failed stands beside the verdict already, in more detail."""
+    slow = slow_connects(load)
+    known = ["", failures.sentence(load.record)]
+    if slow:
+        # It says what came of them.
+        known.append(failures.sent_again_sentence(load.record))
+        slow = "; ".join(filter(None, (slow, failures.number(load.record))))
+    return [each for each in (*load.validity.warnings, slow) if each not in known]
+
+
+def slow_connects(load: "Load") -> str:
+    """What a second or more to connect means; empty if none took so long."""
+    number = load.slow_connects
+    if not number:
+        return ""
+    spec = load.record.spec
+    why = "the server's backlog was full"
+    if not local(spec):
+        why += ", or the network lost a packet,"
+    why += " and the kernel sent the SYN again"
+    if spec.target.tls:
+        why += ", or the TLS handshake was slow"
+    return f"{numerals.count(number, 'connect')} took 1 s or more: {why}; the tail from 1 s on comes from it"
+
+
+def facts(load: "Load") -> list[tuple[str, str]]:
+    """What remains to be said beside times and requests; empty where there is nothing."""
+    return [
+        ("throughput", throughput(load)),
+        ("connections", connections(load)),
+        ("answers", arrivals(load)),
+        ("engine", engine(load)),
+        ("server", server(load)),
+    ]
+
+
+def throughput(load: "Load") -> str:
+    """Ok answers and bytes per second; in open shapes beside what was due."""
+    record = load.record
+    said = f"{numerals.rate(load.throughput_per_s)} ok"
+    # Of a load by number all are scheduled, also those that were not due when its time was over.
+    by_number = record.spec.stop.kind == "requests" and record.not_sent.too_late
+    if record.spec.shape.kind == "open" and not by_number:
+        said += f" of {numerals.rate(load.per_s(record.scheduled))} due"
+    received, sent = (
+        numerals.size(load.per_s(count)) for count in (record.received_bytes, record.sent_bytes)
+    )
+    return f"{said}, {received}/s received, {sent}/s sent"
+
+
+def connections(load: "Load") -> str:
+    """How many were opened, how long that took, and how often one was gone that should have served."""
+    record, connect = load.record, load.spreads["connect_time"]
+    said = f"{record.connections_opened:,} opened"
+    if connect.count:
+        median = connect.quantile_ns.get(0.5)
+        typical = f"p50 {numerals.duration(median)}, " if median is not None else ""
+        said += f", connect time {typical}max {numerals.duration(connect.max_ns)}"
+    said += _closed_by_server(load)
+    if record.retried:
+        said += f"; {numerals.count(record.retried, 'request')} retried"
+    return said
+
+
+def _closed_by_server(load: "Load") -> str:
+    record = load.record
+    closed = record.connections_closed_by_server
+    if load.server_closes:
+        return "; the server closed every connection after one answer (HTTP/1.0 or Connection: close)"
+    return f"; the server closed {closed:,}" if closed and record.spec.connection == "keep-alive" else ""
+
+
+def engine(load: "Load") -> str:
+    """The engine's own cost."""
+    if load.engine is None:
+        return "its cost could not be read"
+    cores = load.record.spec.cores
+    number = len(cores) or load.record.spec.threads
+    named = f"core{'s' if number > 1 else ''} {', '.join(map(str, cores))}"
+    of = named if cores else numerals.count(number, "core")
+    said = f"{_each(load.engine)}{numerals.share(load.engine_share)} of {of}"
+    late = load.spreads.get("engine_lateness")
+    if late and 0.99 in late.quantile_ns:
+        said += f"; own lateness p99 {numerals.duration(late.quantile_ns[0.99])}"
+    if load.ceiling_per_s is not None:
+        at_least = "at least " if load.ceiling_at_least else ""
+        said += f"; ceiling here {at_least}{numerals.rate(load.ceiling_per_s)}"
+    return said
+
+
+def server(load: "Load") -> str:
+    """What the watched server cost; empty if none was watched."""
+    watched = load.record.probes.server
+    if watched is None:
+        return ""
+    if load.server is None:
+        why = "; ".join(f"{unread.field}: {unread.why}" for unread in watched.unread)
+        return f"could not be read{f' ({why})' if why else ''}"
+    return (
+        f"{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "
+        f"peak {numerals.size(load.server.memory_peak_bytes)}, "
+        f"{numerals.count(load.server.processes_max, 'process', 'processes')}, "
+        f"{numerals.count(load.server.threads_max, 'thread')}"
+    )
+
+
+def rate(step: "Step") -> str:
+    """The rate of a step: "1,000 /s", "100 to 2,000 /s"."""
+    return _rate(step.rate)
+
+
+def quantiles(spread: "Spread", wanted: tuple[float, ...]) -> list[str]:
+    """Each wanted quantile, or a dash where the samples do not carry it."""
+    return [numerals.duration(spread.quantile_ns.get(q)) for q in wanted]
+
+
+def quantile(q: float) -> str:
+    """Its name: 0.999 → "p99.9"."""
+    return f"p{q * 100:.10g}"
+
+
+def seconds(value: float) -> str:
+    """A span as it was asked for: "2.5 s", "5 min"."""
+    return numerals.seconds(value) if value >= 60 else f"{_plain(round(value, 3))}{NARROW}s"
+
+
+def fail_if(condition: "Condition") -> str:
+    """A condition of failure and how it came out."""
+    what = "answer" if condition.of_answers else "request"
+    unknown = (
+        f"is not known: it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
+    )
+    word = {True: "holds", False: "does not hold", None: unknown}[condition.holds]
+    return f"fail if {condition.written}: {word}"
+
+
+def local(spec: contract.TrialSpec) -> bool:
+    """Whether the load never left the machine."""
+    return spec.target.address.startswith(("127.", "[::1]", "unix:"))
+
+
+def _rates(rates: tuple[contract.Rate, ...]) -> str:
+    if len(rates) == 1:
+        only = rates[0]
+        over = f" over {seconds(only.duration_s)}" if only.from_per_s != only.to_per_s else ""
+        return f"{_rate(only)}{over}"
+    first, last = rates[0].from_per_s, rates[-1].to_per_s
+    return f"{len(rates)} steps from {_plain(first)} to {_plain(last)}{NARROW}/s"
+
+
+def _rate(each: contract.Rate) -> str:
+    said = f"{_plain(each.to_per_s)}{NARROW}/s"
+    return said if each.from_per_s == each.to_per_s else f"{_plain(each.from_per_s)} to {said}"
+
+
+def _plain(value: float) -> str:
+    """As it was asked for, with no digit lost."""
+    return f"{value:,.6f}".rstrip("0").rstrip(".")
+
+
+def _connections(number: int) -> str:
+    return numerals.count(number, "connection")
+
+
+def _life(spec: contract.TrialSpec, load: "Load | None") -> str:
+    """How long connections live."""
+    if spec.connection == "per-request":
+        return " at a time, a new one per request"
+    if load is None:
+        return ""
+    if load.server_closes:
+        return " at a time, which the server closed after each answer"
+    if not answers.statuses(load.record):
+        return ""
+    if load.renewed_share > _RENEWED_SHARE:
+        return f" at a time, a new one after {numerals.share(load.renewed_share)} of the requests"
+    return " kept alive"
+
+
+def _pause(drawn: contract.ClosedShape | contract.RampShape) -> str:
+    if not drawn.pause_ms:
+        return ""
+    on_average = " on average, exponential" if drawn.pause == "exponential" else ""
+    return f", pausing {numerals.duration(drawn.pause_ms * 1e6)}{on_average}"
+
+
+def _until(stop: contract.Stop) -> str:
+    if stop.kind == "requests":
+        return numerals.count(stop.requests, "request")
+    return seconds(stop.duration_s)
+
+
+def _measured(record: contract.TrialRecord) -> str:
+    stop, measured_s = record.spec.stop, record.measured_ns / 1e9
+    if stop.kind == "requests":
+        left = record.not_sent.too_late
+        part = f"{record.scheduled - left:,} of " if left else ""
+        return f"{part}{_until(stop)} in {seconds(round(measured_s, 1))}"
+    cut_short = measured_s < _WHOLE * stop.duration_s
+    return f"{seconds(round(measured_s, 1))} of {_until(stop)}" if cut_short else _until(stop)
+
+
+def _each(spent: "Spent") -> str:
+    if spent.cpu_per_request_us is None:
+        return ""
+    return f"{numerals.micros(spent.cpu_per_request_us)} CPU/request, "

@@ -1,0 +1,196 @@
+"""One load in a terminal, one screen long: what was asked, whether to trust it, how it went.
+
+Pure: Load → what rich can print, or text. Figures come from `figures`, words from `sentences`.
+"""
+
+import math
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from crumple.drawing import numerals, terminal
+from crumple.drawing.shown import shown
+from crumple.load.report import answer_sentences as answers
+from crumple.load.report import load_sentences as say
+from crumple.load.report.load_figures import QUANTILES, Load, Spread
+
+WIDTH_MIN, WIDTH_MAX = 80, 100
+# From here on a row also says from where to where its time runs.
+_EXPLAINED = 96
+_HISTOGRAM_ROWS = 4
+_ROWS_OPEN = ("response_time", "service_time", "lateness")
+_ROWS_CLOSED = ("response_time",)
+_ROWS_FAILED = ("failed", "timed_out")
+_STEP_QUANTILES = (0.5, 0.9, 0.99)
+_KIND_QUANTILES = (0.5, 0.99)
+# Of what came unexpected; the least frequent are in the page and the JSON.
+UNEXPECTED_MAX = 6
+_TAIL = "magenta"
+# Of a condition of failure: whether it holds.
+_HOLDS = {True: ("✗", "red"), False: ("✓", "green"), None: ("?", "yellow")}
+
+
+def text(load: Load, width: int | None = None, styled: bool | None = None) -> str:
+    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(summary(load, columns), columns, styled)
+
+
+def summary(load: Load, columns: int) -> RenderableType:
+    """The same for a console of so many columns. Raises NotStored where a histogram is damaged."""
+    return Group(
+        *_head(load),
+        Text(),
+        _validity(load),
+        Text(),
+        *_times(load, columns >= _EXPLAINED),
+        *_histogram(load, columns),
+        Text(),
+        _facts(load),
+        *_kinds(load),
+        *_steps(load),
+    )
+
+
+def _head(load: Load) -> Iterator[Text]:
+    spec = load.record.spec
+    yield Text(say.asked(spec, load.url), style="bold", overflow="fold")
+    yield Text(say.shape(spec, load))
+    yield Text(", ".join(say.circumstances(load.record)), style="dim")
+
+
+def _validity(load: Load) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    valid = load.validity.word == "valid"
+    verdict = Text(load.validity.word, style="green" if valid else "bold red")
+    loss_style = "red" if load.lossy else "yellow"
+    unexpected = answers.lines(load.unexpected, UNEXPECTED_MAX)
+    if lost := say.losses(load):
+        verdict.append(f", {lost}", style=f"bold {loss_style}")
+    if len(unexpected) == 1:
+        verdict.append(f": {unexpected.pop()}", style=loss_style)
+    table.add_row(Text("✓", style="green") if valid else Text("✗", style="bold red"), verdict)
+    for problem in load.validity.problems:
+        table.add_row("", Text(problem), style="red")
+    for line in unexpected:
+        table.add_row("", Text(line), style=loss_style)
+    for warning in say.warnings(load):
+        table.add_row("!", Text(warning), style="yellow")
+    for condition in load.fail_if:
+        glyph, style = _HOLDS[condition.holds]
+        table.add_row(glyph, Text(say.fail_if(condition)), style=style)
+    return table
+
+
+def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    for head in (*(say.quantile(q) for q in QUANTILES), "max"):
+        table.add_column(head, justify="right", no_wrap=True, min_width=7)
+    if explained:
+        table.add_column("", style="dim", no_wrap=True)
+    shown = {name: load.spreads[name] for name in _rows(load) if name in load.spreads}
+    for name, spread in shown.items():
+        title, meaning = say.SPREADS[name]
+        cells = [*say.quantiles(spread, QUANTILES), numerals.duration(spread.max_ns)]
+        table.add_row(title, *cells, *([meaning] if explained else []))
+    yield table
+    if any(_lacks(spread) for spread in shown.values()):
+        yield Text(say.TOO_FEW, style="dim")
+
+
+def _rows(load: Load) -> tuple[str, ...]:
+    """Where nothing was answered as expected, how long it took to fail is all there is."""
+    failed = tuple(name for name in _ROWS_FAILED if load.spreads[name].count)
+    if failed and not load.record.outcomes.ok:
+        return failed
+    return _ROWS_OPEN if load.record.spec.shape.kind == "open" else _ROWS_CLOSED
+
+
+def _lacks(spread: Spread) -> bool:
+    return len(spread.quantile_ns) < len(QUANTILES)
+
+
+def _histogram(load: Load, columns: int) -> Iterator[Text]:
+    edges_ns, counts = load.bins(columns)
+    if not counts:
+        return
+    yield Text()
+    response = load.spreads["response_time"]
+    tail_ns = response.quantile_ns.get(0.99, math.inf)
+    for row in terminal.blocks(counts, _HISTOGRAM_ROWS):
+        drawn = Text(no_wrap=True)
+        for block, edge_ns in zip(row, edges_ns, strict=False):
+            drawn.append(block, style=_TAIL if edge_ns >= tail_ns else "cyan")
+        yield drawn
+    axis = terminal.Axis(edges_ns[0], edges_ns[-1], logarithmic=True)
+    marks = {say.quantile(q): response.quantile_ns.get(q) for q in (0.5, 0.99, 0.999, 0.9)}
+    yield Text(_ruler(axis, {word: ns for word, ns in marks.items() if ns}, columns, "─"), style="dim")
+    ticks = {numerals.duration(ns): ns for ns in terminal.round_between(edges_ns[0], edges_ns[-1])}
+    yield Text(_ruler(axis, ticks, columns, " "), style="dim")
+
+
+def _ruler(axis: terminal.Axis, marks: dict[str, float], columns: int, between: str) -> str:
+    """Each mark centred where it belongs; one that would touch another, named before it, is left out."""
+    line = [between] * columns
+    for word, value in marks.items():
+        start = round(axis.place(value) * (columns - 1)) - len(word) // 2
+        start = min(max(0, start), columns - len(word))
+        if all(cell == between for cell in line[max(0, start - 1) : start + len(word) + 1]):
+            line[start : start + len(word)] = word
+    return "".join(line)
+
+
+def _facts(load: Load) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, said in [("requests", say.requests(load.record)), *say.facts(load)]:
+        if said:
+            table.add_row(name, Text(said))
+    return table
+
+
+def _kinds(load: Load) -> Iterator[RenderableType]:
+    """A row for each of several requests."""
+    if len(load.kinds) < 2:
+        return
+    yield Text()
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("request", overflow="fold", ratio=2)
+    for head in ("share", "ok", *(say.quantile(q) for q in _KIND_QUANTILES)):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("failed", overflow="fold", ratio=1)
+    for kind in load.kinds:
+        table.add_row(
+            Text(shown(kind.record.name)),
+            numerals.share(kind.share),
+            f"{kind.record.outcomes.ok:,}",
+            *say.quantiles(kind.spread, _KIND_QUANTILES),
+            Text(say.failed(kind), style="bold red" if kind.unexpected else ""),
+        )
+    yield table
+
+
+def _steps(load: Load) -> Iterator[RenderableType]:
+    if not load.steps:
+        return
+    yield Text()
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("step", no_wrap=True)
+    quantiles = (say.quantile(q) for q in _STEP_QUANTILES)
+    for head in ("from", "due", "ok", *quantiles, "max", "failed"):
+        table.add_column(head, justify="right", no_wrap=True)
+    for step in load.steps:
+        table.add_row(
+            say.rate(step),
+            say.seconds(step.from_s),
+            numerals.rate(step.due_per_s),
+            numerals.rate(step.throughput_per_s),
+            *say.quantiles(step.spread, _STEP_QUANTILES),
+            numerals.duration(step.spread.max_ns),
+            Text(f"{step.failed:,}", style="bold red" if step.failed else ""),
+        )
+    yield table

@@ -1,0 +1,284 @@
+"""What this machine can hold: whether it is fit to measure on, which cores are for whom, which loads fit.
+
+The checks are pure: each judges an `Observed` and answers with one line that names the remedy, or None. A
+load that does not fit is made smaller, with a sentence that says so. `raise_open_files` is all that changes
+anything: this process's soft limit of open files, up to the hard one.
+"""
+
+import contextlib
+import resource
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from crumple import contract
+from crumple.errors import UsageError
+from crumple.machine import facts as machine_facts
+from crumple.machine.facts import UnreadError
+
+# Of all cores' time, in a look of a second or less.
+OTHERS_TOO_BUSY = 0.15
+STEAL_TOO_MUCH = 0.02
+# Besides its connections the engine holds epoll, probes, pipes and files.
+DESCRIPTORS_BESIDES = 128
+MEMORY_TOO_LITTLE_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What counts for fitness, at one moment; None: not told here."""
+
+    governor: str | None
+    usable_cores: int
+    physical_cores: int | None
+    cpu_quota_cores: float | None
+    open_files_soft: int
+    connections: int
+    ports: int | None
+    memory_available_bytes: int | None
+
+
+def governor(seen: Observed) -> str | None:
+    """A clock rate that follows the load changes what a request costs."""
+    if seen.governor in (None, "performance"):
+        return None
+    return f"the CPU governor is {seen.governor}; as root: cpupower frequency-set -g performance"
+
+
+def cores(seen: Observed) -> str | None:
+    """Engine and server each need a core."""
+    if seen.usable_cores < 2:
+        return "engine and server share the only core; use a machine with two or more"
+    if seen.physical_cores is not None and seen.physical_cores < 2:
+        return "engine and server share the only physical core; use a machine with two or more"
+    return None
+
+
+def quota(seen: Observed) -> str | None:
+    """A quota stops all work in the middle of a period."""
+    if seen.cpu_quota_cores is None or seen.cpu_quota_cores >= seen.usable_cores:
+        return None
+    return (
+        f"the container may use {seen.cpu_quota_cores:g} of {seen.usable_cores} cores; remove its CPU quota"
+    )
+
+
+def descriptors(seen: Observed) -> str | None:
+    """One descriptor for each connection, in the engine and in the server."""
+    needed = seen.connections + DESCRIPTORS_BESIDES
+    if seen.open_files_soft >= needed:
+        return None
+    return (
+        f"{seen.open_files_soft} open files are too few for {seen.connections} connections; "
+        f"raise the hard limit: ulimit -Hn {needed}, as root"
+    )
+
+
+def ports(seen: Observed) -> str | None:
+    """One local port for each connection."""
+    if seen.ports is None or seen.ports > seen.connections:
+        return None
+    return (
+        f"{seen.ports} local ports are too few for {seen.connections} connections; "
+        "as root: sysctl net.ipv4.ip_local_port_range='1024 65535'"
+    )
+
+
+def memory(seen: Observed) -> str | None:
+    """A machine that swaps measures its disk."""
+    if seen.memory_available_bytes is None or seen.memory_available_bytes >= MEMORY_TOO_LITTLE_BYTES:
+        return None
+    return f"only {seen.memory_available_bytes // 2**20} MiB of memory are available; end other programs"
+
+
+CHECKS: tuple[Callable[[Observed], str | None], ...] = (
+    governor,
+    cores,
+    quota,
+    descriptors,
+    ports,
+    memory,
+)
+
+
+# Which cores serve whom: both all of them, or each its own.
+Placement = Literal["shared", "separate"]
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """The facts of the moment, and what makes the machine unfit: one line each, with its remedy."""
+
+    facts: dict[str, Any]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cores:
+    """Which cores are whose. `engine` empty: bound to none, for both share those of the server."""
+
+    engine: tuple[int, ...]
+    server: tuple[int, ...]
+
+
+def facts() -> dict[str, Any]:
+    """What the machine is. What could not be read is None, with its reason in the list "unread"."""
+    raise_open_files()
+    return machine_facts.read(machine_facts.LASTING)
+
+
+def fitness(connections: int = 0, sources: int = 1) -> Fitness:
+    """What there is for a load of `connections`, from so many addresses as `sources`.
+
+    Who else uses the machine is no part of it: that is seen while the load runs (`record.disturbance`).
+    """
+    raise_open_files()
+    moment = machine_facts.read(machine_facts.OF_THE_MOMENT)
+    seen = _observed(connections, sources)
+    return Fitness(moment, tuple(problem for check in CHECKS if (problem := check(seen))))
+
+
+def cores_for(placement: Placement, threads: int = 1, server_cores: int | None = None) -> Cores:
+    """Cores for an engine of `threads` threads and for the server, at most `server_cores` of them.
+
+    "separate": as far as there are enough, no physical core serves both. "shared": both may use all, and the
+    engine is bound to none. Raises UsageError where the server cannot have so many.
+    """
+    usable = machine_facts.usable_cores()
+    physical = _or_none(machine_facts.physical_cores) or [[core] for core in usable]
+    divided = divide(placement, threads, physical)
+    if server_cores is None:
+        return divided
+    return Cores(divided.engine, fewer(divided.server, server_cores, physical))
+
+
+def divide(placement: Placement, threads: int, physical: list[list[int]]) -> Cores:
+    """The same, for cores given as groups that share a physical core."""
+    every = tuple(sorted(core for group in physical for core in group))
+    if placement == "shared":
+        # The scheduler must be free to move the engine out of the server's way.
+        return Cores(engine=(), server=every)
+    if len(every) < 2:
+        return Cores(engine=every, server=every)
+    if len(physical) > threads:
+        # One thread each of the last physical cores; what they share it with stays idle.
+        engine = tuple(group[0] for group in physical[-threads:])
+        server = tuple(sorted(core for group in physical[:-threads] for core in group))
+    else:
+        split = max(1, len(every) - threads)
+        server, engine = every[:split], every[split:]
+    return Cores(engine=engine, server=server)
+
+
+def fewer(cores: tuple[int, ...], wanted: int, physical: list[list[int]]) -> tuple[int, ...]:
+    """So many of the cores, one of each physical core first. Raises UsageError if there are not so many."""
+    if wanted > len(cores):
+        raise UsageError(
+            f"server_cores = {wanted}, and {len(cores)} of this machine's cores may be the server's",
+            'use a machine with more cores, or placement = "shared"',
+        )
+    rank = {core: (group.index(core), core) for group in physical for core in group}
+    return tuple(sorted(sorted(cores, key=rank.__getitem__)[:wanted]))
+
+
+def raise_open_files() -> None:
+    """As many open files as this process may have without privileges; the engine and servers inherit it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _observed(connections: int, sources: int) -> Observed:
+    physical = _or_none(machine_facts.physical_cores)
+    quota = _or_none(machine_facts.cpu_quota_cores)
+    ports = _or_none(machine_facts.port_range)
+    return Observed(
+        governor=_or_none(machine_facts.governor),
+        usable_cores=len(machine_facts.usable_cores()),
+        physical_cores=len(physical) if physical else None,
+        cpu_quota_cores=quota if isinstance(quota, float) else None,
+        open_files_soft=machine_facts.open_files_soft(),
+        connections=connections,
+        ports=(ports[1] - ports[0] + 1) * sources if ports else None,
+        memory_available_bytes=_or_none(machine_facts.memory_available_bytes),
+    )
+
+
+def _or_none(fact: Callable[[], Fact]) -> Fact | None:
+    try:
+        return fact()
+    except UnreadError:
+        return None
+
+
+# For so many of an address's local ports there may be a connection. Each that is given up leaves its port
+# behind for a minute, and takes another.
+PORTS_SHARE = 0.3
+SOURCE = "127.0.0.{}"
+SOURCES_MAX = 250
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What connections use up. `open_files`: the hard limit; `ports`: of one address, None: not told."""
+
+    open_files: int
+    ports: int | None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The shape as it can be put on. `sources`: loopback addresses to connect from; none: the kernel chooses.
+
+    `less`: a sentence that says what of the shape there is no room for; empty: it is as asked.
+    """
+
+    shape: contract.Shape
+    sources: tuple[str, ...] = ()
+    less: str = ""
+
+
+def limits() -> Limits:
+    """Those of this machine; the soft limit of open files is raised to the hard one before every load."""
+    try:
+        first, last = machine_facts.port_range()
+    except UnreadError:
+        return Limits(machine_facts.open_files_hard(), None)
+    return Limits(machine_facts.open_files_hard(), last - first + 1)
+
+
+def fitted(shape: contract.Shape, here: Limits) -> Fitted:
+    """What of the shape there is room for. The limit of an open shape need not be reached, and is lowered."""
+    asked = shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
+    room = here.open_files - DESCRIPTORS_BESIDES
+    held = max(1, min(asked, room))
+    less = ""
+    if held < asked and not isinstance(shape, contract.OpenShape):
+        less = (
+            f"{held:,} of the {asked:,} connections asked for: no more than {here.open_files:,} files may be "
+            f"open here; raise the hard limit: ulimit -Hn {asked + DESCRIPTORS_BESIDES}, as root"
+        )
+    return Fitted(_with_connections(shape, held), _sources(held, here.ports), less)
+
+
+def _with_connections(shape: contract.Shape, held: int) -> contract.Shape:
+    if not isinstance(shape, contract.RampShape):
+        return shape.model_copy(update={"connections": held})
+    if held == shape.to_connections:
+        return shape
+    # As steep as asked: the ramp ends sooner, and stays at what there is room for.
+    low = min(shape.from_connections, held)
+    rise = (held - low) / (shape.to_connections - shape.from_connections)
+    over_s = max(shape.over_s * rise, 1e-3)
+    return shape.model_copy(update={"from_connections": low, "to_connections": held, "over_s": over_s})
+
+
+def _sources(connections: int, ports: int | None) -> tuple[str, ...]:
+    if ports is None or connections <= PORTS_SHARE * ports:
+        return ()
+    needed = min(SOURCES_MAX, -(-connections // max(1, int(PORTS_SHARE * ports))))
+    # 127.0.0.1 is left to all others on this machine.
+    return tuple(SOURCE.format(number) for number in range(2, needed + 2))

@@ -1,0 +1,240 @@
+"""Processes on this machine: who descends from whom, suspending a tree, and who listens on a port.
+
+Suspended processes cost no CPU while another server is measured. They keep memory, connections and timers;
+what falls due meanwhile falls due when they go on. Nothing here starts or ends a process.
+"""
+
+import contextlib
+import ipaddress
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from crumple.errors import ServerFailed, UsageError
+from crumple.machine.guard import Guarded
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """All that lives and descends from `pid`, parents before their children."""
+    # Children belong to the thread that forked them, so every thread is asked.
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in children.read_text().split():
+                yield int(child)
+                yield from descendants(int(child))
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    """Its parent, the parent's parent and so on, up to but not including the first process."""
+    while (pid := _parent(pid)) > 1:
+        yield pid
+
+
+def _parent(pid: int) -> int:
+    try:
+        # The name in brackets may hold anything; what follows it does not.
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+# A process that was being forked while its parent stopped shows up when the tree is read again.
+PASSES = 2
+
+
+def suspend(guard_pid: int) -> None:
+    """Stop all that descends from a guard, parents first, so that none of them starts another one."""
+    for _ in range(PASSES):
+        for pid in descendants(guard_pid):
+            _send(pid, signal.SIGSTOP)
+
+
+def wake(guard_pid: int) -> None:
+    """Let all of it go on."""
+    for pid in descendants(guard_pid):
+        _send(pid, signal.SIGCONT)
+
+
+def _send(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+
+
+HOST = "127.0.0.1"
+# Where we ask from. From HOST, while nobody listens as yet, the kernel may pick the very port we ask for, and
+# TCP then connects the socket with itself: once in some hundred starts, and the server finds its port taken.
+ASKED_FROM = "127.0.0.2"
+LIMIT_S = 30.0
+POLL_S = 0.003
+# From the death of a process until its guard has told.
+SEEN_TO_END_S = 0.2
+LISTEN = "0A"
+
+
+def free_port() -> int:
+    """A port nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def is_taken(port: int) -> bool:
+    """Whether someone holds the port, so that a server could not listen on it."""
+    with socket.socket() as probe:
+        # As servers do it: what waits in TIME_WAIT is no obstacle.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+            probe.listen()
+        except OSError:
+            return True
+    return False
+
+
+def listens_at(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> bool:
+    """Whether somebody listens on `port` where `address` of this machine reaches them; asks nobody."""
+    reached = {address, ipaddress.ip_address("0.0.0.0" if address.version == 4 else "::")}
+    # A listener on all IPv6 addresses takes IPv4 too, unless told otherwise.
+    reached.add(ipaddress.ip_address("::"))
+    return any(at in reached for at, _ in _listeners_with_address(port))
+
+
+def owner(port: int) -> int:
+    """The root of the process tree that listens on `port`. Raises UsageError if there is none, or more."""
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    if not sockets:
+        raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
+    holders = {pid for pid in _pids() if _holds(pid, sockets)}
+    if not holders:
+        raise UsageError(
+            f"whoever listens on port {port} belongs to another user", "name its process: --watch PID"
+        )
+    # Where the first process holds the socket as well, it does so for the service it started.
+    return _root(holders - {1} or holders, port)
+
+
+def await_answer(guarded: Guarded, port: int) -> None:
+    """Return with the first HTTP answer on `port`. Raises ServerFailed("start").
+
+    It fails at once when the command ends, or when the port turns out to be somebody else's.
+    """
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        if _answers(guarded, port, deadline):
+            _check_it_was_ours(guarded, port)
+            return
+        ended = guarded.ended(POLL_S)
+        if ended:
+            raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
+    listens = "it listens but" if _listeners(port) else "it does not listen and"
+    message = f"{listens} did not answer on port {port} within {LIMIT_S:.0f} s"
+    raise ServerFailed("start", message, guarded.output_tail())
+
+
+def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
+    """Ask once. False: nobody there, or the connection was dropped; worth another try."""
+    with (
+        contextlib.suppress(ConnectionError, TimeoutError),
+        socket.create_connection((HOST, port), 1.0, (ASKED_FROM, 0)) as asked,
+    ):
+        asked.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+        asked.settimeout(0.05)
+        answer = b""
+        while time.monotonic() < deadline and not guarded.ended():
+            with contextlib.suppress(TimeoutError):
+                read = asked.recv(1024)
+                if not read:
+                    return False
+                answer += read
+            if len(answer) >= len("HTTP/1."):
+                if answer.startswith(b"HTTP/1."):
+                    return True
+                raise ServerFailed(
+                    "start", f"what it answers is no HTTP/1: {answer[:40]!r}", guarded.output_tail()
+                )
+    return False
+
+
+def _check_it_was_ours(guarded: Guarded, port: int) -> None:
+    """Return if the command answered, and not somebody else. Raises ServerFailed("start")."""
+    if _listens(guarded, port):
+        return
+    # One that answered and died at once is looked for in vain, too.
+    if ended := guarded.ended(SEEN_TO_END_S):
+        raise ServerFailed("start", f"it {ended} as it began to answer", guarded.output_tail())
+    if not _listens(guarded, port):
+        raise ServerFailed("start", f"port {port} is another program's", guarded.output_tail())
+
+
+def _listens(guarded: Guarded, port: int) -> bool:
+    """Whether the listener on `port` belongs to the command; also true where the system does not tell."""
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    if not sockets:
+        return True
+    for pid in descendants(guarded.guard_pid):
+        try:
+            if any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir()):
+                return True
+        except PermissionError:
+            return True  # it runs as another user, whose files we may not look at
+        except OSError:
+            continue
+    return False
+
+
+def _pids() -> Iterator[int]:
+    return (int(process.name) for process in Path("/proc").glob("[0-9]*"))
+
+
+def _holds(pid: int, sockets: Collection[str]) -> bool:
+    with contextlib.suppress(OSError):
+        return any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir())
+    return False
+
+
+def _root(holders: Collection[int], port: int) -> int:
+    """The one of them from which the others descend, or the nearest process from which all of them do."""
+    lines = [[pid, *ancestors(pid)] for pid in sorted(holders)]
+    ours = {os.getpid(), *ancestors(os.getpid())}
+    for pid in lines[0]:
+        # What we descend from as well is a shell or a service manager, not the server.
+        if pid not in ours and all(pid in line for line in lines[1:]):
+            return pid
+    listed = ", ".join(str(pid) for pid in sorted(holders))
+    raise UsageError(f"several programs listen on port {port}", f"name one: --watch PID, of {listed}")
+
+
+def _link(file: Path) -> str:
+    try:
+        return str(file.readlink())
+    except OSError:
+        return ""
+
+
+def _listeners(port: int) -> list[str]:
+    """The inodes of the sockets that listen on `port`, on any address."""
+    return [inode for _, inode in _listeners_with_address(port)]
+
+
+def _listeners_with_address(
+    port: int,
+) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                address, _, local_port = fields[1].rpartition(":")
+                if fields[3] == LISTEN and int(local_port, 16) == port:
+                    yield _from_table(address), fields[9]
+
+
+def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """The kernel prints an address as words of 32 bits, each in the byte order of the machine."""
+    raw = bytes.fromhex(text)
+    words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
+    return ipaddress.ip_address(b"".join(w[::-1] if sys.byteorder == "little" else w for w in words))

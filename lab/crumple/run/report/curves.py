@@ -1,0 +1,193 @@
+"""Charts with a panel per server: response time over percentile, and throughput over time.
+
+Each function is pure: a view and a width in pixels → an Altair chart. A line is one start; starts are not
+averaged, for a mean of percentiles is no percentile.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from crumple.drawing import theme
+from crumple.record import histogram, lateness, steadiness
+from crumple.run.report import server_names
+from crumple.run.report.bars import label
+from crumple.run.report.run_sentences import marks
+from crumple.run.report.view import ExperimentView, ServerView, Start
+
+GAP_PX = 18
+AXIS_PX = 52
+OWN_AXIS_PX = 34
+SECOND_NS = 1e9
+MEDIAN = 0.5
+_DEEPEST = 1_000.0
+
+
+def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
+    """Response time over percentile, both logarithmic; the other servers stand behind in grey."""
+    curves = {row.name: [curve(start) for start in row.counting] for row in experiment.servers}
+    drawn = [row for row in experiment.servers if any(curves[row.name])]
+    if not drawn:
+        return None
+    times_ns = [point["ns"] for lines in curves.values() for line in lines for point in line]
+    domain = [min(times_ns) / 1.15, max(times_ns) * 1.15]
+    columns = _columns(width_px)
+    panel_px = (width_px - AXIS_PX - GAP_PX * (columns - 1)) // columns
+    titles = _titles([(*server_names.lines(label(row)), marks(row)) for row in drawn])
+    # One data set for all panels; each filters its own server out.
+    behind = theme.rows([{**p, "line": row.name} for row in drawn for p in _middle(curves[row.name])])
+    panels = []
+    for index, row in enumerate(drawn):
+        own = [{**p, "line": str(n)} for n, line in enumerate(curves[row.name]) for p in line]
+        panel = _quantile_panel(row, own, behind, domain, index % columns == 0)
+        panels.append(panel.properties(width=panel_px, height=panel_px * 0.85, title=titles[index]))
+    return _arranged(panels, columns, GAP_PX, _remark_lines(titles))
+
+
+def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
+    """Answers per second from the first request on; the warm-up is shaded. Each panel has its own height."""
+    columns = _columns(width_px)
+    panel_px = (width_px - OWN_AXIS_PX * columns - GAP_PX * (columns - 1)) // columns
+    drawn = [row for row in experiment.servers if any(start.trial.record for start in row.starts)]
+    titles = _titles([(*server_names.lines(label(row)), steady(row), marks(row)) for row in drawn])
+    panels = [
+        _time_panel(row).properties(width=panel_px, height=panel_px * 0.55, title=title)
+        for row, title in zip(drawn, titles, strict=True)
+    ]
+    return _arranged(panels, columns, GAP_PX + OWN_AXIS_PX, _remark_lines(titles)) if panels else None
+
+
+def steady(row: ServerView) -> str:
+    """Whether a server still grew while it was measured, in words; empty where nobody asked for a warm-up."""
+    asked = [each for start in row.starts if (each := start.trial.record) and steadiness.can_tell(each)]
+    grown = [each for each in asked if steadiness.growth(each)]
+    if grown:
+        return f"still grew in {len(grown)} of {len(asked)}"
+    if not row.counting:
+        return "no valid start"
+    return "steady while measured" if asked else ""
+
+
+def curve(start: Start) -> list[dict[str, float]]:
+    """Points of one start: x = 1/(1−q), ns; no deeper than its samples carry, and the server's alone."""
+    record = start.trial.record
+    if record is None or not record.histograms.response_time.count:
+        return []
+    stored = record.histograms.response_time
+    times = histogram.decode(stored.encoded)
+    deepest = min(_DEEPEST, stored.count / histogram.SAMPLES_BEYOND)
+    if deepest <= 1.1:
+        return []
+    quantiles = {1 - 1 / float(x): round(float(x), 3) for x in np.geomspace(1.05, deepest, 40)}
+    late = lateness.spoiled(record, tuple(q for q in quantiles if q > MEDIAN))
+    return [{"x": x, "ns": times.quantile_ns(q)} for q, x in quantiles.items() if q not in late]
+
+
+def _middle(lines: Sequence[list[dict[str, float]]]) -> list[dict[str, float]]:
+    # Of several starts the grey line is one that ran: the middle one by its median.
+    drawn = sorted((line for line in lines if line), key=lambda line: line[len(line) // 5]["ns"])
+    return drawn[len(drawn) // 2] if drawn else []
+
+
+def _quantile_panel(
+    row: ServerView, own: list[Any], behind: alt.Data, domain: list[float], leftmost: bool
+) -> alt.LayerChart:
+    x = alt.X(
+        "x:Q",
+        title=None,
+        scale=alt.Scale(type="log", domain=[1, _DEEPEST], nice=False),
+        axis=alt.Axis(values=[2, 10, 100, 1000], labelExpr=theme.QUANTILE_LABEL, labelFlush=True),
+    )
+    y = alt.Y(
+        "ns:Q",
+        title=None,
+        scale=alt.Scale(type="log", domain=domain, nice=False),
+        axis=alt.Axis(values=theme.time_ticks(domain), labelExpr=theme.TIME_LABEL, labels=leftmost),
+    )
+    others = alt.Chart(behind).mark_line(color=theme.CONTEXT, strokeWidth=1)
+    others = others.transform_filter(alt.datum.line != row.name)
+    front = alt.Chart(theme.rows(own)).mark_line(
+        color=theme.colour_of(row.note.language), strokeWidth=1.6, opacity=0.9
+    )
+    return alt.layer(*(line.encode(x=x, y=y, detail="line:N") for line in (others, front)))
+
+
+def _time_panel(row: ServerView) -> alt.LayerChart:
+    starts = [start for start in row.starts if start.trial.record]
+    points = [point for start in starts for point in _speeds(start)]
+    longest_s = max((point["s"] for point in points), default=1.0)
+    warm_up_s = max(start.trial.record.warm_up_ns for start in starts if start.trial.record) / SECOND_NS
+    x = alt.X(
+        "s:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, longest_s], nice=False),
+        axis=alt.Axis(tickCount=3, grid=False, format="~g", labelExpr=theme.SECONDS_LABEL, labelFlush=True),
+    )
+    top = max((point["speed"] for point in points), default=1.0) * 1.08 or 1.0
+    y = alt.Y(
+        "speed:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, top], nice=False),
+        axis=alt.Axis(values=_round_speeds(top), labelExpr=theme.PLAIN_LABEL),
+    )
+    shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
+    line = alt.Chart(theme.rows(points)).mark_line(
+        color=theme.colour_of(row.note.language), strokeWidth=1.4, opacity=0.9
+    )
+    dash = alt.StrokeDash(
+        "counts:N", scale=alt.Scale(domain=["yes", "no"], range=[[1, 0], [2, 2]]), legend=None
+    )
+    return alt.layer(shade.encode(x=x, x2="end:Q"), line.encode(x=x, y=y, detail="line:N", strokeDash=dash))
+
+
+def _speeds(start: Start) -> list[dict[str, Any]]:
+    series = start.trial.record.series if start.trial.record else None
+    if series is None:
+        return []
+    steps = zip(series.at_ns, series.duration_ns, series.ok, strict=True)
+    return [
+        {
+            "s": round((at_ns + duration_ns / 2) / SECOND_NS, 4),
+            "speed": round(ok / duration_ns * SECOND_NS, 1),
+            "line": start.block_name,
+            "counts": "yes" if start.counts else "no",
+        }
+        for at_ns, duration_ns, ok in steps
+        if duration_ns > 0
+    ]
+
+
+def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:
+    """Each a name and remarks; all of one height, so that the panels of a row stand level."""
+    said = [[text for text in remarks if text] for _, *remarks in lines]
+    deepest = max((len(remarks) for remarks in said), default=0)
+    return [
+        alt.TitleParams(line[0], subtitle=[*remarks, *[" "] * (deepest - len(remarks))])
+        for line, remarks in zip(lines, said, strict=True)
+    ]
+
+
+def _remark_lines(titles: Sequence[alt.TitleParams]) -> int:
+    return max((len(title.subtitle) for title in titles), default=0)
+
+
+def _arranged(
+    panels: Sequence[alt.LayerChart], columns: int, across_px: int, remark_lines: int
+) -> alt.ConcatChart:
+    # Flush: by their plots, so that labels of different widths do not push panels out of line.
+    down_px = 76 + 15 * remark_lines
+    return alt.concat(*panels, columns=columns, bounds="flush", spacing={"row": down_px, "column": across_px})
+
+
+def _columns(width_px: int) -> int:
+    return 4 if width_px > 700 else 2
+
+
+def _round_speeds(top: float) -> list[float]:
+    """Three round values or fewer, none so near the top that its label would push the title up."""
+    highest = top * 0.92
+    decade = 10.0 ** np.floor(np.log10(highest / 2))
+    step = next(float(decade * factor) for factor in (1, 2, 2.5, 5, 10) if highest / (decade * factor) < 3)
+    return [float(value) for value in np.arange(0, highest, step)]

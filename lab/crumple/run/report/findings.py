@@ -1,0 +1,339 @@
+"""Each comparison in a sentence, and an answer to each study: what a reader takes home.
+
+A sentence is made of a claim's kind and metric and of the effect's figures; no study writes a word of it, and
+it has no full stop. In an answer, what contradicts the article comes first, the greatest surprise before all;
+then what was confirmed, then what stays open. Plain text: the formats place it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crumple.run.report import run_sentences, server_names
+from crumple.run.report.view import RunView
+from crumple.stats.stats import Interval
+from crumple.study.claim import Claim
+from crumple.verdict import opinions
+from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict_sentences import capital, ends, value_ends
+
+# How far apart what was measured may count at most, where one of the two is 0.
+FARTHEST = math.log(1_000)
+EXPECTED = "expected "
+# Longer names are not said twice in a sentence.
+NAMED_MAX = 32
+# Of a claim that nothing is known of.
+_LAST = 4
+_RATIOS = {
+    "throughput": "{of} is {times} as fast as {to}",
+    "successes": "{of} answers {times} as many requests as {to}",
+    "response_mean": "{of} takes {times} as long as {to} to answer",
+    "response_p50": "{of} takes {times} as long as {to} to answer, in the median",
+    "memory": "{of} takes {times} the memory of {to}",
+    "memory_per_connection": "{of} takes {times} the memory of {to} for each connection",
+    "cpu_per_request": "{of} takes {times} the CPU time of {to} for each request",
+    "switches": "{of} makes {times} as many context switches as {to} for each request",
+}
+_ANY_RATIO = "the {what} of {of} is {times} that of {to}"
+_OF_CANARY = {
+    "canary_p50": "in {of} a light request beside heavy ones takes {value} in the median",
+    "canary_p90": "in {of} one light request of ten beside heavy ones takes more than {value}",
+    "canary_p99": "in {of} one light request of 100 beside heavy ones takes more than {value}",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one claim came to. `lead`: the comparison that speaks most clearly for the verdict's answer.
+
+    `tier`, `distance`: how great a surprise it is; the lower tier and the greater distance come first.
+    """
+
+    verdict: Verdict
+    claim: Claim
+    lead: Effect | None
+    sentence: str
+    tier: int
+    distance: float
+
+    @property
+    def own(self) -> bool:
+        """Whether it is held against a figure that the study expects, and no article prints."""
+        lead = self.lead
+        return lead is not None and (lead.expected is not None or lead.bound.startswith(EXPECTED))
+
+    @property
+    def rank(self) -> tuple[int, bool, float]:
+        """Surprises sort by it; what an article prints comes before what a study expects."""
+        return self.tier, self.own, -self.distance
+
+
+def findings(view: RunView) -> list[Finding]:
+    """One for each claim that the run's scale asks, in the study's order."""
+    claims = {claim.id: claim for claim in view.run.study.claims}
+    return [_finding(view, verdict, claims[verdict.claim_id]) for verdict in view.asked]
+
+
+def why_untestable(verdict: Verdict) -> str:
+    """The gist of why it could not be tested, without details: "node-http was not valid in block 1"."""
+    reason = next((effect.reason for effect in verdict.effects if effect.reason), "")
+    gist = reason.partition("; ")[0].partition(" (")[0]
+    return gist.rpartition("there is none: ")[2]
+
+
+def _finding(view: RunView, verdict: Verdict, claim: Claim) -> Finding:
+    lead = lead_of(verdict)
+    if lead is None:
+        return Finding(verdict, claim, None, "", _LAST, 0.0)
+    labels = [label for effect in verdict.effects for label in (effect.of, effect.to) if label]
+    said = _said(view, claim, lead, server_names.plain(view, labels))
+    return Finding(verdict, claim, lead, capital(said), _tier(claim, lead), distance(claim, lead))
+
+
+def lead_of(verdict: Verdict) -> Effect | None:
+    """Against a claim what lies furthest away, for it what is nearest to refuting it; None: nothing known."""
+    if verdict.answer is Answer.NOT_TESTABLE:
+        return None
+    alike = [effect for effect in verdict.effects if effect.answer is verdict.answer]
+    if verdict.answer is Answer.CONTRADICTED:
+        # Contradicted in size only it is where no direction is refuted.
+        refuted = [effect for effect in alike if effect.in_size_only == verdict.in_size_only]
+        return max(refuted or alike, key=_distance_from_claimed, default=None)
+    if verdict.kind == "order":
+        return min(alike, key=_distance_from_claimed, default=None)
+    return next(iter(alike), None)
+
+
+def distance(claim: Claim, effect: Effect) -> float:
+    """Between what was measured and what was claimed, on the log scale; 0 where one of them is no number."""
+    # What a light request is held against is each trial's own.
+    return 0.0 if claim.kind == "stall" else _distance_from_claimed(effect)
+
+
+def _tier(claim: Claim, effect: Effect) -> int:
+    """Reversed directions, then sizes, then orders, and last what is said of the machine and no server."""
+    if effect.direction is Answer.CONTRADICTED:
+        return 0
+    if claim.kind == "order":
+        return 2
+    return 3 if claim.kind == "figure" and claim.cost is not None else 1
+
+
+def _distance_from_claimed(effect: Effect) -> float:
+    measured, claimed = effect.measured, _claimed(effect)
+    if measured is None or claimed is None:
+        return 0.0
+    if measured.estimate > 0:
+        return abs(math.log(measured.estimate / claimed))
+    # None of so many still allows for a share as high as the interval's end.
+    return abs(math.log(measured.high / claimed)) if measured.high > 0 else FARTHEST
+
+
+def _claimed(effect: Effect) -> float | None:
+    """The number that was claimed, in the unit of what was measured."""
+    if size := effect.published or effect.expected:
+        return size
+    known = [bound for bound in effect.bounds if 0 < bound < math.inf]
+    # What counts as a figure lies as far on either side of it.
+    return math.prod(known) ** (1 / len(known)) if known else None
+
+
+def _said(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
+    whose = "the article" if view.run.study.article else "the study"
+    if effect.ratio is not None:
+        return _ratio(claim, effect, effect.ratio, names, whose)
+    if effect.value is not None:
+        return f"{_value(claim, effect, names)}; {_bound(claim, effect, whose)}"
+    # Seen otherwise than in a number.
+    said = f"{names[effect.of]}: {effect.reason}"
+    return f"{said}; {_bound(claim, effect, whose)}" if effect.bound else said
+
+
+def _ratio(claim: Claim, effect: Effect, ratio: Interval, names: Mapping[str, str], whose: str) -> str:
+    turned = _is_turned(claim, effect, ratio)
+    of, to = names[effect.of], names[effect.to]
+    said = _compared(claim, effect, _inverse(ratio) if turned else ratio, *((to, of) if turned else (of, to)))
+    if effect.bound:
+        return f"{said}; claimed: {effect.bound}"
+    size = effect.published or effect.expected
+    if size is None:
+        holds = effect.answer is Answer.SUPPORTED
+        return said if holds else f"{said}; {whose} has {of} ahead"
+    has = f"{whose} has" if effect.published else "the study expects"
+    if turned:
+        named = len(of + to) <= NAMED_MAX
+        return f"{said}; {has} {f'{of} at {size:g} times {to}' if named else f'the other at {size:g} times'}"
+    tolerance = getattr(claim, "tolerance", 0.0)
+    return f"{said}; {has} {_alike_or(size, tolerance)}"
+
+
+def _is_turned(claim: Claim, effect: Effect, ratio: Interval) -> bool:
+    """Whether who is ahead is told of first, and that is not who was said to be."""
+    if effect.limit:
+        return False
+    if effect.direction is Answer.CONTRADICTED:
+        return ratio.estimate < 1
+    # Orders name no size that the sentence would have to keep to.
+    return claim.kind == "order" and ratio.estimate < 1
+
+
+def _alike_or(size: float, tolerance: float) -> str:
+    return f"them alike ({size:g})" if opinions.states_likeness(size, tolerance) else f"{size:g} times"
+
+
+def _compared(claim: Claim, effect: Effect, ratio: Interval, of: str, to: str) -> str:
+    low, middle, high = ends(ratio, effect.bounds if ratio is effect.ratio else (1.0,))
+    times = f"{middle} times ({low} to {high})"
+    if effect.limit:
+        times = f"{effect.limit} {low if effect.limit == 'at least' else high} times"
+    plainly = getattr(claim, "against", None) is None and getattr(claim, "users", None) is None
+    pattern = _RATIOS.get(getattr(claim, "metric", ""), _ANY_RATIO) if plainly else _ANY_RATIO
+    return pattern.format(of=of, to=to, times=times, what=effect.what)
+
+
+def _inverse(ratio: Interval) -> Interval:
+    def one_over(end: float) -> float:
+        return 1 / end if end else math.inf
+
+    return Interval(
+        one_over(ratio.estimate), one_over(ratio.high), one_over(ratio.low), ratio.confidence, ratio.n
+    )
+
+
+def _value(claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
+    name, value = names[effect.of], _with_ends(effect)
+    if claim.kind == "figure" and claim.cost is not None:
+        return f"on this machine the {effect.what.replace('non blocking', 'non-blocking')} is {value}"
+    if claim.kind == "stall":
+        return _OF_CANARY[claim.metric].format(of=name, value=value)
+    if claim.kind == "growth":
+        _, _, where = effect.what.partition("per connection")
+        return f"{name} adds {value} for each connection{where}"
+    if claim.kind == "knee":
+        return f"{name} leaves its plateau at {value}"
+    return f"the {effect.what.replace(' of the server', '')} of {name} is {value}"
+
+
+def _with_ends(effect: Effect) -> str:
+    figure, low, high, unit = _figure(effect)
+    if not low:
+        return f"{figure}{unit}"
+    if effect.unit == "times":
+        return f"a factor of {figure} ({low} to {high})"
+    return f"{figure}{unit} ({low} to {high}{unit})"
+
+
+def measured(effect: Effect) -> tuple[str, str]:
+    """The figure with its unit, and its interval: "23.1 ms" and "22.5–23.7"; empty where there is none."""
+    figure, low, high, unit = _figure(effect)
+    # Before a minus a dash would be read as another.
+    interval = f"{low}{' to ' if '-' in low + high else '–'}{high}" if low else ""
+    return f"{figure}{'' if effect.unit == 'times' else unit}", interval
+
+
+def _figure(effect: Effect) -> tuple[str, str, str, str]:
+    """Figure, both ends of its interval, or none where it has none, and its unit."""
+    if effect.value is not None:
+        low, figure, high, unit = value_ends(effect)
+        nothing = effect.value.low == effect.value.high == 0
+    else:
+        assert effect.ratio is not None
+        (low, figure, high), unit, nothing = ends(effect.ratio, effect.bounds), "", False
+    if effect.limit:
+        return f"{effect.limit} {low if effect.limit == 'at least' else high}", "", "", unit
+    return ("0", "", "", unit) if nothing else (figure, low, high, unit)
+
+
+def _bound(claim: Claim, effect: Effect, whose: str) -> str:
+    if claim.kind == "stall":
+        return f"{whose} has it {'wait for them' if claim.stalls else 'not wait for them'}"
+    if claim.kind in ("figure", "knee"):
+        expects = effect.bound.removeprefix(EXPECTED)
+        return f"the study expects {expects}" if expects != effect.bound else f"{whose} has {effect.bound}"
+    return f"claimed: {effect.bound}"
+
+
+# In this order a study's answer is looked for among its verdicts.
+_ORDER = (Answer.CONTRADICTED, Answer.SUPPORTED, Answer.UNDECIDED)
+
+
+@dataclass(frozen=True)
+class StudyAnswer:
+    """What a study came to. `badge`: the answer as verdicts show it, empty where no claim was asked.
+
+    `sentence`: one, with its full stop. `rank`: surprises sort by it.
+    """
+
+    view: RunView
+    badge: str
+    sentence: str
+    rank: tuple[int, int, bool, float]
+
+    @property
+    def word(self) -> str:
+        """What opens the sentence where no badge stands beside it."""
+        return f"{self.badge.capitalize()}: " if self.badge else ""
+
+    @property
+    def said(self) -> str:
+        """The whole of it."""
+        return self.word + self.sentence
+
+
+def answers(views: Sequence[RunView]) -> list[StudyAnswer]:
+    """The answer to each study, surprises first; equal ones as the studies come."""
+    return sorted((answer(view) for view in views), key=lambda each: each.rank)
+
+
+def answer(view: RunView) -> StudyAnswer:
+    """The answer of one study."""
+    found = findings(view)
+    for place, kind in enumerate(_ORDER):
+        alike = [each for each in found if each.verdict.answer is kind]
+        if alike:
+            lead = _first_of(alike, kind)
+            badge = run_sentences.answer(lead.verdict)
+            return StudyAnswer(view, badge, _sentence(lead, found), (place, *lead.rank))
+    return _nothing(view, found)
+
+
+def _first_of(found: Sequence[Finding], kind: Answer) -> Finding:
+    """The greatest surprise; of what is open what takes least to decide."""
+    if kind is Answer.UNDECIDED:
+        return min(found, key=lambda each: (each.lead and each.lead.blocks_needed) or math.inf)
+    return min(found, key=lambda each: each.rank)
+
+
+def _sentence(lead: Finding, found: Sequence[Finding]) -> str:
+    is_open = lead.verdict.answer is Answer.UNDECIDED
+    would = f"; {_would_take(lead)}" if is_open else ""
+    return f"{lead.sentence}{would} ({lead.verdict.claim_id}{_others(lead, found)})."
+
+
+def _others(lead: Finding, found: Sequence[Finding]) -> str:
+    """How the study's other claims came out: "; 2 more contradicted, 6 supported"."""
+    counted = Counter(each.verdict.answer for each in found if each is not lead)
+    more = {lead.verdict.answer: " more"}
+    parts = [f"{counted[kind]}{more.get(kind, '')} {kind.value}" for kind in _ORDER if counted[kind]]
+    return "".join(["; " if parts else "", ", ".join(parts)])
+
+
+def _would_take(lead: Finding) -> str:
+    """What an open claim needs."""
+    effect = lead.lead
+    if effect is None or effect.blocks_needed is None or effect.measured is None:
+        return "how many blocks would tell is not known"
+    return f"about {effect.blocks_needed} blocks would tell, {effect.blocks_needed - effect.measured.n} more"
+
+
+def _nothing(view: RunView, found: Sequence[Finding]) -> StudyAnswer:
+    if not found:
+        return StudyAnswer(view, "", run_sentences.summary(view), (4, 0, False, 0.0))
+    claim = found[0].verdict
+    because = f": {why}" if (why := why_untestable(claim)) else ""
+    none = "No claim" if len(found) > 1 else "The claim that was asked"
+    could = "could be judged" if len(found) > 1 else "could not be judged"
+    said = f"{none} {could}{because} ({claim.claim_id}). Ask again: crumple run {view.run.study.name}."
+    return StudyAnswer(view, Answer.NOT_TESTABLE.value, said, (3, 0, False, 0.0))

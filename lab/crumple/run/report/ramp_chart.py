@@ -1,0 +1,293 @@
+"""The chart of a ramp: panels over one axis of users, of each what its users met or its server held.
+
+Pure: a view and a width in pixels → an Altair chart. Which panels there are and what their lines are made of
+is `ramp_rows`'s. Lines are named at their ends; on small screens, above the panels.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from crumple.drawing import numerals, theme
+from crumple.run.report import ramp_rows, server_names
+from crumple.run.report.ramp_rows import Course, Panel
+from crumple.run.report.view import ExperimentView
+from crumple.stats.stats import Interval
+
+AXIS_PX = 50
+FIRST_PX, PANEL_PX, LINE_PX = 150, 92, 13
+LEADER_PX, LETTER_PX = 16, 5.7
+GAP_PX = 40
+NARROW_BELOW_PX = 500
+# Room above the highest line, so that the mark of a knee has where to stand.
+HEAD_ROOM = 1.08
+DASHES = ([1, 0], [6, 2.5], [2, 2], [8, 2.5, 2, 2.5], [1.2, 3], [12, 3], [4, 1.5, 1, 1.5], [1, 1.2])
+_SHARE_LABEL = "format(datum.value, '.2~%')"
+
+
+@dataclass(frozen=True)
+class Stroke:
+    """How one server's line is drawn, and what it is called."""
+
+    name: str
+    colour: str
+    dash: list[float]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the panels lie: `plot_px` wide, `label_px` for the names behind the lines."""
+
+    ramp: Course
+    strokes: Mapping[str, Stroke]
+    knees: Mapping[str, Interval]
+    plot_px: float
+    label_px: float
+
+    @property
+    def x(self) -> alt.Scale:
+        """Users, and beyond the last of them the room for names."""
+        return alt.Scale(domain=[self.ramp.first, self.users_at(self.plot_px + self.label_px)], nice=False)
+
+    def users_at(self, px: float) -> float:
+        """What lies so far from the left edge of the panels."""
+        return self.ramp.first + (self.ramp.last - self.ramp.first) * px / self.plot_px
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The vertical axis of one panel."""
+
+    low: float
+    high: float
+    log: bool
+    ticks: list[float]
+    label: str
+    height_px: float
+
+    def px(self, value: float) -> float:
+        """So far below the panel's top."""
+        low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
+        return self.height_px * (high - at) / (high - low)
+
+    def value(self, px: float) -> float:
+        """What lies so far below the panel's top."""
+        low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
+        at = high - (high - low) * px / self.height_px
+        return math.exp(at) if self.log else at
+
+    @property
+    def drawn(self) -> alt.Scale:
+        """For the chart."""
+        return alt.Scale(
+            type="log" if self.log else "linear", domain=[self.low, self.high], nice=False, zero=False
+        )
+
+
+def along_the_ramp(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
+    """Each panel over the users; None where no ramp was measured."""
+    ramp = ramp_rows.course(experiment)
+    panels = ramp_rows.panels(experiment, ramp) if ramp else []
+    if ramp is None or not panels:
+        return None
+    strokes = _strokes(experiment, panels)
+    narrow = width_px < NARROW_BELOW_PX
+    longest = max(len(stroke.name) for stroke in strokes.values())
+    label_px = 0 if narrow else LEADER_PX + 6 + LETTER_PX * longest
+    frame = Frame(ramp, strokes, ramp_rows.knees(experiment, ramp), width_px - AXIS_PX - label_px, label_px)
+    drawn = [_panel(panel, frame, number, len(panels)) for number, panel in enumerate(panels)]
+    parts = [_key(frame), *drawn] if narrow else drawn
+    return alt.vconcat(*parts, bounds="flush", spacing=GAP_PX)
+
+
+def _strokes(experiment: ExperimentView, panels: Sequence[Panel]) -> dict[str, Stroke]:
+    """Server → its colour, and a dash by its place among those of its colour, in the order of the study."""
+    seen = {server for panel in panels for server in panel.lines}
+    rows = {row.name: row for row in experiment.servers if row.name in seen}
+    names = server_names.short(list(rows))
+    order = [name for name in experiment.experiment.servers if name in rows]
+    strokes: dict[str, Stroke] = {}
+    for server in [*order, *(name for name in rows if name not in order)]:
+        colour = theme.colour_of(rows[server].note.language)
+        alike = sum(stroke.colour == colour for stroke in strokes.values())
+        strokes[server] = Stroke(names[server], colour, DASHES[alike % len(DASHES)])
+    return strokes
+
+
+def _panel(panel: Panel, frame: Frame, number: int, of: int) -> alt.LayerChart:
+    crowd = len(panel.lines) if frame.label_px else 0
+    y, unit = _scale(panel, max(FIRST_PX if number == 0 else PANEL_PX, LINE_PX * crowd))
+    layers = [
+        *_grid(frame, y, labelled=number == of - 1),
+        *_knees(frame, y, named=number == 0),
+        *(
+            _band(panel.lines[server], stroke, y)
+            for server, stroke in frame.strokes.items()
+            if server in panel.lines
+        ),
+        *(
+            _line(panel.lines[server], stroke, y)
+            for server, stroke in frame.strokes.items()
+            if server in panel.lines
+        ),
+        *(_names(panel, frame, y) if frame.label_px else []),
+        *(_knee_names(frame, y) if number == 0 else []),
+    ]
+    title = f"{panel.title}, {unit}" if unit else panel.title
+    return alt.layer(*layers).properties(
+        width=frame.plot_px + frame.label_px, height=y.height_px, title=alt.TitleParams(title, offset=6)
+    )
+
+
+def _scale(panel: Panel, height_px: float) -> tuple[Scale, str]:
+    """The vertical axis, and the unit of what it shows where that goes into the title."""
+    low, high = min(panel.all("low")), max(panel.all("high"))
+    if panel.kind == "time":
+        low, high = theme.round_times(low, high)
+        return Scale(low, high, True, theme.time_ticks([low, high]), theme.TIME_LABEL, height_px), ""
+    top = (high or 1.0) * HEAD_ROOM
+    if panel.kind == "size":
+        factor, unit = numerals.size_scale(high)
+        ticks = [tick * factor for tick in theme.round_ticks(0, top / factor, 4)]
+        return Scale(0, top, False, ticks, f"format(datum.value / {factor:.0f}, ',~r')", height_px), unit
+    label = _SHARE_LABEL if panel.kind == "share" else theme.PLAIN_LABEL
+    return Scale(0, top, False, theme.round_ticks(0, top, 4), label, height_px), ""
+
+
+def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
+    """Lines at the ticks that end with the ramp, and both axes; that of users at the lowest panel only."""
+    ramp = frame.ramp
+    rows = [{"x": ramp.first, "end": ramp.last, "value": tick} for tick in y.ticks]
+    ticks = theme.round_ticks(ramp.first, ramp.last, 7 if frame.label_px else 4)
+    title = f"{ramp.counted}, after so long"
+    x = alt.X(
+        "x:Q",
+        scale=frame.x,
+        title=title if labelled else None,
+        axis=alt.Axis(
+            values=ticks,
+            tickCount=len(ticks),
+            labels=labelled,
+            labelExpr=_users_label(ramp),
+            grid=False,
+            titleAnchor="start",
+        ),
+    )
+    # Without its count Vega leaves some of the given ticks out where panels are low.
+    shown = alt.Axis(
+        values=y.ticks,
+        tickCount=len(y.ticks),
+        labelExpr=y.label,
+        grid=False,
+        minExtent=AXIS_PX - 4,
+        maxExtent=AXIS_PX - 4,
+    )
+    lines = alt.Chart(theme.rows(rows)).mark_rule(color=theme.GRID)
+    return [lines.encode(x=x, x2="end:Q", y=alt.Y("value:Q", scale=y.drawn, title=None, axis=shown))]
+
+
+def _users_label(ramp: Course) -> str:
+    """The number, and below it the time at which there were so many."""
+    at_s = f"(datum.value - {ramp.first:g}) / {ramp.last - ramp.first:g} * {ramp.over_s:g}"
+    seconds = f"format({at_s}, '.1~f') + ' s'"
+    after = seconds if ramp.over_s < 100 else f"format({at_s} / 60, '.1~f') + ' min'"
+    return f"[format(datum.value, ',~r'), {after}]"
+
+
+def _band(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
+    drawn = alt.Chart(theme.rows(rows)).mark_area(color=stroke.colour, opacity=0.14)
+    return drawn.encode(x="x:Q", y=alt.Y("low:Q", scale=y.drawn), y2="high:Q")
+
+
+def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
+    drawn = alt.Chart(theme.rows(rows)).mark_line(
+        color=stroke.colour, strokeWidth=1.7, strokeDash=stroke.dash, strokeCap="butt"
+    )
+    return drawn.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
+
+
+def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
+    """Each line's name behind its end, with a leader where others stand in its way."""
+    ends = {server: rows[-1] for server, rows in panel.lines.items()}
+    places = apart([y.px(row["value"]) for row in ends.values()], LINE_PX, y.height_px)
+    texts, leaders = [], []
+    for (server, end), place in zip(ends.items(), places, strict=True):
+        name_x, name_y = frame.users_at(frame.plot_px + LEADER_PX), y.value(place)
+        texts.append({"x": name_x, "value": name_y, "text": frame.strokes[server].name})
+        leader = [{"x": end["x"], "value": end["value"]}, {"x": name_x, "value": name_y}]
+        stroke = frame.strokes[server]
+        leaders.append(
+            alt.Chart(theme.rows(leader))
+            .mark_line(color=stroke.colour, strokeWidth=1, opacity=0.7)
+            .encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
+        )
+    named = alt.Chart(theme.rows(texts)).mark_text(align="left", dx=4, baseline="middle", fontSize=11)
+    return [*leaders, named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N")]
+
+
+def apart(wanted: Sequence[float], least: float, room: float) -> list[float]:
+    """Places near those wanted, in their order, `least` apart or as far as the room allows."""
+    step = min(least, room / max(1, len(wanted) - 1))
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    places: list[float] = []
+    for index in order:
+        places.append(max(wanted[index], places[-1] + step if places else 0.0))
+    # Pushed beyond the bottom, they move up again from there.
+    floor = room
+    for at in range(len(places) - 1, -1, -1):
+        places[at] = min(places[at], floor)
+        floor = places[at] - step
+    found = [0.0] * len(wanted)
+    for index, place in zip(order, places, strict=True):
+        found[index] = place
+    return found
+
+
+def _knees(frame: Frame, y: Scale, named: bool) -> list[alt.Chart]:
+    """A hair line through all panels, and in the first its interval."""
+    layers = []
+    for server, knee in frame.knees.items():
+        low, high = (min(max(end, frame.ramp.first), frame.ramp.last) for end in (knee.low, knee.high))
+        data = theme.rows([{"x": knee.estimate, "low": low, "high": high, "y": y.low, "y2": y.high}])
+        colour = frame.strokes[server].colour
+        if named:
+            shade = alt.Chart(data).mark_rect(color=colour, opacity=0.1)
+            layers.append(shade.encode(x="low:Q", x2="high:Q", y=alt.Y("y:Q", scale=y.drawn), y2="y2:Q"))
+        hair = alt.Chart(data).mark_rule(color=colour, strokeWidth=1, opacity=0.75, strokeDash=[1.5, 2])
+        layers.append(hair.encode(x="x:Q", y=alt.Y("y:Q", scale=y.drawn), y2="y2:Q"))
+    return layers
+
+
+def _knee_names(frame: Frame, y: Scale) -> list[alt.Chart]:
+    rows = []
+    for line, (server, knee) in enumerate(sorted(frame.knees.items(), key=lambda each: each[1].estimate)):
+        who = f"{frame.strokes[server].name}: " if len(frame.knees) > 1 and frame.label_px else ""
+        text = f"{who}knee {numerals.estimate(knee)} [{numerals.ends(knee)}]"
+        room_px = (frame.ramp.last - knee.estimate) / (frame.ramp.last - frame.ramp.first) * frame.plot_px
+        side = "left" if room_px > LETTER_PX * len(text) else "right"
+        rows.append({"x": knee.estimate, "value": y.value(6 + LINE_PX * line), "text": text, "side": side})
+    layers = []
+    for side, dx in (("left", 4), ("right", -4)):
+        data = theme.rows([row for row in rows if row["side"] == side])
+        for halo in ({"stroke": theme.PAPER, "strokeWidth": 3, "strokeJoin": "round"}, {}):
+            named = alt.Chart(data).mark_text(align=side, dx=dx, baseline="middle", fontSize=10.5, **halo)
+            layers.append(named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N"))
+    return layers if rows else []
+
+
+def _key(frame: Frame) -> alt.LayerChart:
+    """The names beside pieces of their lines, for where there is no room behind these."""
+    height_px = 16 * len(frame.strokes)
+    x, y = alt.Scale(domain=[0, frame.plot_px]), alt.Scale(domain=[height_px, 0])
+    layers = []
+    for number, stroke in enumerate(frame.strokes.values()):
+        at = 16 * number + 8
+        piece = theme.rows([{"x": 0, "end": 30, "y": at, "text": stroke.name}])
+        where = {"x": alt.X("x:Q", scale=x, axis=None), "y": alt.Y("y:Q", scale=y, axis=None)}
+        rule = alt.Chart(piece).mark_rule(color=stroke.colour, strokeWidth=1.8, strokeDash=stroke.dash)
+        text = alt.Chart(piece).mark_text(align="left", dx=38, baseline="middle", fontSize=11)
+        layers += [rule.encode(**where, x2="end:Q"), text.encode(**where, text="text:N")]
+    return alt.layer(*layers).properties(width=frame.plot_px, height=height_px)

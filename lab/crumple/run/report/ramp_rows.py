@@ -1,0 +1,229 @@
+"""A ramp along its load, for its chart: of each server a line and a band over the users there were.
+
+Pure: starts → rows. Starts are laid side by side at the same numbers of users: the line is their median, the
+band reaches from the lowest to the highest. Where a ramp bends is its figures' to say.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from crumple import contract
+from crumple.record import histogram
+from crumple.record.curve import Point, together
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
+from crumple.run.report.view import ExperimentView, ServerView
+from crumple.stats.knee import over_starts
+from crumple.stats.stats import Interval
+
+GRID = 81
+# The deepest that enough starts carry along a ramp is drawn.
+DEEP = (0.99, 0.9)
+STRETCHES_MIN = 4
+CORES_MIN = 0.005
+FAILED_MIN = 0.01
+WAITING_MIN = 2.0
+# A count that grows by less than so many, or by so few for each user, says nothing of the load.
+GROWTH_MIN, GROWTH_PER_USER = 2.0, 0.02
+
+Row = dict[str, Any]
+# Of one start: seconds since the ramp began, and the value there.
+Along = Callable[[Figures], Sequence[tuple[float, float]]]
+# A point of a curve, and the seconds from which to which it reaches.
+Placed = tuple[float, float, Point]
+Kind = Literal["time", "size", "share", "number"]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A ramp as it was put on: from `first` to `last` users within `over_s`."""
+
+    first: float
+    last: float
+    over_s: float
+    counted: str
+
+    def users(self, at_s: float) -> float:
+        """How many there are after so many seconds."""
+        return self.first + (self.last - self.first) * min(1.0, at_s / self.over_s)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What is drawn over the users; `lines`: server → rows with `x`, `value`, `low` and `high`."""
+
+    name: str
+    title: str
+    kind: Kind
+    lines: Mapping[str, list[Row]]
+
+    def all(self, key: str) -> list[float]:
+        """That of all rows of all servers."""
+        return [row[key] for rows in self.lines.values() for row in rows]
+
+
+def course(experiment: ExperimentView) -> Course | None:
+    """The ramp; None where the experiment's shape is another, or nothing was measured."""
+    for start in experiment.starts:
+        shape = start.trial.record.spec.shape if start.trial.record else None
+        if isinstance(shape, contract.RampShape) and start.counts:
+            counted = "users" if shape.pause_ms else "connections"
+            return Course(shape.from_connections, shape.to_connections, shape.over_s, counted)
+    return None
+
+
+def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
+    """Those that tell something of this experiment, in the order in which they are drawn."""
+
+    def drawn(name: str, title: str, kind: Kind, along: Along) -> Panel:
+        lines = {row.name: _line(row, along, ramp, kind) for row in experiment.servers}
+        return Panel(name, title, kind, {server: rows for server, rows in lines.items() if rows})
+
+    deep = _deepest(experiment)
+    every = [
+        drawn("p50", "Response time p50", "time", partial(_quantile, q=0.5)),
+        *(
+            [drawn("deep", f"Response time p{deep * 100:g}", "time", partial(_quantile, q=deep))]
+            if deep
+            else []
+        ),
+        drawn("waiting", "Users who wait for an answer", "number", _waiting),
+        drawn("failed", "Failed requests", "share", _of("failed_share")),
+        drawn("throughput", "Throughput, answers per second", "number", _of("throughput")),
+        drawn("cores", "CPU of the server, cores busy", "number", _of("cores_busy")),
+        drawn("memory", "Memory of the server", "size", _of("memory")),
+        drawn("processes", "Processes", "number", _of("processes")),
+        drawn("threads", "Threads", "number", _of("threads")),
+    ]
+    return [panel for panel in every if panel.lines and _tells(panel, ramp)]
+
+
+def knees(experiment: ExperimentView, ramp: Course) -> dict[str, Interval]:
+    """Server → its knee in users, where each counting start has one."""
+    found = {row.name: _knee(row) for row in experiment.servers}
+    return {server: knee for server, knee in found.items() if knee is not None}
+
+
+def _tells(panel: Panel, ramp: Course) -> bool:
+    top = max(panel.all("value"))
+    if panel.name == "cores":
+        return top >= CORES_MIN
+    if panel.name == "failed":
+        return top > FAILED_MIN
+    if panel.name == "waiting":
+        # Without pauses all of them wait, all the time.
+        return ramp.counted == "users" and top >= WAITING_MIN
+    if panel.name in ("processes", "threads"):
+        least = max(GROWTH_MIN, GROWTH_PER_USER * (ramp.last - ramp.first))
+        seen = ([row["value"] for row in rows] for rows in panel.lines.values())
+        return any(max(values) - min(values) >= least for values in seen)
+    return top > 0
+
+
+def _line(row: ServerView, along: Along, ramp: Course, kind: Kind) -> list[Row]:
+    grid = np.linspace(ramp.first, ramp.last, GRID)
+    # Times lie on a logarithmic axis, so between two of them lies their geometric mean.
+    there, back = (np.log, np.exp) if kind == "time" else (np.asarray, np.asarray)
+    starts = []
+    for start in row.counting:
+        seen = along(start.figures) if start.figures else ()
+        if len(seen) > 1:
+            x = [ramp.users(at_s) for at_s, _ in seen]
+            y = there([value for _, value in seen])
+            starts.append(np.interp(grid, x, y, left=math.nan, right=math.nan))
+    if not starts:
+        return []
+    values = np.array(starts)
+    covered = 2 * (~np.isnan(values)).sum(axis=0) >= len(starts)
+    grid, values = grid[covered], values[:, covered]
+    ends = zip(grid, *(back(of(values, axis=0)) for of in (np.nanmedian, np.nanmin, np.nanmax)), strict=True)
+    return [
+        {"x": _rounded(x), "value": _rounded(value), "low": _rounded(low), "high": _rounded(high)}
+        for x, value, low, high in ends
+    ]
+
+
+def _rounded(value: float) -> float:
+    # What no eye can see only makes the page heavier.
+    return float(f"{value:.5g}")
+
+
+def _placed(trial: Figures) -> Iterator[Placed]:
+    begin_s = 0.0
+    for point in trial.curve:
+        yield begin_s, begin_s + point.seconds, point
+        begin_s += point.seconds
+
+
+def _of(metric: str) -> Along:
+    along = METRICS[metric].along
+    assert along is not None
+
+    def of(trial: Figures) -> list[tuple[float, float]]:
+        seen = (((begin + end) / 2, along(point)) for begin, end, point in _placed(trial))
+        return [(at_s, value) for at_s, value in seen if value is not None]
+
+    return of
+
+
+def _waiting(trial: Figures) -> list[tuple[float, float]]:
+    return [((begin + end) / 2, point.waiting) for begin, end, point in _placed(trial)]
+
+
+def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
+    """The quantile in stretches long enough to carry it; nothing where one stretch is all of the ramp.
+
+    Stretches in which it is not the server's alone are left out.
+    """
+    stretches = _stretches(trial, q)
+    found = []
+    for stretch in stretches if len(stretches) > 1 else []:
+        begin_s, end_s = stretch[0][0], stretch[-1][1]
+        value = together([point for *_, point in stretch]).quantile_ns(q)
+        if value is None:
+            continue
+        # Over more than one point the line is level: a slope across it would show a rise where none was seen.
+        ends = [begin_s, end_s] if len(stretch) > 1 else [(begin_s + end_s) / 2]
+        found += [(at_s, value) for at_s in ends]
+    return found
+
+
+def _stretches(trial: Figures, q: float) -> list[list[Placed]]:
+    """Runs of points that carry the quantile together; too few at the end go with the last of them."""
+    stretches: list[list[Placed]] = [[]]
+    for placed in _placed(trial):
+        if len(stretches) > 1 and not stretches[-1] and not placed[-1].times.count:
+            # Points may be shorter than what a histogram covers: those without one share that before.
+            stretches[-2].append(placed)
+            continue
+        stretches[-1].append(placed)
+        if histogram.printable(q, sum(point.times.count for *_, point in stretches[-1])):
+            stretches.append([])
+    *whole, rest = stretches
+    if whole:
+        whole[-1].extend(rest)
+    return whole
+
+
+def _deepest(experiment: ExperimentView) -> float | None:
+    """The deepest quantile that half of the servers carry in a few stretches of every start."""
+    measured = [row for row in experiment.servers if row.counting]
+    for q in DEEP:
+        lengths = [
+            min(len(_stretches(start.figures, q)) for start in row.counting if start.figures)
+            for row in measured
+        ]
+        if 2 * sum(length >= STRETCHES_MIN for length in lengths) >= len(lengths):
+            return q
+    return None
+
+
+def _knee(row: ServerView) -> Interval | None:
+    trials = [start.figures for start in row.counting if start.figures]
+    found = [trial.knee for trial in trials if trial.knee]
+    return over_starts(found) if found and len(found) == len(trials) else None

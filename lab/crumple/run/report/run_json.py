@@ -1,0 +1,184 @@
+"""The report as data: the same facts as the other formats, unrounded.
+
+`version` grows when a field changes its meaning. Wording is for the other formats.
+"""
+
+import json
+import math
+from typing import Any
+
+from crumple.drawing.shown import shown_json
+from crumple.record.metrics import METRICS
+from crumple.run.report import findings, run_sentences
+from crumple.run.report.server_names import circumstances
+from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.stats.stats import Interval
+from crumple.verdict.effect import Effect
+from crumple.verdict.opinions import Noise
+from crumple.verdict.verdict import Verdict
+
+VERSION = 2
+
+
+def data(view: RunView) -> str:
+    """One JSON document. Times in ns, CPU in µs, memory in bytes, shares 0..1; an unknown end is null."""
+    run = view.run
+    document = {
+        "version": VERSION,
+        "run": run.id,
+        "study": run.study.name,
+        "title": run.study.title,
+        "question": run.study.question,
+        "article": run.study.article.model_dump() if run.study.article else None,
+        "prose": run.study.prose.model_dump(),
+        "scale": run.scale,
+        "seed": run.seed,
+        "only": run.only,
+        "began": run.began,
+        "ended": run.ended,
+        "caution": run_sentences.LOOPBACK,
+        "answer": findings.answer(view).said,
+        "summary": run_sentences.summary(view),
+        "claims": [_verdict(view, verdict) for verdict in view.verdicts],
+        "experiments": [_experiment(experiment) for experiment in view.experiments],
+        "trials": [_trial(view, start) for start in _by_id(view)],
+        "trials_left_out": view.left_out,
+        "machine": run.machine,
+        "versions": run.versions,
+        "servers": {name: note.model_dump() for name, note in run.servers.items()},
+        "lab_version": run.lab_version,
+        "engine_version": run.engine_version,
+    }
+    return shown_json(json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _by_id(view: RunView) -> list[Start]:
+    return sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
+
+
+def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "id": verdict.claim_id,
+        "text": verdict.text,
+        "kind": verdict.kind,
+        "answer": verdict.answer.value,
+        "in_size_only": verdict.in_size_only,
+        "sentence": verdict.sentence,
+        "place": verdict.place or None,
+        "conditions": verdict.conditions,
+        "circumstances": circumstances(view, verdict) or None,
+        "effects": [_effect(effect) for effect in verdict.effects],
+        "trials": verdict.trials,
+        "blocks": verdict.blocks,
+    }
+
+
+def _effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "of": effect.of,
+        "to": effect.to,
+        "published": effect.published,
+        "expected": effect.expected,
+        "ratio": _interval(effect.ratio),
+        "metric": effect.what,
+        "value": _interval(effect.value),
+        "unit": effect.unit,
+        "bound": effect.bound or None,
+        "answer": effect.answer.value,
+        "direction": effect.direction.value if effect.direction else None,
+        "blocks_needed": effect.blocks_needed,
+        "limit": effect.limit or None,
+        "reason": effect.reason,
+    }
+
+
+def _experiment(shown: ExperimentView) -> dict[str, Any]:
+    scheduled, outcomes = shown.outcomes
+    return {
+        "name": shown.name,
+        "title": shown.experiment.title,
+        "about": shown.experiment.about,
+        "setup": run_sentences.setup(shown),
+        "workload": shown.experiment.workload,
+        "placement": shown.experiment.placement,
+        "connection": shown.experiment.connection,
+        "shape": shown.experiment.shape.model_dump(),
+        "scale": shown.scale.model_dump(),
+        "identity": {"scheduled": scheduled, "outcomes": outcomes},
+        "noise": {name: _noise(noise) for name, noise in shown.noise.items()},
+        "servers": [_server(row) for row in shown.rows],
+    }
+
+
+def _server(row: ServerView) -> dict[str, Any]:
+    return {
+        "server": row.name,
+        "twin": row.twin,
+        "starts": len(row.starts),
+        "starts_counted": len(row.counting),
+        "failed_share": row.failed_share,
+        "unanswered": [start.trial.trial.id for start in row.starts if start.unanswered],
+        "failed_marked": [start.trial.trial.id for start in row.lossy],
+        "summaries": {name: _interval(summary) for name, summary in row.summaries.items()},
+    }
+
+
+def _trial(view: RunView, start: Start) -> dict[str, Any]:
+    trial, seen, record = start.trial, start.figures, start.trial.record
+    return {
+        "id": trial.trial.id,
+        "experiment": trial.trial.experiment,
+        "block": trial.trial.block,
+        "position": trial.trial.position,
+        "server": trial.trial.server,
+        "twin": trial.trial.twin,
+        "status": trial.status,
+        "counts": start.counts,
+        "attempt": trial.trial.attempt,
+        "replaced": any(start is each for each in view.replaced),
+        "disturbed": trial.disturbed,
+        "disturbance": trial.disturbance.model_dump() if trial.disturbance else None,
+        "problems": trial.problems,
+        "warnings": trial.warnings,
+        "failure": trial.failure.model_dump() if trial.failure else None,
+        "programs": trial.programs.model_dump() if trial.programs else None,
+        "settings": trial.server.settings,
+        "start_s": trial.server.start_s,
+        "scheduled": record.scheduled if record else None,
+        "outcomes": record.outcomes.as_dict() if record else None,
+        "users": record.users if record else None,
+        "users_unanswered": record.users_unanswered if record else None,
+        "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
+        "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
+        "command": run_sentences.command(view, trial.trial.label),
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    if interval is None:
+        return None
+    return {
+        "estimate": interval.estimate,
+        "low": _finite(interval.low),
+        "high": _finite(interval.high),
+        "confidence": interval.confidence,
+        "n": interval.n,
+    }
+
+
+def _noise(noise: Noise) -> dict[str, Any]:
+    twins = noise.twins
+    return {
+        "spread": _finite(noise.spread),
+        "visible": _finite(noise.visible),
+        "blocks": noise.blocks,
+        "twins": None if twins is None else {
+            "server": twins.server, "ratio": _interval(twins.ratio), "different": twins.called_different,
+        },
+        "why_unknown": noise.why or None,
+    }  # fmt: skip
+
+
+def _finite(value: float | None) -> float | None:
+    # JSON has no infinity: an end that is not known is null.
+    return value if value is not None and math.isfinite(value) else None

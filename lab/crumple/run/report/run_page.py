@@ -1,0 +1,133 @@
+"""HTML pages that need no network: the report of a run, and several runs with every claim on one page.
+
+Pure: RunViews → str. `run_sentences` and `run_tables` say what is said, the templates how it is laid out.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from crumple.drawing import numerals, page, terminal, theme
+from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing, drawings
+from crumple.run.report import bars, findings, run_charts, run_sentences, run_tables, run_text, server_names
+from crumple.run.report.markdown import overview as of_runs
+from crumple.run.report.run_charts import KINDS
+from crumple.run.report.run_text import WIDTH_MAX, WIDTH_MIN
+from crumple.run.report.view import RunView
+from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import Verdict
+
+
+def html(view: RunView) -> str:
+    """The whole page."""
+    template = page.templates().get_template("report.html.j2")
+    return template.render(
+        view=view,
+        run=view.run,
+        study=view.run.study,
+        say=run_sentences,
+        style=page.style(),
+        answer=findings.answer(view),
+        claims=run_tables.claims(view),
+        effects=_effects(view),
+        experiments=[
+            (shown, run_tables.servers(shown), drawings(KINDS, shown)) for shown in view.experiments
+        ],
+        machine=run_tables.machine(view),
+        versions=run_tables.versions(view),
+        trials=run_tables.trials(view),
+        unsound=[*view.failed, *view.not_valid],
+    )
+
+
+def _effects(view: RunView) -> Drawing | None:
+    wide, narrow = (theme.unchecked(lambda w=width: bars.effects(view, w)) for width in (WIDE_PX, NARROW_PX))
+    if wide is None:
+        return None
+    return page.drawing(
+        run_charts.EFFECTS, run_charts.EFFECTS_TITLE, run_charts.EFFECTS_CAPTION, wide, narrow
+    )
+
+
+NOT_ASKED = "not asked"
+
+
+def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
+    """The page. `links`: run id → where its own report lies, relative to the page."""
+    template = page.templates().get_template("overview.html.j2")
+    return template.render(
+        runs=[(view, run_tables.claims(view), _counted(view)) for view in views],
+        answers=[*(answer.value for answer in Answer), NOT_ASKED],
+        links=links,
+        given=findings.answers(views),
+        circumstances=server_names.of_all(views),
+        say=run_sentences,
+        style=page.style(),
+        summary=summary(views),
+        titles=_titles(views),
+    )
+
+
+def markdown(views: Sequence[RunView]) -> str:
+    """A table of claims for each run, with what was published, what was measured, and why."""
+    return of_runs(views, findings.answers(views), f"{summary(views)} {server_names.of_all(views)}".strip())
+
+
+def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
+    """One screen: an answer to each study, a line for each claim. Without `width`: as the terminal has it."""
+    chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(run_text.screen(views, chosen, _closing(views)), chosen, styled)
+
+
+def picture(views: Sequence[RunView], width: int, title: str) -> str:
+    """The same screen as an SVG."""
+    return terminal.picture(run_text.screen(views, width, _closing(views)), width, title)
+
+
+def _closing(views: Sequence[RunView]) -> list[str]:
+    """What else could be asked, and the way to the report of the greatest surprise."""
+    first = next((each.view.run.id for each in findings.answers(views)), "")
+    return [
+        _unasked(views).strip(),
+        f"Why, with charts: crumple report {first} --open" if first else "",
+    ]
+
+
+def _unasked(views: Sequence[RunView]) -> str:
+    """How many claims are left, and how to ask them."""
+    number = sum(view.unasked for view in views)
+    scales = ", ".join(sorted({view.run.scale for view in views if view.unasked}))
+    if not number:
+        return ""
+    are = "claim is" if number == 1 else "claims are"
+    return f" {number} more {are} not asked at scale {scales}: crumple run --all --scale full asks all."
+
+
+def summary(views: Sequence[RunView]) -> str:
+    """How all claims came out: "52 claims of 5 studies: 20 supported, …"."""
+    verdicts = [verdict for view in views for verdict in view.asked]
+    parts = [_count(verdicts, answer) for answer in Answer if any(v.answer is answer for v in verdicts)]
+    return (
+        f"{len(verdicts)} claims of {_studies(views)}: {', '.join(parts) or 'none judged'}.{_unasked(views)}"
+    )
+
+
+def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
+    """ "5 contradicted (2 in size only)"."""
+    alike = [verdict for verdict in verdicts if verdict.answer is answer]
+    partly = sum(verdict.in_size_only for verdict in alike)
+    return f"{len(alike)} {answer.value}{f' ({partly} {run_sentences.IN_SIZE_ONLY})' if partly else ''}"
+
+
+def _counted(view: RunView) -> list[tuple[str, int]]:
+    """Each answer, and how often it was given; and how many claims this scale does not ask."""
+    answers = Counter(verdict.answer for verdict in view.asked)
+    return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, view.unasked)]
+
+
+def _titles(views: Sequence[RunView]) -> str:
+    scales = sorted({view.run.scale for view in views})
+    return f"{_studies(views)} at scale {', '.join(scales)}"
+
+
+def _studies(views: Sequence[RunView]) -> str:
+    return numerals.count(len(views), "study", "studies")

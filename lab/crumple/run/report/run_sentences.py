@@ -1,0 +1,336 @@
+"""The sentences every format prints, in the words of the glossary: plain text, no markup.
+
+Verdicts bring their own sentence; this words what stands around them.
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+
+from crumple import contract
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.record.metrics import phrase
+from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.study.study import Experiment, Scale, Until, WarmUp
+from crumple.verdict.effect import Answer
+from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
+
+LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
+CLOSED = (
+    "In a closed shape the next request is due when the reply is there, so response time and service time "
+    "are the same."
+)
+READING = (
+    "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
+    "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
+)
+SEVERAL_LOOKS = (
+    "Claims were judged after every block; their intervals are as wide as it takes to hold at all these "
+    "looks together. Those of tables and charts are not: each is for itself, as if the number of blocks had "
+    "been fixed beforehand."
+)
+BEYOND_MEASURE = 1_000
+OF_THE_OTHERS = "quantiles are of the others"
+
+_PLACEMENTS = {
+    "shared": "engine and server share the cores",
+    "separate": "engine and server have cores of their own",
+}
+_CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
+
+
+def reading(shown: ExperimentView) -> str:
+    """How the figures of an experiment are meant."""
+    said = f"{READING} {SEVERAL_LOOKS}" if shown.scale.least_blocks is not None else READING
+    return f"{said} {CLOSED}"
+
+
+def answer(verdict: Verdict) -> str:
+    """A verdict's answer as a badge says it."""
+    return verdict.answer.value + (f" {IN_SIZE_ONLY}" if verdict.in_size_only else "")
+
+
+def reason(verdict: Verdict) -> str:
+    """The verdict's sentence without the answer it opens with, for where a badge says that."""
+    opening, _, rest = verdict.sentence.partition(". ")
+    return rest if opening.lower().startswith(verdict.answer.value) and rest else verdict.sentence
+
+
+def summary(view: RunView) -> str:
+    """How the claims came out: "Of 6 claims, 3 are supported, 2 are contradicted (1 in size only), …"."""
+    verdicts = view.asked
+    if not view.verdicts:
+        return "This study makes no claims."
+    more = f" {view.unasked} more are asked at a larger scale." if view.unasked else ""
+    if not verdicts:
+        return f"This scale asks none of the study's claims.{more}"
+    parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
+    first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
+    return f"{first}, {listed(parts)}.{more}"
+
+
+def trials(view: RunView) -> str:
+    """What became of the trials: "48 trials: 46 count (2 with a warning), 1 failed, 1 is not valid."."""
+    starts, failed, not_valid = len(view.starts), len(view.failed), len(view.not_valid)
+    if not starts:
+        return "No trial has run yet."
+    warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
+    parts = [f"{starts - failed - not_valid} count{warned}"]
+    if failed:
+        parts.append(f"{failed} failed")
+    if not_valid:
+        parts.append(f"{not_valid} {'is' if not_valid == 1 else 'are'} not valid")
+    if view.replaced:
+        were = "was" if len(view.replaced) == 1 else "were"
+        parts.append(f"{len(view.replaced)} more {were} disturbed and done again")
+    left_out = f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
+    return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{left_out}"
+
+
+def _warm_up(warm_up: WarmUp | None) -> str:
+    if warm_up is None:
+        return "no warm-up"
+    over = f" on {numerals.count(warm_up.connections, 'connection')}" if warm_up.connections else ""
+    return f"{_until(warm_up)} of warm-up{over}{'' if warm_up.pauses else ' without pauses'}"
+
+
+def _blocks(shown: ExperimentView) -> str:
+    """How many there are, and of a number that was not fixed beforehand why no more."""
+    scale = shown.scale
+    if scale.least_blocks in (None, scale.blocks):
+        return numerals.count(scale.blocks, "block")
+    why = f" ({shown.stopped})" if shown.stopped else ""
+    return f"{shown.blocks} of {scale.least_blocks} to {numerals.count(scale.blocks, 'block')}{why}"
+
+
+def setup(shown: ExperimentView) -> str:
+    """The load and its repetition in one line."""
+    experiment, scale = shown.experiment, shown.scale
+    parameters = ", ".join(f"{name}={value}" for name, value in experiment.parameters.items())
+    others = "".join(f", {server} with {_warm_up(own)}" for server, own in scale.warm_up_of.items())
+    fewer = "".join(f", {server} in {number}" for server, number in scale.blocks_of.items())
+    return "; ".join(
+        [
+            f"workload {experiment.workload}{f' ({parameters})' if parameters else ''}",
+            _shape(experiment, scale),
+            f"{_PLACEMENTS[experiment.placement]}{_server_cores(experiment)}, "
+            f"{numerals.count(experiment.threads, 'engine thread')}",
+            f"{_blocks(shown)}{fewer}, "
+            f"each start with {_warm_up(scale.warm_up)}{others}, and {_until(scale.stop)} measured",
+            *_canary(experiment),
+            *([scale.note.rstrip(".")] if scale.note else []),
+        ]
+    )
+
+
+def _shape(experiment: Experiment, scale: Scale) -> str:
+    shape = experiment.shape.drawn(scale.stop.at_most_s)
+    kept = _CONNECTIONS[experiment.connection]
+    connections = numerals.count(experiment.shape.most, "connection")
+    if isinstance(shape, contract.OpenShape):
+        ends = [*dict.fromkeys((shape.rates[0].from_per_s, shape.rates[-1].to_per_s))]
+        rates = " to ".join(numerals.significant(per_s) for per_s in ends)
+        steps = f" in {len(shape.rates)} steps" if len(shape.rates) > 1 else ""
+        return f"open shape, {rates}{NARROW}/s{steps}, {shape.arrivals}, on up to {connections} {kept}"
+    average = " on average" if shape.pause == "exponential" else ""
+    pause = f", {numerals.significant(shape.pause_ms)}{NARROW}ms pause{average}" if shape.pause_ms else ""
+    if isinstance(shape, contract.RampShape):
+        over = f"{numerals.significant(shape.over_s)}{NARROW}s"
+        return f"ramp, {shape.from_connections} to {connections} {kept} over {over}{pause}"
+    return f"closed shape, {connections} {kept}{pause}"
+
+
+def _server_cores(experiment: Experiment) -> str:
+    number = experiment.server_cores
+    return f", the server on {numerals.count(number, 'core')}" if number else ""
+
+
+def _canary(experiment: Experiment) -> list[str]:
+    canary = experiment.canary
+    if canary is None:
+        return []
+    return [
+        f"beside it a canary: {numerals.significant(canary.rate_per_s)}{NARROW}/s of workload "
+        f"{canary.workload} on connections of its own"
+    ]
+
+
+def noise(shown: ExperimentView, metric: str = "throughput") -> str:
+    """How much starts of a server differ, and what that lets the experiment see."""
+    of = shown.noise[metric]
+    if of.spread is None:
+        return f"How much starts of one server differ is not known: {of.why}."
+    differ = f"differ by {difference(of.spread)} in {phrase(metric)}"
+    said = f"Starts of one server typically {differ} from block to block"
+    if of.visible is None:
+        return f"{said}."
+    blocks = numerals.count(of.blocks, "block")
+    return (
+        f"{said}, beside what all servers of a block have in common. With {blocks} this experiment sees a "
+        f"difference of {difference(of.visible)} between two servers in four runs of five."
+    )
+
+
+def visible(shown: ExperimentView) -> str:
+    """What every metric's differences have to be: "Seen in four runs of five: throughput 9.1 %, …"."""
+    known = {name: of.visible for name, of in shown.noise.items() if of.visible is not None}
+    listed = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
+    return f"Seen in four runs of five: {listed}." if listed else ""
+
+
+def twins(view: RunView) -> str:
+    """How many servers were called different from themselves; empty where none ran twice."""
+    if not view.twins:
+        return ""
+    different = [each for each in view.twins if each.called_different]
+    # At an early look there is less of the error than at a last one.
+    expected = numerals.significant(sum(1 - each.ratio.confidence for each in view.twins), 2)
+    named = "".join(f" ({each.server} in {each.experiment}, {phrase(each.metric)})" for each in different[:1])
+    compared = numerals.count(len(view.twins), "comparison")
+    return (
+        f"Of {compared} of a server with itself, {len(different)} came out different{named}; by chance "
+        f"{expected} would on average."
+    )
+
+
+def difference(ratio: float) -> str:
+    """A ratio ≥ 1 as a difference: 1.0443 → "4.5 %", 2.31 → "a factor of 2.4"."""
+    # Rounded up: what cannot be seen must not look smaller than it is.
+    if ratio > BEYOND_MEASURE:
+        return f"a factor of more than {BEYOND_MEASURE}"
+    if ratio >= 2:
+        return f"a factor of {numerals.raised(ratio)}"
+    return f"{numerals.raised((ratio - 1) * 100)}{NARROW}%"
+
+
+def identity(shown: ExperimentView) -> str:
+    """Every scheduled request of the experiment, and how it ended."""
+    scheduled, outcomes = shown.outcomes
+    if not scheduled:
+        return "No request was scheduled in a measured window."
+    ended = " + ".join(f"{number:,} {name}" for name, number in outcomes.items() if number or name == "ok")
+    sign = "=" if scheduled == sum(outcomes.values()) else "≠"
+    return f"{scheduled:,} scheduled {sign} {ended}"
+
+
+def failures(start: Start) -> str:
+    """How the failed requests of one trial ended: "1.4 % timeout, 0.9 % reset"; empty if none failed."""
+    record = start.trial.record
+    if record is None or not record.outcomes.failed:
+        return ""
+    ended = record.outcomes.ok + record.outcomes.failed
+    outcomes = Counter(record.outcomes.as_dict())
+    for not_failed in ("ok", "not-sent", "unfinished"):
+        del outcomes[not_failed]
+    return ", ".join(
+        f"{numerals.share(number / ended)} {name}" for name, number in outcomes.most_common() if number
+    )
+
+
+def remark(start: Start) -> str:
+    """What is to be said of one trial: why it failed or is not valid, what it lost, what to know of it."""
+    trial = start.trial
+    if trial.failure is not None:
+        return f"failed at {trial.failure.step}: {trial.failure.message}"
+    said = [f"not valid: {problem}" for problem in trial.problems]
+    lost = failures(start)
+    warnings = [f"warning: {warning}" for warning in trial.warnings]
+    return "; ".join([*said, *([lost] if lost else []), *warnings])
+
+
+def marks(row: ServerView) -> str:
+    """What must not be overlooked at a server: losses, and starts that do not count. Empty: nothing."""
+    said = []
+    for start in row.starts:
+        if start.figures is None:
+            said.append(f"{start.block_name} did not run")
+        elif not start.counts:
+            said.append(f"{start.block_name} not valid")
+        elif start.lossy:
+            said.append(f"{numerals.share(start.figures.failed_share)} failed in {start.block_name}")
+    return ", ".join([*said, *([starved] if (starved := unanswered(row)) else [])])
+
+
+def unanswered(row: ServerView) -> str:
+    """Users in no quantile: "up to 56 of 64 connections got no answer in 3 starts"; empty: none."""
+    found = [(start.unanswered, start.block_name) for start in row.counting if start.unanswered]
+    if not found:
+        return ""
+    worst, block = max(found, key=lambda each: each[0].connections / each[0].of)
+    said = f"{worst.connections:,} of {worst.of:,} connections got no answer"
+    return f"{said} in {block}" if len(found) == 1 else f"up to {said} in {len(found)} starts"
+
+
+def command(view: RunView, trial_id: str) -> str:
+    """What repeats one trial."""
+    run = view.run
+    restricted = ["--servers", ",".join(run.only)] if run.only else []
+    own = [part for place in run.brought.values() for part in ("--server", place)]
+    where = ["--scale", run.scale, "--seed", str(run.seed), *restricted, *own]
+    return " ".join(map(_quoted, ["crumple", "run", run.study.name, *where, "--only", trial_id]))
+
+
+def _quoted(part: str) -> str:
+    # Within a word "~" is as harmless to a shell as a letter.
+    return part if shlex.quote(part.replace("~", "")) == part.replace("~", "") else shlex.quote(part)
+
+
+def circumstances(view: RunView) -> list[str]:
+    """Scale, seed, time and span of the run, each a few words."""
+    run = view.run
+    said = [f"scale {run.scale}", f"seed {run.seed}"]
+    began = _instant(run.began)
+    said.append(f"{began:%Y-%m-%d %H:%M} UTC" if began else run.began)
+    ended = _instant(run.ended)
+    if began and ended:
+        said.append(f"took {numerals.seconds((ended - began).total_seconds())}")
+    elif run.ended is None:
+        said.append("not finished")
+    return said
+
+
+def conditions(verdict: Verdict) -> list[str]:
+    """Where the article says it, and what the verdict rests on; a sentence each, or none."""
+    said = [f"In the article: {verdict.place}."] if verdict.place else []
+    if verdict.conditions:
+        rests = "would rest" if verdict.answer is Answer.NOT_TESTABLE else "rests"
+        said.append(f"It {rests} on: {'; '.join(verdict.conditions)}.")
+    return said
+
+
+def article(view: RunView) -> str:
+    """The publication that is re-checked, in one line; empty if there is none."""
+    source = view.run.study.article
+    if source is None:
+        return ""
+    updated = f", updated {source.updated}" if source.updated else ""
+    return f"“{source.title}”, {source.author}, {source.published}{updated}"
+
+
+def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
+    alike = [verdict for verdict in verdicts if verdict.answer == kind]
+    partly = sum(verdict.in_size_only for verdict in alike)
+    said = f"{len(alike)} {'is' if len(alike) == 1 else 'are'} {kind.value}"
+    if not partly:
+        return said
+    return f"{said} ({IN_SIZE_ONLY})" if partly == len(alike) else f"{said} ({partly} {IN_SIZE_ONLY})"
+
+
+def listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _until(phase: Until) -> str:
+    if phase.requests is not None:
+        return numerals.count(phase.requests, "request")
+    return numerals.seconds(phase.duration_s or 0.0)
+
+
+def _instant(written: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(written) if written else None
+    except ValueError:
+        return None

@@ -1,0 +1,353 @@
+"""Reports in a terminal: one run in full; several on one screen, an answer to each, surprises first.
+
+Pure: RunViews → text with ANSI styles or without, that fits the columns.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from crumple.drawing import numerals, terminal
+from crumple.drawing.shown import shown_text
+from crumple.run.report import findings, run_sentences, run_tables, server_names
+from crumple.run.report.findings import EXPECTED, Finding, StudyAnswer
+from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.study.claim import Claim
+from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.verdict_sentences import amount
+
+WIDTH_MIN, WIDTH_MAX = 80, 110
+WIDE = 100
+# Between columns; and what a claim's own text has at least, where figures stand behind it.
+PADDING = 2
+CLAIM_MIN = 36
+UNSOUND_SHOWN, WARNED_SHOWN = 4, 1
+GLYPHS = {
+    "supported": ("✓", "green"),
+    "contradicted": ("✗", "red"),
+    "contradicted in size only": ("↗", "yellow"),
+    "undecided": ("?", "cyan"),
+    "undecided in size only": ("?", "cyan"),
+    "not testable here": ("–", "dim"),
+}
+
+
+def text(view: RunView, width: int | None = None, styled: bool | None = None) -> str:
+    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(_page(view, chosen), chosen, styled)
+
+
+def _page(view: RunView, columns: int) -> Group:
+    parts: list[Text | Table] = [
+        Text(view.run.study.title, style="bold"),
+        Text(f"{view.run.id}: {', '.join(run_sentences.circumstances(view))}", style="dim"),
+    ]
+    if view.verdicts:
+        parts += [_answer(view), _claims(view, columns)]
+        parts.append(Text(server_names.of_all([view]), style="dim"))
+    for shown in view.experiments:
+        parts += [Text(), _heading(shown), _servers(shown, columns), *_marks(shown), _noise(shown)]
+    parts += [Text(), *_validity(view)]
+    if said := run_sentences.twins(view):
+        parts.append(Text(said, style="dim"))
+    parts.append(Text(run_sentences.LOOPBACK, style="dim"))
+    parts.append(Text(f"In full, with charts: crumple report {view.run.id} --open"))
+    return Group(*parts)
+
+
+def _answer(view: RunView) -> Text:
+    """What the study came to, and how all of its claims did."""
+    given = findings.answer(view)
+    if not given.badge:
+        return Text(given.sentence)
+    return Text.assemble(
+        (given.word, GLYPHS[given.badge][1]), given.sentence, " ", run_sentences.summary(view)
+    )
+
+
+def _claims(view: RunView, columns: int) -> Table:
+    """A row for each claim. What was measured stands behind it if that leaves all claims room, else below."""
+    claims = run_tables.asked(view)
+    heads = (
+        _longest(claim.verdict.claim_id for claim in claims),
+        _longest(claim.answer for claim in claims),
+    )
+    room = columns - 1 - sum(heads) - CLAIM_MIN - 4 * PADDING
+    behind = all(_longest(_measured(claim)) <= room for claim in claims)
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, PADDING, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    table.add_column(no_wrap=True)
+    if behind:
+        table.add_column(no_wrap=True, justify="right")
+    for claim in claims:
+        glyph, style = GLYPHS[claim.answer]
+        text = Text(claim.verdict.text)
+        for line in [] if behind else _measured(claim, told_apart=True):
+            text.append(f"\n{line}", style="dim")
+        row = [Text(glyph, style=style), Text(claim.verdict.claim_id), text, Text(claim.answer, style=style)]
+        table.add_row(*row, *([Text("\n".join(_measured(claim)))] if behind else []))
+    return table
+
+
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _measured(claim: run_tables.ClaimRow, told_apart: bool = False) -> list[str]:
+    """A line for each effect shown that has a figure; `told_apart`: of several servers each with its name."""
+    if claim.closest:
+        return [f"closest {effect.measured}" for effect in claim.shown]
+    # Why there is no figure is the sentence's to say.
+    seen = [effect for effect in claim.shown if effect.measured.estimate != numerals.ABSENT]
+    several = told_apart and len({effect.label for effect in claim.shown}) > 1
+    return [
+        f"{effect.label}: {_held_against(effect)}" if several else _held_against(effect) for effect in seen
+    ]
+
+
+def _held_against(effect: run_tables.EffectRow) -> str:
+    if effect.published == numerals.ABSENT:
+        return str(effect.measured)
+    if effect.published.startswith(run_tables.EXPECTED):
+        return f"{effect.measured} {effect.published}"
+    return f"{effect.measured} {'claimed' if effect.claimed else 'published'} {effect.published}"
+
+
+def _heading(shown: ExperimentView) -> Text:
+    return Text.assemble((shown.name, "bold"), f"  {shown.experiment.title}")
+
+
+def _servers(shown: ExperimentView, columns: int) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True)
+    heads = ("throughput /s [95 %]", "p50", "p99", "CPU/request", "memory", "failed")
+    left_out = () if columns >= WIDE else ("p50", "memory")
+    for head in heads:
+        if head not in left_out:
+            table.add_column(head, justify="right", no_wrap=True)
+    names = server_names.short([row.name for row in shown.servers])
+    for row in run_tables.servers(shown):
+        cells = [str(row.throughput), *(cell.estimate for cell in (row.p50, row.p99, row.cpu, row.memory))]
+        kept = [Text(cell) for head, cell in zip(heads, cells, strict=False) if head not in left_out]
+        failed = Text(numerals.share(row.server.failed_share), style="bold red" if row.server.lossy else "")
+        table.add_row(Text(names[row.server.name]), *kept, failed)
+    return table
+
+
+def _marks(shown: ExperimentView) -> list[Text]:
+    marked = [(row, run_sentences.marks(row)) for row in shown.servers]
+    return [Text(f"{row.name}: {said}{_others(row)}", style="yellow") for row, said in marked if said]
+
+
+def _others(row: ServerView) -> str:
+    return f"; {run_sentences.OF_THE_OTHERS}" if run_sentences.unanswered(row) else ""
+
+
+def _noise(shown: ExperimentView) -> Text:
+    of = shown.noise["throughput"]
+    if of.visible is None:
+        return Text(f"what differences it could see: not known, {of.why}", style="dim")
+    return Text(f"sees differences of {run_sentences.difference(of.visible)} in throughput", style="dim")
+
+
+def _validity(view: RunView) -> list[Text]:
+    unsound = [*view.failed, *view.not_valid]
+    lines = [Text(run_sentences.trials(view), style="yellow" if unsound else "")]
+    return [*lines, *_remarks(unsound, UNSOUND_SHOWN, ""), *_remarks(view.warned, WARNED_SHOWN, "dim")]
+
+
+def _remarks(starts: Sequence[Start], at_most: int, style: str) -> list[Text]:
+    shown = [f"{start.trial.trial.id}: {run_sentences.remark(start)}" for start in starts[:at_most]]
+    more = [f"and {len(starts) - at_most} more"] if len(starts) > at_most else []
+    return [Text(f"  {line}", style=style) for line in (*shown, *more)]
+
+
+# As claims come below each other.
+ORDER = (
+    "contradicted", "contradicted in size only", "supported", "undecided", "undecided in size only",
+    "not testable here",
+)  # fmt: skip
+# Between columns; and the widest that ids, figures and what was claimed may get.
+GAP = "  "
+ID_MAX, CLAIMED_MAX = 16, 16
+# What a claim's own text has at least of the line that it shares with its figure.
+CLAIM_ROOM_MIN = 28
+ELLIPSIS = "…"
+NO_BADGE = ("–", "dim")
+EXPECTS = "* is what the study expects; no article has it."
+# What stands between two clauses of a claim, where its text may end early.
+_CLAUSES = (": ", "; ", ", ")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One claim's line. `figures`: ways to write what was measured, the fullest first."""
+
+    badge: str
+    name: str
+    text: str
+    figures: tuple[str, ...]
+    claimed: str
+
+
+def screen(views: Sequence[RunView], columns: int, closing: Sequence[str] = ()) -> Group:
+    """All of it. `closing`: what is left to say, in sentences."""
+    parts: list[RenderableType] = [_answers(findings.answers(views))]
+    found = [(view, each) for view in views for each in findings.findings(view)]
+    if found:
+        rows = _rows(found)
+        parts += [Text(), _legend(rows), *_claim_lines(rows, columns)]
+    said = [line for line in (server_names.of_all(views), *closing) if line]
+    return Group(*parts, Text(), *(Text(_plain(line), style="dim") for line in said))
+
+
+def _answers(given: Sequence[StudyAnswer]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for each in given:
+        glyph, style = GLYPHS.get(each.badge, NO_BADGE)
+        title = f"{_plain(each.view.run.study.title)}."
+        said = Text.assemble((title, "bold"), " ", (each.word, style), _plain(each.sentence))
+        table.add_row(Text(glyph, style=style), said)
+    return table
+
+
+def _legend(rows: Sequence[_Row]) -> Text:
+    """How many claims came out in which way, and by which mark each is known below."""
+    size_only = f" {run_sentences.IN_SIZE_ONLY}"
+    kinds = Counter(row.badge.replace(f"undecided{size_only}", "undecided") for row in rows)
+    legend = Text(f"{numerals.count(len(rows), 'claim')}:")
+    for at, badge in enumerate(badge for badge in ORDER if kinds[badge]):
+        glyph, style = GLYPHS[badge]
+        # Beside "7 contradicted" it is plain of what.
+        whole = badge.removeprefix("contradicted ") if kinds["contradicted"] else badge
+        legend.append("," if at else "").append(f" {glyph} {kinds[badge]} {whole}", style=style)
+    return legend
+
+
+def _claim_lines(rows: Sequence[_Row], columns: int) -> list[Text]:
+    """A line each, below a head; its text has the room that its own figure leaves."""
+    ids = min(ID_MAX, max(len(row.name) for row in rows))
+    claimed = min(CLAIMED_MAX, max(len("claimed"), *(len(row.claimed) for row in rows)))
+    room = columns - 3 * len(GAP) - ids - claimed
+    until_claimed = len(GAP) + ids + len(GAP) + room
+    note = EXPECTS if any(row.claimed.endswith("*") for row in rows) else ""
+    here = "here [95 % interval]"
+    lines = [Text(f"{note:<{until_claimed - len(here)}}{here}{GAP}claimed", style="dim")]
+    for row in rows:
+        glyph, style = GLYPHS[row.badge]
+        line = Text(no_wrap=True, overflow="ellipsis")
+        line.append(f"{glyph} ", style=style).append(f"{shortened(row.name, ids):<{ids}}{GAP}")
+        if row.claimed:
+            text, figure = _filled(row, room)
+            line.append(f"{text}{figure}{GAP}").append(shortened(row.claimed, claimed), style="dim")
+        else:
+            text, reason = _filled(row, room + len(GAP) + claimed)
+            line.append(text).append(reason, style="dim")
+        lines.append(line)
+    return lines
+
+
+def _filled(row: _Row, room: int) -> tuple[str, str]:
+    """The claim's text on the left, what was measured on the right, or why nothing was."""
+    fitting = [each for each in row.figures if len(each) + len(GAP) + CLAIM_ROOM_MIN <= room]
+    figure = fitting[0] if fitting else shortened(row.figures[-1], room - CLAIM_ROOM_MIN - len(GAP))
+    left = room - len(figure) - (len(GAP) if figure else 0)
+    return f"{shortened(row.text, left):<{room - len(figure)}}", figure
+
+
+def _rows(found: Sequence[tuple[RunView, Finding]]) -> list[_Row]:
+    """Surprises first, the greatest before all; what was confirmed or stays open as the studies have it."""
+    # Of one screen two studies may have claims of one name.
+    ids = Counter(each.verdict.claim_id for _, each in found)
+
+    def place(row: tuple[RunView, Finding]) -> tuple[int, tuple[float, ...]]:
+        _, each = row
+        against = each.verdict.answer is Answer.CONTRADICTED
+        return ORDER.index(run_sentences.answer(each.verdict)), each.rank if against else ()
+
+    ranked = sorted(found, key=place)
+    return [_row(view, each, ids[each.verdict.claim_id] == 1) for view, each in ranked]
+
+
+def _row(view: RunView, each: Finding, is_unique: bool) -> _Row:
+    name = each.verdict.claim_id if is_unique else f"{view.run.study.name} {each.verdict.claim_id}"
+    figures = _figures(view, each, each.lead) if each.lead else (findings.why_untestable(each.verdict), "")
+    return _Row(
+        badge=run_sentences.answer(each.verdict),
+        name=_plain(name),
+        text=_plain(each.verdict.text).removesuffix("."),
+        figures=tuple(map(_plain, figures)),
+        claimed=_plain(_claimed(each.claim, each.lead)) if each.lead else "",
+    )
+
+
+def _plain(text: str) -> str:
+    """On one line; what would act on a terminal is written out before widths are counted."""
+    return shown_text(" ".join(text.split()))
+
+
+def _figures(view: RunView, each: Finding, effect: Effect) -> tuple[str, ...]:
+    """The figure with its interval, and whose it is where the claim is about several."""
+    if effect.measured is None:
+        return ("",)
+    figure, interval = findings.measured(effect)
+    said = f"{figure} [{interval}]" if interval else figure
+    whose = _whose(view, each, effect)
+    return (f"{whose} {said}", said, figure) if whose else (said, figure)
+
+
+def _whose(view: RunView, each: Finding, effect: Effect) -> str:
+    every = each.verdict.effects
+    if len({(one.of, one.to) for one in every}) < 2:
+        return ""
+    names = server_names.plain(view, [label for one in every for label in (one.of, one.to) if label])
+    return f"{names[effect.of]} ÷ {names[effect.to]}" if effect.to else names[effect.of]
+
+
+def _claimed(claim: Claim, effect: Effect) -> str:
+    """What it is held against, in a word or two; an asterisk where no article prints it."""
+    if effect.published is not None:
+        return numerals.published(effect.published)
+    if effect.expected is not None:
+        return f"{numerals.published(effect.expected)}*"
+    if claim.kind == "order":
+        return _side_of_1(effect)
+    if claim.kind == "stall":
+        return "waits" if claim.stalls else "does not wait"
+    if claim.kind in ("growth", "share", "flatness") and len(effect.bounds) == 1:
+        side = " ".join(effect.bound.split()[: 2 if effect.bound.startswith("at ") else 1])
+        # Of counts the figure beside it has the unit.
+        unit = effect.unit if effect.unit in ("ns", "bytes", "share", "µs") else ""
+        return f"{side} {amount(effect.bounds[0], unit)}"
+    if effect.bound.startswith(EXPECTED):
+        return f"{effect.bound.removeprefix(EXPECTED)}*"
+    return effect.bound
+
+
+def _side_of_1(effect: Effect) -> str:
+    """On which side of 1 an order wants the ratio: where it is if that was supported."""
+    if effect.ratio is None or effect.answer is Answer.UNDECIDED:
+        return "not 1"
+    above = (effect.ratio.estimate > 1) == (effect.answer is Answer.SUPPORTED)
+    return "above 1" if above else "below 1"
+
+
+def shortened(text: str, room: int) -> str:
+    """The text, or so much of it as fits: to the end of a clause if that is most of it, else of a word."""
+    if len(text) <= room:
+        return text
+    begun = text[: max(0, room - 1)]
+    end = max(begun.rfind(clause) for clause in _CLAUSES)
+    if end >= room * 2 // 3:
+        return begun[:end] + ELLIPSIS
+    word, space, _ = begun.rpartition(" ")
+    return (word if space and len(word) >= room // 2 else begun).rstrip(" ,;:") + ELLIPSIS

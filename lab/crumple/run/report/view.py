@@ -1,0 +1,272 @@
+"""One run as a reader meets it: trials grouped by experiment and server, summarised over starts, judged.
+
+Everything a report prints is derived here, once, from stored trials; the formats only word and place it.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from crumple.contract import OUTCOMES
+from crumple.record.failures import Unanswered, unanswered
+from crumple.record.figures import Figures, figures
+from crumple.record.metrics import METRICS
+from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
+from crumple.run.store import StoredTrial, replaced
+from crumple.stats import stats
+from crumple.stats.looks import Looks
+from crumple.stats.stats import Interval
+from crumple.study.claim import Claim
+from crumple.study.study import Experiment, Scale
+from crumple.verdict import rests_on, verdict
+from crumple.verdict.opinions import Noise, Twins
+from crumple.verdict.verdict import Verdict
+
+FAILED_SHARE_MARKED = 0.01
+
+# Of the metrics that claims may name, those that every experiment shows; and this tail.
+_OF_EVERY_EXPERIMENT = (
+    "throughput", "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
+)  # fmt: skip
+_SHOWN: dict[str, Callable[[Figures], float | None]] = {
+    **{name: METRICS[name].of for name in _OF_EVERY_EXPERIMENT},
+    "response_p999": lambda trial: trial.response_ns.get(0.999),
+}
+
+
+@dataclass(frozen=True)
+class Start:
+    """One trial, and its figures if it was measured."""
+
+    trial: StoredTrial
+    figures: Figures | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it enters summaries and verdicts."""
+        return self.figures is not None and self.figures.valid
+
+    @property
+    def lossy(self) -> bool:
+        """More than 1 % of its requests failed: marked wherever it appears."""
+        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
+
+    @cached_property
+    def unanswered(self) -> Unanswered | None:
+        """Its users who got no answer, and are in no quantile; None where all did."""
+        return unanswered(self.trial.record) if self.trial.record is not None else None
+
+    @property
+    def block_name(self) -> str:
+        """ "b02"."""
+        return f"b{self.trial.trial.block:02d}"
+
+
+@dataclass(frozen=True)
+class ServerView:
+    """One server in one experiment. `name` is its folder's; `twin`: these starts are the A/A control."""
+
+    name: str
+    note: ServerNote
+    starts: tuple[Start, ...]
+    twin: bool = False
+
+    @property
+    def counting(self) -> tuple[Start, ...]:
+        """The starts that enter summaries."""
+        return tuple(start for start in self.starts if start.counts)
+
+    @cached_property
+    def summaries(self) -> Mapping[str, Interval | None]:
+        """Metric → geometric mean over starts with its interval; None where a start has no value."""
+        return {name: self._summary(of) for name, of in _SHOWN.items()}
+
+    @cached_property
+    def failed_share(self) -> float | None:
+        """Failed requests of all counting starts in those that ended (0..1)."""
+        outcomes = [start.trial.record.outcomes for start in self.counting if start.trial.record]
+        ended = sum(outcome.ok + outcome.failed for outcome in outcomes)
+        return sum(outcome.failed for outcome in outcomes) / ended if ended else None
+
+    @property
+    def lossy(self) -> tuple[Start, ...]:
+        """Starts to be marked for their failures."""
+        return tuple(start for start in self.starts if start.lossy)
+
+    def _summary(self, of: Callable[[Figures], float | None]) -> Interval | None:
+        values = [of(start.figures) for start in self.counting if start.figures]
+        known = [value for value in values if value is not None and value > 0]
+        if not known or len(known) < len(values):
+            return None
+        return stats.geometric_mean_interval(known)
+
+
+@dataclass(frozen=True)
+class ExperimentView:
+    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ.
+
+    `blocks`: how many it has; `stopped`: why no more of those planned, empty where that is not said.
+    """
+
+    name: str
+    experiment: Experiment
+    scale: Scale
+    servers: tuple[ServerView, ...]
+    twin: ServerView | None
+    noise: Mapping[str, Noise]
+    blocks: int = 0
+    stopped: str = ""
+
+    @property
+    def rows(self) -> tuple[ServerView, ...]:
+        """The servers, and the twin behind the one it copies."""
+        rows: list[ServerView] = []
+        for server in self.servers:
+            rows.append(server)
+            if self.twin and server.name == self.twin.name:
+                rows.append(self.twin)
+        return tuple(rows)
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """Every trial, in the order of rows."""
+        return tuple(start for row in self.rows for start in row.starts)
+
+    @property
+    def outcomes(self) -> tuple[int, dict[str, int]]:
+        """Requests scheduled in all measured windows, and how many ended in which outcome."""
+        records = [start.trial.record for start in self.starts if start.trial.record]
+        sums = {name: sum(record.outcomes.as_dict()[name] for record in records) for name in OUTCOMES}
+        return sum(record.scheduled for record in records), sums
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt stands for."""
+
+    run: RunFile
+    experiments: tuple[ExperimentView, ...]
+    verdicts: tuple[Verdict, ...]
+    replaced: tuple[Start, ...] = ()
+
+    @cached_property
+    def asked(self) -> tuple[Verdict, ...]:
+        """Those on claims that the run's scale asks: the study lets it answer, and it plans trials for it."""
+        planned = {trial.experiment for trial in self.run.plan.trials}
+        claims = {claim.id: claim for claim in self.run.study.claims}
+
+        def is_asked(claim: Claim) -> bool:
+            experiment = getattr(claim, "experiment", None)
+            return self.run.scale in claim.scales and (experiment is None or experiment in planned)
+
+        return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
+
+    @property
+    def unasked(self) -> int:
+        """How many more claims a larger scale asks."""
+        return len(self.verdicts) - len(self.asked)
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """Every trial of the run, by experiment and row."""
+        return tuple(start for experiment in self.experiments for start in experiment.starts)
+
+    @property
+    def failed(self) -> tuple[Start, ...]:
+        """Trials that ended before they were measured."""
+        return tuple(start for start in self.starts if start.trial.status == "failed")
+
+    @property
+    def not_valid(self) -> tuple[Start, ...]:
+        """Trials that were measured, but do not count."""
+        return tuple(start for start in self.starts if start.figures is not None and not start.counts)
+
+    @property
+    def warned(self) -> tuple[Start, ...]:
+        """Trials that count, and of which there is something to know."""
+        return tuple(start for start in self.starts if start.counts and start.trial.warnings)
+
+    @property
+    def twins(self) -> tuple[Twins, ...]:
+        """Every comparison of a server with its twin, by the rules that servers are compared by."""
+        of_all = (noise.twins for shown in self.experiments for noise in shown.noise.values())
+        return tuple(twins for twins in of_all if twins is not None)
+
+    @property
+    def left_out(self) -> int:
+        """Planned trials that are not stored: the run was interrupted, or still goes on."""
+        kept = {start.trial.trial.label for start in self.starts}
+        begun = [block for block in self.run.plan.blocks if self.run.must(block) or block.labels & kept]
+        return sum(len(block.labels - kept) for block in begun)
+
+
+def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
+    """Group, summarise and judge the stored trials of one run."""
+    gone = replaced(trials)
+    every = [Start(trial, figures(trial)) for trial in trials]
+    starts = [start for start in every if start.trial.trial.id not in gone]
+    known = [start.figures for start in starts if start.figures is not None]
+    failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
+    looks = rests_on.looks_of(run.study, run.scale, _ended(run, starts))
+    experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
+    facts = run.facts({name: _block_s(starts, name) for name in run.study.experiments})
+    verdicts = tuple(
+        verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
+    )
+    return RunView(run, experiments, verdicts, tuple(each for each in every if each.trial.trial.id in gone))
+
+
+def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:
+    """Experiment → how many blocks it had, of those that the time and no result ended."""
+    over = [name for name, why in run.stopped.items() if why == TIME_OVER]
+    of = {name: [s.trial.trial.block for s in starts if s.trial.trial.experiment == name] for name in over}
+    return {name: max(blocks, default=0) for name, blocks in of.items()}
+
+
+def _experiment(
+    run: RunFile, name: str, starts: Sequence[Start], looks: Mapping[str, Looks]
+) -> ExperimentView:
+    experiment = run.study.experiments[name]
+    own = sorted(
+        (start for start in starts if start.trial.trial.experiment == name),
+        key=lambda start: start.trial.trial.block,
+    )
+
+    def of(server: str, twin: bool) -> ServerView:
+        trials = (s for s in own if s.trial.trial.server == server and s.trial.trial.twin == twin)
+        note = run.servers.get(server, _undescribed(server))
+        return ServerView(server, note, tuple(trials), twin)
+
+    servers = sorted((of(server, False) for server in experiment.servers), key=_speed, reverse=True)
+    scale = experiment.scales[run.scale]
+    # A run restricted to other servers has no twin.
+    has_twin = scale.twin and experiment.twin in experiment.servers
+    twin = of(experiment.twin, True) if has_twin else None
+    seen = [start.figures for start in own if start.figures is not None]
+    noise = {metric: verdict.noise_of(seen, name, metric, looks) for metric in _OF_EVERY_EXPERIMENT}
+    blocks = len({start.trial.trial.block for start in own})
+    stopped = run.stopped.get(name, "")
+    return ExperimentView(name, experiment, scale, tuple(servers), twin, noise, blocks, stopped)
+
+
+def _block_s(starts: Sequence[Start], experiment: str) -> float:
+    """What a block of the experiment took on average; 0 where nothing was measured."""
+    own = [start.trial for start in starts if start.trial.trial.experiment == experiment]
+    blocks = {trial.trial.block for trial in own}
+    return sum(_took_s(trial) for trial in own) / len(blocks) if blocks else 0.0
+
+
+def _took_s(trial: StoredTrial) -> float:
+    record = trial.record
+    load_s = (record.warm_up_ns + record.measured_ns) / 1e9 if record else 0.0
+    return load_s + (trial.server.start_s or 0.0) + trial.overhead_s
+
+
+def _undescribed(server: str) -> ServerNote:
+    return ServerNote(title=server, language="", io_model="", about="", libraries={})
+
+
+def _speed(server: ServerView) -> float:
+    summary = server.summaries["throughput"]
+    return summary.estimate if summary else -math.inf

@@ -1,0 +1,174 @@
+"""What the user sees while runs go on: a bar with the time left, the trial that runs, the last results.
+
+On a terminal it is redrawn in place, elsewhere it is a line per trial. Always on stderr; nothing is computed
+here.
+"""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from crumple import contract
+from crumple.drawing import numerals
+from crumple.drawing.terminal import Terminal
+from crumple.machine import alone
+from crumple.record import failures
+from crumple.run.run_plan import Block
+from crumple.run.session import Outlook
+from crumple.run.store import StoredTrial, TrialIdentity
+
+LAST = 8
+
+
+def result(stored: StoredTrial) -> tuple[str, str]:
+    """How a trial ended in one short line, and the colour of it."""
+    if stored.failure is not None:
+        skipped = stored.failure.step == "setup"
+        word = "skipped" if skipped else f"failed at {stored.failure.step}"
+        return f"{word}: {stored.failure.message}", "yellow" if skipped else "red"
+    record = stored.record
+    assert record is not None
+    per_s = record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns else 0.0
+    mean_ns = record.histograms.response_time.mean_ns
+    parts = [f"{per_s:>9,.0f} /s", f"{mean_ns / 1e6:7.2f} ms" if mean_ns is not None else "      – ms"]
+    failed = record.outcomes.failed
+    if failed:
+        parts.append(f"{failed / record.scheduled:.1%} failed")
+    if starved := failures.unanswered(record):
+        parts.append(f"{starved.connections:,} of {starved.of:,} users unanswered")
+    if stored.disturbance is not None and stored.disturbed:
+        return "  ".join([*parts, f"disturbed: {stored.disturbance.why}"]), "yellow"
+    if stored.problems:
+        return "  ".join([*parts, f"not valid: {stored.problems[0]}"]), "yellow"
+    if stored.warnings:
+        parts.append(f"warning: {stored.warnings[0]}")
+    return "  ".join(parts), "yellow" if starved or failed > 0.01 * record.scheduled else "green"
+
+
+class LiveView:
+    """A `run.Watcher` on a console. Use as a context. `outlook`: of the session, as things are when asked."""
+
+    def __init__(self, name: str, outlook: Callable[[], Outlook], console: Console | None = None) -> None:
+        self._console = console or Terminal(stderr=True)
+        self._outlook = outlook
+        self._study = ""
+        self._has_waited = False
+        self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
+        self._now = ""
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
+        self._task = self._bar.add_task(name, total=None, left="")
+        self._live = Live(
+            console=self._console, refresh_per_second=8, transient=True, get_renderable=self._drawn
+        )
+
+    def __enter__(self) -> Self:
+        if self._console.is_interactive:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_interactive:
+            self._live.stop()
+
+    def preparing(self, server: str) -> None:
+        """Building."""
+        self._now = f"building {server} (once; kept for the next runs)"
+        if not self._console.is_interactive:
+            self._console.print(self._now, highlight=False)
+
+    def waiting(self) -> None:
+        """Said once: from then on both take turns."""
+        self._now = alone.WAITING
+        if not self._has_waited:
+            self._has_waited = True
+            self._console.print(
+                Text("another crumple measures on this machine: they take turns, trial by trial", "yellow")
+            )
+
+    def calibrating(self) -> None:
+        """Seconds at most, and not worth a line."""
+        self._now = "measuring the engine's own ceiling"
+
+    def skipped(self, server: str, reason: str) -> None:
+        """Said once, above the bar."""
+        self._console.print(Text(f"{server} is skipped: {reason}", style="yellow"))
+
+    def not_built(self, server: str, reason: str) -> None:
+        """The same."""
+        self._console.print(Text(f"{server} is not built, so its trials fail: {reason}", style="red"))
+
+    def busy(self, why: str) -> None:
+        """At once, above the bar."""
+        self._console.print(Text(f"the machine is busy: {why}", style="yellow"), soft_wrap=True)
+
+    def unfit(self, problem: str) -> None:
+        """Likewise."""
+        self._console.print(Text(f"this machine: {problem}", style="yellow"), soft_wrap=True)
+
+    def again(self, trial: TrialIdentity) -> None:
+        """Shown, until it begins."""
+        self._now = f"{trial.id}  waiting until the machine is calm"
+
+    def block(self, study: str, block: Block, why: str) -> None:
+        """Said where the study is another one, or where there is a reason to tell."""
+        self._now = f"{study}: {block.experiment}, block {block.number}"
+        if not self._console.is_interactive and (study != self._study or why):
+            self._console.print(f"{self._now}{f' {why}' if why else ''}", highlight=False, soft_wrap=True)
+        self._study = study
+
+    def began(self, trial: TrialIdentity) -> None:
+        """Its start takes until the engine's first line."""
+        self._now = f"{trial.id}  starting"
+
+    def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
+        """Too short for a line of the engine's."""
+        self._now = f"{trial.id}  slice {number} of {of}"
+
+    def progress(self, trial: TrialIdentity, progress: contract.Progress) -> None:
+        """Shown, not kept."""
+        response = f"  p50 {progress.p50_ns / 1e6:.2f} ms" if progress.p50_ns is not None else ""
+        failed = f"  {progress.failed:,} failed" if progress.failed else ""
+        self._now = f"{trial.id}  {progress.phase}  {progress.throughput_per_s:,.0f} /s{response}{failed}"
+
+    def ended(self, stored: StoredTrial) -> None:
+        """One trial fewer."""
+        line, colour = result(stored)
+        self._last.append((stored.trial.id, line, colour))
+        tried = stored.failure is None or stored.failure.step not in ("setup", "build")
+        if not self._console.is_interactive and tried:
+            now = self._outlook()
+            self._console.print(
+                Text(f"{now.trials:>3}/{now.of} {stored.trial.id:<38} {line}  ({left(now)})"), soft_wrap=True
+            )
+
+    def _drawn(self) -> Group:
+        now = self._outlook()
+        self._bar.update(self._task, completed=now.trials, total=now.of or None, left=left(now))
+        results = Table.grid(padding=(0, 2))
+        for trial_id, line, colour in self._last:
+            results.add_row(trial_id, Text(line, style=colour, overflow="ellipsis", no_wrap=True))
+        return Group(results, self._bar, Text(self._now, style="dim", no_wrap=True))
+
+
+def left(now: Outlook) -> str:
+    """ "2:05 left" of the blocks that must be run, then "10 of 26 claims decided, at most 1:40 left"."""
+    claims = f"{now.decided} of {now.asked} claims decided" if now.asked else ""
+    if claims and not now.blocks_s:
+        limit = f"at most {numerals.clock(now.at_most_s)} left" if now.at_most_s < math.inf else ""
+        return ", ".join(filter(None, (claims, limit)))
+    return f"{numerals.clock(now.blocks_s)} left"

@@ -1,0 +1,211 @@
+"""Whether a server's answers are what its workload's contract says, to the byte.
+
+Every trial asks so before and after its load: one request at a time, on a connection of its own, whole or in
+two segments. `server_check` asks all else that `crumple verify` asks.
+"""
+
+import contextlib
+import http
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from crumple.contract import Expect, Request
+from crumple.errors import NoAnswer, WrongAnswer
+from crumple.subject.workload import Value, Workload
+
+LIMIT_S = 20.0
+# Long enough that the two segments are two reads for the server.
+BETWEEN_SEGMENTS_S = 0.02
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One whole answer. `took_s`: from the first byte sent to the last received."""
+
+    status: int
+    content_type: str
+    body: bytes
+    closes: bool
+    took_s: float
+
+
+class Peer:
+    """One open connection to the server."""
+
+    def __init__(self, address: str, connected: socket.socket) -> None:
+        self._address = address
+        self._socket = connected
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, request: Request, asked: str, segments: int = 1) -> Reply:
+        """The answer to `request`; `asked` names it in what goes wrong. Raises WrongAnswer."""
+        written = _written(request, self._address)
+        size = -(-len(written) // segments)
+        with _told(asked):
+            began = time.monotonic()
+            for at in range(0, len(written), size):
+                if at:
+                    time.sleep(BETWEEN_SEGMENTS_S)
+                self._socket.sendall(written[at : at + size])
+            response = http.client.HTTPResponse(self._socket, method=request.method)
+            response.begin()
+            body = response.read()
+            took_s = time.monotonic() - began
+        content_type = response.headers.get("Content-Type", "none")
+        return Reply(response.status, content_type, body, response.will_close, took_s)
+
+
+@contextlib.contextmanager
+def connection(address: str) -> Iterator[Peer]:
+    """A connection for the length of the `with`. Raises WrongAnswer."""
+    host, _, port = address.rpartition(":")
+    with _told(f"connecting to {address}"):
+        connected = socket.create_connection((host, int(port)), LIMIT_S)
+    with connected:
+        yield Peer(address, connected)
+
+
+def at_once(address: str, request: Request, asked: str, count: int) -> Iterator[Reply | WrongAnswer]:
+    """`count` connections, each with one request; what became of each.
+
+    All are connected before the first of them asks.
+    """
+    ready = threading.Barrier(count, timeout=LIMIT_S)
+
+    def one(_: int) -> Reply | WrongAnswer:
+        try:
+            with connection(address) as peer:
+                ready.wait()
+                return peer.ask(request, asked)
+        except WrongAnswer as wrong:
+            ready.abort()
+            return wrong
+        except threading.BrokenBarrierError:
+            return WrongAnswer(f"{asked}: not all of {count} connections were opened")
+
+    with ThreadPoolExecutor(count) as askers:
+        yield from askers.map(one, range(count))
+
+
+def _written(request: Request, address: str) -> bytes:
+    body = (request.body or "").encode()
+    headers = [("Host", address), *request.headers]
+    if body:
+        headers.append(("Content-Length", str(len(body))))
+    lines = [f"{request.method} {request.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers)]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@contextlib.contextmanager
+def _told(asked: str) -> Iterator[None]:
+    """What goes wrong on the way, as WrongAnswer."""
+    try:
+        yield
+    except TimeoutError:
+        raise NoAnswer(f"{asked}: no whole answer within {LIMIT_S:.0f} s") from None
+    except http.client.IncompleteRead as error:
+        raise WrongAnswer(f"{asked}: it ended after {len(error.partial)} bytes of its body") from None
+    except http.client.RemoteDisconnected:
+        raise WrongAnswer(f"{asked}: it closed the connection without an answer") from None
+    except http.client.HTTPException as error:
+        raise WrongAnswer(f"{asked}: the answer is no HTTP/1.1: {error}") from None
+    except OSError as error:
+        raise WrongAnswer(f"{asked}: {error.strerror or error}") from None
+
+
+UNKNOWN = Request(
+    method="GET",
+    path="/no-such-path-as-this",
+    expect=Expect(status=http.HTTPStatus.NOT_FOUND, body_bytes=None, body_sha256=None, hash_one_in=0),
+)
+
+
+def answers(address: str, workload: Workload, parameters: Mapping[str, Value], *, keeps: bool = True) -> None:
+    """Ask twice on one connection, once in two segments, once for an unknown path. Raises WrongAnswer.
+
+    `keeps`: false for a server that is meant to close each connection after its answer.
+    """
+    request = workload.request_with(parameters)
+    twice(address, workload, parameters, keeps=keeps)
+    in_two_segments(address, request, workload, parameters)
+    unknown_path(address)
+
+
+def twice(address: str, workload: Workload, parameters: Mapping[str, Value], *, keeps: bool = True) -> None:
+    """Ask twice; where the answer is made anew for each request, they must differ. Raises WrongAnswer."""
+    request = workload.request_with(parameters)
+    asked = named(request)
+    again = f"{asked}, second on its connection" if keeps else f"{asked}, a second time"
+    with connection(address) as peer:
+        first = peer.ask(request, asked)
+        check(asked, first, workload, parameters)
+        _kept_or_not(asked, first, keeps)
+        second = None if first.closes else peer.ask(request, again)
+    if second is None:
+        # Behind the other, not beside it: a server of one worker may wait until its client has closed.
+        with connection(address) as peer:
+            second = peer.ask(request, again)
+    check(again, second, workload, parameters)
+    if workload.answer_to(parameters).fresh and first.body == second.body:
+        raise WrongAnswer(f"{again}: the same body as before", "make a new one for each request")
+
+
+def kept(address: str, workload: Workload, requests: int) -> None:
+    """Ask so many times on one connection. Raises WrongAnswer if it is closed in between."""
+    request = workload.request_with({})
+    with connection(address) as peer:
+        for number in range(1, requests + 1):
+            asked = f"{named(request)}, number {number} on its connection"
+            reply = peer.ask(request, asked)
+            check(asked, reply, workload, {})
+            _kept_or_not(asked, reply, keeps=True)
+
+
+def in_two_segments(
+    address: str, request: Request, workload: Workload, parameters: Mapping[str, Value]
+) -> None:
+    """Ask with the request torn in the middle."""
+    asked = f"{named(request)}, in two segments"
+    with connection(address) as peer:
+        check(asked, peer.ask(request, asked, segments=2), workload, parameters)
+
+
+def unknown_path(address: str) -> None:
+    """Ask for what no workload has."""
+    asked = named(UNKNOWN)
+    with connection(address) as peer:
+        reply = peer.ask(UNKNOWN, asked)
+    if reply.status != UNKNOWN.expect.status:
+        raise WrongAnswer(f"{asked}: status {reply.status}", "answer 404 on paths no workload has")
+
+
+def check(asked: str, reply: Reply, workload: Workload, parameters: Mapping[str, Value]) -> None:
+    """Raises WrongAnswer with the first thing that is not as the contract says."""
+    answer = workload.answer
+    if reply.status != answer.status:
+        raise WrongAnswer(f"{asked}: status {reply.status}", f"the contract says {answer.status}")
+    # Parameters such as charset are the server's own affair.
+    if reply.content_type.partition(";")[0].strip().lower() != answer.content_type.partition(";")[0].lower():
+        message = f"{asked}: content type {reply.content_type}"
+        raise WrongAnswer(message, f"the contract says {answer.content_type}")
+    fault = workload.answer_to(parameters).check(reply.body)
+    if fault:
+        raise WrongAnswer(f"{asked}: {fault.message}", fault.remedy)
+
+
+def _kept_or_not(asked: str, reply: Reply, keeps: bool) -> None:
+    if reply.closes and keeps:
+        raise WrongAnswer(f"{asked}: it closes the connection", "keep it open, as HTTP/1.1 does")
+    if not reply.closes and not keeps:
+        message = f"{asked}: it does not say that it closes the connection"
+        raise WrongAnswer(message, "answer with Connection: close, or leave out keep_alive = false")
+
+
+def named(request: Request) -> str:
+    """How a request is named in a sentence."""
+    return f"{request.method} {request.path}"

@@ -1,0 +1,305 @@
+"""The database that servers query: a private MariaDB, gone with the run, or one of the user's.
+
+with database.on_demand(url=None) as databases:
+    data = databases.ready(cores)
+
+Never an instance of the system that nobody named. What the counters must come to is `queries`.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+import pymysql
+from pymysql.connections import Connection
+
+from crumple.errors import DatabaseFailed, UsageError
+from crumple.machine import process_tree
+from crumple.subject import database_process, tables
+from crumple.subject.database_process import SERVERS_USER, Process, running
+from crumple.subject.tables import Counters
+
+URL_FORM = "write mysql://USER:PASSWORD@HOST:PORT/NAME"
+DEFAULT_PORT = 3306
+SETTLED_S = 2.0
+POLL_S = 0.05
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+PRIVATE = "private"
+
+
+class Database(Protocol):
+    """One that runs and holds both tables. `place`: "private", or host:port/name of the user's."""
+
+    place: str
+    version: str
+
+    def environment(self) -> dict[str, str]:
+        """What a server is told of it."""
+
+    def counters(self, table: str) -> Counters:
+        """What it has answered so far, once that stands still. Raises DatabaseFailed."""
+
+    def cpu_ns(self) -> int | None:
+        """CPU time it has used; None if it is not ours to look at."""
+
+    def alive(self) -> bool:
+        """Whether it still answers."""
+
+    def ended(self) -> DatabaseFailed:
+        """What to say of one that does not."""
+
+
+class OnDemand:
+    """The database of a run: started when first needed, and anew if it died or must move to other cores."""
+
+    def __init__(self, url: str | None, stack: ExitStack) -> None:
+        self._url = url
+        self._stack = stack
+        self._cores: tuple[int, ...] | None = None
+        self._database: Database | None = None
+
+    @property
+    def users(self) -> bool:
+        """Whether it is one that the user named."""
+        return self._url is not None
+
+    def ready(self, cores: tuple[int, ...]) -> Database:
+        """It, on the servers' `cores`. Raises DatabaseMissing, DatabaseFailed, UsageError."""
+        if self._database is not None and self._database.alive() and self._on(cores):
+            return self._database
+        self._database = None
+        self._stack.close()
+        opened = private(cores) if self._url is None else of_url(self._url)
+        self._database = self._stack.enter_context(opened)
+        self._cores = cores
+        return self._database
+
+    def _on(self, cores: tuple[int, ...]) -> bool:
+        return self._url is not None or cores == self._cores
+
+
+@contextmanager
+def on_demand(url: str | None = None) -> Iterator[OnDemand]:
+    """The database of a run, for its length: the user's at `url`, or a private one. Starts nothing as yet.
+
+    Raises UsageError for a URL that is none.
+    """
+    if url is not None:
+        check(url)
+    with ExitStack() as stack:
+        yield OnDemand(url, stack)
+
+
+def check(url: str) -> None:
+    """Raises UsageError for a URL that names no database. Whether one is there is not asked."""
+    _parsed(url)
+
+
+@contextmanager
+def private(cores: tuple[int, ...]) -> Iterator[Database]:
+    """A MariaDB of our own on `cores` (all, if empty). Raises DatabaseMissing, DatabaseFailed."""
+    found = database_process.programs()
+    data = database_process.filled(found)
+    with (
+        running(found, cores=cores, data=data) as process,
+        contextlib.closing(_Private(process)) as ours,
+    ):
+        yield ours
+
+
+@contextmanager
+def of_url(url: str) -> Iterator[Database]:
+    """The user's own. Raises UsageError for a URL that is none, DatabaseFailed where it refuses us."""
+    named = _parsed(url)
+    try:
+        connection = _connected(named)
+    except pymysql.Error as error:
+        raise DatabaseFailed(f"cannot connect to {named.place}: {_said(error)}", remedy=URL_FORM) from None
+    try:
+        with contextlib.closing(connection):
+            tables.see_to(connection, named.place)
+    except pymysql.Error as error:
+        message = f"cannot make crumple's tables in {named.place}: {_said(error)}"
+        remedy = "let the user CREATE, INSERT and SELECT there"
+        raise DatabaseFailed(message, remedy=remedy) from None
+    with contextlib.closing(_Users(named)) as users:
+        yield users
+
+
+class _Asked:
+    """What both kinds have in common: a connection of the lab's, and what the counters say."""
+
+    place = PRIVATE
+
+    def __init__(self, opened: Callable[[], Connection]) -> None:
+        self._opened = opened
+        self._connection = opened()
+        # Old replicas take only a version 5, so a MariaDB says that first.
+        self.version = str(self._connection.get_server_info()).removeprefix("5.5.5-")
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with contextlib.suppress(pymysql.Error):
+            self._connection.close()
+
+    def counters(self, table: str) -> Counters:
+        """What it has answered so far, once that stands still. Raises DatabaseFailed."""
+        deadline = time.monotonic() + SETTLED_S
+        last = self._counted(table)
+        while True:
+            time.sleep(POLL_S)
+            now = self._counted(table)
+            if now == last or time.monotonic() > deadline:
+                return now
+            last = now
+
+    def _counted(self, table: str) -> Counters:
+        try:
+            with self._there().cursor() as cursor:
+                # SHOW, since a SELECT would count itself.
+                cursor.execute("SHOW GLOBAL STATUS LIKE 'Com_select'")
+                selects = int(cursor.fetchall()[0][1])
+                return Counters(selects, self._rows_read(cursor, table))
+        except pymysql.Error as error:
+            raise DatabaseFailed(
+                f"the database {self.place} does not tell its counters: {_said(error)}"
+            ) from None
+
+    def _there(self) -> Connection:
+        """The connection, a new one if the old one was closed for its silence. Raises pymysql.Error."""
+        try:
+            self._connection.ping(reconnect=False)
+        except pymysql.Error:
+            self._connection = self._opened()
+        return self._connection
+
+    def _rows_read(self, cursor: pymysql.cursors.Cursor, table: str) -> int | None:
+        """Rows read from the table; None where the database keeps no such book."""
+        try:
+            cursor.execute("SHOW VARIABLES LIKE 'userstat'")
+            if [value for _, value in cursor.fetchall()] != ["ON"]:
+                return None
+            cursor.execute("SHOW TABLE_STATISTICS")
+        except (pymysql.OperationalError, pymysql.ProgrammingError):
+            return None
+        schema = (self._connection.db or b"").decode()
+        rows = cursor.fetchall()
+        return next((int(row[2]) for row in rows if (row[0], row[1]) == (schema, table)), 0)
+
+
+class _Private(_Asked):
+    """The one that we started."""
+
+    def __init__(self, process: Process) -> None:
+        super().__init__(process.opened)
+        self._process = process
+
+    def environment(self) -> dict[str, str]:
+        """What a server is told of it."""
+        user, schema = SERVERS_USER, tables.SCHEMA
+        return _environment(process_tree.HOST, self._process.port, user, self._process.password, schema)
+
+    def cpu_ns(self) -> int | None:
+        """CPU time it has used, from its start."""
+        try:
+            stat = Path(f"/proc/{self._process.guarded.pid}/stat").read_text()
+        except OSError:
+            return None
+        user, system = stat.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) * 1_000_000_000 // TICKS_PER_S
+
+    def alive(self) -> bool:
+        """Whether its process still runs."""
+        return self._process.guarded.ended() is None
+
+    def ended(self) -> DatabaseFailed:
+        """How it ended."""
+        how = self._process.guarded.ended() or "does not answer"
+        return DatabaseFailed(f"the database {how}", self._process.guarded.output_tail())
+
+
+class _Named:
+    """A URL as meant."""
+
+    def __init__(self, host: str, port: int, user: str, password: str, name: str) -> None:
+        self.host, self.port, self.user, self.password, self.name = host, port, user, password, name
+        self.place = f"{host}:{port}/{name}"
+
+
+class _Users(_Asked):
+    """The one that the user named."""
+
+    def __init__(self, named: _Named) -> None:
+        super().__init__(partial(_connected, named))
+        self.place = named.place
+        self._named = named
+
+    def environment(self) -> dict[str, str]:
+        """What a server is told of it."""
+        named = self._named
+        return _environment(named.host, named.port, named.user, named.password, named.name)
+
+    def cpu_ns(self) -> int | None:
+        """Not ours to look at."""
+        return None
+
+    def alive(self) -> bool:
+        """Whether it answers."""
+        try:
+            self._there()
+        except pymysql.Error:
+            return False
+        return True
+
+    def ended(self) -> DatabaseFailed:
+        """That it is gone."""
+        return DatabaseFailed(f"the database {self.place} does not answer any more", remedy="start it again")
+
+
+def _parsed(url: str) -> _Named:
+    try:
+        parts = urlsplit(url)
+        port = parts.port or DEFAULT_PORT
+    except ValueError:
+        raise UsageError("--database: the port is no number", URL_FORM) from None
+    name = unquote(parts.path.removeprefix("/"))
+    if parts.scheme not in ("mysql", "mariadb") or not parts.hostname or not parts.username or not name:
+        # The URL itself is not repeated: it may hold a password.
+        raise UsageError("--database: that names no database", URL_FORM)
+    # To many drivers "localhost" means a Unix socket; the port says that TCP is meant.
+    host = process_tree.HOST if parts.hostname == "localhost" else parts.hostname
+    return _Named(host, port, unquote(parts.username), unquote(parts.password or ""), name)
+
+
+def _connected(named: _Named) -> Connection:
+    return pymysql.connect(
+        host=named.host,
+        port=named.port,
+        user=named.user,
+        password=named.password,
+        database=named.name,
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=10,
+        read_timeout=60,
+    )
+
+
+def _environment(host: str, port: int, user: str, password: str, name: str) -> dict[str, str]:
+    return {
+        "DB_HOST": host,
+        "DB_PORT": str(port),
+        "DB_USER": user,
+        "DB_PASSWORD": password,
+        "DB_NAME": name,
+    }
+
+
+def _said(error: pymysql.Error) -> str:
+    return str(error.args[-1])

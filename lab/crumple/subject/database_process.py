@@ -1,0 +1,321 @@
+"""One private mariadbd: its data directory, made once and then copied, and its process under the guard.
+
+The data directory is kept in the user's cache. No database of the system is touched. `database` asks the
+process.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pwd
+import secrets
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import platformdirs
+import pymysql
+from pymysql.connections import Connection
+
+from crumple.errors import DatabaseFailed, DatabaseMissing, ServerFailed
+from crumple.machine import capacity, guard, process_tree
+from crumple.machine.guard import Guarded
+from crumple.machine.leftovers import ScratchFolder
+from crumple.subject import runtimes, tables
+from crumple.subject.tables import SCHEMA
+
+APT = "mariadb-server-core"
+# Beside the PATH, which leaves out sbin for most users.
+PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
+# The statements that make them; folder and name differ from one version and distribution to the next.
+SYSTEM_TABLES = tuple(
+    Path(folder) / f"{name}_system_tables.sql"
+    for folder in ("/usr/share/mysql", "/usr/share/mariadb", "/usr/local/mysql/share")
+    for name in ("mysql", "mariadb")
+)
+UNPRIVILEGED = ("mysql", "nobody")
+MAKE_S = 120.0
+REDO_LOG = "--innodb-log-file-size=8M"
+# As one command under the guard, so that a lab that is killed meanwhile leaves nothing.
+MAKE = 'server="$1"; into="$2"; shift 2; "$server" "$@" < statements.sql && cp -R data/. "$into"'
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where they are. `user`: whom the database runs as, if we are root."""
+
+    server: str
+    system_tables: Path
+    version: str
+    user: str | None
+
+
+def programs() -> Programs:
+    """What the private database needs. Raises DatabaseMissing, which names the package."""
+    path = os.pathsep.join([runtimes.search_path(), *PLACES])
+    server = shutil.which("mariadbd", path=path)
+    system_tables = next((file for file in SYSTEM_TABLES if file.is_file()), None)
+    if server is None or system_tables is None:
+        lacking = "is not installed" if server is None else "lacks its system tables"
+        raise DatabaseMissing(f"mariadbd {lacking}", f"install it with: apt-get install {APT}")
+    told = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=20, check=False)
+    user = _unprivileged() if os.geteuid() == 0 else None
+    return Programs(server, system_tables, told.stdout.strip(), user)
+
+
+def handed_over(folder: Path, user: str | None) -> None:
+    """Give `folder`, with all in it, to the user the database runs as; nobody else may look into it."""
+    folder.chmod(0o700)
+    if user is None:
+        return
+    who = pwd.getpwnam(user)
+    for path in [folder, *folder.rglob("*")]:
+        os.chown(path, who.pw_uid, who.pw_gid, follow_symlinks=False)
+
+
+def filled(found: Programs) -> Path:
+    """The data directory that holds our tables, made if this user has none of this version as yet.
+
+    Raises DatabaseFailed.
+    """
+    content = repr([found.version, tables.statements()])
+    key = hashlib.sha256(content.encode()).hexdigest()[:16]
+    place = platformdirs.user_cache_path("crumple") / "database" / key
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with (place.parent / f"{key}.lock").open("w") as lock:
+            # Another lab may be making it.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not place.is_dir():
+                _make(found, place)
+    except OSError as error:
+        message = f"cannot keep the database's files in {place.parent}: {error.strerror}"
+        raise DatabaseFailed(message, remedy="free some space, or let us write there") from None
+    return place
+
+
+def _make(found: Programs, place: Path) -> None:
+    prefix = f"{place.name}.making-"
+    for stale in place.parent.glob(f"{prefix}*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=place.parent))
+    try:
+        _fill(found, folder)
+        folder.rename(place)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fill(found: Programs, folder: Path) -> None:
+    """What mariadb-install-db does, which needs the client's package as well, and then our tables.
+
+    In a scratch folder first: whom the database runs as may not reach the user's cache.
+    """
+    held = ScratchFolder.made()
+    scratch = held.path
+    (scratch / "data").mkdir()
+    system = found.system_tables.read_text()
+    ours = tables.statements()
+    lines = ["CREATE DATABASE mysql;", "USE mysql;", system, *(f"{statement};" for statement in ours)]
+    (scratch / "statements.sql").write_text("\n".join(lines) + "\n")
+    handed_over(scratch, found.user)
+    arguments = ["--no-defaults", "--bootstrap", f"--datadir={scratch / 'data'}", "--log-warnings=0"]
+    as_user = [f"--user={found.user}"] if found.user else []
+    command = ["sh", "-c", MAKE, "sh", found.server, str(folder), *arguments, *as_user, REDO_LOG]
+    env = runtimes.environment()
+    guarded = guard.launch("start", command, cwd=scratch, env=env, cores=(), scratch=held)
+    try:
+        ended = guarded.ended(MAKE_S)
+        if ended is None or ended.exit != 0:
+            how = str(ended) if ended else f"did not end within {MAKE_S:.0f} s"
+            raise DatabaseFailed(f"making the database's files {how}", guarded.output_tail())
+    finally:
+        guarded.end()
+
+
+def _unprivileged() -> str:
+    for name in UNPRIVILEGED:
+        with contextlib.suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    raise DatabaseMissing(
+        f"there is no user {' or '.join(UNPRIVILEGED)} to run mariadbd as", "make one, or do not be root"
+    )
+
+
+SERVERS_USER = "crumple"
+LAB_USER = "crumple_lab"
+PORTS_TRIED = 3
+LIMIT_S = 60.0
+POLL_S = 0.02
+
+# Small, since its tables are; no cache of answers; nothing that wakes up by itself while a load runs.
+SETTINGS = (
+    "--bind-address=127.0.0.1",
+    "--socket=db.sock",  # in the data directory, wherever that is: a path may be too long for a socket
+    "--skip-log-bin",
+    "--skip-name-resolve",
+    "--skip-slave-start",
+    "--max-connections=2000",
+    "--back-log=4096",
+    "--max-connect-errors=1000000000",
+    "--thread-cache-size=256",
+    "--table-open-cache=4000",
+    "--query-cache-type=0",
+    "--query-cache-size=0",
+    "--innodb-buffer-pool-size=32M",
+    REDO_LOG,
+    "--innodb-flush-log-at-trx-commit=2",
+    "--key-buffer-size=1M",
+    "--aria-pagecache-buffer-size=8M",
+    "--performance-schema=0",
+    "--userstat=1",
+    "--local-infile=0",
+    "--character-set-server=utf8mb4",
+)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A mariadbd that answers on `port`. `password`: of SERVERS_USER, who may read; `opened`: ours."""
+
+    guarded: Guarded
+    port: int
+    password: str
+    opened: Callable[[], Connection]
+
+
+@contextmanager
+def running(found: Programs, *, cores: tuple[int, ...], data: Path) -> Iterator[Process]:
+    """A mariadbd for the length of the `with`, on a copy of `data`.
+
+    Raises DatabaseFailed.
+    """
+    capacity.raise_open_files()  # each of its connections is one, and it inherits how many there may be
+    process = _launched(found, cores, data)
+    try:
+        yield process
+    finally:
+        _end(process.guarded)
+
+
+def _launched(found: Programs, cores: tuple[int, ...], data: Path) -> Process:
+    for attempt in range(1, PORTS_TRIED + 1):
+        port = process_tree.free_port()
+        passwords = (secrets.token_hex(16), secrets.token_hex(16))
+        guarded = _started(found, cores, data, port, passwords)
+        try:
+            opened = partial(_opened, port, passwords[1])
+            _await(guarded, opened)
+            return Process(guarded, port, passwords[0], opened)
+        except BaseException as error:
+            _end(guarded)
+            # Between our looking and its listening somebody else may have taken the port.
+            taken = isinstance(error, DatabaseFailed) and process_tree.is_taken(port)
+            if not taken or attempt == PORTS_TRIED:
+                raise
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _started(
+    found: Programs,
+    cores: tuple[int, ...],
+    data: Path,
+    port: int,
+    passwords: tuple[str, str],
+) -> Guarded:
+    try:
+        held = ScratchFolder.made()
+        scratch = held.path
+        try:
+            _furnish(scratch, found, data, passwords)
+        except BaseException:
+            held.remove()
+            raise
+    except OSError as error:
+        message = f"no room for the database: {error.filename or 'its scratch folder'}: {error.strerror}"
+        remedy = "free some space, or name another place in TMPDIR"
+        raise DatabaseFailed(message, remedy=remedy) from None
+    command = [
+        found.server,
+        "--no-defaults",
+        f"--datadir={scratch / 'data'}",
+        f"--tmpdir={scratch}",
+        f"--pid-file={scratch / 'pid'}",
+        f"--init-file={scratch / 'accounts.sql'}",
+        f"--port={port}",
+        *([f"--user={found.user}"] if found.user else []),
+        *SETTINGS,
+    ]
+    try:
+        env = runtimes.environment()
+        return guard.launch("start", command, cwd=scratch, env=env, cores=cores, scratch=held)
+    except ServerFailed as error:
+        raise DatabaseFailed(f"the database: {error.message}", error.output_tail, error.remedy) from None
+
+
+def _furnish(scratch: Path, found: Programs, data: Path, passwords: tuple[str, str]) -> None:
+    """Data directory and accounts, for the eyes of the database's user only."""
+    shutil.copytree(data, scratch / "data")
+    accounts = scratch / "accounts.sql"
+    with os.fdopen(os.open(accounts, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+        file.writelines(f"{line};\n" for line in _accounts(*passwords))
+    handed_over(scratch, found.user)
+
+
+def _accounts(servers: str, lab: str) -> Sequence[str]:
+    """What it does before it listens: only two accounts are left, with passwords of this run."""
+    return (
+        "DELETE FROM mysql.global_priv WHERE user <> 'mariadb.sys'",
+        "DELETE FROM mysql.db",
+        "FLUSH PRIVILEGES",
+        f"CREATE USER {SERVERS_USER}@127.0.0.1 IDENTIFIED BY '{servers}'",
+        f"GRANT SELECT ON {SCHEMA}.* TO {SERVERS_USER}@127.0.0.1",
+        f"CREATE USER {LAB_USER}@127.0.0.1 IDENTIFIED BY '{lab}'",
+        f"GRANT ALL ON *.* TO {LAB_USER}@127.0.0.1 WITH GRANT OPTION",
+    )
+
+
+def _opened(port: int, password: str) -> Connection:
+    return pymysql.connect(
+        host=process_tree.HOST,
+        port=port,
+        user=LAB_USER,
+        password=password,
+        database=SCHEMA,
+        charset="utf8mb4",
+        autocommit=True,
+        connect_timeout=5,
+        read_timeout=30,
+        ssl_disabled=True,  # it never leaves the machine, and a context for TLS costs 20 ms
+    )
+
+
+def _await(guarded: Guarded, opened: Callable[[], Connection]) -> None:
+    """Return as soon as it takes our connection."""
+    deadline = time.monotonic() + LIMIT_S
+    said = "it does not listen"
+    while time.monotonic() < deadline:
+        try:
+            opened().close()
+            return
+        except pymysql.Error as error:
+            said = str(error.args[-1])
+        ended = guarded.ended(POLL_S)
+        if ended:
+            raise DatabaseFailed(f"the database {ended} as it started", guarded.output_tail())
+    message = f"the database took no connection within {LIMIT_S:.0f} s: {said}"
+    raise DatabaseFailed(message, guarded.output_tail())
+
+
+def _end(guarded: Guarded) -> None:
+    try:
+        guarded.end()
+    except ServerFailed as error:
+        raise DatabaseFailed(f"the database {error.message}", error.output_tail, error.remedy) from None

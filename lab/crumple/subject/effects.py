@@ -1,0 +1,316 @@
+"""What answers alone do not show: time waited, CPU spent, files removed, queries asked, how a server waits.
+
+Seen from outside, by the clock, /proc, the folder and the database's own counter. Counts of processes and
+threads at rest and under load tell a thread for each request from none; `compatible` and `contradiction` are
+pure and judge only what counts can tell. CPU work is held against a loop of fixed work in this process, so
+that a machine whose speed moved is told from a wrong server.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import thread_time
+from typing import get_args
+
+from crumple.contract import Request
+from crumple.errors import WrongAnswer
+from crumple.machine import alone, process_tree
+from crumple.subject import answer_check, tables
+from crumple.subject.answer_check import connection
+from crumple.subject.database import Database
+from crumple.subject.server_toml import IoModel
+from crumple.subject.workload import Workload
+
+ROUNDS = 100_000
+# Of several the shortest: what disturbs one makes it longer.
+TRIES = 5
+# Readings that differ by less are those of a machine that keeps its pace.
+STEADY = 1.1
+
+
+def loop_s() -> float:
+    """CPU time that the fixed work takes now: some milliseconds."""
+    return min(_one_s() for _ in range(TRIES))
+
+
+def _one_s() -> float:
+    began = thread_time()
+    x = 1
+    for _ in range(ROUNDS):
+        x = (x * 1664525 + 1013904223) & 0xFFFFFFFF
+    return thread_time() - began
+
+
+class Pace:
+    """Reads once as it is made, and whenever it is told to."""
+
+    def __init__(self, read_s: Callable[[], float] = loop_s) -> None:
+        self._read_s = read_s
+        self._readings_s = [read_s()]
+
+    def read(self) -> None:
+        """Once more."""
+        self._readings_s.append(self._read_s())
+
+    @property
+    def changed(self) -> float:
+        """Slowest ÷ fastest of all readings; 1 where they are as near as those of a steady machine."""
+        ratio = max(self._readings_s) / min(self._readings_s)
+        return ratio if ratio >= STEADY else 1.0
+
+
+REQUESTS = 64
+SAMPLE_S = 0.01
+# Those of which nearly all waited at once were held by no pool.
+NEARLY_ALL = 0.9
+# A request that waited in a queue took twice the wait.
+QUEUED = 1.8
+# So many requests for each thread are held by none.
+UNHELD = 2
+# The primary of a cluster, or a shell that started it.
+BESIDES = 2
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The processes of a server and the threads of all of them."""
+
+    processes: int
+    threads: int
+
+    def __str__(self) -> str:
+        """As part of a sentence."""
+        return f"{_several(self.processes, 'process', 'es')} with {_several(self.threads, 'thread')}"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A server at rest, and at its most while `requests` waited, of which `at_once` did so together."""
+
+    idle: Tree
+    waiting: Tree
+    requests: int
+    at_once: int
+
+    def __str__(self) -> str:
+        """What was seen, as a sentence's end."""
+        return (
+            f"{self.idle} at rest, {self.waiting} with {self.requests} requests to wait, "
+            f"of which {self.at_once} waited at once"
+        )
+
+
+def compatible(seen: Observed) -> tuple[IoModel, ...]:
+    """The models that would look like this, in the glossary's order."""
+    return tuple(model for model in get_args(IoModel) if _could_be(model, seen))
+
+
+def contradiction(declared: IoModel, seen: Observed) -> str | None:
+    """Why it cannot be as declared, or None."""
+    models = compatible(seen)
+    if declared in models:
+        return None
+    like = f"that is like {' or '.join(models)}" if models else "that is like none of the models"
+    return f"declared {declared}, but {seen}; {like}"
+
+
+def _could_be(model: IoModel, seen: Observed) -> bool:
+    together = seen.at_once >= NEARLY_ALL * seen.requests
+    threads_besides = seen.waiting.threads - seen.waiting.processes
+    new_threads = seen.waiting.threads - seen.idle.threads
+    processes_each = seen.waiting.processes >= NEARLY_ALL * seen.at_once and seen.waiting.processes > 1
+    threads_each = seen.waiting.threads >= seen.at_once and threads_besides >= seen.at_once / 2
+    if model in ("process-per-connection", "process-pool"):
+        return processes_each
+    if model == "thread-per-connection":
+        return together and threads_each and new_threads >= seen.at_once / 2
+    if model == "thread-pool":
+        return threads_each
+    if model == "hybrid":
+        return not processes_each and threads_besides > 0
+    # Those in which a request that waits holds neither a process nor a thread. One that is out of CPU lets
+    # others wait longer, but no thread can hold two.
+    more_than_threads = seen.at_once >= UNHELD * seen.waiting.threads
+    holds_none = (
+        (together or more_than_threads) and max(0, new_threads) < seen.at_once / 2 and not processes_each
+    )
+    if model == "event-loop":
+        return holds_none and seen.waiting.processes <= 1 + BESIDES
+    return holds_none and seen.waiting.threads > 1
+
+
+def observe(address: str, pids: "Pids", request: Request, wait_s: float) -> Observed:
+    """Ask REQUESTS at once for an answer after `wait_s`, and count meanwhile. Raises WrongAnswer."""
+    idle = count(pids)
+    replies: list[answer_check.Reply | WrongAnswer] = []
+    asked = f"{request.method} {request.path}, {REQUESTS} at once"
+    askers = threading.Thread(
+        target=lambda: replies.extend(answer_check.at_once(address, request, asked, REQUESTS))
+    )
+    askers.start()
+    waiting = idle
+    while askers.is_alive():
+        now = count(pids)
+        waiting = Tree(max(waiting.processes, now.processes), max(waiting.threads, now.threads))
+        time.sleep(SAMPLE_S)
+    askers.join()
+    for reply in replies:
+        if isinstance(reply, WrongAnswer):
+            raise reply
+    took = [reply.took_s for reply in replies if isinstance(reply, answer_check.Reply)]
+    return Observed(idle, waiting, REQUESTS, sum(one < QUEUED * wait_s for one in took))
+
+
+@dataclass(frozen=True)
+class Pids:
+    """The processes of a server: all that descend from its guard."""
+
+    guard_pid: int
+
+    def __iter__(self) -> Iterator[int]:
+        """Those that live now."""
+        return process_tree.descendants(self.guard_pid)
+
+
+def count(pids: Pids) -> Tree:
+    """The processes and threads there are now."""
+    threads = []
+    for pid in pids:
+        with contextlib.suppress(OSError, ValueError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            if fields[0] != "Z":
+                threads.append(int(fields[17]))
+    return Tree(len(threads), sum(threads))
+
+
+def _several(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
+# Workload → the parameter that makes it wait.
+WAITS = {"hello": "delay_ms", "mix": "wait_ms"}
+WAIT_MS = 120
+# Timers may fire up to a tick early.
+EARLY_MS = 2
+
+SPINS = {"mix": "spin_us"}
+SPIN_US = 20_000
+SPUN_REQUESTS = 25
+# Of what was asked. A request itself costs some tenths of a millisecond, a busy sibling core a lot more.
+SPIN_OFF = 0.3
+SPIN_ATTEMPTS = 3
+
+
+class NotJudged(Exception):  # noqa: N818 - reads as what happened
+    """The machine was too busy, or changed its pace too much, for a judgement on time; all else was right."""
+
+
+class Counted:
+    """How many requests there were that each ask the database once."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+
+    def add(self, requests: int) -> None:
+        """So many more were answered."""
+        self.requests += requests
+
+
+@contextlib.contextmanager
+def queries_counted(database: Database | None, workload: Workload) -> Iterator[Counted]:
+    """Where the workload asks a database: as many queries as requests in the `with`. Raises WrongAnswer."""
+    counted = Counted()
+    query = workload.database
+    if database is None or query is None:
+        yield counted
+        return
+    before = database.counters(query.table)
+    yield counted
+    after = database.counters(query.table)
+    asked = tables.asked(query, before, after)
+    # Where rows are not counted but statements, drivers add some of their own as they connect.
+    too_many = asked > counted.requests and after.rows_read is not None
+    if asked < counted.requests or too_many:
+        raise WrongAnswer(
+            f"{workload.name}: {counted.requests} requests, but the database was asked {asked} times",
+            "ask it once for each request, and keep no answer",
+        )
+
+
+def really_waits(address: str, workload: Workload) -> None:
+    """An answer that must wait does not come before. Raises WrongAnswer."""
+    name = WAITS.get(workload.name)
+    if name is None:
+        return
+    request = workload.request_with({name: WAIT_MS})
+    with connection(address) as peer:
+        reply = peer.ask(request, answer_check.named(request))
+    if reply.took_s * 1000 < WAIT_MS - EARLY_MS:
+        message = f"{answer_check.named(request)}: answered after {reply.took_s * 1000:.0f} ms"
+        raise WrongAnswer(message, f"wait {WAIT_MS} ms first")
+
+
+def leaves_no_file(files_left: Callable[[], int], workload: Workload) -> None:
+    """Soon after the last answer none of the files it made is there. Raises WrongAnswer."""
+    if workload.name != "file":
+        return
+    left = files_left()
+    if left:
+        message = f"{workload.name}: {left} of its files are left in FILES_FOLDER"
+        raise WrongAnswer(message, "remove each with its answer")
+
+
+def spends_cpu(address: str, pids: Pids, workload: Workload, pace: Pace) -> None:
+    """CPU work costs CPU time, and as much as was asked. Raises WrongAnswer, NotJudged.
+
+    `pace`: read before the server started. A server that counted its rounds then is off by as much as the
+    machine's pace has changed since, and for that reason not called wrong.
+    """
+    name = SPINS.get(workload.name)
+    if name is None:
+        return
+    request = workload.request_with({name: SPIN_US})
+    asked_s = SPIN_US * SPUN_REQUESTS / 1e6
+    spent: list[float] = []
+    for _ in range(SPIN_ATTEMPTS):
+        before_s = cpu_s(pids)
+        _ask(address, request, SPUN_REQUESTS)
+        spent.append(cpu_s(pids) - before_s)
+        pace.read()
+        if abs(spent[-1] / asked_s - 1) <= SPIN_OFF:
+            return
+    nearest_s = min(spent, key=lambda one: abs(one - asked_s))
+    each_ms = nearest_s / SPUN_REQUESTS * 1000
+    message = (
+        f"{answer_check.named(request)}: {each_ms:.1f} ms of CPU time for each, asked {SPIN_US / 1000:.0f} ms"
+    )
+    if busy := alone.look():
+        raise NotJudged(f"{message}; not judged, for {busy}")
+    changed = pace.changed
+    if (1 - SPIN_OFF) / changed <= nearest_s / asked_s <= (1 + SPIN_OFF) * changed and changed > 1:
+        raise NotJudged(f"{message}; not judged, for this machine's own pace changed {changed:.2f} times")
+    raise WrongAnswer(message, "end the loop by the clock of the thread's CPU time")
+
+
+def _ask(address: str, request: Request, times: int) -> None:
+    """One after the other, on one connection as long as that is kept."""
+    while times:
+        with connection(address) as peer:
+            closes = False
+            while times and not closes:
+                closes = peer.ask(request, answer_check.named(request)).closes
+                times -= 1
+
+
+def cpu_s(pids: Pids) -> float:
+    """CPU time of all these processes, and of those of their children that are gone."""
+    ticks = 0
+    for pid in (pids.guard_pid, *pids):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,229 @@
+"""The right answers that a workload does not spell out, and what a right answer's body looks like.
+
+Each kind is one pure function of the workload's parameters. The servers compute the same on their own, and
+both must agree. Here lie the data, too: the table `books`, a thousand small rows with made-up titles and
+authors, and the file of 65,536 bytes that the workload `hash` reads, alike on every machine.
+"""
+
+import hashlib
+import json
+import random
+import string
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from typing import ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from crumple.subject import wp_options
+
+TABLE = "books"
+COLUMNS = ("id", "title", "author", "year", "pages")
+CREATE = """
+CREATE TABLE books (
+  id int NOT NULL PRIMARY KEY,
+  title varchar(200) NOT NULL,
+  author varchar(100) NOT NULL,
+  year int NOT NULL,
+  pages int NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
+"""
+HOW_MANY = 1000
+
+FORMS = (
+    "A History of {}",
+    "Notes on {}",
+    "{} Explained",
+    "The Handbook of {}",
+    "{} for the Patient",
+    "On {}",
+)
+MANNERS = (
+    "Slow",
+    "Northern",
+    "Forgotten",
+    "Practical",
+    "Coastal",
+    "Everyday",
+    "Mechanical",
+    "Quiet",
+    "Early",
+)
+MATTERS = (
+    "Lighthouses",
+    "Canals",
+    "Railway Timetables",
+    "Tide Tables",
+    "Bridges",
+    "Printing Presses",
+    "Weather Ships",
+    "Clockwork",
+    "Telegraph Lines",
+    "Public Libraries",
+    "Mountain Roads",
+    "Signal Boxes",
+)
+BODIES = ("Society", "Institute", "Museum", "Academy", "Guild", "Association")
+CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Winds", "Ferries")
+
+
+@cache
+def book_rows() -> tuple[tuple[int, str, str, int, int], ...]:
+    """All rows, in the order of COLUMNS, by id from 1."""
+    # Of Random only random() promises the same numbers from every version of Python.
+    draw = random.Random(20).random
+    made = []
+    for number in range(1, HOW_MANY + 1):
+        form, manner, matter, body, concern = (
+            words[int(draw() * len(words))] for words in (FORMS, MANNERS, MATTERS, BODIES, CONCERNS)
+        )
+        title = form.format(f"{manner} {matter}")
+        author = f"{body} for the Study of {concern}"
+        made.append((number, title, author, 1890 + int(draw() * 130), 90 + int(draw() * 700)))
+    return tuple(made)
+
+
+BLOCKS = 2048
+
+
+@cache
+def content() -> bytes:
+    """The bytes: SHA-256 of "crumple 0", of "crumple 1" and so on, one after the other."""
+    return b"".join(hashlib.sha256(b"crumple %d" % number).digest() for number in range(BLOCKS))
+
+
+SHOWN_BYTES = 24
+
+
+class Fault(NamedTuple):
+    """What is wrong with a body, and what the contract says."""
+
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Exact:
+    """One body, to the byte."""
+
+    body: bytes
+    fresh: ClassVar[bool] = False
+
+    @property
+    def length(self) -> int:
+        """In bytes."""
+        return len(self.body)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hex digest."""
+        return hashlib.sha256(self.body).hexdigest()
+
+    def check(self, body: bytes) -> Fault | None:
+        """Where `body` differs, or None."""
+        if body == self.body:
+            return None
+        pairs = enumerate(zip(body, self.body, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), min(len(body), self.length))
+        return Fault(
+            f"{len(body)} bytes that differ from byte {at} on: {_shown(body, at)}",
+            f"the contract says {self.length} bytes, there {_shown(self.body, at)}",
+        )
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A body that is made anew for each request, of `length` bytes from `lowest` to `highest`, at random."""
+
+    length: int
+    lowest: int
+    highest: int
+    fresh: ClassVar[bool] = True
+    sha256: ClassVar[None] = None
+
+    def check(self, body: bytes) -> Fault | None:
+        """What no body made as the contract says would be, or None."""
+        if len(body) != self.length:
+            return Fault(f"{len(body)} bytes", f"the contract says {self.length}")
+        allowed = bytes(range(self.lowest, self.highest + 1))
+        beyond = body.translate(None, delete=allowed)
+        if beyond:
+            at = body.index(beyond[:1])
+            message = f"byte {at} is {beyond[0]}"
+            return Fault(message, f"the contract says {self.lowest} to {self.highest}")
+        # At random, a value is absent from so long a body once in more than 10^700 answers.
+        absent = sorted(set(allowed) - set(body))
+        if absent and self.length > 1000 * len(allowed):
+            remedy = f"choose at random from {self.lowest} to {self.highest}, both included"
+            return Fault(f"no byte of it is {absent[0]}", remedy)
+        return None
+
+
+ExpectedBody = Exact | Fresh
+
+
+def _shown(body: bytes, at: int) -> str:
+    return repr(body[at : at + SHOWN_BYTES])[1:] if at < len(body) else "nothing"
+
+
+Value = int | float | str
+Kind = Literal["hash", "primes", "mix", "options", "rows"]
+
+
+@lru_cache(maxsize=32)
+def computed(kind: Kind, parameters: frozenset[tuple[str, Value]]) -> Exact:
+    """The body of that kind, all parameters given. Kept: primes are half a megabyte."""
+    return Exact(KINDS[kind](dict(parameters)))
+
+
+def _hash(parameters: Mapping[str, Value]) -> bytes:
+    file = hashlib.sha256(content())
+    digest = file.digest()
+    for _ in range(int(parameters["n"]) - 1):
+        whole = file.copy()
+        whole.update(digest)
+        digest = whole.digest()
+    return digest.hex().encode()
+
+
+def _primes(parameters: Mapping[str, Value]) -> bytes:
+    below = int(parameters["below"])
+    prime = np.ones(max(below, 2), dtype=bool)
+    prime[:2] = False
+    for number in range(2, int(below**0.5) + 1):
+        if prime[number]:
+            prime[number * number :: number] = False
+    return _json(np.flatnonzero(prime).tolist())
+
+
+def _mix(parameters: Mapping[str, Value]) -> bytes:
+    size = int(parameters["bytes"])
+    letters = string.ascii_lowercase.encode()
+    return (letters * (size // len(letters) + 1))[:size]
+
+
+def _options(_: Mapping[str, Value]) -> bytes:
+    return _json(_rows(wp_options.COLUMNS, wp_options.rows()[:50]))
+
+
+def _book_rows(_: Mapping[str, Value]) -> bytes:
+    return _json(_rows(COLUMNS, book_rows()[:10]))
+
+
+def _rows(columns: Iterable[str], rows: Iterable[tuple[int | str, ...]]) -> list[dict[str, int | str]]:
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+KINDS: dict[Kind, Callable[[Mapping[str, Value]], bytes]] = {
+    "hash": _hash,
+    "primes": _primes,
+    "mix": _mix,
+    "options": _options,
+    "rows": _book_rows,
+}
+assert set(KINDS) == set(get_args(Kind))

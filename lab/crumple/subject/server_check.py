@@ -1,0 +1,243 @@
+"""All that `crumple verify` asks one running server, as findings: a check, its outcome, and the reason.
+
+Values that must be answered and values that must be refused follow from what a workload says of its
+parameters. The short load between the first pass and the second is all that is started here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import quote
+
+from crumple import contract, engine
+from crumple.contract import Request, TrialSpec
+from crumple.engine import Engine
+from crumple.errors import CrumpleError, WrongAnswer
+from crumple.subject import answer_check, effects
+from crumple.subject.answer_check import Reply, at_once, connection
+from crumple.subject.database import Database
+from crumple.subject.effects import NotJudged, Pace, Pids
+from crumple.subject.server_toml import ServerDescription
+from crumple.subject.workload import PLACEHOLDER, Parameter, Value, Workload
+
+Parameters = Mapping[str, Value]
+
+SMALL = (3, 100)
+# Several parameters at once, and answers that need more than one write.
+MORE: dict[str, tuple[Parameters, ...]] = {
+    "mix": ({"bytes": 200_000}, {"wait_ms": 5, "spin_us": 200, "bytes": 1000}),
+    "primes": ({"below": 2},),
+}
+# A sign, a fraction and a word are no decimal digits; the last is more than 64 bits hold.
+NO_NUMBER = ("-1", "+1", "1.5", "ten", "99999999999999999999")
+
+
+def right_parameters(workload: Workload) -> tuple[Parameters, ...]:
+    """The sets of parameters to ask for: the defaults, then one parameter changed at a time."""
+    cases: list[Parameters] = [{}]
+    for name, parameter in workload.parameters.items():
+        cases += [{name: value} for value in _values(parameter) if value != parameter.default]
+    return (*cases, *MORE.get(workload.name, ()))
+
+
+def wrong_requests(workload: Workload) -> Iterator[Request]:
+    """Requests that must be answered with 400: one parameter each with what it may not be."""
+    usual = workload.request_with({})
+    defaults = {name: str(parameter.default) for name, parameter in workload.parameters.items()}
+    for name, parameter in workload.parameters.items():
+        for value in _bad_values(parameter):
+            values = {**defaults, name: value}
+            path = PLACEHOLDER.sub(
+                lambda found, values=values: quote(values[found[1]], safe=""), workload.request.path
+            )
+            yield usual.model_copy(update={"path": path})
+
+
+def without_query(workload: Workload) -> Request | None:
+    """The request with no parameter given, to be answered as with the defaults; None if it has none."""
+    request = workload.request_with({})
+    path, query, _ = request.path.partition("?")
+    return request.model_copy(update={"path": path}) if query else None
+
+
+def _values(parameter: Parameter) -> tuple[Value, ...]:
+    if parameter.among:
+        return parameter.among
+    if parameter.least is None or parameter.most is None:
+        return ()
+    return (parameter.least, *(value for value in SMALL if parameter.least < value <= parameter.most))
+
+
+def _bad_values(parameter: Parameter) -> tuple[str, ...]:
+    if parameter.among:
+        return ("no-such-word",)
+    if parameter.least is None or parameter.most is None:
+        return ()
+    below = (str(parameter.least - 1),) if parameter.least > 0 else ()
+    return (*NO_NUMBER, *below, str(parameter.most + 1))
+
+
+State = Literal["right", "wrong", "skipped"]
+
+HTTP = "HTTP"
+MODEL = "model"
+CONNECTIONS = 64
+ON_ONE_CONNECTION = 20
+LOAD_S = 1.0
+REQUEST_S = 20.0
+# A contradiction must be seen each time: a machine busy with something else may look like one.
+WAITS_S = (0.2, 0.4, 0.8)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one check: the name of a workload, HTTP or MODEL. `reason`: empty where it is right."""
+
+    check: str
+    state: State
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server that runs, and what is needed to ask it everything.
+
+    `keeps`: whether it is to keep connections; `files_left`: how many files it made for answers are still
+    there; `no_database`: why there is none, if so. `pace`: read before the server started.
+    """
+
+    description: ServerDescription
+    address: str
+    keeps: bool
+    pids: Pids
+    workloads: Mapping[str, Workload]
+    load: Engine
+    files_left: Callable[[], int]
+    database: Database | None
+    no_database: str = ""
+    pace: Pace = field(default_factory=Pace)
+
+
+def findings(subject: Subject) -> Iterator[Finding]:
+    """Every check, in the order of the columns of a table."""
+    for name in subject.description.workloads:
+        yield _found(name, lambda name=name: _workload(subject, name))
+    yield _found(HTTP, lambda: _http(subject))
+    yield _found(MODEL, lambda: _model(subject))
+
+
+class _Skipped(Exception):  # noqa: N818 - reads as what happened
+    """What cannot be asked here, and why."""
+
+
+def _found(check: str, ask: Callable[[], None]) -> Finding:
+    try:
+        ask()
+    except (_Skipped, NotJudged) as skipped:
+        return Finding(check, "skipped", str(skipped))
+    except CrumpleError as error:
+        return Finding(check, "wrong", str(error))
+    return Finding(check, "right")
+
+
+def _workload(subject: Subject, name: str) -> None:
+    """Every set of parameters, right and wrong, and what the answers must have cost or left behind."""
+    if name not in subject.workloads:
+        raise WrongAnswer(f"contract/workloads has no {name}.toml", "mend the name, or write that file")
+    workload = subject.workloads[name]
+    if workload.database and subject.database is None:
+        raise _Skipped(subject.no_database)
+    with effects.queries_counted(subject.database, workload) as counted:
+        for parameters in right_parameters(workload):
+            answer_check.twice(subject.address, workload, parameters, keeps=subject.keeps)
+            counted.add(2)
+    bare = without_query(workload)
+    if bare is not None:
+        answer_check.in_two_segments(subject.address, bare, workload, {})
+    for request in wrong_requests(workload):
+        _refused(subject.address, request)
+    effects.really_waits(subject.address, workload)
+    effects.leaves_no_file(subject.files_left, workload)
+    # Last: where the machine is too busy to judge, all else has been asked.
+    effects.spends_cpu(subject.address, subject.pids, workload, subject.pace)
+
+
+def _refused(address: str, request: contract.Request) -> None:
+    asked = answer_check.named(request)
+    with connection(address) as peer:
+        reply = peer.ask(request, asked)
+    if reply.status != 400:
+        raise WrongAnswer(f"{asked}: status {reply.status}", "answer 400 to what the workload does not allow")
+
+
+def _http(subject: Subject) -> None:
+    """Torn requests, kept connections, unknown paths, many at once; then a load, and everything once more."""
+    usable = _usable(subject)
+    address, first = subject.address, usable[0]
+    answer_check.answers(address, first, {}, keeps=subject.keeps)
+    if subject.keeps:
+        answer_check.kept(address, first, ON_ONE_CONNECTION)
+    asked = f"{answer_check.named(first.request_with({}))}, {CONNECTIONS} at once"
+    for reply in at_once(address, first.request_with({}), asked, CONNECTIONS):
+        _raised_or(reply, asked, first)
+    _load(subject, first)
+    for workload in usable:
+        try:
+            answer_check.twice(address, workload, {}, keeps=subject.keeps)
+        except WrongAnswer as wrong:
+            raise WrongAnswer(
+                f"after a load of {CONNECTIONS} connections, {wrong.message}", wrong.remedy
+            ) from None
+
+
+def _usable(subject: Subject) -> list[Workload]:
+    """The workloads that can be asked here."""
+    known = [subject.workloads[name] for name in subject.description.workloads if name in subject.workloads]
+    usable = [workload for workload in known if subject.database is not None or not workload.database]
+    if not usable:
+        raise _Skipped("no workload that can be asked here")
+    return usable
+
+
+def _raised_or(reply: Reply | WrongAnswer, asked: str, workload: Workload) -> None:
+    if isinstance(reply, WrongAnswer):
+        raise reply
+    answer_check.check(asked, reply, workload, {})
+
+
+def _load(subject: Subject, workload: Workload) -> None:
+    spec = TrialSpec(
+        label="verify",
+        target=contract.Target(address=subject.address, host=subject.address),
+        requests=(workload.request_with({}),),
+        shape=contract.ClosedShape(connections=CONNECTIONS),
+        connection="keep-alive",
+        warm_up=None,
+        stop=contract.AfterDuration(duration_s=LOAD_S),
+        timeouts=contract.Timeouts(connect_s=REQUEST_S, request_s=REQUEST_S),
+        threads=1,
+        cores=(),
+        probe=contract.Probe(interval_ms=100, server_pid=None),
+        seed=1,
+    )
+    outcomes = engine.run(subject.load, spec, lambda _: None).outcomes
+    if outcomes.failed or not outcomes.ok:
+        said = ", ".join(f"{number} {name}" for name, number in outcomes.as_dict().items() if number)
+        message = f"{workload.name} on {CONNECTIONS} connections: {said or 'nothing was answered'}"
+        raise WrongAnswer(message, "see what it prints, or its limits of connections")
+
+
+def _model(subject: Subject) -> None:
+    """The declared I/O model against what the server does while requests wait."""
+    workload = subject.workloads.get("hello")
+    if workload is None or "hello" not in subject.description.workloads:
+        raise _Skipped("only the workload hello shows how a server waits")
+    said: str | None = None
+    for wait_s in WAITS_S:
+        request = workload.request_with({"delay_ms": round(wait_s * 1000)})
+        seen = effects.observe(subject.address, subject.pids, request, wait_s)
+        said = effects.contradiction(subject.description.io_model, seen)
+        if said is None:
+            return
+    assert said is not None
+    raise WrongAnswer(said, "declare another io_model, or mend the server")

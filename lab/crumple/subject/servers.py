@@ -1,0 +1,164 @@
+"""The way to a server: find, check, build, start and stop it.
+
+    built = servers.build(description)
+    with servers.start(built, cores=(0,), settings={}) as running: ...
+
+Each start is a fresh process on a free loopback port. When the `with` ends, the process, all that descends
+from it, and its scratch folder are gone.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from crumple.errors import FileInvalid, Problem, ServerFailed, UsageError
+from crumple.machine import guard, process_tree
+from crumple.machine.guard import Guarded
+from crumple.subject import runtimes, scratch, server_toml
+from crumple.subject.build import Built, build, is_built, program
+from crumple.subject.runtimes import Missing, Ready, readiness, versions
+from crumple.subject.server_toml import ServerDescription, Setting, filled
+from crumple.toml_file import did_you_mean
+
+PORTS_TRIED = 3
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers. `address`: "ip:port"; `pid`: of its first process.
+
+    `start_s`: from launch to the first answer.
+    """
+
+    address: str
+    pid: int
+    start_s: float
+    settings: dict[str, Setting]
+    guarded: Guarded
+
+    def output_tail(self) -> list[str]:
+        """The last lines it wrote."""
+        return self.guarded.output_tail()
+
+    def alive(self) -> bool:
+        """Whether its first process still runs."""
+        return self.guarded.ended() is None
+
+    def suspend(self) -> None:
+        """Stop it until `wake`: it costs nothing, and answers nobody."""
+        process_tree.suspend(self.guarded.guard_pid)
+
+    def wake(self) -> None:
+        """Let it go on where it was stopped."""
+        process_tree.wake(self.guarded.guard_pid)
+
+    def files_left(self) -> int:
+        """How many of the files it made for its answers it has not removed."""
+        return scratch.files_left(self.guarded.scratch)
+
+
+@contextmanager
+def start(
+    built: Built,
+    *,
+    cores: tuple[int, ...],
+    settings: Mapping[str, Setting],
+    environment: Mapping[str, str] | None = None,
+) -> Iterator[Running]:
+    """The server, running on `cores` with `settings` over its defaults, for the length of the `with`.
+
+    `environment`: variables beside its own and those of its scratch folder, such as a database's.
+    Raises ServerFailed("start" or "stop"), and UsageError for a setting it does not have.
+    """
+    running = _launch(built, cores, settings_with(built.description, settings), environment or {})
+    try:
+        yield running
+    finally:
+        running.guarded.end()
+
+
+def settings_with(description: ServerDescription, given: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The server's settings, `given` ones over the defaults. Raises UsageError for an unknown one."""
+    for name in given:
+        if name not in description.settings:
+            remedy = did_you_mean(name, description.settings)
+            raise UsageError(f"server {description.name} has no setting {name}", remedy)
+    return {name: given.get(name, setting.default) for name, setting in description.settings.items()}
+
+
+def _launch(
+    built: Built, cores: tuple[int, ...], settings: dict[str, Setting], environment: Mapping[str, str]
+) -> Running:
+    for attempt in range(1, PORTS_TRIED + 1):
+        port = process_tree.free_port()
+        began = time.monotonic()
+        guarded = _command(built, cores, settings, environment, port)
+        try:
+            process_tree.await_answer(guarded, port)
+        except BaseException as error:
+            guarded.end()
+            # Between our looking and its listening somebody else may have taken the port.
+            if isinstance(error, ServerFailed) and process_tree.is_taken(port) and attempt < PORTS_TRIED:
+                continue
+            raise
+        return Running(
+            address=f"{process_tree.HOST}:{port}",
+            pid=guarded.pid,
+            start_s=time.monotonic() - began,
+            settings=settings,
+            guarded=guarded,
+        )
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _command(
+    built: Built,
+    cores: tuple[int, ...],
+    settings: dict[str, Setting],
+    environment: Mapping[str, str],
+    port: int,
+) -> Guarded:
+    written = built.description.start
+    folder = scratch.made()
+    values = {
+        "port": str(port),
+        "scratch": str(folder.path),
+        **built.executables,
+        **{name: str(value) for name, value in settings.items()},
+    }
+
+    given = {**runtimes.environment(), **scratch.environment(folder.path), **environment}
+    own = {name: filled(value, values) for name, value in written.env.items()}
+    command = [filled(part, values) for part in written.command]
+    return guard.launch("start", command, cwd=built.folder, env={**given, **own}, cores=cores, scratch=folder)
+
+
+__all__ = [
+    "Built",
+    "Missing",
+    "Ready",
+    "Running",
+    "build",
+    "find",
+    "is_built",
+    "program",
+    "readiness",
+    "start",
+    "versions",
+]
+
+
+def find(root: Path) -> dict[str, ServerDescription]:
+    """Every server of the project by name. Raises FileInvalid with all problems of all of them."""
+    found: dict[str, ServerDescription] = {}
+    problems: list[Problem] = []
+    for file in sorted((root / "servers").glob(f"*/{server_toml.FILE}")):
+        try:
+            found[file.parent.name] = server_toml.load(file.parent)
+        except FileInvalid as invalid:
+            problems += invalid.problems
+    if problems:
+        raise FileInvalid(problems)
+    return found

@@ -1,0 +1,132 @@
+"""The two tables that workloads query, and whether the database was asked as often as there were answers.
+
+Tables are put into a database that lacks them, and checked where they are there; nothing is removed or
+changed. The check of queries is pure: counters before and after a load, and its record, in; what is wrong,
+out.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pymysql
+from pymysql.connections import Connection
+from pymysql.converters import escape_item
+
+from crumple.contract import TrialRecord
+from crumple.errors import UsageError
+from crumple.subject import right_answers, wp_options
+from crumple.subject.workload import Query
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a database has answered since it started. `rows_read`: of one table; None if it does not count."""
+
+    selects: int
+    rows_read: int | None
+
+
+def asked(query: Query, before: Counters, after: Counters) -> int:
+    """Queries between both, from the rows they read; where those are not counted, all SELECT statements."""
+    if before.rows_read is None or after.rows_read is None:
+        return after.selects - before.selects
+    return (after.rows_read - before.rows_read) // query.rows
+
+
+def problems(
+    record: TrialRecord, query: Query, before: Counters, after: Counters, beside: int = 0
+) -> tuple[str, ...]:
+    """A sentence where there were fewer queries than right answers, or more than requests.
+
+    `beside`: requests that the server was sent meanwhile by others than the engine's load.
+    """
+    answered = record.outcomes.ok + record.warm_up.outcomes.ok
+    sent = record.scheduled + record.warm_up.scheduled + record.retried + beside
+    sent -= record.outcomes.not_sent + record.warm_up.outcomes.not_sent
+    selects, queries = after.selects - before.selects, asked(query, before, after)
+    if min(selects, queries) < answered:
+        return (
+            f"the database was asked {min(selects, queries):,} times for {answered:,} right answers; "
+            "the server answers without asking, or keeps what it was told",
+        )
+    counted = before.rows_read is not None and after.rows_read is not None
+    # Drivers send SELECTs of their own as they connect, so that only the rows say what is too much.
+    if counted and queries > sent:
+        return (
+            f"the database was asked {queries:,} times for {sent:,} requests; the server asks more than "
+            "once, or somebody else asks the same database",
+        )
+    return ()
+
+
+SCHEMA = "crumple"
+NO_SUCH_TABLE = 1146
+
+
+class Table(NamedTuple):
+    """One table; `rows` in the order of `columns`, by the first of them."""
+
+    name: str
+    create: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int | str, ...], ...]
+
+
+def tables() -> tuple[Table, ...]:
+    """Both."""
+    return tuple(
+        Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, right_answers)
+    )
+
+
+def statements() -> list[str]:
+    """What makes the private database's schema, with both tables in it."""
+    made = [f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4", f"USE {SCHEMA}"]
+    for table in tables():
+        made.append(" ".join(table.create.split()))
+        for row in table.rows:
+            values = ", ".join(str(escape_item(value, "utf8mb4")) for value in row)
+            made.append(f"INSERT INTO {table.name} VALUES ({values})")
+    return made
+
+
+def see_to(connection: Connection, place: str) -> None:
+    """Make each table that is absent; raise UsageError for one of the same name that holds something else.
+
+    `place`: what to call the database. Raises pymysql.Error where the user may not do that.
+    """
+    for table in tables():
+        found = _found(connection, table)
+        if found is None:
+            _make(connection, table)
+        elif found != table.rows:
+            held = f"holds a table {table.name} that is not crumple's"
+            raise UsageError(
+                f"{place} {held}", "name an empty database: crumple changes no table that it finds"
+            )
+
+
+def _found(connection: Connection, table: Table) -> tuple[tuple[object, ...], ...] | None:
+    """Its rows, one more than right at most; empty if its columns are others; None if there is none."""
+    with connection.cursor() as cursor:
+        try:
+            cursor.execute(f"SHOW COLUMNS FROM {table.name}")
+        except pymysql.ProgrammingError as error:
+            if error.args[0] == NO_SUCH_TABLE:
+                return None
+            raise
+        if tuple(column[0] for column in cursor.fetchall()) != table.columns:
+            return ()
+        listed = ", ".join(table.columns)
+        limit = len(table.rows) + 1
+        cursor.execute(f"SELECT {listed} FROM {table.name} ORDER BY {table.columns[0]} LIMIT {limit}")
+        return tuple(cursor.fetchall())
+
+
+def _make(connection: Connection, table: Table) -> None:
+    places = ", ".join(["%s"] * len(table.columns))
+    insert = f"INSERT INTO {table.name} ({', '.join(table.columns)}) VALUES ({places})"
+    with connection.cursor() as cursor:
+        cursor.execute(table.create)
+        cursor.executemany(insert, table.rows)
+    connection.commit()

@@ -1,0 +1,287 @@
+"""Claims about what happens as the load rises: flatness, knee and growth.
+
+For flatness the ramp is cut into stretches, and each is held against each other one: a straight line through
+all of them cannot see a steep rise at the end of a fall.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, pairwise
+from statistics import median
+
+import numpy as np
+
+from crumple.record.curve import LASTING_BINS, covers, sound, timed
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
+from crumple.stats.knee import SIDE_MIN, Knee, over_starts
+from crumple.stats.stats import Interval
+from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
+from crumple.verdict import opinions
+from crumple.verdict.case import Case, Judged, told, untestable
+from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.evidence import Alone, Evidence, block_of, derived
+from crumple.verdict.opinions import Seen, Shared, Span
+from crumple.verdict.verdict_sentences import amount, number
+
+STRETCHES = 5
+POINTS_MIN = STRETCHES
+NOT_ALL = "it was not read from the first to the last of these users, or from too few requests"
+
+
+def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
+    """By what factor the metric changes between the two stretches that are furthest apart."""
+    metric = METRICS[claim.metric]
+    over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
+    of = partial(_told, claim=claim, case=case)
+    change = replace(
+        metric, title=f"Largest change of the {metric.phrase} {over}", unit="times", of=of, absent=NOT_ALL
+    )
+    evidence = case.evidence(claim.experiment, change)
+    span = Span.around(1.0, 1.0, claim.tolerance)
+    most = f"{number(span.high)} times"
+    bound = f"at most {most}" if claim.may_fall else str(span)
+    for server in claim.servers:
+        alone = evidence.alone(server, above_0=True)
+        if alone.untestable:
+            yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
+            continue
+        worst, opinion = _worst(claim, case, alone, span, len(claim.servers))
+        opinion = _with_knees(opinion, claim, case, alone)
+        yield told(case, evidence, server, alone, worst.shown, opinion, bound)
+
+
+def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: int) -> tuple[Seen, Opinion]:
+    """The change that speaks most clearly against the claim, or else the largest, with the opinion on all."""
+    starts = [_stretches(trial, claim, case) or [] for trial in alone.figures]
+    pairs = [*combinations(range(STRETCHES), 2)]
+    # For flatness all pairs have to speak, against it any one may.
+    shared = Shared(contradiction=len(pairs) * servers)
+    judged: list[tuple[Seen, Opinion]] = []
+    for earlier, later in pairs:
+        logs = [stretches[later] - stretches[earlier] for stretches in starts]
+        seen = Seen(opinions.plain(logs, logarithmic=True), case.look, shared)
+        if claim.may_fall:
+            worded = f"{number(span.high)} times, what counts as flat"
+            judged.append((seen, opinions.beyond(seen, span.high, worded, above=False)))
+        else:
+            opinion = opinions.alike(seen, 1.0, claim.tolerance)
+            judged.append((seen, replace(opinion, reason=opinion.reason.replace("alike", "flat"))))
+    for answer in (Answer.CONTRADICTED, Answer.UNDECIDED, Answer.SUPPORTED):
+        found = [each for each in judged if each[1].answer is answer]
+        if found:
+            return max(found, key=partial(_size, may_fall=claim.may_fall))
+    raise AssertionError("a pair of stretches has an opinion")
+
+
+def _size(judged: tuple[Seen, Opinion], may_fall: bool) -> float:
+    centre = judged[0].estimate.centre
+    return centre if may_fall else abs(centre)
+
+
+def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone) -> Opinion:
+    """A response time that leaves its plateau is not flat, though those who are answered do not see it.
+
+    What counts is by how much the users' rounds get longer, those who wait in vain included.
+    """
+    if not claim.metric.startswith("response_") or opinion.answer is Answer.CONTRADICTED:
+        return opinion
+    low, high = claim.users or (0, math.inf)
+    knees = [trial.knee.at for trial in alone.figures if trial.knee and low <= trial.knee.at <= high]
+    if 2 * len(knees) <= len(alone.figures):
+        return opinion
+    of = f"{len(knees)} of {len(alone.figures)} blocks"
+    said = f"in {of} the time of a round leaves its plateau, at about {number(median(knees))} users"
+    rises = [_rise(trial, low, high) for trial in alone.figures]
+    known = [math.log(rise) for rise in rises if rise is not None]
+    if len(known) < len(rises):
+        against = opinions.refuted(case.look, len(claim.servers), len(knees), len(rises), said)
+        return replace(against, bounds=opinion.bounds)
+    shared = Shared(contradiction=len(claim.servers))
+    seen = Seen(opinions.plain(known, logarithmic=True), case.look, shared)
+    most = 1 + claim.tolerance
+    of_rounds = opinions.beyond(seen, most, f"{number(most)} times, as long as it was", above=False)
+    if of_rounds.answer is Answer.SUPPORTED:
+        return opinion
+    reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
+    return replace(of_rounds, reason=reason, bounds=opinion.bounds)
+
+
+def _rise(trial: Figures, low: float, high: float) -> float | None:
+    """How much longer a round takes at the end than at the beginning; None where it does not end."""
+    inside = tuple(point for point in trial.curve if low <= point.connections <= high)
+    rounds = [round_s for _, round_s in timed(inside)]
+    if len(sound(inside)) < len(inside) or len(rounds) < 2 * SIDE_MIN:
+        return None
+    return median(rounds[-SIDE_MIN:]) / median(rounds[: max(SIDE_MIN, len(rounds) // STRETCHES)])
+
+
+def _told(trial: Figures, claim: FlatnessClaim, case: Case) -> float | None:
+    """Whether the trial can tell: its largest change, or None."""
+    stretches = _stretches(trial, claim, case)
+    return math.exp(max(stretches) - min(stretches)) if stretches else None
+
+
+def _stretches(trial: Figures, claim: FlatnessClaim, case: Case) -> Sequence[float] | None:
+    """As `_read`, once for all looks."""
+    if trial.trial_id not in case.memory:
+        case.memory[trial.trial_id] = _read(trial, claim)
+    return case.memory[trial.trial_id]
+
+
+def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
+    """The mean logarithm of the metric in each fifth of the points that were read."""
+    along = METRICS[claim.metric].along
+    low, high = claim.users or (0, math.inf)
+    if along is None or (claim.users and not covers(trial.curve, low, high)):
+        return None
+    seen = [(p.connections, along(p)) for p in trial.curve if low <= p.connections <= high]
+    known = [(at, math.log(value)) for at, value in seen if value is not None and value > 0]
+    # Among few users there may be too few answers; where many have none, it is not flat.
+    if len(known) < POINTS_MIN or known[-1][0] not in [at for at, _ in seen[-LASTING_BINS:]]:
+        return None
+    if known[0][0] == known[-1][0]:
+        return None
+    cuts = [round(len(known) * part / STRETCHES) for part in range(STRETCHES + 1)]
+    parts = [[value for _, value in known[begin:end]] for begin, end in pairwise(cuts)]
+    return [sum(part) / len(part) for part in parts]
+
+
+NO_SPAN = "it was not read at different numbers of connections"
+
+
+def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
+    """At how many users the response time leaves its plateau, against the published number."""
+    evidence = case.evidence(claim.experiment, METRICS["knee"])
+    span = Span.around(claim.published, claim.published, claim.tolerance)
+    bound = amount(claim.published, "users")
+    shared = Shared(contradiction=len(claim.servers))
+    worded = f"what counts as the published figure ({number(span.low)} to {number(span.high)} users)"
+    for server in claim.servers:
+        alone = evidence.alone(server)
+        if alone.untestable:
+            failing = evidence.failing(server)
+            none = None if failing else _no_knee(case, evidence, server, span, bound, shared.contradiction)
+            yield none or untestable(evidence.phrase, server, alone.untestable, bound, alone)
+            continue
+        knees = tuple(trial.knee for trial in alone.figures if trial.knee)
+        estimate = opinions.plain([math.log(each.at) for each in knees], logarithmic=True)
+        seen = _SeenKnees(estimate, case.look, shared, knees=knees)
+        yield told(case, evidence, server, alone, seen.shown, opinions.within(seen, span, worded), bound)
+
+
+def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
+    """Slope per connection, below `up_to` and beyond it."""
+    experiments = claim.experiments or (claim.experiment or "",)
+    unit = METRICS[claim.metric].unit
+    threshold, per = claim.threshold, "per connection"
+    worded = f"{amount(threshold, unit)} {per}"
+    parts: list[tuple[str, float, float, bool]] = [("", 0.0, math.inf, claim.grows)]
+    if claim.users is not None:
+        fewest, most = claim.users
+        parts = [(f" from {fewest} to at most {most} connections", fewest, most, claim.grows)]
+    if claim.up_to is not None:
+        parts = [(f" up to {claim.up_to} connections", 0.0, claim.up_to, True),
+                 (f" beyond {claim.up_to} connections", claim.up_to, math.inf, False)]  # fmt: skip
+    shared = Shared(contradiction=len(parts) * len(claim.servers))
+    for where, low, high, grows in parts:
+        points = partial(_points, case, experiments, claim.metric, low, high)
+        slope = derived(f"Growth of the {claim.metric} {per}{where}", unit, partial(_slope, points), NO_SPAN)
+        evidence = case.evidence(experiments[0], slope)
+        bound = f"{'at least' if grows else 'below'} {worded}"
+        for server in claim.servers:
+            alone = _of_begun(case, evidence, experiments, server)
+            if alone.untestable:
+                yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
+                continue
+            seen = Seen(opinions.plain(alone.values, logarithmic=False), case.look, shared)
+            opinion = opinions.beyond(seen, threshold, worded, above=grows)
+            yield told(case, evidence, server, alone, seen.shown, opinion, bound)
+
+
+@dataclass(frozen=True)
+class _SeenKnees(Seen):
+    """Where starts have their knees: known no better than from one point of the load to the next."""
+
+    knees: tuple[Knee, ...] = ()
+
+    def _limited(self, interval: Interval) -> Interval:
+        known = over_starts(self.knees, interval.confidence)
+        return Interval(interval.estimate, known.low, known.high, interval.confidence, interval.n)
+
+
+def _no_knee(
+    case: Case, evidence: Evidence, server: str, span: Span, bound: str, comparisons: int
+) -> Judged | None:
+    """Every block went beyond where the knee should be and found none: enough of them are an answer, too.
+
+    A ramp may miss a knee that is there; that half of all ramps do is the least that is called having none.
+    """
+    place = evidence.place(server)
+    seen = [
+        trial for trial in evidence.trials
+        if (trial.experiment, trial.server, trial.twin) == (place.experiment, place.server, False)
+        and trial.valid and trial.curve
+    ]  # fmt: skip
+    reached = min((max(timed(trial.curve), default=(0.0,))[0] for trial in seen), default=0.0)
+    if len(seen) < 2 or any(trial.knee for trial in seen) or reached < span.high:
+        return None
+    reason = f"in none of {len(seen)} blocks it leaves its plateau, up to {number(reached)} users"
+    opinion = opinions.refuted(case.look, comparisons, len(seen), len(seen), reason)
+    needed = opinion.blocks_needed
+    # Nothing is measured that would tell how many blocks did not count.
+    needed = needed and needed + max(0, case.look.blocks - len(seen))
+    effect = Effect(
+        label=server, of=server, to="", published=None, ratio=None, answer=opinion.answer,
+        reason=case.reason(opinion, evidence, [server], len(seen)), blocks_needed=needed,
+        bound=bound, what=evidence.phrase, blocks_hoped=needed,
+    )  # fmt: skip
+    return effect, tuple(trial.trial_id for trial in seen)
+
+
+def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server: str) -> Alone:
+    """Its values in the blocks that it began in all of the experiments; where others are missing, why."""
+    tried = {
+        (each.experiment, each.block) for each in case.figures if (each.server, each.twin) == (server, False)
+    }
+    tried |= {(name, block_of(key)) for key in case.failed for name in experiments
+              if key.startswith(f"{name}/") and key.endswith(f"/{server}")}  # fmt: skip
+    own = sorted(block for name, block in tried if name == experiments[0])
+    missing = {block: name for block in own for name in experiments[1:] if (name, block) not in tried}
+    if not missing:
+        return evidence.alone(server)
+    begun = tuple(each for each in evidence.trials if each.server != server or each.block not in missing)
+    kept = {key: why for key, why in evidence.failed.items() if block_of(key) not in missing}
+    alone = replace(evidence, trials=begun, failed=kept).alone(server)
+    why = "; ".join(f"{server} was not run in block {block} of {name}" for block, name in missing.items())
+    if alone.untestable:
+        return replace(alone, untestable=f"{alone.untestable}; {why}")
+    return replace(alone, left_out="; ".join(filter(None, (alone.left_out, why))))
+
+
+def _points(
+    case: Case, experiments: Sequence[str], metric: str, low: float, high: float, trial: Figures
+) -> list[tuple[float, float]]:
+    """Connections and the metric: along a trial's ramp, or over the same server's trials of the block."""
+    found: list[tuple[float | None, float | None]] = []
+    if len(experiments) == 1:
+        along = METRICS[metric].along
+        found = [(point.connections, along(point) if along else None) for point in trial.curve]
+    else:
+        found = [
+            (other.connections, METRICS[metric].of(other)) for other in case.figures
+            if (other.server, other.block, other.twin) == (trial.server, trial.block, trial.twin)
+            and other.valid and other.experiment in experiments
+        ]  # fmt: skip
+    return [(x, y) for x, y in found if x is not None and y is not None and low <= x <= high]
+
+
+def _slope(points: "partial[list[tuple[float, float]]]", trial: Figures) -> float | None:
+    seen = points(trial)
+    if len({x for x, _ in seen}) < 2:
+        return None
+    x, y = (np.array(column, dtype=float) for column in zip(*seen, strict=True))
+    # Of equal values rounding makes a slope of its own.
+    return float(np.polyfit(x, y, 1)[0]) if np.ptp(y) else 0.0

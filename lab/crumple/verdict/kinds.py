@@ -1,0 +1,347 @@
+"""Claims by their kind, but for those along a ramp: order, ratio, share, figure, stall and model.
+
+`stall`: a light request that always finds a heavy one in service waits for half of it on average, so half is
+what tells a stall; what waits for less than a tenth does not wait for any to end. Between the two, neither is
+shown.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, product
+from typing import cast
+
+from crumple.record.figures import Figures
+from crumple.record.metrics import METRICS
+from crumple.stats import proportion
+from crumple.stats.moderated import BLOCKS_MOST
+from crumple.stats.stats import Interval
+from crumple.study.claim import (
+    FigureClaim,
+    ModelClaim,
+    OrderClaim,
+    RatioClaim,
+    RatioPair,
+    ShareClaim,
+    StallClaim,
+    quantity,
+)
+from crumple.subject import effects
+from crumple.subject.effects import Observed
+from crumple.subject.server_toml import IoModel
+from crumple.verdict import opinions
+from crumple.verdict.case import Case, Judged, told, untestable
+from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.evidence import Alone, Evidence, derived, seen_in
+from crumple.verdict.opinions import Seen, Shared, Span
+from crumple.verdict.verdict_sentences import amount, amounts, number
+
+Rule = Callable[[Seen], Opinion]
+
+
+def order(claim: OrderClaim, case: Case) -> Iterator[Judged]:
+    """Every server of a tier against every one of a later tier.
+
+    That those of tiers further apart are in order follows from the tiers between; that they are not may be
+    seen of them alone, and then they are part of the verdict.
+    """
+    evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
+    rule = partial(opinions.ranked, higher_is_better=evidence.metric.better == "higher")
+    pairs = [
+        (of, to, upper + 1 == lower)
+        for upper, lower in combinations(range(len(claim.tiers)), 2)
+        for of, to in product(claim.tiers[upper], claim.tiers[lower])
+    ]
+    shared = Shared(contradiction=len(pairs))
+    for of, to, neighbours in pairs:
+        effect, trials = _compare(case, evidence, of, to, None, rule, shared)
+        if neighbours or effect.answer is Answer.CONTRADICTED:
+            yield effect, trials
+
+
+def ratio(claim: RatioClaim, case: Case) -> Iterator[Judged]:
+    """Each pair against what was published for it, or is expected, or against the least that is much."""
+    evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
+    shared = Shared(contradiction=len(claim.pairs))
+    for pair in claim.pairs:
+        rule = _rule(pair, claim)
+        effect, trials = _compare(case, evidence, pair.of, pair.to, pair.published, rule, shared)
+        if pair.at_least is not None:
+            effect = replace(effect, bound=f"at least {number(pair.at_least)} times")
+        yield replace(effect, expected=pair.expected), trials
+
+
+def _rule(pair: RatioPair, claim: RatioClaim) -> Rule:
+    if pair.at_least is not None:
+        worded = f"{number(pair.at_least)} times"
+        return partial(opinions.beyond, bound=pair.at_least, worded=worded, above=True)
+    if opinions.states_likeness(pair.size, claim.tolerance):
+        return partial(opinions.alike, published=pair.size, tolerance=claim.tolerance)
+    whose = "expected" if pair.expected is not None else "published"
+    return partial(opinions.sized, published=pair.size, tolerance=claim.tolerance, whose=whose)
+
+
+def _compare(
+    case: Case, evidence: Evidence, of: str, to: str, published: float | None, opinion_on: Rule,
+    shared: Shared,
+) -> Judged:  # fmt: skip
+    paired = evidence.paired(of, to)
+    if paired.untestable:
+        opinion, measured, reason = Opinion(Answer.NOT_TESTABLE, paired.untestable), None, paired.untestable
+    else:
+        seen = Seen(opinions.ratio(evidence, of, to, paired), case.look, shared, paired.limit)
+        opinion, measured = opinion_on(seen), seen.shown
+        reason = case.reason(opinion, evidence, [of, to], measured.n)
+    effect = Effect(
+        label=f"{of} ÷ {to}",
+        of=of,
+        to=to,
+        published=published,
+        ratio=measured,
+        answer=opinion.answer,
+        reason=f"{reason}; left out: {paired.left_out}" if paired.left_out else reason,
+        what=evidence.phrase,
+        direction=opinion.direction,
+        blocks_needed=opinion.blocks_needed,
+        bounds=opinion.bounds,
+        blocks_hoped=opinion.blocks_hoped,
+        limit=paired.limit,
+        refused=paired.refused,
+        more_may_help=paired.more_may_help,
+    )
+    return effect, paired.trials
+
+
+READINGS_MIN = 3
+# Shares of the requests that ended; other shares have no requests behind them.
+COUNTED = ("failed_share", "timed_out_share")
+
+
+def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
+    """The metric of each server against the bound. A mean, not a geometric one: a share may be 0."""
+    evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
+    above = claim.above is not None
+    worded = amount(claim.bound, "times" if claim.against else evidence.metric.unit)
+    bound = f"{'above' if above else 'below'} {worded}"
+    # Enough of several: either answer may then rest on any of so many.
+    enough, several = claim.at_least or len(claim.servers), len(claim.servers)
+    shared = Shared(support=several - enough + 1, contradiction=enough)
+    for server in claim.servers:
+        alone = evidence.alone(server)
+        if alone.untestable:
+            yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
+            continue
+        seen: Seen = Seen(opinions.plain(alone.values, logarithmic=False), case.look, shared, alone.limit)
+        if claim.metric in COUNTED and claim.against is None:
+            seen = _Counted(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
+        elif evidence.metric.unit == "share":
+            seen = _Share(seen.estimate, seen.look, shared)
+        opinion = opinions.beyond(seen, claim.bound, worded, above)
+        if isinstance(seen, _Counted) and opinion.answer is Answer.UNDECIDED:
+            opinion = seen.with_requests(opinion, claim.bound)
+        shown = seen.shown if evidence.metric.unit == "share" else _from_0(seen.shown)
+        yield told(case, evidence, server, alone, shown, opinion, bound)
+
+
+@dataclass(frozen=True)
+class _Share(Seen):
+    """A share: none is below 0, and none above 1."""
+
+    def _limited(self, interval: Interval) -> Interval:
+        return replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
+
+
+@dataclass(frozen=True)
+class _Counted(_Share):
+    """A share of so many `requests`. Its interval is no narrower than these allow."""
+
+    requests: int = 0
+
+    def _limited(self, interval: Interval) -> Interval:
+        return super()._limited(proportion.widened(interval, self.requests))
+
+    def with_requests(self, opinion: Opinion, bound: float) -> Opinion:
+        """Where nothing happened, blocks say less than requests do."""
+        if self.estimate.centre > 0 or bound <= 0:
+            return opinion
+        enough = proportion.requests_needed(bound, self.look.level(self.shared.support))
+        reason = (
+            f"not one of {self.requests:,} requests, but it takes {enough:,} without one to exclude "
+            f"{amount(bound, 'share')}"
+        )
+        blocks = max(math.ceil(self.estimate.n * enough / max(1, self.requests)), self.estimate.n + 1)
+        # A later look may ask for fewer requests than this one.
+        later = range(self.estimate.n + 1, min(blocks, BLOCKS_MOST))
+        needed = next((n for n in later if self._enough(n, bound)), blocks)
+        return replace(opinion, reason=reason, blocks_needed=needed, blocks_hoped=needed)
+
+    def _enough(self, blocks: int, bound: float) -> bool:
+        asked = self.requests / self.estimate.n * blocks
+        return asked >= proportion.requests_needed(bound, self._later(blocks))
+
+
+def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
+    """How many requests ended in all trials."""
+    if users is None:
+        return sum(trial.ended for trial in alone.figures)
+    low, high = users
+    inside = [point for trial in alone.figures for point in trial.curve if low <= point.connections <= high]
+    return sum(point.ok + point.failed for point in inside)
+
+
+def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
+    """A metric of each server, or a cost of the machine, against what was published."""
+    low, high = claim.size
+    span = Span.around(low, high, claim.tolerance)
+    whose = "" if claim.expected is None else "expected "
+    if claim.cost is not None:
+        yield _cost(claim, case, span, whose + amounts(low, high, "ns"))
+        return
+    assert claim.experiment is not None and claim.metric is not None and claim.servers is not None
+    evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users))
+    unit = evidence.metric.unit
+    worded, published = _counts_as(span, unit), whose + amounts(low, high, unit)
+    shared = Shared(contradiction=len(claim.servers))
+    for server in claim.servers:
+        alone = evidence.alone(server, above_0=True)
+        if alone.untestable:
+            yield untestable(evidence.phrase, server, alone.untestable, published, alone)
+            continue
+        seen = Seen(opinions.value(alone.values), case.look, shared, alone.limit)
+        opinion = opinions.within(seen, span, worded)
+        yield told(case, evidence, server, alone, seen.shown, opinion, published)
+
+
+def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
+    assert claim.cost is not None
+    what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
+    if len(readings) < READINGS_MIN:
+        return untestable(what, "this machine", "it was not measured with this run", published)
+    seen = Seen(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
+    opinion = opinions.within(seen, span, _counts_as(span, "ns"))
+    effect = Effect(
+        label=claim.cost.replace("_", " "), of="this machine", to="", published=None, ratio=None,
+        answer=opinion.answer, reason=opinion.reason, value=seen.shown, unit="ns", bound=published, what=what,
+        repeated="readings", bounds=opinion.bounds,
+    )  # fmt: skip
+    return effect, ()
+
+
+def _counts_as(span: Span, unit: str) -> str:
+    return f"what counts as that figure ({amounts(span.low, span.high, unit)})"
+
+
+def _from_0(value: Interval) -> Interval:
+    return replace(value, low=max(0.0, value.low))
+
+
+STALLS_FROM, STALLS_NOT_BELOW = 0.5, 0.1
+QUANTILES = {"canary_p50": 0.5, "canary_p90": 0.9, "canary_p99": 0.99}
+
+
+def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
+    """How long the light request took, against the bound, or its own time and a part of a heavy one's."""
+    evidence = case.evidence(claim.experiment, METRICS[claim.metric])
+    bound = quantity(claim.bound)[0] if claim.bound is not None else None
+    asked = amount(bound, "ns") if bound else _asked_of_canary(claim)
+    side = f"{'above' if claim.stalls else 'below'} {asked}"
+    shared = Shared(contradiction=len(claim.servers))
+    for server in claim.servers:
+        alone = evidence.alone(server, above_0=True)
+        limits = _limits(claim, case, evidence.place(server).server, alone, bound)
+        if alone.untestable or not limits:
+            why = alone.untestable or _unknown(claim)
+            yield untestable(evidence.phrase, server, why, side, alone)
+            continue
+        logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
+        seen = Seen(opinions.plain(logs, logarithmic=True), case.look, shared)
+        typical = math.exp(sum(map(math.log, limits)) / len(limits))
+        worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
+        opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
+        shown = Seen(opinions.value(alone.values), case.look).shown
+        yield told(case, evidence, server, alone, shown, opinion, side)
+
+
+def _asked_of_canary(claim: StallClaim) -> str:
+    part = "half" if claim.stalls else "a tenth"
+    heavy = f"{part} of the CPU time of one heavy request"
+    return f"its own time without load and {heavy}" if claim.alone else heavy
+
+
+def _unknown(claim: StallClaim) -> str:
+    if claim.alone is None:
+        return "the CPU time of a request is not known; give the claim a bound"
+    return (
+        "the CPU time of a heavy request, or the light request's own time in the same block of "
+        f"{claim.alone}, is not known"
+    )
+
+
+def _limits(claim: StallClaim, case: Case, server: str, alone: Alone, bound: float | None) -> list[float]:
+    """What each block's time is held against, in ns; empty where that is not known."""
+    if bound is not None:
+        return [bound] * len(alone.values)
+    part = STALLS_FROM if claim.stalls else STALLS_NOT_BELOW
+    found = []
+    for trial in alone.figures:
+        own_ns = 0.0 if claim.alone is None else _own_ns(claim, case, server, trial)
+        if own_ns is None or not trial.cpu_per_request_us:
+            return []
+        found.append(own_ns + part * trial.cpu_per_request_us * 1e3)
+    return found
+
+
+def _own_ns(claim: StallClaim, case: Case, server: str, trial: Figures) -> float | None:
+    """What the light request takes where it is the only load, in the same block."""
+    for other in case.figures:
+        same = (other.experiment, other.server, other.block) == (claim.alone, server, trial.block)
+        if same and other.valid and not other.twin:
+            return other.response_ns.get(QUANTILES[claim.metric])
+    return None
+
+
+WHAT = "I/O model"
+NO_WAIT = "the requests of this experiment do not wait, or nothing was read"
+
+
+def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
+    """Whether processes and threads, while requests wait, can be those of the model that is declared."""
+    seen = derived(WHAT, "", lambda trial: 1.0 if trial.waiting else None, NO_WAIT)
+    evidence = case.evidence(claim.experiment, seen)
+    for server in claim.servers:
+        declared = case.facts.models.get(evidence.place(server).server)
+        alone = evidence.alone(server)
+        if declared is None or alone.untestable:
+            why = alone.untestable or "it declares none"
+            yield untestable(WHAT, server, why, declared or "", alone)
+            continue
+        meant = cast(IoModel, declared)
+        observed = [trial.waiting for trial in alone.figures if trial.waiting]
+        found = [effects.contradiction(meant, each) for each in observed]
+        against = Counter(why for why in found if why)
+        if 2 * against.total() > len(found):
+            answer, reason = Answer.CONTRADICTED, against.most_common(1)[0][0]
+        elif against:
+            answer = Answer.UNDECIDED
+            reason = (
+                f"{against.total()} of {len(found)} blocks speak against it: {against.most_common(1)[0][0]}"
+            )
+        else:
+            answer, reason = Answer.SUPPORTED, _as_declared(meant, observed[0])
+        effect = Effect(
+            label=server, of=server, to="", published=None, ratio=None, answer=answer,
+            reason=reason, bound=declared, what=WHAT,
+        )  # fmt: skip
+        yield effect, alone.trials
+
+
+def _as_declared(declared: IoModel, seen: Observed) -> str:
+    while_waiting = f"while {seen.at_once} requests wait"
+    if seen.idle == seen.waiting:
+        what = f"{seen.idle}, at rest and {while_waiting}"
+    else:
+        what = f"from {seen.idle} to {seen.waiting} {while_waiting}"
+    others = ", ".join(name for name in effects.compatible(seen) if name != declared)
+    return f"{what}, as {declared} has it" + (f" ({others} too)" if others else "")
