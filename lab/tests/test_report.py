@@ -11,6 +11,7 @@ import documents
 import pytest
 import synthetic_run
 from crumple.drawing import numerals
+from crumple.drawing.page import NO_BREAK
 from crumple.run.report import run_sentences
 from crumple.run.report.markdown import markdown
 from crumple.run.report.run_json import data
@@ -18,6 +19,7 @@ from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, view
 from crumple.run.run_file import TIME_OVER, RunFile
+from crumple.run.run_plan import plan
 from crumple.run.store import Failure
 from golden_file import alike, as_golden
 
@@ -38,7 +40,12 @@ def seen() -> RunView:
 
 @cache
 def page() -> str:
-    return html(seen())
+    return breakable(html(seen()))
+
+
+def breakable(text: str) -> str:
+    """With ordinary spaces."""
+    return text.replace(NO_BREAK, " ")
 
 
 def test_markdown_is_as_the_golden_file() -> None:
@@ -145,6 +152,33 @@ def test_ids_in_the_page_are_unique() -> None:
         assert reference in ids
 
 
+def test_experiments_and_claims_of_nearly_one_name_have_ids_of_their_own() -> None:
+    run = synthetic_run.run_file()
+    shared, separate = run.study.experiments.values()
+    claims = tuple(
+        claim.model_copy(update={"id": name, "experiment": "a_b"})
+        for claim, name in zip(run.study.claims, ("A b", "A-b", "a-b", "A.b", "a_b"), strict=False)
+    )
+    study = run.study.model_copy(
+        update={"experiments": {"a_b": shared, "a-b": separate, "A-b": shared}, "claims": claims}
+    )
+    planned = plan(study, run.scale, run.seed)
+    said = html(view(run.model_copy(update={"study": study, "plan": planned}), []))
+    ids = re.findall(r'\bid="([^"]+)"', said)
+    assert len(ids) == len(set(ids))
+    assert {f"experiment-{name}" for name in ("a_b", "a-b", "A-b")} <= set(ids)
+    assert {"A.20.b", "A-b", "a-b", "A.2e.b", "a_b"} <= set(ids)
+    assert set(re.findall(r'href="#([^"]+)"', said)) <= set(ids)
+
+
+def test_no_line_ends_between_a_number_and_per_cent() -> None:
+    parts = html(seen()).split("</style>")[1]
+    prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)
+    assert f"95{NO_BREAK}% interval" in prose
+    assert re.findall(r"\d %", prose) == []
+    assert f"95{NO_BREAK}% interval, 3 blocks" in markdown(seen())
+
+
 def test_chart_colours_follow_the_page() -> None:
     style = page().split("</style>")[0]
     for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', page())):
@@ -152,7 +186,7 @@ def test_chart_colours_follow_the_page() -> None:
 
 
 def test_failed_and_not_valid_trials_are_explained() -> None:
-    for said in (page(), markdown(seen())):
+    for said in (page(), breakable(markdown(seen()))):
         assert "the server ended with exit code 1 before it answered" in said
         assert "java.net.BindException" in said
         assert "the engine used 91 % of its core" in said
@@ -163,7 +197,7 @@ def test_failed_and_not_valid_trials_are_explained() -> None:
 def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
     (warned,) = seen().warned
     assert warned.counts and warned.trial.warnings
-    for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
+    for said in (page(), breakable(markdown(seen())), text(seen(), width=110, styled=False)):
         assert f"warning: {warned.trial.warnings[0]}" in said
         assert "46 count (1 with a warning)" in said
     told = {

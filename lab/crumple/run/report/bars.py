@@ -63,7 +63,7 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
 
 def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
     """Published ratios (hollow) against measured ones (dot, 95 % interval); the band is what meets it."""
-    found = [(v.claim_id, effect) for v in view.verdicts for effect in v.effects if effect.published]
+    found = [(v.claim_id, effect) for v in view.asked for effect in v.effects if effect.published]
     shown = [(claim, effect) for claim, effect in found if effect.ratio is not None]
     if not shown:
         return None

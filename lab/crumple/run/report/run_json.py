@@ -61,6 +61,7 @@ def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
         "id": verdict.claim_id,
         "text": verdict.text,
         "kind": verdict.kind,
+        "asked": all(verdict.claim_id != other.claim_id for other in view.not_asked),
         "answer": verdict.answer.value,
         "in_size_only": verdict.in_size_only,
         "sentence": verdict.sentence,

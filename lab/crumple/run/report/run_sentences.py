@@ -5,7 +5,7 @@ Verdicts bring their own sentence; this words what stands around them.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from crumple import contract
@@ -64,12 +64,21 @@ def summary(view: RunView) -> str:
     verdicts = view.asked
     if not view.verdicts:
         return "This study makes no claims."
-    more = f" {view.unasked} more are asked at a larger scale." if view.unasked else ""
+    others = len(view.not_asked)
+    more = f" {others} more {'is' if others == 1 else 'are'} asked at a larger scale." if others else ""
     if not verdicts:
         return f"This scale asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
     return f"{first}, {listed(parts)}.{more}"
+
+
+def not_asked(views: Sequence[RunView]) -> str:
+    """ "19 more claims are not asked at scale tour"; empty where all are."""
+    number = sum(len(view.not_asked) for view in views)
+    scales = ", ".join(sorted({view.run.scale for view in views if view.not_asked}))
+    are = "claim is" if number == 1 else "claims are"
+    return f"{number} more {are} not asked at scale {scales}" if number else ""
 
 
 def trials(view: RunView) -> str:

@@ -58,6 +58,18 @@ class ClaimRow:
 
 
 @dataclass(frozen=True)
+class NotAskedRow:
+    """A claim that the run's scale does not ask. `scales`: those that may, "full or published".
+
+    Empty where the study lets this one ask it, which has no experiment for it: a run knows no other's.
+    """
+
+    claim_id: str
+    text: str
+    scales: str
+
+
+@dataclass(frozen=True)
 class ServerRow:
     """One server's line in an experiment."""
 
@@ -92,13 +104,18 @@ class TrialRow:
 
 
 def claims(view: RunView) -> list[ClaimRow]:
-    """Every claim with its effects. A claim of order shows the closest of its comparisons."""
-    return [_claim(view, verdict) for verdict in view.verdicts]
-
-
-def asked(view: RunView) -> list[ClaimRow]:
-    """Those that the run's scale asks."""
+    """Every claim that the scale asks, with its effects; of an order the closest of its comparisons."""
     return [_claim(view, verdict) for verdict in view.asked]
+
+
+def not_asked(view: RunView) -> list[NotAskedRow]:
+    """The other claims of the study."""
+    scales = {claim.id: claim.scales for claim in view.run.study.claims}
+
+    def asked_at(claim: str) -> str:
+        return "" if view.run.scale in scales[claim] else " or ".join(scales[claim])
+
+    return [NotAskedRow(each.claim_id, each.text, asked_at(each.claim_id)) for each in view.not_asked]
 
 
 def servers(experiment: ExperimentView) -> list[ServerRow]:

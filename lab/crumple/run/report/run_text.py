@@ -72,7 +72,7 @@ def _answer(view: RunView) -> Text:
 
 def _claims(view: RunView, columns: int) -> Table:
     """A row for each claim. What was measured stands behind it if that leaves all claims room, else below."""
-    claims = run_tables.asked(view)
+    claims = run_tables.claims(view)
     heads = (
         _longest(claim.verdict.claim_id for claim in claims),
         _longest(claim.answer for claim in claims),

@@ -157,15 +157,15 @@ class RunView:
         claims = {claim.id: claim for claim in self.run.study.claims}
 
         def is_asked(claim: Claim) -> bool:
-            experiment = getattr(claim, "experiment", None)
-            return self.run.scale in claim.scales and (experiment is None or experiment in planned)
+            return self.run.scale in claim.scales and planned.issuperset(rests_on.experiments_of(claim))
 
         return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
 
-    @property
-    def unasked(self) -> int:
-        """How many more claims a larger scale asks."""
-        return len(self.verdicts) - len(self.asked)
+    @cached_property
+    def not_asked(self) -> tuple[Verdict, ...]:
+        """The others: what could be asked at another scale, and was not."""
+        asked = {each.claim_id for each in self.asked}
+        return tuple(each for each in self.verdicts if each.claim_id not in asked)
 
     @property
     def starts(self) -> tuple[Start, ...]:
