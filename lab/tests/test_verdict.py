@@ -501,6 +501,44 @@ def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds
     assert answered(judge(order(["go"], ["java"]), limited("java", 1, 2, 3, speed=20_000))) == OPEN
 
 
+NEAR = "the throughput is 81% (limit 70%) of the 37,000 /s that the engine reaches against its null server"
+BUSY = "a thread of the engine used 92% of a core (limit 85%): it may have limited the throughput"
+
+
+def warned(of: dict[str, int], warning: str = NEAR) -> list[Figures]:
+    """The run, in which so many of a server's five trials carry the warning."""
+    return [
+        replace(seen, warnings=("more than 1 % failed", warning))
+        if seen.block <= of.get(seen.server, 0)
+        else seen
+        for seen in run()
+    ]
+
+
+@pytest.mark.parametrize("warning", [NEAR, BUSY])
+def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) -> None:
+    said = (
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with the "
+        "server, in 5 of 5 trials of go and 3 of 5 trials of java."
+    )
+    figures = warned({"go": 5, "java": 3, "node": 2}, warning)
+    for claim in (order(["go"], ["java"], ["node"]), ratio(("go", "java", 1.5), ("go", "node", 2.7))):
+        verdict = judge(claim, figures)
+        assert (verdict.answer, verdict.doubt) == (Answer.SUPPORTED, said)
+        assert verdict.sentence.endswith(f" {said}")
+    assert judge(ratio(("go", "express", 9.0)), figures).sentence.endswith("in 5 of 5 trials of go.")
+
+
+def test_what_half_of_the_trials_do_not_warn_of_or_the_engine_cannot_touch_is_no_doubt() -> None:
+    assert judge(ratio(("node", "express", 2.0)), warned({"node": 2})).doubt == ""
+    others = warned({"go": 5}, "a thread of the engine waited for a core 9% of the time (limit 5%)")
+    assert judge(order(["go"], ["java"]), others).doubt == ""
+    memory = [replace(each, memory_peak_bytes=1e6 * each.block) for each in warned({"go": 5})]
+    assert judge(order(["go"], ["java"], metric="memory"), memory).doubt == ""
+    unread = judge(order(["go"], ["java"], metric="response_p99"), warned({"go": 5}))
+    assert (unread.answer, unread.doubt) == (Answer.NOT_TESTABLE, "")
+
+
 def test_several_comparisons_share_the_error_of_a_contradiction() -> None:
     """Just beyond chance for one comparison is within it for one of six."""
     noisy = (1.0, 1.04, 0.96, 1.02, 0.98)

@@ -31,6 +31,20 @@ def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Eff
     return f"{lead} {body}"
 
 
+def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
+    """What trials warn of; `warned`: server, how many of its trials, of how many. Empty where none is."""
+    if not warned:
+        return ""
+    parts = [f"{number} of {of} trials of {server}" for server, number, of in warned[:NAMED_MAX]]
+    if len(warned) > NAMED_MAX:
+        parts.append(f"half or more of those of {len(warned) - NAMED_MAX} other servers")
+    named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return (
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with the "
+        f"server, in {named}."
+    )
+
+
 def unasked(scale: str, scales: Sequence[str]) -> str:
     """Why a run at `scale` answers nothing, and what would."""
     enough = " or ".join(f"--scale {each}" for each in scales)

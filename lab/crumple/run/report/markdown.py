@@ -64,8 +64,10 @@ def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: 
 
 
 def _why(claim: ClaimRow) -> str:
-    reasons = dict.fromkeys(effect.reason for effect in claim.shown if effect.reason)
-    return _text("; ".join(reasons) or run_sentences.reason(claim.verdict))
+    reasons = "; ".join(dict.fromkeys(effect.reason for effect in claim.shown if effect.reason))
+    if not reasons:
+        return _text(run_sentences.reason(claim.verdict))
+    return _text(f"{reasons}. {claim.verdict.doubt}" if claim.verdict.doubt else reasons)
 
 
 _CLAIM_HEADS = ("Claim", "", "Verdict", "Published", "Measured [95 % interval]")

@@ -65,6 +65,7 @@ def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
         "answer": verdict.answer.value,
         "in_size_only": verdict.in_size_only,
         "sentence": verdict.sentence,
+        "doubt": verdict.doubt or None,
         "place": verdict.place or None,
         "conditions": verdict.conditions,
         "circumstances": circumstances(view, verdict) or None,
