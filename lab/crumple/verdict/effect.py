@@ -63,6 +63,12 @@ class Effect:
         return self.ratio or self.value
 
     @property
+    def is_vague(self) -> bool:
+        """Of two blocks so far apart that the interval tells nothing. One that decides does tell."""
+        measured = self.measured
+        return self.answer is Answer.UNDECIDED and measured is not None and measured.is_vague
+
+    @property
     def in_size_only(self) -> bool:
         """Whether the direction holds, and only the size is refuted or open."""
         return self.direction is Answer.SUPPORTED and self.answer in (Answer.CONTRADICTED, Answer.UNDECIDED)

@@ -12,6 +12,7 @@ from crumple.verdict.effect import Answer, Effect
 
 NAMED_MAX = 3
 IN_SIZE_ONLY = "in size only"
+VAGUE = "two blocks, too far apart for an interval"
 LARGEST = 1e12
 PLACES_MAX = 6
 _STEPS = {
@@ -143,6 +144,9 @@ def _measured(effect: Effect) -> str:
         return f"the {effect.what} of {effect.of} was {_valued(effect)}"
     assert effect.ratio is not None
     low, times, high = ends(effect.ratio, effect.bounds)
+    if effect.is_vague:
+        about = f"{effect.limit} " if effect.limit else ""
+        return f"the {effect.what} of {effect.of} was {about}{times} times that of {effect.to} ({VAGUE})"
     if effect.limit:
         end = low if effect.limit == "at least" else high
         limited = f"(95 % sure, {effect.ratio.n} blocks; the engine was the limit of some trials)"
@@ -160,6 +164,8 @@ def _valued(effect: Effect) -> str:
     low, middle, high, name = value_ends(effect)
     if value.low == value.high == 0:
         return f"0{name} in all {value.n} {repeated}"
+    if effect.is_vague:
+        return f"{effect.limit} {middle}{name} ({VAGUE})".lstrip()
     if effect.limit:
         return f"{effect.limit} {low}{name} (the engine was the limit of some of {value.n} {repeated})"
     if effect.unit == "times":

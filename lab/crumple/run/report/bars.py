@@ -15,7 +15,6 @@ from crumple.record.metrics import METRICS
 from crumple.run.report import server_names
 from crumple.run.report.run_sentences import marks
 from crumple.run.report.view import ExperimentView, RunView, ServerView
-from crumple.stats.stats import Interval
 from crumple.verdict.effect import Effect
 
 ROW_PX = 32
@@ -84,7 +83,7 @@ def _bars(
     title: str,
     bars: alt.Chart | None = None,
 ) -> alt.TopLevelMixin:
-    summaries = [_summary_row(row, row.summaries[metric], scale) for row in rows]
+    summaries = [_summary_row(row, metric, scale) for row in rows]
     starts = [point for row in rows for point in _start_points(row, METRICS[metric].of, scale)]
     summaries, reach = _within_sight(summaries, starts)
     # Room for the figure that stands behind the longest whisker.
@@ -164,22 +163,24 @@ def _remarks(summaries: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
     return [text.encode(x="zero:Q", y=y, text="remark:N")] if remarked else []
 
 
-def _summary_row(row: ServerView, summary: Interval | None, scale: float) -> dict[str, Any]:
+def _summary_row(row: ServerView, metric: str, scale: float) -> dict[str, Any]:
+    summary = row.summaries[metric]
     colour = theme.colour_of(row.note.language)
     common = {"row": label(row), "colour": colour, "pale": 0.45 if row.twin else 1.0, "zero": 0}
     if summary is None:
         why = marks(row) or ("no start was measured" if not row.counting else "could not be read")
         return {**common, "value": 0, "low": 0, "high": 0, "reach": 0, "figure": "–", "remark": why}
-    bounded = numerals.bounded(summary)
-    low, high = (summary.low, summary.high) if bounded else (summary.estimate, summary.estimate)
+    telling = numerals.telling(summary)
+    low, high = (summary.low, summary.high) if telling else (summary.estimate, summary.estimate)
+    limit = row.limit(metric)
     return {
         **common,
         "value": summary.estimate / scale,
         "low": low / scale,
         "high": high / scale,
         "reach": high / scale,
-        "figure": numerals.estimate(summary, scale),
-        "remark": marks(row),
+        "figure": numerals.at_least(summary, scale) if limit else numerals.estimate(summary, scale),
+        "remark": ", ".join(filter(None, (marks(row), "two starts" if summary.is_vague else ""))),
     }
 
 
@@ -208,7 +209,7 @@ def _user_share(row: ServerView) -> float | None:
 def _effect_row(claim: str, effect: Effect, names: Mapping[str, str], width_px: int) -> dict[str, Any]:
     ratio = effect.ratio
     assert ratio is not None
-    bounded = numerals.bounded(ratio)
+    bounded = numerals.bounded(ratio) and not effect.is_vague
     of, to = names[effect.of], names[effect.to]
     name = f"{claim}  {of} ÷ {to}" if width_px > 500 else f"{claim} {of}"
     meets = effect.bounds[-2:] if len(effect.bounds) > 1 else (effect.published, effect.published)

@@ -121,8 +121,13 @@ def _server(row: ServerView) -> dict[str, Any]:
         "failed_share": row.failed_share,
         "unanswered": [start.trial.trial.id for start in row.starts if start.unanswered],
         "failed_marked": [start.trial.trial.id for start in row.lossy],
-        "summaries": {name: _interval(summary) for name, summary in row.summaries.items()},
+        "summaries": {name: _summary(row, name) for name in row.summaries},
     }
+
+
+def _summary(row: ServerView, name: str) -> dict[str, Any] | None:
+    found = _interval(row.summaries[name])
+    return found and {**found, "limit": row.limit(name) or None}
 
 
 def _trial(view: RunView, start: Start) -> dict[str, Any]:
@@ -136,6 +141,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "twin": trial.trial.twin,
         "status": trial.status,
         "counts": start.counts,
+        "engine_limited": start.engine_limited,
         "attempt": trial.trial.attempt,
         "replaced": any(start is each for each in view.replaced),
         "disturbed": trial.disturbed,

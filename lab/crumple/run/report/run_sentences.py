@@ -257,7 +257,7 @@ def marks(row: ServerView) -> str:
         if start.figures is None:
             said.append(f"{start.block_name} did not run")
         elif not start.counts:
-            said.append(f"{start.block_name} not valid")
+            said.append(f"{start.block_name} {'engine-limited' if start.engine_limited else 'not valid'}")
         elif start.lossy:
             said.append(f"{numerals.share(start.figures.failed_share)} failed in {start.block_name}")
     return ", ".join([*said, *([starved] if (starved := unanswered(row)) else [])])
