@@ -295,6 +295,19 @@ def test_cautions_come_before_the_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert said[:2] == ["caution: one run is of scale quick, the other of full", "the table"]
 
 
+def test_at_80_columns_every_name_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "baseline.json"
+    kept.write_text(json.dumps(document()))
+    monkeypatch.setenv("COLUMNS", "80")
+    command.runs(str(kept), str(kept), [], False)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in (*synthetic_run.SERVERS, "throughput", "response_p50", "experiment"):
+        assert any(name in line.split() for line in lines)
+
+
 def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
     written = document()
     silent = [

@@ -90,7 +90,8 @@ def _print(compared: Comparison) -> None:
          Text(each.change, style=STYLES[each.change]), each.reason)
         for each in compared.differences
     ]  # fmt: skip
-    output.as_table(("experiment", "server", "metric", "after ÷ before", "seen above", "", ""), rows)
+    headings = ("experiment", "server", "metric", "after ÷ before", "seen above", "change", "reason")
+    output.as_table(headings, rows, ("seen above",))
     for claim, (was, now) in compared.verdicts.items():
         output.facts.print(Text(f"{claim}: {was} → {now}"))
     if not compared.verdicts:
@@ -119,7 +120,7 @@ def _ratio(difference: Difference) -> str:
     low, middle, high = verdict_sentences.ends(difference.ratio)
     if difference.limit:
         return f"{difference.limit} {low if difference.limit == 'at least' else high}"
-    return f"{middle} [{low} – {high}]"
+    return f"{middle} [{low}–{high}]"
 
 
 def _visible(difference: Difference) -> str:

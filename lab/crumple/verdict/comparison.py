@@ -233,9 +233,9 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
 
     if alarm:
         return untested("slower", alarm)
-    marked = [side.run for side in (before, after) if _failing(side, place)]
+    marked = [when for when, side in (("before", before), ("afterwards", after)) if _failing(side, place)]
     if marked and not METRICS[metric].despite_failures:
-        return untested("not known", f"more than 1 % of its requests fail in {' and in '.join(marked)}")
+        return untested("not known", f"more than 1 % of its requests failed {' and '.join(marked)}")
     if min(len(was), len(now)) < STARTS_MIN:
         return untested("not known", f"{len(was)} and {len(now)} starts, of {STARTS_MIN} each that it takes")
     if not all(value > 0 for value in (*was, *now)):

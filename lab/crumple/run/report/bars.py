@@ -36,15 +36,18 @@ def memory(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
 
 def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
     """CPU time per request: in user space (full colour) and in the kernel (pale)."""
+    totals = [row.summaries["cpu_per_request"] for row in experiment.servers]
+    scale, unit = numerals.unit_scale(max((total.estimate for total in totals if total), default=1.0), "µs")
     parts = []
     for row in experiment.servers:
         total, user = row.summaries["cpu_per_request"], _user_share(row)
         if total is None or user is None:
             continue
-        split = total.estimate * user
+        whole = total.estimate / scale
+        split = whole * user
         colour = theme.colour_of(row.note.language)
         parts.append({"row": label(row), "from": 0.0, "to": split, "colour": colour, "pale": 1.0})
-        parts.append({"row": label(row), "from": split, "to": total.estimate, "colour": colour, "pale": 0.42})
+        parts.append({"row": label(row), "from": split, "to": whole, "colour": colour, "pale": 0.42})
     bars = (
         alt.Chart(theme.rows(parts))
         .mark_bar(height=ROW_PX * 0.46)
@@ -56,8 +59,8 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
             opacity=alt.Opacity("pale:Q", scale=None),
         )
     )
-    title = "CPU time per request, µs: user, then kernel (pale)"
-    return _bars(experiment.servers, "cpu_per_request", width_px, 1.0, title, bars)
+    title = f"CPU time per request, {unit}: user, then kernel (pale)"
+    return _bars(experiment.servers, "cpu_per_request", width_px, scale, title, bars)
 
 
 def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
@@ -95,7 +98,7 @@ def _bars(
             tickCount=5 if width_px > 500 else 3,
             orient="top",
             titleAnchor="start",
-            labelExpr=theme.PLAIN_LABEL,
+            labelExpr=theme.COUNT_LABEL,
         ),
     )
     y = row_axis(rows)

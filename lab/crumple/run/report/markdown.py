@@ -21,9 +21,10 @@ def markdown(view: RunView) -> str:
     sections = [
         *_opening(view),
         *_claims(view),
-        *_prose(view),
+        run_sentences.reading(view),
         *(part for experiment in view.experiments for part in _experiment(experiment)),
         *_unsound(view),
+        *_prose(view),
         *_machine(view),
         *_trials(view),
     ]
@@ -140,7 +141,6 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     for row in shown.rows:
         if said := run_sentences.unanswered(row):
             yield f"**`{row.name}`: {said}; {run_sentences.OF_THE_OTHERS}.**"
-    yield run_sentences.reading(shown)
     if any(start.figures for start in shown.starts):
         for kind in (kind for kind in run_charts.KINDS if kind.where(shown)):
             yield f"### {kind.title}"

@@ -119,6 +119,7 @@ def _server(row: ServerView) -> dict[str, Any]:
         "starts": len(row.starts),
         "starts_counted": len(row.counting),
         "failed_share": row.failed_share,
+        "ranked": row.ranked,
         "unanswered": [start.trial.trial.id for start in row.starts if start.unanswered],
         "failed_marked": [start.trial.trial.id for start in row.lossy],
         "summaries": {name: _summary(row, name) for name in row.summaries},

@@ -119,7 +119,7 @@ def not_asked(view: RunView) -> list[NotAskedRow]:
 
 
 def servers(experiment: ExperimentView) -> list[ServerRow]:
-    """Every server of an experiment, by throughput."""
+    """Every server of an experiment, by throughput, and then those that are not ranked by it."""
     return [_server(server) for server in experiment.servers]
 
 
@@ -222,6 +222,8 @@ def _server(server: ServerView) -> ServerRow:
     failed = numerals.share(server.failed_share)
     if server.lossy:
         failed += f" ({', '.join(_lost(start) for start in server.lossy)})"
+    if not server.ranked:
+        failed += f", {run_sentences.NOT_RANKED}"
     if starved := run_sentences.unanswered(server):
         failed += f"; {starved}"
     return ServerRow(

@@ -113,6 +113,11 @@ class ServerView:
         """Starts to be marked for their failures."""
         return tuple(start for start in self.starts if start.lossy)
 
+    @property
+    def ranked(self) -> bool:
+        """Whether its speed may be compared with that of others: no start that counts is to be marked."""
+        return not any(start.lossy for start in self.counting)
+
     def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
         limit = self.limit(name)
         starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
@@ -126,7 +131,9 @@ class ServerView:
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ.
+    """One experiment. `servers` by throughput, best first, and then those that are not ranked by it.
+
+    `noise`: metric → how starts differ.
 
     `blocks`: how many it has; `stopped`: why no more of those planned, empty where that is not said.
     """
@@ -260,7 +267,7 @@ def _experiment(
         note = run.servers.get(server, _undescribed(server))
         return ServerView(server, note, tuple(trials), twin)
 
-    servers = sorted((of(server, False) for server in experiment.servers), key=_speed, reverse=True)
+    servers = sorted((of(server, False) for server in experiment.servers), key=_place)
     scale = experiment.scales[run.scale]
     # A run restricted to other servers has no twin.
     has_twin = scale.twin and experiment.twin in experiment.servers
@@ -289,6 +296,7 @@ def _undescribed(server: str) -> ServerNote:
     return ServerNote(title=server, language="", io_model="", about="", libraries={})
 
 
-def _speed(server: ServerView) -> float:
+def _place(server: ServerView) -> tuple[bool, float]:
+    """By throughput; who is not ranked by it stands behind all who are."""
     summary = server.summaries[SPEED]
-    return summary.estimate if summary else -math.inf
+    return not server.ranked, -summary.estimate if summary else math.inf
