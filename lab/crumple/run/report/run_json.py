@@ -89,6 +89,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "answer": effect.answer.value,
         "direction": effect.direction.value if effect.direction else None,
         "blocks_needed": effect.blocks_needed,
+        "margin": effect.margin,
         "limit": effect.limit or None,
         "reason": effect.reason,
     }
