@@ -296,7 +296,7 @@ def _undescribed(server: str) -> ServerNote:
     return ServerNote(title=server, language="", io_model="", about="", libraries={})
 
 
-def _place(server: ServerView) -> tuple[bool, float]:
-    """By throughput; who is not ranked by it stands behind all who are."""
+def _place(server: ServerView) -> tuple[bool, bool, float]:
+    """By throughput; behind these who is not ranked by it, and last of whom none is known."""
     summary = server.summaries[SPEED]
-    return not server.ranked, -summary.estimate if summary else math.inf
+    return summary is None, not server.ranked, -summary.estimate if summary else 0.0
