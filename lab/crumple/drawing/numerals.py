@@ -127,7 +127,7 @@ def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> st
 
 
 def at_least(interval: "Interval", scale: float = 1.0) -> str:
-    """Of an interval that is open above: "at least 10,900"; its estimate, where its lower end tells nothing."""
+    """Of an interval that is open above: "at least 10,900"; its estimate, if its lower end tells nothing."""
     known = interval.low if interval.low > 0 and not interval.is_vague else interval.estimate
     return f"at least {significant(known / scale)}"
 

@@ -39,8 +39,8 @@ class Figures:
     average. `canary_ns`: quantiles of all light requests that ran beside. `curve`: in a ramp, the trial along
     its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
     `ended` and `unfinished`: requests. `late`: quantiles of the response times that are left out because the
-    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart. `warnings`:
-    what may have touched its figures although it counts.
+    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart.
+    `warnings`: what may have touched its figures although it counts.
     """
 
     trial_id: str
