@@ -40,7 +40,8 @@ class Figures:
     its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
     `ended` and `unfinished`: requests. `late`: quantiles of the response times that are left out because the
     engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart.
-    `warnings`: what may have touched its figures although it counts.
+    `warnings`: what may have touched its figures although it counts. `engine_took`: of all cores (0..1),
+    where the engine had none of its own, but those of the server.
     """
 
     trial_id: str
@@ -79,6 +80,7 @@ class Figures:
     late: tuple[float, ...] = ()
     sliced: bool = False
     warnings: tuple[str, ...] = ()
+    engine_took: float | None = None
 
     @property
     def engine_limited(self) -> bool:
@@ -147,6 +149,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         late=late,
         sliced=_shares_pages(record.probes.server),
         warnings=stored.warnings,
+        engine_took=engine_limits.took(record),
     )
 
 

@@ -138,6 +138,7 @@ def _answer(claim: _Claim) -> str:
 # Those by which a server is called slower. What it costs is shown, and called by its name only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
 STARTS_MIN = 2
+WITHIN_CHANCE, BEYOND_CHANCE = "within chance", "beyond chance"
 # Of runs that are alike one in twenty at most raises an alarm: one in 25 by a figure, one in 100 by failures.
 FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
 # A share of failures below this is as good as none.
@@ -233,7 +234,7 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
 
     if alarm:
         return untested("slower", alarm)
-    marked = [when for when, side in (("before", before), ("afterwards", after)) if _failing(side, place)]
+    marked = [when for when, side in (("before", before), ("after", after)) if _failing(side, place)]
     if marked and not METRICS[metric].despite_failures:
         return untested("not known", f"more than 1 % of its requests failed {' and '.join(marked)}")
     if min(len(was), len(now)) < STARTS_MIN:
@@ -332,15 +333,15 @@ def _called(found: _Found, level: float | None) -> Difference:
         return _called_by_its_bound(difference, ratio)
     difference = replace(difference, ratio=ratio, visible=visible)
     if ratio.low <= 1 <= ratio.high:
-        return replace(difference, reason="within chance")
+        return replace(difference, reason=WITHIN_CHANCE)
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
-    return replace(difference, change="faster" if better else "slower", reason="beyond chance")
+    return replace(difference, change="faster" if better else "slower", reason=BEYOND_CHANCE)
 
 
 def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
     """What one end of the interval says, as the engine was the limit on the other side of it."""
-    of = "afterwards" if difference.limit == "at least" else "before"
-    reason = f"the engine was the limit of some starts {of}"
+    of = "second" if difference.limit == "at least" else "first"
+    reason = f"the engine was the limit of starts in the {of} run"
     if difference.limit == "at least":
         shown, change = replace(ratio, high=math.inf), "faster" if ratio.low > 1 else "not known"
     else:

@@ -7,6 +7,7 @@ per kind of claim, found in KINDS.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 from typing import Any
 
 from crumple.record.figures import Figures
@@ -24,6 +25,8 @@ NOTHING_KNOWN = Facts()
 FIXED: Mapping[str, Looks] = {}
 DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
 TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
+# Of cores that it shares with the server.
+TOOK_MUCH = 0.2
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
     "order": kinds.order,
@@ -43,8 +46,8 @@ class Verdict:
     """What a run says about a claim. `trials`: ids of those the answer rests on; `blocks`: of so many.
 
     `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
-    the article says it, empty if unknown. `conditions`: what it leaves open or differs here. `doubt`: of
-    which trials the engine may have been the limit, a sentence that `sentence` ends in; or empty.
+    the article says it, empty if unknown. `conditions`: what it leaves open or differs here. `doubt`: what
+    part the engine may have in it, the end of `sentence`; or empty.
     """
 
     claim_id: str
@@ -126,19 +129,27 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
 
 
 def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterable[Figures]) -> str:
-    """Which servers the engine may have limited by their own warnings: half of the trials or more, or none.
+    """Which servers the engine may have limited, by the warnings of half of their trials or more.
 
-    That touches how fast a server is, and not what it holds.
+    And how much it took of the cores they ran on. That touches how fast a server is, and not what it holds.
     """
     metric = getattr(claim, "metric", None)
     if answer is Answer.NOT_TESTABLE or metric is None or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE:
         return ""
     seen = {trial.trial_id: trial for trial in figures}
-    of: dict[str, list[bool]] = {}
+    of: dict[str, list[Figures]] = {}
     for trial in (seen[key] for key in trials if key in seen):
-        of.setdefault(trial.server, []).append(trial.maybe_engine_limited)
-    counted = [(server, sum(warned), len(warned)) for server, warned in of.items()]
-    return verdict_sentences.doubt([each for each in counted if each[1] and 2 * each[1] >= each[2]])
+        of.setdefault(trial.server, []).append(trial)
+    counted = [(name, sum(each.maybe_engine_limited for each in own), len(own)) for name, own in of.items()]
+    known = {
+        name: [each.engine_took for each in own if each.engine_took is not None] for name, own in of.items()
+    }
+    took = {name: median(shares) for name, shares in known.items() if shares}
+    said = (
+        verdict_sentences.near_limit([each for each in counted if each[1] and 2 * each[1] >= each[2]]),
+        verdict_sentences.took(took) if max(took.values(), default=0.0) >= TOOK_MUCH else "",
+    )
+    return " ".join(filter(None, said))
 
 
 def noise_of(

@@ -4,7 +4,7 @@ Wording only: what is said has been decided in verdict.py.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from crumple.stats.stats import Interval
@@ -32,8 +32,8 @@ def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Eff
     return f"{lead} {body}"
 
 
-def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
-    """What trials warn of; `warned`: server, how many of its trials, of how many. Empty where none is."""
+def near_limit(warned: Sequence[tuple[str, int, int]]) -> str:
+    """What trials warn of; `warned`: server, how many of its trials, of how many. Empty without any."""
     if not warned:
         return ""
     parts = [f"{number} of {of} trials of {server}" for server, number, of in warned[:NAMED_MAX]]
@@ -44,6 +44,17 @@ def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
         "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
         f"the server, in {named}."
     )
+
+
+def took(shares: Mapping[str, float]) -> str:
+    """How much of the cores the engine took beside each server (0..1); of several the most and the least."""
+
+    def beside(server: str) -> str:
+        return f"{float(f'{shares[server] * 100:.2g}'):g} % beside {server}"
+
+    most, least = (of(shares, key=lambda server: shares[server]) for of in (max, min))
+    rest = f", and {beside(least)}" if least != most else ""
+    return f"The engine ran on the server's cores and took {beside(most)}{rest}."
 
 
 def unasked(scale: str, scales: Sequence[str]) -> str:
