@@ -119,9 +119,12 @@ def telling(interval: "Interval") -> bool:
 
 
 def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> str:
-    """The interval itself: "0.498 – 0.529"; `whole`: also where it tells next to nothing."""
+    """The interval itself: "0.498 – 0.529"; or why there is none: "one start".
+
+    `whole`: also where it tells next to nothing.
+    """
     if not (bounded(interval) if whole else telling(interval)):
-        return f"no interval: {_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
+        return f"{_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
     return f"{low}{NARROW}–{NARROW}{high}"
 
