@@ -239,6 +239,75 @@ def test_a_pass_that_could_have_seen_nothing_is_none(
             command.runs(str(kept), str(kept), [], False, nonsense)
 
 
+def limited(factor: float) -> dict[str, Any]:
+    """The report, in which the engine was the limit of each start of Node, which is that much faster."""
+    written = document(1 / factor)
+    for trial in written["trials"]:
+        if trial["server"] == "node-http":
+            trial |= {"counts": False, "engine_limited": True}
+    return written
+
+
+def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughput") -> comparison.Difference:
+    """What became of Node, on shared cores."""
+    seen = comparison.compare(sides.side(before, "a"), sides.side(after, "b"), (metric,))
+    return next(each for each in seen.differences if (each.experiment, each.server) == ("shared", "node-http"))
+
+
+def test_starts_that_were_too_fast_for_the_engine_are_lower_bounds_and_no_alarm() -> None:
+    faster = node(document(), limited(2.0))
+    assert (faster.change, faster.limit) == ("faster", "at least") and "limit of some starts" in faster.reason
+    assert faster.ratio is not None and 1.5 < faster.ratio.low < 2 and faster.ratio.high == np.inf
+    # That it became slower the engine would have hidden; that it was not faster before nobody knows.
+    assert node(document(), limited(0.5)).change == "not known"
+    assert node(limited(0.5), document()).change == "not known"
+    slower = node(limited(2.0), document())
+    assert (slower.change, slower.limit) == ("slower", "at most")
+    assert node(limited(2.0), limited(1.0)).reason.startswith("the engine was the limit in both runs")
+    # Of other figures such a start says nothing.
+    assert "0 and 3 starts" in node(limited(2.0), document(), "response_p50").reason
+
+
+def test_what_the_engine_limited_is_told_by_its_bound_and_may_have_changed_unseen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
+    kept.write_text(json.dumps(document()))
+    now.write_text(json.dumps(limited(2.0)))
+    assert command.runs(str(kept), str(now), ["throughput"], False, "300%") == 3
+    said = capsys.readouterr()
+    assert "at least 1." in said.out and "2 figures could have changed by 300% unseen" in said.err
+    command.runs(str(kept), str(now), ["throughput"], True)
+    told = [each for each in json.loads(capsys.readouterr().out)["differences"] if each["limit"]]
+    assert [(each["limit"], each["ratio"]["high"], each["visible"]) for each in told] == [
+        ("at least", None, None)
+    ] * 2
+
+
+def test_cautions_come_before_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
+    kept.write_text(json.dumps(document()))
+    now.write_text(json.dumps(document() | {"scale": "full"}))
+    said: list[str] = []
+    monkeypatch.setattr(command.output, "say", lambda line: said.append(line))
+    monkeypatch.setattr(command.output, "as_table", lambda *_, **__: said.append("the table"))
+    command.runs(str(kept), str(now), ["throughput"], False)
+    assert said[:2] == ["caution: one run is of scale quick, the other of full", "the table"]
+
+
+def test_at_80_columns_every_name_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "baseline.json"
+    kept.write_text(json.dumps(document()))
+    monkeypatch.setenv("COLUMNS", "80")
+    command.runs(str(kept), str(kept), [], False)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in (*synthetic_run.SERVERS, "throughput", "response_p50", "experiment"):
+        assert any(name in line.split() for line in lines)
+
+
 def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
     written = document()
     silent = [

@@ -67,6 +67,28 @@ def test_one_start_has_no_interval() -> None:
     assert numerals.with_interval(Interval(1.2, 0.0, math.inf, 0.95, 1)) == "1.20 [no interval: one start]"
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "n", "said"),
+    [
+        (0.0013, 7.6e9, 2, "3,200 [no interval: two starts]"),
+        (1_000.0, 9_900.0, 2, "3,200 [1,000 – 9,900]"),
+        (0.0013, 7.6e9, 3, "3,200 [0.0013 – 7,600,000,000]"),
+        # A share of nothing has an end that its requests set.
+        (0.0, 0.02, 2, "3,200 [0 – 0.020]"),
+    ],
+)
+def test_ends_of_two_starts_that_lie_far_apart_tell_nothing(
+    low: float, high: float, n: int, said: str
+) -> None:
+    assert plain(numerals.with_interval(Interval(3_200.0, low, high, 0.95, n))) == said
+
+
+def test_a_lower_bound_is_its_lower_end_unless_that_tells_nothing() -> None:
+    assert numerals.at_least(Interval(12_800.0, 10_900.0, math.inf, 0.95, 3)) == "at least 10,900"
+    assert numerals.at_least(Interval(12_800.0, 3_000.0, math.inf, 0.95, 2)) == "at least 12,800"
+    assert numerals.at_least(Interval(12_800.0, 0.0, math.inf, 0.95, 1)) == "at least 12,800"
+
+
 def test_limits_are_rounded_up() -> None:
     assert numerals.raised(4.4301) == "4.5"
     assert numerals.raised(4.4) == "4.4"

@@ -12,6 +12,7 @@ from crumple.run.report.run_json import data
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView
+from crumple.stats.stats import Interval
 from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
 
 
@@ -118,6 +119,20 @@ def test_a_study_without_an_article_is_not_said_to_have_one() -> None:
 def test_where_the_engine_was_the_limit_only_the_known_end_is_told() -> None:
     limited = made.ratio("R", 20.0, answer=made.CONTRADICTED, limit="at least")
     assert "Node.js is at least 18.2 times as fast as PHP" in sentence(limited)
+
+
+def test_two_blocks_too_far_apart_are_told_without_an_interval_while_nothing_is_shown() -> None:
+    far = Interval(2.0, 0.01, 400.0, 0.95, 2)
+    open_one = made.ratio("R", 2.0, answer=made.UNDECIDED, blocks_needed=5)
+    claim, verdict = open_one
+    vague = replace(verdict, effects=(replace(verdict.effects[0], ratio=far),))
+    assert "Node.js is 2.0 times (two blocks) as fast as PHP" in sentence((claim, vague))
+    assert re.search(r"R .* 2\.0 \[two blocks\]  13\.7$", said(made.run([(claim, vague)])), re.M)
+    shown = markdown(made.run([(claim, vague)]))
+    assert "| 2.0 [no interval: two starts]" in shown and "0.010" not in shown
+    _, decided = made.order("O", 2.0, made.SUPPORTED)
+    held = replace(decided, effects=(replace(decided.effects[0], ratio=replace(far, low=1.01, high=15.0)),))
+    assert "2.0 times (1.01 to 15) as fast" in sentence((made.order("O", 2.0)[0], held))
 
 
 def test_what_was_seen_in_no_number_is_told_by_its_reason() -> None:

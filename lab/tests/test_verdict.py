@@ -11,7 +11,7 @@ from crumple.stats.stats import Interval
 from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
 from crumple.verdict import verdict_sentences
 from crumple.verdict.case import Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.verdict import Verdict, judge, noise_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -397,7 +397,7 @@ def test_the_sentence_of_a_ratio() -> None:
     assert judge(ratio(("express", "node", 0.51)), run()).sentence == (
         "Supported. The throughput of express was 0.509 times that of node (between 0.503 and 0.515 times, "
         "95 % interval, 5 blocks). The published ratio is 0.51; the whole interval lies in what counts as "
-        "the published size (0.408 to 0.637 times)."
+        "the published size (0.408 to 0.637 times); its nearest end is 23 % from the bound."
     )
 
 
@@ -439,6 +439,19 @@ def test_an_interval_shows_the_digits_it_is_worth(interval: tuple[float, float, 
     assert verdict_sentences.between(Interval(*interval, 0.95, 5)) == shown
 
 
+def test_two_blocks_too_far_apart_have_no_interval_unless_it_decides() -> None:
+    far = [*server("a", 10_000, (1.0, 5.0)), *server("b", 10_000, (5.0, 1.0))]
+    verdict = judge(order(["a"], ["b"]), far)
+    (effect,) = verdict.effects
+    assert answered(verdict) == OPEN and effect.is_vague
+    assert "1.0 times that of b (two blocks, too far apart for an interval);" in verdict.sentence
+    assert "between" not in verdict.sentence
+    clear = [*server("a", 10_000, (1.0, 1.3)), *server("b", 10, (1.3, 1.0))]
+    decided = judge(order(["a"], ["b"]), clear)
+    assert answered(decided) == SUPPORTED and decided.effects[0].ratio is not None
+    assert decided.effects[0].ratio.is_vague and "(between " in decided.sentence
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.05, 20), st.floats(0.05, 20))
 def test_no_ratio_without_its_interval(measured: float, published: float) -> None:
@@ -462,6 +475,27 @@ def test_an_effect_is_shown_with_as_many_digits_as_decide_it() -> None:
     assert verdict_sentences.ends(Interval(2.2, 2.1, 2.2496, 0.95, 5), (2.25,))[2] == "2.2496"
     assert verdict_sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.1,))[0] == "1.0996"
     assert verdict_sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.0,))[0] == "1.10"
+
+
+def test_what_is_decided_says_how_far_its_nearest_end_lies_from_the_bound() -> None:
+    def only(claim: OrderClaim | RatioClaim) -> tuple[Effect, Interval, str]:
+        verdict = judge(claim, run())
+        (effect,) = verdict.effects
+        assert effect.ratio is not None
+        return effect, effect.ratio, verdict.sentence
+
+    effect, seen, _ = only(ratio(("express", "node", 0.51)))
+    assert effect.margin == pytest.approx(min(seen.low / (0.51 / 1.25), 0.51 * 1.25 / seen.high))
+    effect, seen, said = only(ratio(("go", "express", 9.0)))
+    assert effect.margin == pytest.approx(9.0 / 1.25 / seen.high)
+    assert f"its nearest end is {(effect.margin - 1) * 100:.2g} % from the bound" in said
+    effect, _, said = only(ratio(("go", "express", 20.0)))
+    assert "; its nearest end is a factor of 2." in said
+    # Of an order, and of a direction that is reversed, the interval itself says how far it is from 1.
+    for claim in (order(["go"], ["java"]), ratio(("java", "go", 1.5))):
+        effect, seen, said = only(claim)
+        assert effect.margin == pytest.approx(max(seen.low, 1 / seen.high)) and "nearest end" not in said
+    assert only(order(["node"], ["close"]))[0].margin is None
 
 
 def test_what_is_undecided_says_what_it_would_take() -> None:
@@ -499,6 +533,44 @@ def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds
     assert answered(judge(ratio(("go", "java", 1.5)), limited("go", 1, 2, 3))) == SIZE_OPEN
     assert answered(judge(order(["java"], ["go"]), limited("go", 1, 2, 3))) == CONTRADICTED
     assert answered(judge(order(["go"], ["java"]), limited("java", 1, 2, 3, speed=20_000))) == OPEN
+
+
+NEAR = "the throughput is 81% (limit 70%) of the 37,000 /s that the engine reaches against its null server"
+BUSY = "a thread of the engine used 92% of a core (limit 85%): it may have limited the throughput"
+
+
+def warned(of: dict[str, int], warning: str = NEAR) -> list[Figures]:
+    """The run, in which so many of a server's five trials carry the warning."""
+    return [
+        replace(seen, warnings=("more than 1 % failed", warning))
+        if seen.block <= of.get(seen.server, 0)
+        else seen
+        for seen in run()
+    ]
+
+
+@pytest.mark.parametrize("warning", [NEAR, BUSY])
+def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) -> None:
+    said = (
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with the "
+        "server, in 5 of 5 trials of go and 3 of 5 trials of java."
+    )
+    figures = warned({"go": 5, "java": 3, "node": 2}, warning)
+    for claim in (order(["go"], ["java"], ["node"]), ratio(("go", "java", 1.5), ("go", "node", 2.7))):
+        verdict = judge(claim, figures)
+        assert (verdict.answer, verdict.doubt) == (Answer.SUPPORTED, said)
+        assert verdict.sentence.endswith(f" {said}")
+    assert judge(ratio(("go", "express", 9.0)), figures).sentence.endswith("in 5 of 5 trials of go.")
+
+
+def test_what_half_of_the_trials_do_not_warn_of_or_the_engine_cannot_touch_is_no_doubt() -> None:
+    assert judge(ratio(("node", "express", 2.0)), warned({"node": 2})).doubt == ""
+    others = warned({"go": 5}, "a thread of the engine waited for a core 9% of the time (limit 5%)")
+    assert judge(order(["go"], ["java"]), others).doubt == ""
+    memory = [replace(each, memory_peak_bytes=1e6 * each.block) for each in warned({"go": 5})]
+    assert judge(order(["go"], ["java"], metric="memory"), memory).doubt == ""
+    unread = judge(order(["go"], ["java"], metric="response_p99"), warned({"go": 5}))
+    assert (unread.answer, unread.doubt) == (Answer.NOT_TESTABLE, "")
 
 
 def test_several_comparisons_share_the_error_of_a_contradiction() -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 NARROW = "\u202f"
 ABSENT = "–"
 
+_FEW = {1: "one", 2: "two"}
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _SIZES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
@@ -112,12 +113,23 @@ def estimate(interval: "Interval", scale: float = 1.0) -> str:
     return _worded(interval, scale)[1]
 
 
-def ends(interval: "Interval", scale: float = 1.0) -> str:
-    """The interval itself: "0.498 – 0.529"."""
-    if not bounded(interval):
-        return "no interval: one start" if interval.n == 1 else "no interval: too few starts"
+def telling(interval: "Interval") -> bool:
+    """Whether its ends tell anything; those of two starts that lie far apart do not."""
+    return bounded(interval) and not interval.is_vague
+
+
+def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> str:
+    """The interval itself: "0.498 – 0.529"; `whole`: also where it tells next to nothing."""
+    if not (bounded(interval) if whole else telling(interval)):
+        return f"no interval: {_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
     return f"{low}{NARROW}–{NARROW}{high}"
+
+
+def at_least(interval: "Interval", scale: float = 1.0) -> str:
+    """Of an interval that is open above: "at least 10,900"; its estimate, where its lower end tells nothing."""
+    known = interval.low if interval.low > 0 and not interval.is_vague else interval.estimate
+    return f"at least {significant(known / scale)}"
 
 
 def with_interval(interval: "Interval | None", scale: float = 1.0, unit: str = "") -> str:
@@ -131,6 +143,16 @@ def with_interval(interval: "Interval | None", scale: float = 1.0, unit: str = "
 def time_scale(ns: float) -> tuple[float, str]:
     """Divisor and unit that suit a time in nanoseconds."""
     return _unit(ns, _TIMES)
+
+
+def unit_scale(value: float, unit: str) -> tuple[float, str]:
+    """The same of a value in that unit, where it is one of time; else the unit itself."""
+    if unit == "ns":
+        return time_scale(value)
+    if unit == "µs":
+        scale, name = time_scale(value * 1e3)
+        return scale / 1e3, name
+    return 1.0, unit
 
 
 def size_scale(byte_count: float) -> tuple[float, str]:

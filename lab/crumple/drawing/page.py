@@ -76,6 +76,10 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 
 _HERE = Path(__file__).parent
 
+NO_BREAK = "\u00a0"
+_BEFORE_PER_CENT = re.compile(r"(?<=\d) (?=%)")
+_NOT_IN_LINKS = re.compile(r"[^0-9A-Za-z_/~+=,:-]")
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -125,6 +129,7 @@ def templates() -> Environment:
     environment.filters.update(
         prose=lambda text: Markup(as_html(text)),
         slug=_slug,
+        anchor=_anchor,
         capitalize_first=_capitalised,
         breakable=_breakable,
     )
@@ -135,7 +140,12 @@ def _harmless(value: object) -> object:
     """Whatever stands between {{ and }}, before it is escaped: no control character is part of a page."""
     if isinstance(value, Markup):
         return Markup(shown_text(value))
-    return shown_text(value) if isinstance(value, str) else value
+    return unbroken(shown_text(value)) if isinstance(value, str) else value
+
+
+def unbroken(text: str) -> str:
+    """The text, in which no line ends between a number and its per cent sign."""
+    return _BEFORE_PER_CENT.sub(NO_BREAK, text)
 
 
 def _breakable(label: str) -> Markup:
@@ -147,7 +157,13 @@ def _breakable(label: str) -> Markup:
     return Markup(" ÷ ").join(sides)
 
 
+def _anchor(text: str) -> str:
+    """An element's id that no other text has: what may not stand in a link is written as its number."""
+    return _NOT_IN_LINKS.sub(lambda found: f".{ord(found[0]):x}.", text)
+
+
 def _slug(text: str) -> str:
+    """A class of the style sheet."""
     return "".join(letter if letter.isalnum() else "-" for letter in text.lower()).strip("-")
 
 

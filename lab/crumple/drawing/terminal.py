@@ -27,10 +27,10 @@ class Terminal(Console):
     """A console on which text from elsewhere is harmless, wherever in a table or a line it stands."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        return super().render(_harmless(renderable) if isinstance(renderable, Text) else renderable, options)
+        return super().render(harmless(renderable) if isinstance(renderable, Text) else renderable, options)
 
     def render_str(self, text: str, **how: Any) -> Text:
-        return _harmless(super().render_str(text, **how))
+        return harmless(super().render_str(text, **how))
 
 
 def width(least: int, most: int) -> int:
@@ -76,7 +76,8 @@ def _takes_colours() -> bool:
     return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
 
 
-def _harmless(text: Text) -> Text:
+def harmless(text: Text) -> Text:
+    """The text with its styles, in which what would act on a terminal is written out."""
     if not acts(text.plain):
         return text
     ends = [end for end in range(1, len(text)) if acts(text.plain[end - 1 : end + 1])]

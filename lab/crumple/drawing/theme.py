@@ -19,6 +19,8 @@ TIME_LABEL = (
 # Of x = 1/(1−q).
 QUANTILE_LABEL = "format(1 - 1 / datum.value, '.6~%')"
 SECONDS_LABEL = "datum.label + ' s'"
+# As tables write it.
+COUNT_LABEL = "format(datum.value, ',~r')"
 PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 
 BESIDE = 1.05

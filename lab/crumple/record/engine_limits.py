@@ -4,6 +4,8 @@ What follows from it for a trial is `validity`'s to say. Why the limits are what
 docs/method.md.
 """
 
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from crumple.contract import AfterRequests, OpenShape, TrialRecord
@@ -26,6 +28,20 @@ LESS_LOAD = "lower the load, or give the engine more threads and cores"
 KEEP_OFF = "keep other programs off the engine's cores"
 # One request alone is measured for a millisecond or less, of which an engine that begins and ends uses all.
 SHORTEST_JUDGED_NS = 100_000_000
+# How `engine_limited` begins where the engine, or one of its threads, had no more to give; and the warnings
+# that it may have been so: `near_ceiling` where that is known, `thread_share`, `unattended`.
+_HAD_NO_MORE = re.compile(r"(the engine used|a thread of the engine used a core) ")
+_MAY_HAVE_HAD_NO_MORE = re.compile(r"(the throughput is|a thread of the engine used|answers lay unread,) ")
+
+
+def was_the_limit(problems: Sequence[str]) -> bool:
+    """Whether a trial is not valid for that alone: the server would have answered so much at least."""
+    return len(problems) == 1 and _HAD_NO_MORE.match(problems[0]) is not None
+
+
+def may_have_been_the_limit(warnings: Iterable[str]) -> bool:
+    """Whether one of a trial's warnings says so."""
+    return any(_MAY_HAVE_HAD_NO_MORE.match(warning) for warning in warnings)
 
 
 def engine_share(record: TrialRecord) -> float | None:

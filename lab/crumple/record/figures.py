@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crumple.errors import NotStored
-from crumple.record import failures, histogram, invariants, joined, lateness
+from crumple.record import engine_limits, failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.disturbance import TICK_NS
-from crumple.record.engine_limits import engine_share
 from crumple.record.histogram import Times
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
@@ -40,7 +39,8 @@ class Figures:
     average. `canary_ns`: quantiles of all light requests that ran beside. `curve`: in a ramp, the trial along
     its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
     `ended` and `unfinished`: requests. `late`: quantiles of the response times that are left out because the
-    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart.
+    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart. `warnings`:
+    what may have touched its figures although it counts.
     """
 
     trial_id: str
@@ -78,6 +78,17 @@ class Figures:
     unfinished: int = 0
     late: tuple[float, ...] = ()
     sliced: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def engine_limited(self) -> bool:
+        """Whether it is not valid for that alone, and its throughput a lower bound."""
+        return engine_limits.was_the_limit(self.problems)
+
+    @property
+    def maybe_engine_limited(self) -> bool:
+        """Whether a warning says that the engine may have been the limit."""
+        return engine_limits.may_have_been_the_limit(self.warnings)
 
     @cached_property
     def knee(self) -> Knee | None:
@@ -119,7 +130,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         processes_max=server.processes_max,
         threads_max=server.threads_max,
         engine_cpu_per_request_us=engine.cpu_us,
-        engine_core_share=engine_share(record),
+        engine_core_share=engine_limits.engine_share(record),
         connections=_connections(record),
         memory_per_connection_bytes=_memory_per_connection(record),
         timed_out_share=_timed_out_share(record),
@@ -135,6 +146,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         unfinished=record.outcomes.unfinished,
         late=late,
         sliced=_shares_pages(record.probes.server),
+        warnings=stored.warnings,
     )
 
 

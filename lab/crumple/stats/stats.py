@@ -24,6 +24,8 @@ SLACK = 1e-9
 SEED = 20170213
 RESAMPLES = 2_000
 BOOTSTRAP_FROM = 10
+# Ends of two starts that lie by a larger factor apart say nothing of the spread.
+VAGUE_FROM = 10.0
 # How far the bootstrap may move an end of Student's interval, as factors of its distance from the estimate.
 NARROWEST, WIDEST = 0.9, 2.0
 
@@ -42,6 +44,15 @@ class Interval:
     high: float
     confidence: float
     n: int
+
+    @property
+    def is_vague(self) -> bool:
+        """Of two, and its ends more than a factor of ten apart: as good as nothing is known of the spread."""
+        if self.n != 2 or self.low <= 0:
+            return False
+        # Where one end is open, it is as far away as the other on the log scale.
+        apart = self.high / self.low if math.isfinite(self.high) else (self.estimate / self.low) ** 2
+        return apart > VAGUE_FROM
 
 
 def paired_ratio(

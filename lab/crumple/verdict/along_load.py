@@ -106,7 +106,8 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone
     if of_rounds.answer is Answer.SUPPORTED:
         return opinion
     reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
-    return replace(of_rounds, reason=reason, bounds=opinion.bounds)
+    # It is not the change of the rounds that stands beside this.
+    return replace(of_rounds, reason=reason, bounds=opinion.bounds, margin=None)
 
 
 def _rise(trial: Figures, low: float, high: float) -> float | None:

@@ -7,9 +7,10 @@ from typing import Any
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
 from crumple.stats.looks import Look
-from crumple.stats.stats import Interval
+from crumple.stats.stats import SLACK, Interval
 from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, Paired
+from crumple.verdict.verdict_sentences import number
 
 # An effect, and the trials it rests on.
 Judged = tuple[Effect, tuple[str, ...]]
@@ -45,9 +46,9 @@ class Case:
         return Evidence(experiment, metric, self.figures, self.failed, against)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
-        """The opinion's, and where it is undecided what it would take."""
+        """The opinion's; where it is decided by how much, and where it is undecided what it would take."""
         if opinion.answer is not Answer.UNDECIDED or not blocks:
-            return opinion.reason
+            return f"{opinion.reason}{how_far(opinion)}"
         if opinion.blocks_needed is None:
             return f"{opinion.reason}; how many blocks would tell is not known, or more than 100"
         most, total = self.look.most, opinion.blocks_needed + max(0, self.look.blocks - blocks)
@@ -84,9 +85,19 @@ def told(
         reason=f"{case.reason(opinion, evidence, [of], value.n)}{left_out}",
         blocks_needed=opinion.blocks_needed, value=value, unit=evidence.metric.unit, bound=bound,
         what=evidence.phrase, bounds=opinion.bounds, limit=alone.limit,
-        blocks_hoped=opinion.blocks_hoped,
+        blocks_hoped=opinion.blocks_hoped, margin=opinion.margin,
     )  # fmt: skip
     return effect, alone.trials
+
+
+def how_far(opinion: Opinion) -> str:
+    """How far the nearest end lies from the bound, a clause; empty of 1, where the interval itself says it."""
+    margin = opinion.margin
+    if margin is None or margin <= 1 + SLACK or opinion.bounds == (1.0,):
+        return ""
+    if margin >= 2:
+        return f"; its nearest end is a factor of {number(margin)} from the bound"
+    return f"; its nearest end is {float(f'{(margin - 1) * 100:.2g}'):g} % from the bound"
 
 
 def _time(seconds: float) -> str:

@@ -4,6 +4,7 @@ Each run is read from its report's JSON, so one of them may be a file kept from 
 machine between two runs counts as a change of the servers; `cautions` names what is known of that.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,9 +16,12 @@ from crumple.errors import NotStored
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
+from crumple.verdict.effect import Limit
+from crumple.verdict.evidence import SPEED
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 Place = tuple[str, str]
+SPEEDS = frozenset(name for name, metric in METRICS.items() if metric.unit == SPEED)
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,7 @@ class Side:
 
     `failed`: (experiment, server) → share of failed requests of each start that counts, and of those that
     answered nothing. `starts`: the same → how many count, of how many. `answers`: claim → its verdict.
+    `limited`: the same, where the engine was the limit of a start; that counts in speed, as a lower bound.
     """
 
     run: str
@@ -37,6 +42,7 @@ class Side:
     values: Mapping[tuple[str, str, bool], Mapping[str, tuple[float, ...]]]
     failed: Mapping[Place, tuple[float, ...]]
     starts: Mapping[Place, tuple[int, int]]
+    limited: frozenset[Place] = frozenset()
 
 
 class _Trial(BaseModel):
@@ -44,7 +50,13 @@ class _Trial(BaseModel):
     server: str
     twin: bool
     counts: bool
+    # A report that was kept may be older than this field.
+    engine_limited: bool = False
     figures: dict[str, FiniteFloat | None] | None
+
+    def speaks(self, metric: str) -> bool:
+        """Whether its figure is one of its server's."""
+        return self.counts or (self.engine_limited and metric in SPEEDS)
 
 
 class _Claim(BaseModel):
@@ -77,13 +89,13 @@ def side(document: object, name: str) -> Side:
             f"{name} is not the report of a study: {at}{': ' if at else ''}{first['msg']}",
             "write it with: crumple report RUN --format json --out BASELINE.json",
         ) from None
-    counting = [trial for trial in read.trials if trial.counts]
     values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}
-    for trial in counting:
+    for trial in read.trials:
         mine = values.setdefault((trial.experiment, trial.server, trial.twin), {})
         for metric, value in (trial.figures or {}).items():
-            if value is not None:
+            if value is not None and trial.speaks(metric):
                 mine.setdefault(metric, []).append(value)
+    limited = (each for each in read.trials if each.engine_limited and not each.twin)
     return Side(
         run=read.run,
         study=read.study,
@@ -94,6 +106,7 @@ def side(document: object, name: str) -> Side:
         values={key: {name: tuple(each) for name, each in mine.items()} for key, mine in values.items()},
         failed=_failed(read.trials),
         starts=_starts(read.trials),
+        limited=frozenset((each.experiment, each.server) for each in limited),
     )
 
 
@@ -112,7 +125,9 @@ def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
     for trial in trials:
         if not trial.twin:
             counted, all_ = starts.get((trial.experiment, trial.server), (0, 0))
-            starts[trial.experiment, trial.server] = (counted + trial.counts, all_ + 1)
+            # A start that was too fast for the engine is no start that came to nothing.
+            counts = trial.counts or trial.engine_limited
+            starts[trial.experiment, trial.server] = (counted + counts, all_ + 1)
     return starts
 
 
@@ -141,7 +156,8 @@ class Difference:
     """A metric of a server, after ÷ before. `reason`: a clause, why it is called so.
 
     `ratio`: with the interval it is judged by, in which the other figures compared are allowed for.
-    `visible`: a change above this ratio would have been seen in four cases of five.
+    `visible`: a change above this ratio would have been seen in four cases of five. `limit`: the ratio is only
+    a bound, as the engine was the limit of some starts afterwards ("at least") or before ("at most").
     """
 
     experiment: str
@@ -151,6 +167,7 @@ class Difference:
     visible: float | None
     change: Change
     reason: str
+    limit: Limit = ""
 
 
 @dataclass(frozen=True)
@@ -216,15 +233,27 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
 
     if alarm:
         return untested("slower", alarm)
-    marked = [side.run for side in (before, after) if _failing(side, place)]
+    marked = [when for when, side in (("before", before), ("afterwards", after)) if _failing(side, place)]
     if marked and not METRICS[metric].despite_failures:
-        return untested("not known", f"more than 1 % of its requests fail in {' and in '.join(marked)}")
+        return untested("not known", f"more than 1 % of its requests failed {' and '.join(marked)}")
     if min(len(was), len(now)) < STARTS_MIN:
         return untested("not known", f"{len(was)} and {len(now)} starts, of {STARTS_MIN} each that it takes")
     if not all(value > 0 for value in (*was, *now)):
         return untested("not known", "zero has no ratio")
+    limit = _limit(before, after, place) if metric in SPEEDS else ""
+    if limit is None:
+        return untested("not known", "the engine was the limit in both runs, and only lower bounds are known")
     ratio, p = stats.unpaired_ratio(now, was)
-    return _Found(Difference(experiment, server, metric, ratio, None, "as before", ""), was, now, p)
+    # A bound tells of one direction only.
+    p = 1.0 if limit and (ratio.estimate > 1) != (limit == "at least") else p
+    return _Found(Difference(experiment, server, metric, ratio, None, "as before", "", limit), was, now, p)
+
+
+def _limit(before: Side, after: Side, place: Place) -> Limit | None:
+    """How far a ratio of speeds is only a bound; None: in both directions, and nothing is known."""
+    if place in after.limited:
+        return None if place in before.limited else "at least"
+    return "at most" if place in before.limited else ""
 
 
 def _worse(before: Side, after: Side, places: Sequence[Place]) -> dict[Place, str]:
@@ -299,11 +328,25 @@ def _called(found: _Found, level: float | None) -> Difference:
         return difference
     ratio, _ = stats.unpaired_ratio(found.now, found.was, 1 - level)
     visible = stats.unpaired_visible(found.now, found.was, 1 - level)
+    if difference.limit:
+        return _called_by_its_bound(difference, ratio)
     difference = replace(difference, ratio=ratio, visible=visible)
     if ratio.low <= 1 <= ratio.high:
         return replace(difference, reason="within chance")
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
     return replace(difference, change="faster" if better else "slower", reason="beyond chance")
+
+
+def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
+    """What one end of the interval says, as the engine was the limit on the other side of it."""
+    of = "afterwards" if difference.limit == "at least" else "before"
+    reason = f"the engine was the limit of some starts {of}"
+    if difference.limit == "at least":
+        shown, change = replace(ratio, high=math.inf), "faster" if ratio.low > 1 else "not known"
+    else:
+        shown, change = replace(ratio, low=0.0), "slower" if ratio.high < 1 else "not known"
+    # A change the other way is not seen at all.
+    return replace(difference, ratio=shown, visible=math.inf, change=change, reason=reason)
 
 
 def _cautions(before: Side, after: Side) -> list[str]:

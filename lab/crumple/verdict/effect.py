@@ -33,7 +33,8 @@ class Effect:
     not open, or not known; `blocks_hoped`: were the truth at the far end of its 80 % interval. `what`: the
     metric within a sentence. `unit`: of `value`; `bound`: what that is held against; `repeated`: what it was
     measured over. `bounds`: the numbers that decided, in the unit of what was measured: so many digits are
-    shown as tell it from them. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
+    shown as tell it from them. `margin`: of a decided one the factor between its interval's nearest end and the
+    bound. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
     """
 
     label: str
@@ -56,11 +57,18 @@ class Effect:
     blocks_hoped: int | None = None
     refused: bool = False
     more_may_help: bool = False
+    margin: float | None = None
 
     @property
     def measured(self) -> Interval | None:
         """The ratio, or the value."""
         return self.ratio or self.value
+
+    @property
+    def is_vague(self) -> bool:
+        """Of two blocks so far apart that the interval tells nothing. One that decides does tell."""
+        measured = self.measured
+        return self.answer is Answer.UNDECIDED and measured is not None and measured.is_vague
 
     @property
     def in_size_only(self) -> bool:
@@ -78,3 +86,4 @@ class Opinion:
     blocks_needed: int | None = None
     bounds: tuple[float, ...] = ()
     blocks_hoped: int | None = None
+    margin: float | None = None

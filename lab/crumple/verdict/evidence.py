@@ -23,8 +23,6 @@ REASONS_MAX = 3
 # So many blocks without a valid trial, and more would not help.
 NONE_VALID_MOST = 4
 SPEED = "requests/s"
-# The problems that record/engine_limits.py words so: the engine, or one of its threads, had no more to give.
-ENGINE_LIMITED = re.compile(r"(the engine used|a thread of the engine used a core) ")
 FAILS = "and a server that fails is not ranked by its speed"
 
 
@@ -228,11 +226,7 @@ class Evidence:
 
     def _is_lower_bound(self, trial: Figures) -> bool:
         """Where the engine was the limit the server answers so much at least. Left out, the fast are lost."""
-        return (
-            self._measures_speed
-            and len(trial.problems) == 1
-            and bool(ENGINE_LIMITED.match(trial.problems[0]))
-        )
+        return self._measures_speed and trial.engine_limited
 
     def failing(self, name: str) -> str:
         """Why a server fails too much for its other trials to speak; or empty."""

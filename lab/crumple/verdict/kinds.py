@@ -32,7 +32,7 @@ from crumple.subject import effects
 from crumple.subject.effects import Observed
 from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
-from crumple.verdict.case import Case, Judged, told, untestable
+from crumple.verdict.case import Case, Judged, how_far, told, untestable
 from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, derived, seen_in
 from crumple.verdict.opinions import Seen, Shared, Span
@@ -110,6 +110,7 @@ def _compare(
         limit=paired.limit,
         refused=paired.refused,
         more_may_help=paired.more_may_help,
+        margin=opinion.margin,
     )
     return effect, paired.trials
 
@@ -223,8 +224,8 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
     opinion = opinions.within(seen, span, _counts_as(span, "ns"))
     effect = Effect(
         label=claim.cost.replace("_", " "), of="this machine", to="", published=None, ratio=None,
-        answer=opinion.answer, reason=opinion.reason, value=seen.shown, unit="ns", bound=published, what=what,
-        repeated="readings", bounds=opinion.bounds,
+        answer=opinion.answer, reason=f"{opinion.reason}{how_far(opinion)}", value=seen.shown, unit="ns",
+        bound=published, what=what, repeated="readings", bounds=opinion.bounds, margin=opinion.margin,
     )  # fmt: skip
     return effect, ()
 
@@ -261,6 +262,8 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
         shown = Seen(opinions.value(alone.values), case.look).shown
+        # Held against each trial's own limit; what is shown beside it is what these are typically.
+        opinion = replace(opinion, bounds=(typical,))
         yield told(case, evidence, server, alone, shown, opinion, side)
 
 

@@ -153,6 +153,17 @@ class Seen:
             hoped = self.estimate.blocks_needed(nearest, self._later, HOPED)
         return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds, hoped)
 
+    def decided(
+        self, answer: Answer, reason: str, *bounds: float, among: Sequence[float] = (),
+        direction: Answer | None = None,
+    ) -> Opinion:  # fmt: skip
+        """Shown, and how far the interval that is printed lies from what would change that.
+
+        `bounds`: what it was held against; `among`: all numbers from which digits have to tell it.
+        """
+        margin = apart(self.shown, bounds)
+        return Opinion(answer, reason, direction, bounds=tuple(among or bounds), margin=margin)
+
     def _interval(self, comparisons: int) -> Interval:
         if comparisons not in self._intervals:
             found = self._limited(self.estimate.interval(self.look.level(comparisons)))
@@ -179,6 +190,13 @@ class Seen:
         low = interval.low if self.limit == "at least" else (0.0 if self.estimate.logarithmic else -math.inf)
         high = interval.high if self.limit == "at most" else math.inf
         return Interval(interval.estimate, low, high, interval.confidence, interval.n)
+
+
+def apart(interval: Interval, bounds: Sequence[float]) -> float | None:
+    """The factor between its nearest end and the nearest bound; None where one of the two is not above 0."""
+    ends = [end for end in (interval.low, interval.high) if 0 < end < math.inf]
+    known = [bound for bound in bounds if 0 < bound < math.inf]
+    return min((max(end / bound, bound / end) for end in ends for bound in known), default=None)
 
 
 @dataclass(frozen=True)
@@ -220,9 +238,9 @@ def states_likeness(published: float, tolerance: float) -> bool:
 def ranked(seen: Seen, higher_is_better: bool) -> Opinion:
     """Which of two is better."""
     if _side_of_1(seen.support) == (1 if higher_is_better else -1):
-        return Opinion(Answer.SUPPORTED, "that is better, beyond chance", bounds=(1.0,))
+        return seen.decided(Answer.SUPPORTED, "that is better, beyond chance", 1.0)
     if _side_of_1(seen.contradiction) == (-1 if higher_is_better else 1):
-        return Opinion(Answer.CONTRADICTED, "that is worse, beyond chance", bounds=(1.0,))
+        return seen.decided(Answer.CONTRADICTED, "that is worse, beyond chance", 1.0)
     return seen.undecided(_either(seen), 1.0)
 
 
@@ -235,17 +253,19 @@ def sized(seen: Seen, published: float, tolerance: float, whose: str = "publishe
     meant = 1 if published > 1 else -1
     if _side_of_1(seen.contradiction) == -meant:
         reason = "that is the other way round, beyond chance"
-        return Opinion(Answer.CONTRADICTED, reason, Answer.CONTRADICTED, bounds=(1.0,))
+        return seen.decided(Answer.CONTRADICTED, reason, 1.0, direction=Answer.CONTRADICTED)
     direction = Answer.SUPPORTED if _side_of_1(seen.support) == meant else Answer.UNDECIDED
     bounds = (1.0, *span.ends)
     if span.holds(seen.support):
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {size}", direction, bounds=bounds)
+        lies = f"the whole interval lies in {size}"
+        return seen.decided(Answer.SUPPORTED, lies, *span.ends, among=bounds, direction=direction)
     if side:
         lies = f"the whole interval lies {side} {size}"
         holds = (
             "the direction holds but not the size" if direction is Answer.SUPPORTED else "neither is ahead"
         )
-        return Opinion(Answer.CONTRADICTED, f"{holds}: {lies}", direction, bounds=bounds)
+        reason = f"{holds}: {lies}"
+        return seen.decided(Answer.CONTRADICTED, reason, *span.ends, among=bounds, direction=direction)
     if direction is Answer.SUPPORTED:
         reason = f"the direction holds but the size is open: the interval lies only partly in {size}"
         return seen.undecided(reason, *span.ends, direction=direction)
@@ -257,9 +277,9 @@ def alike(seen: Seen, published: float, tolerance: float) -> Opinion:
     span = Span.around(published, published, tolerance)
     likeness = f"what counts as alike ({span})"
     if span.holds(seen.support):
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {likeness}", bounds=span.ends)
+        return seen.decided(Answer.SUPPORTED, f"the whole interval lies in {likeness}", *span.ends)
     if side := span.beside(seen.contradiction):
-        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {likeness}", bounds=span.ends)
+        return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {likeness}", *span.ends)
     return seen.undecided(f"the interval lies only partly in {likeness}", *span.ends)
 
 
@@ -267,9 +287,9 @@ def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:
     """Whether a value lies above a bound, or below it."""
     # A bound that is reached is met, so the claim's own side is asked first.
     if side := beyond_bound(seen.support, bound, above):
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies {side} {worded}", bounds=(bound,))
+        return seen.decided(Answer.SUPPORTED, f"the whole interval lies {side} {worded}", bound)
     if side := beyond_bound(seen.contradiction, bound, not above):
-        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bounds=(bound,))
+        return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bound)
     return seen.undecided(f"the interval lies on both sides of {worded}", bound)
 
 
@@ -287,9 +307,9 @@ def beyond_bound(value: Interval, bound: float, above: bool) -> str:
 def within(seen: Seen, span: Span, worded: str) -> Opinion:
     """Whether a figure is the published one, `worded` being what counts as that."""
     if span.holds(seen.support):
-        return Opinion(Answer.SUPPORTED, f"the whole interval lies in {worded}", bounds=span.ends)
+        return seen.decided(Answer.SUPPORTED, f"the whole interval lies in {worded}", *span.ends)
     if side := span.beside(seen.contradiction):
-        return Opinion(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bounds=span.ends)
+        return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", *span.ends)
     return seen.undecided(f"the interval lies only partly in {worded}", *span.ends)
 
 

@@ -4,7 +4,7 @@ Which trials may speak is evidence.py's, how it is said is sentences.py's. Here 
 per kind of claim, found in KINDS.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,12 +17,13 @@ from crumple.study.claim import Claim, ShareClaim
 from crumple.verdict import along_load, kinds, opinions, rests_on, verdict_sentences
 from crumple.verdict.case import Case, Facts, Judged
 from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import Evidence
+from crumple.verdict.evidence import SPEED, Evidence
 from crumple.verdict.opinions import Noise
 
 NOTHING_KNOWN = Facts()
 FIXED: Mapping[str, Looks] = {}
 DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
+TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
     "order": kinds.order,
@@ -42,7 +43,8 @@ class Verdict:
     """What a run says about a claim. `trials`: ids of those the answer rests on; `blocks`: of so many.
 
     `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
-    the article says it, empty if unknown. `conditions`: what it leaves open or differs here.
+    the article says it, empty if unknown. `conditions`: what it leaves open or differs here. `doubt`: of which
+    trials the engine may have been the limit, a sentence that `sentence` ends in; or empty.
     """
 
     claim_id: str
@@ -56,6 +58,7 @@ class Verdict:
     place: str = ""
     conditions: tuple[str, ...] = ()
     blocks: int = 0
+    doubt: str = ""
 
 
 def judge(
@@ -101,8 +104,11 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
     answer = _together(claim, [effect.answer for effect in effects])
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
+    trials = tuple(sorted({trial for _, trials in judged for trial in trials}))
     # A past look that decided nothing is not shown, so its sentence is not made.
     unread = case.look.past and answer not in DECIDED
+    doubt = "" if unread else _doubt(claim, answer, trials, case.figures)
+    said = "" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects)
     return Verdict(
         claim_id=claim.id,
         text=claim.text,
@@ -110,12 +116,29 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
         answer=answer,
         in_size_only=in_size_only,
         effects=effects,
-        sentence="" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects),
-        trials=tuple(sorted({trial for _, trials in judged for trial in trials})),
+        sentence=f"{said} {doubt}" if said and doubt else said,
+        trials=trials,
         place=claim.place or "",
         conditions=claim.conditions,
         blocks=case.look.blocks,
+        doubt=doubt,
     )
+
+
+def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterable[Figures]) -> str:
+    """Which servers the engine may have limited by their own warnings: half of the trials or more, or none.
+
+    That touches how fast a server is, and not what it holds.
+    """
+    metric = getattr(claim, "metric", None)
+    if answer is Answer.NOT_TESTABLE or metric is None or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE:
+        return ""
+    seen = {trial.trial_id: trial for trial in figures}
+    of: dict[str, list[bool]] = {}
+    for trial in (seen[key] for key in trials if key in seen):
+        of.setdefault(trial.server, []).append(trial.maybe_engine_limited)
+    counted = [(server, sum(warned), len(warned)) for server, warned in of.items()]
+    return verdict_sentences.doubt([each for each in counted if each[1] and 2 * each[1] >= each[2]])
 
 
 def noise_of(

@@ -12,6 +12,7 @@ from crumple.verdict.effect import Answer, Effect
 
 NAMED_MAX = 3
 IN_SIZE_ONLY = "in size only"
+VAGUE = "two blocks, too far apart for an interval"
 LARGEST = 1e12
 PLACES_MAX = 6
 _STEPS = {
@@ -29,6 +30,20 @@ def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Eff
     else:
         body = " ".join(capital(_comparison(effect)) + "." for effect in effects)
     return f"{lead} {body}"
+
+
+def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
+    """What trials warn of; `warned`: server, how many of its trials, of how many. Empty where none is."""
+    if not warned:
+        return ""
+    parts = [f"{number} of {of} trials of {server}" for server, number, of in warned[:NAMED_MAX]]
+    if len(warned) > NAMED_MAX:
+        parts.append(f"half or more of those of {len(warned) - NAMED_MAX} other servers")
+    named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    return (
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with the "
+        f"server, in {named}."
+    )
 
 
 def unasked(scale: str, scales: Sequence[str]) -> str:
@@ -129,6 +144,9 @@ def _measured(effect: Effect) -> str:
         return f"the {effect.what} of {effect.of} was {_valued(effect)}"
     assert effect.ratio is not None
     low, times, high = ends(effect.ratio, effect.bounds)
+    if effect.is_vague:
+        about = f"{effect.limit} " if effect.limit else ""
+        return f"the {effect.what} of {effect.of} was {about}{times} times that of {effect.to} ({VAGUE})"
     if effect.limit:
         end = low if effect.limit == "at least" else high
         limited = f"(95 % sure, {effect.ratio.n} blocks; the engine was the limit of some trials)"
@@ -146,6 +164,8 @@ def _valued(effect: Effect) -> str:
     low, middle, high, name = value_ends(effect)
     if value.low == value.high == 0:
         return f"0{name} in all {value.n} {repeated}"
+    if effect.is_vague:
+        return f"{effect.limit} {middle}{name} ({VAGUE})".lstrip()
     if effect.limit:
         return f"{effect.limit} {low}{name} (the engine was the limit of some of {value.n} {repeated})"
     if effect.unit == "times":

@@ -15,7 +15,6 @@ from crumple.record.metrics import METRICS
 from crumple.run.report import server_names
 from crumple.run.report.run_sentences import marks
 from crumple.run.report.view import ExperimentView, RunView, ServerView
-from crumple.stats.stats import Interval
 from crumple.verdict.effect import Effect
 
 ROW_PX = 32
@@ -37,15 +36,18 @@ def memory(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
 
 def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
     """CPU time per request: in user space (full colour) and in the kernel (pale)."""
+    totals = [row.summaries["cpu_per_request"] for row in experiment.servers]
+    scale, unit = numerals.unit_scale(max((total.estimate for total in totals if total), default=1.0), "µs")
     parts = []
     for row in experiment.servers:
         total, user = row.summaries["cpu_per_request"], _user_share(row)
         if total is None or user is None:
             continue
-        split = total.estimate * user
+        whole = total.estimate / scale
+        split = whole * user
         colour = theme.colour_of(row.note.language)
         parts.append({"row": label(row), "from": 0.0, "to": split, "colour": colour, "pale": 1.0})
-        parts.append({"row": label(row), "from": split, "to": total.estimate, "colour": colour, "pale": 0.42})
+        parts.append({"row": label(row), "from": split, "to": whole, "colour": colour, "pale": 0.42})
     bars = (
         alt.Chart(theme.rows(parts))
         .mark_bar(height=ROW_PX * 0.46)
@@ -57,13 +59,13 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
             opacity=alt.Opacity("pale:Q", scale=None),
         )
     )
-    title = "CPU time per request, µs: user, then kernel (pale)"
-    return _bars(experiment.servers, "cpu_per_request", width_px, 1.0, title, bars)
+    title = f"CPU time per request, {unit}: user, then kernel (pale)"
+    return _bars(experiment.servers, "cpu_per_request", width_px, scale, title, bars)
 
 
 def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
     """Published ratios (hollow) against measured ones (dot, 95 % interval); the band is what meets it."""
-    found = [(v.claim_id, effect) for v in view.verdicts for effect in v.effects if effect.published]
+    found = [(v.claim_id, effect) for v in view.asked for effect in v.effects if effect.published]
     shown = [(claim, effect) for claim, effect in found if effect.ratio is not None]
     if not shown:
         return None
@@ -84,7 +86,7 @@ def _bars(
     title: str,
     bars: alt.Chart | None = None,
 ) -> alt.TopLevelMixin:
-    summaries = [_summary_row(row, row.summaries[metric], scale) for row in rows]
+    summaries = [_summary_row(row, metric, scale) for row in rows]
     starts = [point for row in rows for point in _start_points(row, METRICS[metric].of, scale)]
     summaries, reach = _within_sight(summaries, starts)
     # Room for the figure that stands behind the longest whisker.
@@ -96,7 +98,7 @@ def _bars(
             tickCount=5 if width_px > 500 else 3,
             orient="top",
             titleAnchor="start",
-            labelExpr=theme.PLAIN_LABEL,
+            labelExpr=theme.COUNT_LABEL,
         ),
     )
     y = row_axis(rows)
@@ -164,22 +166,24 @@ def _remarks(summaries: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
     return [text.encode(x="zero:Q", y=y, text="remark:N")] if remarked else []
 
 
-def _summary_row(row: ServerView, summary: Interval | None, scale: float) -> dict[str, Any]:
+def _summary_row(row: ServerView, metric: str, scale: float) -> dict[str, Any]:
+    summary = row.summaries[metric]
     colour = theme.colour_of(row.note.language)
     common = {"row": label(row), "colour": colour, "pale": 0.45 if row.twin else 1.0, "zero": 0}
     if summary is None:
         why = marks(row) or ("no start was measured" if not row.counting else "could not be read")
         return {**common, "value": 0, "low": 0, "high": 0, "reach": 0, "figure": "–", "remark": why}
-    bounded = numerals.bounded(summary)
-    low, high = (summary.low, summary.high) if bounded else (summary.estimate, summary.estimate)
+    telling = numerals.telling(summary)
+    low, high = (summary.low, summary.high) if telling else (summary.estimate, summary.estimate)
+    limit = row.limit(metric)
     return {
         **common,
         "value": summary.estimate / scale,
         "low": low / scale,
         "high": high / scale,
         "reach": high / scale,
-        "figure": numerals.estimate(summary, scale),
-        "remark": marks(row),
+        "figure": numerals.at_least(summary, scale) if limit else numerals.estimate(summary, scale),
+        "remark": ", ".join(filter(None, (marks(row), "two starts" if summary.is_vague else ""))),
     }
 
 
@@ -208,7 +212,7 @@ def _user_share(row: ServerView) -> float | None:
 def _effect_row(claim: str, effect: Effect, names: Mapping[str, str], width_px: int) -> dict[str, Any]:
     ratio = effect.ratio
     assert ratio is not None
-    bounded = numerals.bounded(ratio)
+    bounded = numerals.bounded(ratio) and not effect.is_vague
     of, to = names[effect.of], names[effect.to]
     name = f"{claim}  {of} ÷ {to}" if width_px > 500 else f"{claim} {of}"
     meets = effect.bounds[-2:] if len(effect.bounds) > 1 else (effect.published, effect.published)

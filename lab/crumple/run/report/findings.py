@@ -22,6 +22,8 @@ from crumple.verdict.verdict_sentences import capital, ends, value_ends
 # How far apart what was measured may count at most, where one of the two is 0.
 FARTHEST = math.log(1_000)
 EXPECTED = "expected "
+# Instead of an interval that would tell nothing.
+TWO_BLOCKS = "two blocks"
 # Longer names are not said twice in a sentence.
 NAMED_MAX = 32
 # Of a claim that nothing is known of.
@@ -185,7 +187,7 @@ def _alike_or(size: float, tolerance: float) -> str:
 
 def _compared(claim: Claim, effect: Effect, ratio: Interval, of: str, to: str) -> str:
     low, middle, high = ends(ratio, effect.bounds if ratio is effect.ratio else (1.0,))
-    times = f"{middle} times ({low} to {high})"
+    times = f"{middle} times ({TWO_BLOCKS if effect.is_vague else f'{low} to {high}'})"
     if effect.limit:
         times = f"{effect.limit} {low if effect.limit == 'at least' else high} times"
     plainly = getattr(claim, "against", None) is None and getattr(claim, "users", None) is None
@@ -219,7 +221,7 @@ def _value(claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
 def _with_ends(effect: Effect) -> str:
     figure, low, high, unit = _figure(effect)
     if not low:
-        return f"{figure}{unit}"
+        return f"{figure}{unit}{f' ({TWO_BLOCKS})' if effect.is_vague else ''}"
     if effect.unit == "times":
         return f"a factor of {figure} ({low} to {high})"
     return f"{figure}{unit} ({low} to {high}{unit})"
@@ -230,6 +232,7 @@ def measured(effect: Effect) -> tuple[str, str]:
     figure, low, high, unit = _figure(effect)
     # Before a minus a dash would be read as another.
     interval = f"{low}{' to ' if '-' in low + high else '–'}{high}" if low else ""
+    interval = TWO_BLOCKS if effect.is_vague else interval
     return f"{figure}{'' if effect.unit == 'times' else unit}", interval
 
 
@@ -243,6 +246,8 @@ def _figure(effect: Effect) -> tuple[str, str, str, str]:
         (low, figure, high), unit, nothing = ends(effect.ratio, effect.bounds), "", False
     if effect.limit:
         return f"{effect.limit} {low if effect.limit == 'at least' else high}", "", "", unit
+    if effect.is_vague:
+        return figure, "", "", unit
     return ("0", "", "", unit) if nothing else (figure, low, high, unit)
 
 

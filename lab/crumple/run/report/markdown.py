@@ -5,7 +5,7 @@ Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
 
 from collections.abc import Iterator, Sequence
 
-from crumple.drawing.page import as_markdown
+from crumple.drawing.page import as_markdown, unbroken
 from crumple.run.report import run_charts, run_sentences, run_tables
 from crumple.run.report.findings import StudyAnswer, answer
 from crumple.run.report.run_tables import ClaimRow
@@ -21,9 +21,10 @@ def markdown(view: RunView) -> str:
     sections = [
         *_opening(view),
         *_claims(view),
-        *_prose(view),
+        run_sentences.reading(view),
         *(part for experiment in view.experiments for part in _experiment(experiment)),
         *_unsound(view),
+        *_prose(view),
         *_machine(view),
         *_trials(view),
     ]
@@ -59,12 +60,15 @@ def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: 
         parts += [f"## {_text(view.run.study.title)}", _circumstances(view)]
         rows = [(*_claim_row(claim), _why(claim)) for claim in run_tables.claims(view)]
         parts += [_table((*_CLAIM_HEADS, "Why"), rows)] if rows else []
+        parts += _not_asked(view)
     return "\n\n".join(parts) + "\n"
 
 
 def _why(claim: ClaimRow) -> str:
-    reasons = dict.fromkeys(effect.reason for effect in claim.shown if effect.reason)
-    return _text("; ".join(reasons) or run_sentences.reason(claim.verdict))
+    reasons = "; ".join(dict.fromkeys(effect.reason for effect in claim.shown if effect.reason))
+    if not reasons:
+        return _text(run_sentences.reason(claim.verdict))
+    return _text(f"{reasons}. {claim.verdict.doubt}" if claim.verdict.doubt else reasons)
 
 
 _CLAIM_HEADS = ("Claim", "", "Verdict", "Published", "Measured [95 % interval]")
@@ -80,15 +84,25 @@ def _claim_row(claim: ClaimRow) -> tuple[str, ...]:
     )
 
 
+def _not_asked(view: RunView) -> Iterator[str]:
+    """The claims of other scales, folded where the reader's program can fold."""
+    rows = run_tables.not_asked(view)
+    if rows:
+        lines = (f"- {row.claim_id}: {_text(row.text)}{f' ({row.scales})' if row.scales else ''}" for row in rows)
+        said = run_sentences.not_asked([view])
+        yield "\n".join([f"<details><summary>{said}</summary>", "", *lines, "", "</details>"])
+
+
 def _claims(view: RunView) -> Iterator[str]:
     yield "## Claims"
     yield run_sentences.summary(view)
-    if view.verdicts:
+    if view.asked:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in run_tables.claims(view)])
-        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.verdicts)
+        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.asked)
+    yield from _not_asked(view)
     yield run_sentences.twins(view)
     yield f"_{run_sentences.LOOPBACK}_"
-    if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):
+    if any(effect.published and effect.ratio for v in view.asked for effect in v.effects):
         yield _image(run_charts.EFFECTS_TITLE, run_charts.EFFECTS)
         yield run_charts.EFFECTS_CAPTION
 
@@ -127,7 +141,6 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     for row in shown.rows:
         if said := run_sentences.unanswered(row):
             yield f"**`{row.name}`: {said}; {run_sentences.OF_THE_OTHERS}.**"
-    yield run_sentences.reading(shown)
     if any(start.figures for start in shown.starts):
         for kind in (kind for kind in run_charts.KINDS if kind.where(shown)):
             yield f"### {kind.title}"
@@ -199,6 +212,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str) -> str:
+    text = unbroken(text)
     # What comes from studies and servers is text here, not markup.
     for mark in ("\\", "`", "*", "_", "<", "["):
         text = text.replace(mark, f"\\{mark}")

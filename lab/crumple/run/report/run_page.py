@@ -28,6 +28,7 @@ def html(view: RunView) -> str:
         style=page.style(),
         answer=findings.answer(view),
         claims=run_tables.claims(view),
+        not_asked=run_tables.not_asked(view),
         effects=_effects(view),
         experiments=[
             (shown, run_tables.servers(shown), drawings(KINDS, shown)) for shown in view.experiments
@@ -55,7 +56,9 @@ def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     """The page. `links`: run id → where its own report lies, relative to the page."""
     template = page.templates().get_template("overview.html.j2")
     return template.render(
-        runs=[(view, run_tables.claims(view), _counted(view)) for view in views],
+        runs=[
+            (view, run_tables.claims(view), run_tables.not_asked(view), _counted(view)) for view in views
+        ],
         answers=[*(answer.value for answer in Answer), NOT_ASKED],
         links=links,
         given=findings.answers(views),
@@ -94,12 +97,8 @@ def _closing(views: Sequence[RunView]) -> list[str]:
 
 def _unasked(views: Sequence[RunView]) -> str:
     """How many claims are left, and how to ask them."""
-    number = sum(view.unasked for view in views)
-    scales = ", ".join(sorted({view.run.scale for view in views if view.unasked}))
-    if not number:
-        return ""
-    are = "claim is" if number == 1 else "claims are"
-    return f" {number} more {are} not asked at scale {scales}: crumple run --all --scale full asks all."
+    said = run_sentences.not_asked(views)
+    return f" {said}: crumple run --all --scale full asks all." if said else ""
 
 
 def summary(views: Sequence[RunView]) -> str:
@@ -121,7 +120,7 @@ def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
 def _counted(view: RunView) -> list[tuple[str, int]]:
     """Each answer, and how often it was given; and how many claims this scale does not ask."""
     answers = Counter(verdict.answer for verdict in view.asked)
-    return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, view.unasked)]
+    return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, len(view.not_asked))]
 
 
 def _titles(views: Sequence[RunView]) -> str:

@@ -5,7 +5,7 @@ Verdicts bring their own sentence; this words what stands around them.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from crumple import contract
@@ -23,15 +23,20 @@ CLOSED = (
     "In a closed shape the next request is due when the reply is there, so response time and service time "
     "are the same."
 )
-READING = (
-    "Figures are geometric means over starts with 95 % intervals; quantiles are read within each start. "
-    "Failed trials and those not valid are shown, but enter no figure, and verdicts only on failures."
+FIGURES = (
+    "Figures of tables and charts are geometric means over starts with 95 % intervals; quantiles are read "
+    "within each start."
+)
+NOT_COUNTED = (
+    "What failed or is not valid is shown, but enters no figure, and verdicts only on failures; where the "
+    "engine was the limit, the throughput enters both as a lower bound."
 )
 SEVERAL_LOOKS = (
-    "Claims were judged after every block; their intervals are as wide as it takes to hold at all these "
-    "looks together. Those of tables and charts are not: each is for itself, as if the number of blocks had "
-    "been fixed beforehand."
+    "judged after every block; their intervals are as wide as it takes to hold at all these looks together. "
+    "Those of tables and charts are not: each is for itself, as if the number of blocks had been fixed "
+    "beforehand."
 )
+NOT_RANKED = "not ranked by speed"
 BEYOND_MEASURE = 1_000
 OF_THE_OTHERS = "quantiles are of the others"
 
@@ -42,10 +47,16 @@ _PLACEMENTS = {
 _CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
 
 
-def reading(shown: ExperimentView) -> str:
-    """How the figures of an experiment are meant."""
-    said = f"{READING} {SEVERAL_LOOKS}" if shown.scale.least_blocks is not None else READING
-    return f"{said} {CLOSED}"
+def reading(view: RunView) -> str:
+    """How the figures of all experiments are meant."""
+    said = [FIGURES, NOT_COUNTED]
+    several = [shown.name for shown in view.experiments if shown.scale.least_blocks is not None]
+    if several:
+        on = "" if len(several) == len(view.experiments) else f" on {listed(several)}"
+        said.append(f"Claims{on} were {SEVERAL_LOOKS}")
+    if any(shown.experiment.shape.kind != "open" for shown in view.experiments):
+        said.append(CLOSED)
+    return " ".join(said)
 
 
 def answer(verdict: Verdict) -> str:
@@ -64,12 +75,21 @@ def summary(view: RunView) -> str:
     verdicts = view.asked
     if not view.verdicts:
         return "This study makes no claims."
-    more = f" {view.unasked} more are asked at a larger scale." if view.unasked else ""
+    others = len(view.not_asked)
+    more = f" {others} more {'is' if others == 1 else 'are'} asked at a larger scale." if others else ""
     if not verdicts:
         return f"This scale asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
     return f"{first}, {listed(parts)}.{more}"
+
+
+def not_asked(views: Sequence[RunView]) -> str:
+    """ "19 more claims are not asked at scale tour"; empty where all are."""
+    number = sum(len(view.not_asked) for view in views)
+    scales = ", ".join(sorted({view.run.scale for view in views if view.not_asked}))
+    are = "claim is" if number == 1 else "claims are"
+    return f"{number} more {are} not asked at scale {scales}" if number else ""
 
 
 def trials(view: RunView) -> str:
@@ -78,7 +98,11 @@ def trials(view: RunView) -> str:
     if not starts:
         return "No trial has run yet."
     warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
-    parts = [f"{starts - failed - not_valid} count{warned}"]
+    counting = starts - failed - not_valid
+    if counting == starts and not view.replaced:
+        every = "1 trial, and it counts" if starts == 1 else f"{starts:,} trials, all count"
+        return f"{every}{warned}.{_left_out(view)}"
+    parts = [f"{counting} {'counts' if counting == 1 else 'count'}{warned}"]
     if failed:
         parts.append(f"{failed} failed")
     if not_valid:
@@ -86,8 +110,17 @@ def trials(view: RunView) -> str:
     if view.replaced:
         were = "was" if len(view.replaced) == 1 else "were"
         parts.append(f"{len(view.replaced)} more {were} disturbed and done again")
-    left_out = f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
-    return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{left_out}"
+    return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{_left_out(view)}"
+
+
+def warned(view: RunView) -> str:
+    """ "28 trials count with a warning"."""
+    number = len(view.warned)
+    return f"{numerals.count(number, 'trial')} {'counts' if number == 1 else 'count'} with a warning"
+
+
+def _left_out(view: RunView) -> str:
+    return f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
 
 
 def _warm_up(warm_up: WarmUp | None) -> str:
@@ -248,7 +281,7 @@ def marks(row: ServerView) -> str:
         if start.figures is None:
             said.append(f"{start.block_name} did not run")
         elif not start.counts:
-            said.append(f"{start.block_name} not valid")
+            said.append(f"{start.block_name} {'engine-limited' if start.engine_limited else 'not valid'}")
         elif start.lossy:
             said.append(f"{numerals.share(start.figures.failed_share)} failed in {start.block_name}")
     return ", ".join([*said, *([starved] if (starved := unanswered(row)) else [])])

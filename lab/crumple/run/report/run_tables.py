@@ -8,9 +8,9 @@ from typing import Any
 
 from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
 
 # Before a figure that the study expects and no article gives.
@@ -58,6 +58,18 @@ class ClaimRow:
 
 
 @dataclass(frozen=True)
+class NotAskedRow:
+    """A claim that the run's scale does not ask. `scales`: those that may, "full or published".
+
+    Empty where the study lets this one ask it, which has no experiment for it: a run knows no other's.
+    """
+
+    claim_id: str
+    text: str
+    scales: str
+
+
+@dataclass(frozen=True)
 class ServerRow:
     """One server's line in an experiment."""
 
@@ -92,17 +104,22 @@ class TrialRow:
 
 
 def claims(view: RunView) -> list[ClaimRow]:
-    """Every claim with its effects. A claim of order shows the closest of its comparisons."""
-    return [_claim(view, verdict) for verdict in view.verdicts]
-
-
-def asked(view: RunView) -> list[ClaimRow]:
-    """Those that the run's scale asks."""
+    """Every claim that the scale asks, with its effects; of an order the closest of its comparisons."""
     return [_claim(view, verdict) for verdict in view.asked]
 
 
+def not_asked(view: RunView) -> list[NotAskedRow]:
+    """The other claims of the study."""
+    scales = {claim.id: claim.scales for claim in view.run.study.claims}
+
+    def asked_at(claim: str) -> str:
+        return "" if view.run.scale in scales[claim] else " or ".join(scales[claim])
+
+    return [NotAskedRow(each.claim_id, each.text, asked_at(each.claim_id)) for each in view.not_asked]
+
+
 def servers(experiment: ExperimentView) -> list[ServerRow]:
-    """Every server of an experiment, by throughput."""
+    """Every server of an experiment, by throughput, and then those that are not ranked by it."""
     return [_server(server) for server in experiment.servers]
 
 
@@ -141,12 +158,19 @@ def closest(verdict: Verdict) -> Effect | None:
     return min(alike, key=_distance, default=None)
 
 
-def figure(summary: Interval | None, scale: float = 1.0, unit: str = "") -> Figure:
-    """An interval, worded."""
+def figure(
+    summary: Interval | None, scale: float = 1.0, unit: str = "", limit: Limit = "", *, whole: bool = False
+) -> Figure:
+    """An interval, worded. `limit`: it is only a bound; `whole`: with ends that tell next to nothing, too."""
     if summary is None:
         return Figure(numerals.ABSENT)
     thin_unit = f"{numerals.NARROW}{unit}" if unit else ""
-    return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", numerals.ends(summary, scale))
+    if limit:
+        known = summary.n > 1 and not summary.is_vague
+        said = "" if known else numerals.ends(summary, scale)
+        return Figure(f"{numerals.at_least(summary, scale)}{thin_unit}", said)
+    said = numerals.ends(summary, scale, whole=whole)
+    return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", said)
 
 
 def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
@@ -175,7 +199,11 @@ def _effect(effect: Effect) -> EffectRow:
     published = effect.bound or numerals.published(effect.published)
     if effect.expected is not None:
         published = f"{EXPECTED}{numerals.published(effect.expected)}"
-    measured = _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
+    whole = not effect.is_vague
+    if effect.value is not None:
+        measured = _in(effect.unit, effect.value, whole=whole)
+    else:
+        measured = figure(effect.ratio, whole=whole)
     if effect.limit:
         measured = Figure(f"{effect.limit} {_end(effect)}")
     return EffectRow(effect.label, published, bool(effect.bound), measured, answer, effect.reason)
@@ -194,19 +222,28 @@ def _server(server: ServerView) -> ServerRow:
     failed = numerals.share(server.failed_share)
     if server.lossy:
         failed += f" ({', '.join(_lost(start) for start in server.lossy)})"
+    if not server.ranked:
+        failed += f", {run_sentences.NOT_RANKED}"
     if starved := run_sentences.unanswered(server):
         failed += f"; {starved}"
     return ServerRow(
         server=server,
-        throughput=figure(of["throughput"]),
-        p50=_time(of["response_p50"]),
-        p99=_time(of["response_p99"]),
-        p999=_time(of["response_p999"]),
-        cpu=figure(of["cpu_per_request"], 1.0, "µs"),
-        memory=_size(of["memory"]),
+        throughput=figure(of[SPEED], limit=server.limit(SPEED)),
+        p50=_in("ns", of["response_p50"]),
+        p99=_in("ns", of["response_p99"]),
+        p999=_in("ns", of["response_p999"]),
+        cpu=_in("µs", of["cpu_per_request"]),
+        memory=_in("bytes", of["memory"]),
         failed=failed,
-        starts=f"{len(server.counting)} of {len(server.starts)}",
+        starts=_starts(server),
     )
+
+
+def _starts(server: ServerView) -> str:
+    """How many count; those whose throughput is a lower bound are none of them."""
+    bounds = len(server.engine_limited)
+    said = f"{len(server.counting)} of {len(server.starts)}"
+    return f"{said}, {bounds} as {'a lower bound' if bounds == 1 else 'lower bounds'}" if bounds else said
 
 
 def _trial(view: RunView, start: Start) -> TrialRow:
@@ -242,20 +279,17 @@ def _lost(start: Start) -> str:
     return f"{numerals.share(start.figures.failed_share if start.figures else None)} in {start.block_name}"
 
 
-def _time(summary: Interval | None) -> Figure:
-    return figure(summary, *numerals.time_scale(summary.estimate)) if summary else figure(None)
-
-
-def _in_its_unit(value: Interval, unit: str) -> Figure:
-    if unit == "ns":
-        return _time(value)
-    if unit == "bytes":
-        return _size(value)
-    return figure(value, 0.01, "%") if unit == "share" else figure(value, 1.0, unit)
-
-
-def _size(summary: Interval | None) -> Figure:
-    return figure(summary, *numerals.size_scale(summary.estimate)) if summary else figure(None)
+def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> Figure:
+    """A summary whose values are in that unit, in the one that suits its estimate."""
+    if summary is None:
+        return figure(None)
+    if unit == "share":
+        scale, name = 0.01, "%"
+    elif unit == "bytes":
+        scale, name = numerals.size_scale(summary.estimate)
+    else:
+        scale, name = numerals.unit_scale(summary.estimate, unit)
+    return figure(summary, scale, name, whole=whole)
 
 
 def _settings(view: RunView, server: str) -> str:

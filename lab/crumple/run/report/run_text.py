@@ -72,7 +72,7 @@ def _answer(view: RunView) -> Text:
 
 def _claims(view: RunView, columns: int) -> Table:
     """A row for each claim. What was measured stands behind it if that leaves all claims room, else below."""
-    claims = run_tables.asked(view)
+    claims = run_tables.claims(view)
     heads = (
         _longest(claim.verdict.claim_id for claim in claims),
         _longest(claim.answer for claim in claims),
@@ -143,11 +143,12 @@ def _servers(shown: ExperimentView, columns: int) -> Table:
 
 def _marks(shown: ExperimentView) -> list[Text]:
     marked = [(row, run_sentences.marks(row)) for row in shown.servers]
-    return [Text(f"{row.name}: {said}{_others(row)}", style="yellow") for row, said in marked if said]
+    return [Text(f"{row.name}: {said}{_besides(row)}", style="yellow") for row, said in marked if said]
 
 
-def _others(row: ServerView) -> str:
-    return f"; {run_sentences.OF_THE_OTHERS}" if run_sentences.unanswered(row) else ""
+def _besides(row: ServerView) -> str:
+    ranked = "" if row.ranked else f"; {run_sentences.NOT_RANKED}"
+    return f"{ranked}; {run_sentences.OF_THE_OTHERS}" if run_sentences.unanswered(row) else ranked
 
 
 def _noise(shown: ExperimentView) -> Text:

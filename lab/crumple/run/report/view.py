@@ -5,7 +5,7 @@ Everything a report prints is derived here, once, from stored trials; the format
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crumple.contract import OUTCOMES
@@ -20,14 +20,16 @@ from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
 from crumple.verdict import rests_on, verdict
+from crumple.verdict.effect import Limit
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
 FAILED_SHARE_MARKED = 0.01
+SPEED = "throughput"
 
 # Of the metrics that claims may name, those that every experiment shows; and this tail.
 _OF_EVERY_EXPERIMENT = (
-    "throughput", "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
+    SPEED, "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
 )  # fmt: skip
 _SHOWN: dict[str, Callable[[Figures], float | None]] = {
     **{name: METRICS[name].of for name in _OF_EVERY_EXPERIMENT},
@@ -46,6 +48,11 @@ class Start:
     def counts(self) -> bool:
         """Whether it enters summaries and verdicts."""
         return self.figures is not None and self.figures.valid
+
+    @property
+    def engine_limited(self) -> bool:
+        """Whether it does not count for that alone; its throughput is a lower bound all the same."""
+        return self.figures is not None and self.figures.engine_limited
 
     @property
     def lossy(self) -> bool:
@@ -77,10 +84,22 @@ class ServerView:
         """The starts that enter summaries."""
         return tuple(start for start in self.starts if start.counts)
 
+    @property
+    def engine_limited(self) -> tuple[Start, ...]:
+        """The starts of which the throughput alone enters, as a lower bound."""
+        return tuple(start for start in self.starts if start.engine_limited)
+
     @cached_property
     def summaries(self) -> Mapping[str, Interval | None]:
-        """Metric → geometric mean over starts with its interval; None where a start has no value."""
-        return {name: self._summary(of) for name, of in _SHOWN.items()}
+        """Metric → geometric mean over starts with its interval; None where a start has no value.
+
+        Where the engine was the limit of a start, the interval of the throughput has no upper end.
+        """
+        return {name: self._summary(name, of) for name, of in _SHOWN.items()}
+
+    def limit(self, metric: str) -> Limit:
+        """Whether the summary is only a bound."""
+        return "at least" if metric == SPEED and self.engine_limited else ""
 
     @cached_property
     def failed_share(self) -> float | None:
@@ -94,17 +113,27 @@ class ServerView:
         """Starts to be marked for their failures."""
         return tuple(start for start in self.starts if start.lossy)
 
-    def _summary(self, of: Callable[[Figures], float | None]) -> Interval | None:
-        values = [of(start.figures) for start in self.counting if start.figures]
+    @property
+    def ranked(self) -> bool:
+        """Whether its speed may be compared with that of others: no start that counts is to be marked."""
+        return not any(start.lossy for start in self.counting)
+
+    def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
+        limit = self.limit(name)
+        starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
+        values = [of(start.figures) for start in starts if start.figures]
         known = [value for value in values if value is not None and value > 0]
         if not known or len(known) < len(values):
             return None
-        return stats.geometric_mean_interval(known)
+        found = stats.geometric_mean_interval(known)
+        return replace(found, high=math.inf) if limit else found
 
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ.
+    """One experiment. `servers` by throughput, best first, and then those that are not ranked by it.
+
+    `noise`: metric → how starts differ.
 
     `blocks`: how many it has; `stopped`: why no more of those planned, empty where that is not said.
     """
@@ -157,15 +186,15 @@ class RunView:
         claims = {claim.id: claim for claim in self.run.study.claims}
 
         def is_asked(claim: Claim) -> bool:
-            experiment = getattr(claim, "experiment", None)
-            return self.run.scale in claim.scales and (experiment is None or experiment in planned)
+            return self.run.scale in claim.scales and planned.issuperset(rests_on.experiments_of(claim))
 
         return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
 
-    @property
-    def unasked(self) -> int:
-        """How many more claims a larger scale asks."""
-        return len(self.verdicts) - len(self.asked)
+    @cached_property
+    def not_asked(self) -> tuple[Verdict, ...]:
+        """The others: what could be asked at another scale, and was not."""
+        asked = {each.claim_id for each in self.asked}
+        return tuple(each for each in self.verdicts if each.claim_id not in asked)
 
     @property
     def starts(self) -> tuple[Start, ...]:
@@ -238,7 +267,7 @@ def _experiment(
         note = run.servers.get(server, _undescribed(server))
         return ServerView(server, note, tuple(trials), twin)
 
-    servers = sorted((of(server, False) for server in experiment.servers), key=_speed, reverse=True)
+    servers = sorted((of(server, False) for server in experiment.servers), key=_place)
     scale = experiment.scales[run.scale]
     # A run restricted to other servers has no twin.
     has_twin = scale.twin and experiment.twin in experiment.servers
@@ -267,6 +296,7 @@ def _undescribed(server: str) -> ServerNote:
     return ServerNote(title=server, language="", io_model="", about="", libraries={})
 
 
-def _speed(server: ServerView) -> float:
-    summary = server.summaries["throughput"]
-    return summary.estimate if summary else -math.inf
+def _place(server: ServerView) -> tuple[bool, bool, float]:
+    """By throughput; behind these who is not ranked by it, and last of whom none is known."""
+    summary = server.summaries[SPEED]
+    return summary is None, not server.ranked, -summary.estimate if summary else 0.0
