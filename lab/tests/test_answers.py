@@ -1,4 +1,4 @@
-"""Computed answers, each against another way of arriving at it."""
+"""Computed answers, each compared with the result of another way to compute it."""
 
 import hashlib
 import json
@@ -74,6 +74,6 @@ def test_the_options_are_of_the_size_of_a_real_installation():
     assert 300 <= len(rows) <= 600 and len({name for _, name, _, _ in rows}) == len(rows)
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
     assert max(len(value) for _, _, value, _ in rows[:50]) > 3_000
-    # Rows that differ from one machine to the next would be wrong answers on one of them.
+    # Rows that differ between machines would make right answers wrong on one of them.
     digest = hashlib.sha256(repr([rows, right_answers.book_rows()]).encode()).hexdigest()
     assert digest.startswith("91fe434e93581bd3")

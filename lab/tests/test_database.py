@@ -1,4 +1,4 @@
-"""The private database and the user's, with a real mariadbd where there is one."""
+"""The private database and the user's, with a real mariadbd if it is installed."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ def found() -> database_files.Programs:
 
 @pytest.fixture(scope="module")
 def users(found: database_files.Programs) -> Iterator[Process]:
-    """Stands for the user's own, which crumple did not start."""
+    """A database that stands for the user's own, which crumple did not start."""
     data = database_files.filled(found)
     with database_process.running(found, cores=(), data=data) as process:
         done(process, "CREATE USER alice@127.0.0.1 IDENTIFIED BY 'p@ss/word'")
@@ -42,7 +42,7 @@ def users(found: database_files.Programs) -> Iterator[Process]:
 
 @pytest.fixture
 def empty(users: Process, request: pytest.FixtureRequest) -> str:
-    """A URL of an empty database there, in which its user may do all."""
+    """The URL of an empty database there, in which its user has all privileges."""
     name = f"own_{abs(hash(request.node.name)) % 10**9}"
     done(users, f"CREATE DATABASE {name}")
     done(users, f"GRANT ALL ON {name}.* TO alice@127.0.0.1")
@@ -50,13 +50,13 @@ def empty(users: Process, request: pytest.FixtureRequest) -> str:
 
 
 def done(process: Process, statement: str) -> tuple[tuple[object, ...], ...]:
-    """By somebody who may do all."""
+    """Execute the statement with all privileges; its rows."""
     with contextlib.closing(process.opened()) as connection:
         return rows(connection, statement)
 
 
 def connected(environment: dict[str, str]) -> pymysql.connections.Connection:
-    """As a server does it."""
+    """A connection with a server's variables."""
     return pymysql.connect(
         host=environment["DB_HOST"],
         port=int(environment["DB_PORT"]),
@@ -85,7 +85,7 @@ def test_it_holds_both_tables_counts_and_goes(found):
                 assert rows(server, TEN) == right_answers.book_rows()[:10]
             after = data.counters("books")
             assert (after.selects - before.selects, after.rows_read - before.rows_read) == (3, 30)
-            # Looking counts nothing.
+            # Reading the counters does not change them.
             assert data.counters("books") == after
         assert data.cpu_ns() > 0
     assert not data.alive()

@@ -1,4 +1,4 @@
-"""Signals held back: when they take effect, and what a process started meanwhile inherits."""
+"""Handling of signals: when they take effect, and what a process started meanwhile inherits."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ COMMANDS = {
     "studies": "lists", "verify": "verify", "new-server a": "new_server", "run": "run", "report": "report",
     "compare a b": "compare", "load http://127.0.0.1:1": "load", "find http://127.0.0.1:1": "find",
 }  # fmt: skip
-# Hits Ctrl-C as a module is about to be imported.
+# Sends SIGINT just before a module is imported.
 HITS = """
 import os, signal, sys
 class Hits:
@@ -82,7 +82,7 @@ def test_after_the_first_none_is_heard_until_the_command_is_over():
     with interruptible():
         with pytest.raises(Interrupted), interruptible():
             signal.raise_signal(signal.SIGINT)
-        # Where it says what became of it, for instance.
+        # For instance while the command prints that it was interrupted.
         for number in SIGNALS:
             signal.raise_signal(number)
         with interruptible():
@@ -118,7 +118,7 @@ def test_off_the_main_thread_nothing_is_held_back():
     [
         ("--help", "crumple.cli"),
         ("load http://127.0.0.1:1", "typer"),
-        # As the words of the command line are read.
+        # While the arguments are parsed.
         ("--help", "typer.rich_utils"),
         *((arguments, f"crumple.commands.{module}") for arguments, module in COMMANDS.items()),
     ],

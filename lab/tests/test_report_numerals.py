@@ -1,4 +1,4 @@
-"""Numbers as they are printed: three digits, thin units, intervals that claim no more than they know."""
+"""Numbers as they are printed: three digits, narrow spaces, and no false precision in intervals."""
 
 import math
 

@@ -1,8 +1,8 @@
-"""The right answers that a workload does not spell out, and what a right answer's body looks like.
+"""Computes the right answers that a workload's file does not contain, and checks the bodies of answers.
 
 Each kind is one pure function of the workload's parameters. The servers compute the same on their own, and
-both must agree. Here lie the data, too: the table `books`, a thousand small rows with made-up titles and
-authors, and the file of 65,536 bytes that the workload `hash` reads, alike on every machine.
+both must agree. This module also makes the data, the same on every machine: the table `books`, a thousand
+small rows with made-up titles and authors, and the file of 65,536 bytes that the workload `hash` reads.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Wi
 @cache
 def book_rows() -> tuple[tuple[int, str, str, int, int], ...]:
     """All rows, in the order of COLUMNS, by id from 1."""
-    # Of Random only random() promises the same numbers from every version of Python.
+    # Of Random's methods only random() is guaranteed to yield the same numbers in every version of Python.
     draw = random.Random(20).random
     made = []
     for number in range(1, HOW_MANY + 1):
@@ -89,7 +89,7 @@ BLOCKS = 2048
 
 @cache
 def content() -> bytes:
-    """The bytes: SHA-256 of "crumple 0", of "crumple 1" and so on, one after the other."""
+    """The file's bytes: the SHA-256 of "crumple 0", of "crumple 1" and so on, one after the other."""
     return b"".join(hashlib.sha256(b"crumple %d" % number).digest() for number in range(BLOCKS))
 
 
@@ -97,7 +97,7 @@ SHOWN_BYTES = 24
 
 
 class Fault(NamedTuple):
-    """What is wrong with a body, and what the contract says."""
+    """What is wrong with a body, and what the contract requires."""
 
     message: str
     remedy: str
@@ -105,19 +105,19 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Exact:
-    """One body, to the byte."""
+    """One body, which an answer must match to the byte."""
 
     body: bytes
     fresh: ClassVar[bool] = False
 
     @property
     def length(self) -> int:
-        """In bytes."""
+        """The body's length in bytes."""
         return len(self.body)
 
     @cached_property
     def sha256(self) -> str:
-        """Hex digest."""
+        """The body's SHA-256 in hex."""
         return hashlib.sha256(self.body).hexdigest()
 
     def check(self, body: bytes) -> Fault | None:
@@ -134,7 +134,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Fresh:
-    """A body that is made anew for each request, of `length` bytes from `lowest` to `highest`, at random."""
+    """A new body for each request: `length` random bytes, each from `lowest` to `highest`."""
 
     length: int
     lowest: int
@@ -143,7 +143,7 @@ class Fresh:
     sha256: ClassVar[None] = None
 
     def check(self, body: bytes) -> Fault | None:
-        """What no body made as the contract says would be, or None."""
+        """Why `body` cannot have been made as the contract requires, or None."""
         if len(body) != self.length:
             return Fault(f"{len(body)} bytes", f"the contract says {self.length}")
         allowed = bytes(range(self.lowest, self.highest + 1))
@@ -152,7 +152,7 @@ class Fresh:
             at = body.index(beyond[:1])
             message = f"byte {at} is {beyond[0]}"
             return Fault(message, f"the contract says {self.lowest} to {self.highest}")
-        # At random, a value is absent from so long a body once in more than 10^700 answers.
+        # A random body of this length lacks one of the values less than once in 10^700 answers.
         absent = sorted(set(allowed) - set(body))
         if absent and self.length > 1000 * len(allowed):
             remedy = f"choose at random from {self.lowest} to {self.highest}, both included"
@@ -173,7 +173,7 @@ Kind = Literal["hash", "primes", "mix", "options", "rows"]
 
 @lru_cache(maxsize=32)
 def computed(kind: Kind, parameters: frozenset[tuple[str, Value]]) -> Exact:
-    """The body of that kind, all parameters given. Kept: primes are half a megabyte."""
+    """The body of that kind; `parameters` must be complete. Cached, as primes take half a megabyte."""
     return Exact(KINDS[kind](dict(parameters)))
 
 
