@@ -246,9 +246,9 @@ def test_nothing_heavy_is_imported_before_the_first_request() -> None:
     """The modules that draw and judge take longer to import than all others together."""
     asks = (
         "import sys; from crumple import cli; from crumple.commands import load\n"
-        "from crumple.load import plan; from crumple.load.flags import LoadFlags\n"
-        "from crumple.live.load import LoadView\n"
-        "meant = plan.plan('http://127.0.0.1:8080/', LoadFlags())\n"
+        "from crumple.load import load_plan; from crumple.load.load_flags import LoadFlags\n"
+        "from crumple.load.load_live import LoadView\n"
+        "meant = load_plan.plan('http://127.0.0.1:8080/', LoadFlags())\n"
         "with LoadView(meant.spec, meant.resolved.url): pass\n"
         "print(*sorted({'numpy', 'scipy', 'altair', 'hdrh', 'jinja2', 'pymysql'} & {*sys.modules}))"
     )
