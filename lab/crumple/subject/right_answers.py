@@ -141,7 +141,7 @@ def _options(_: Mapping[str, Value]) -> bytes:
 
 
 def _book_rows(_: Mapping[str, Value]) -> bytes:
-    return _json(_rows(COLUMNS, books.rows()[:10]))
+    return _json(_rows(books.COLUMNS, books.rows()[:10]))
 
 
 def _rows(columns: Iterable[str], rows: Iterable[tuple[int | str, ...]]) -> list[dict[str, int | str]]:
