@@ -251,7 +251,9 @@ def limited(factor: float) -> dict[str, Any]:
 def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughput") -> comparison.Difference:
     """What became of Node, on shared cores."""
     seen = comparison.compare(sides.side(before, "a"), sides.side(after, "b"), (metric,))
-    return next(each for each in seen.differences if (each.experiment, each.server) == ("shared", "node-http"))
+    return next(
+        each for each in seen.differences if (each.experiment, each.server) == ("shared", "node-http")
+    )
 
 
 def test_starts_that_were_too_fast_for_the_engine_are_lower_bounds_and_no_alarm() -> None:
@@ -276,7 +278,8 @@ def test_what_the_engine_limited_is_told_by_its_bound_and_may_have_changed_unsee
     now.write_text(json.dumps(limited(2.0)))
     assert command.runs(str(kept), str(now), ["throughput"], False, "300%") == 3
     said = capsys.readouterr()
-    assert "at least 1." in said.out and "2 figures could have changed by 300% unseen" in said.err
+    assert "at least 1." in " ".join(said.out.split())
+    assert "2 figures could have changed by 300% unseen" in said.err
     command.runs(str(kept), str(now), ["throughput"], True)
     told = [each for each in json.loads(capsys.readouterr().out)["differences"] if each["limit"]]
     assert [(each["limit"], each["ratio"]["high"], each["visible"]) for each in told] == [

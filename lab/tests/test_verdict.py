@@ -552,8 +552,8 @@ def warned(of: dict[str, int], warning: str = NEAR) -> list[Figures]:
 @pytest.mark.parametrize("warning", [NEAR, BUSY])
 def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) -> None:
     said = (
-        "The engine may be part of that: it was near its own limit, or that of cores which it shares with the "
-        "server, in 5 of 5 trials of go and 3 of 5 trials of java."
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
+        "the server, in 5 of 5 trials of go and 3 of 5 trials of java."
     )
     figures = warned({"go": 5, "java": 3, "node": 2}, warning)
     for claim in (order(["go"], ["java"], ["node"]), ratio(("go", "java", 1.5), ("go", "node", 2.7))):

@@ -91,7 +91,7 @@ def told(
 
 
 def how_far(opinion: Opinion) -> str:
-    """How far the nearest end lies from the bound, a clause; empty of 1, where the interval itself says it."""
+    """How far the nearest end lies from the bound, a clause; empty of 1, as the interval itself says that."""
     margin = opinion.margin
     if margin is None or margin <= 1 + SLACK or opinion.bounds == (1.0,):
         return ""

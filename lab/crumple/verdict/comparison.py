@@ -156,8 +156,8 @@ class Difference:
     """A metric of a server, after ÷ before. `reason`: a clause, why it is called so.
 
     `ratio`: with the interval it is judged by, in which the other figures compared are allowed for.
-    `visible`: a change above this ratio would have been seen in four cases of five. `limit`: the ratio is only
-    a bound, as the engine was the limit of some starts afterwards ("at least") or before ("at most").
+    `visible`: a change above this ratio would have been seen in four cases of five. `limit`: the ratio is
+    only a bound, as the engine was the limit of some starts afterwards ("at least") or before ("at most").
     """
 
     experiment: str

@@ -33,8 +33,8 @@ class Effect:
     not open, or not known; `blocks_hoped`: were the truth at the far end of its 80 % interval. `what`: the
     metric within a sentence. `unit`: of `value`; `bound`: what that is held against; `repeated`: what it was
     measured over. `bounds`: the numbers that decided, in the unit of what was measured: so many digits are
-    shown as tell it from them. `margin`: of a decided one the factor between its interval's nearest end and the
-    bound. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
+    shown as tell it from them. `margin`: of a decided one the factor between its interval's nearest end and
+    the bound. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
     """
 
     label: str

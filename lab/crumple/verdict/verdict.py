@@ -43,8 +43,8 @@ class Verdict:
     """What a run says about a claim. `trials`: ids of those the answer rests on; `blocks`: of so many.
 
     `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
-    the article says it, empty if unknown. `conditions`: what it leaves open or differs here. `doubt`: of which
-    trials the engine may have been the limit, a sentence that `sentence` ends in; or empty.
+    the article says it, empty if unknown. `conditions`: what it leaves open or differs here. `doubt`: of
+    which trials the engine may have been the limit, a sentence that `sentence` ends in; or empty.
     """
 
     claim_id: str

@@ -41,8 +41,8 @@ def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
         parts.append(f"half or more of those of {len(warned) - NAMED_MAX} other servers")
     named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return (
-        "The engine may be part of that: it was near its own limit, or that of cores which it shares with the "
-        f"server, in {named}."
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
+        f"the server, in {named}."
     )
 
 

@@ -88,7 +88,9 @@ def _not_asked(view: RunView) -> Iterator[str]:
     """The claims of other scales, folded where the reader's program can fold."""
     rows = run_tables.not_asked(view)
     if rows:
-        lines = (f"- {row.claim_id}: {_text(row.text)}{f' ({row.scales})' if row.scales else ''}" for row in rows)
+        lines = (
+            f"- {row.claim_id}: {_text(row.text)}{f' ({row.scales})' if row.scales else ''}" for row in rows
+        )
         said = run_sentences.not_asked([view])
         yield "\n".join([f"<details><summary>{said}</summary>", "", *lines, "", "</details>"])
 

@@ -56,9 +56,7 @@ def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     """The page. `links`: run id → where its own report lies, relative to the page."""
     template = page.templates().get_template("overview.html.j2")
     return template.render(
-        runs=[
-            (view, run_tables.claims(view), run_tables.not_asked(view), _counted(view)) for view in views
-        ],
+        runs=[(view, run_tables.claims(view), run_tables.not_asked(view), _counted(view)) for view in views],
         answers=[*(answer.value for answer in Answer), NOT_ASKED],
         links=links,
         given=findings.answers(views),
