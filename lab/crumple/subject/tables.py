@@ -73,9 +73,7 @@ class Table(NamedTuple):
 
 def tables() -> tuple[Table, ...]:
     """Both tables."""
-    return tuple(
-        Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, books)
-    )
+    return tuple(Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, books))
 
 
 def statements() -> list[str]:
