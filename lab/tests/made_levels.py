@@ -1,10 +1,10 @@
-"""Made-up levels of a search: a load and its outcome, without a record. Not a test itself."""
+"""Made-up levels of a search: a load and its result, without a record. Not a test itself."""
 
 from crumple.find.next_level import Purpose, Tried
 from crumple.find.seen import Evidence, Judged, Outcome
 
 NAME, LIMIT = "p99<250ms", 0.01
-# Outcome → how many answers, and how many of them slow. A level that the engine limited has none.
+# Outcome of a level → its answers, and how many of them are slow.
 COUNTS: dict[Outcome, tuple[int, int]] = {
     "held": (308, 0),
     "broke": (50, 25),
@@ -20,7 +20,7 @@ def judged(load: float, outcome: Outcome, start: int = 0) -> Judged:
 
 
 def counted(load: float, known: int, against: int, outcome: Outcome = "undecided", start: int = 0) -> Judged:
-    """Return a level with these numbers of answers and of slow answers, which came one by one."""
+    """A level with these numbers of answers known and against the limit."""
     seen = (Evidence(NAME, LIMIT, known, against, bunches=against),) if known else ()
     return Judged(load, start, outcome, seen)
 
@@ -28,7 +28,7 @@ def counted(load: float, known: int, against: int, outcome: Outcome = "undecided
 def tried(
     load: float, outcome: Outcome, purpose: Purpose = "bracket", *, start: int = 0, per_s: float | None = None
 ) -> Tried:
-    """Return a level as the search remembers it; `per_s`: answers per second, as many as the load if None."""
+    """A level as the search keeps it; `per_s`: answers per second, by default the load."""
     return Tried(judged(load, outcome, start), purpose, load if per_s is None else per_s)
 
 

@@ -12,8 +12,8 @@ from crumple.errors import Interrupted
 from crumple.interrupt import SIGNALS, ending_early, held_back, interruptible
 
 COMMANDS = {
-    "try": "tour", "setup": "setup", "costs": "costs", "servers": "lists", "workloads": "lists",
-    "studies": "lists", "verify": "verify", "new-server a": "new_server", "run": "run", "report": "report",
+    "try": "run", "setup": "setup", "costs": "lists", "servers": "lists", "workloads": "lists",
+    "studies": "lists", "verify": "verify", "new-server a": "setup", "run": "run", "report": "report",
     "compare a b": "compare", "load http://127.0.0.1:1": "load", "find http://127.0.0.1:1": "find",
 }  # fmt: skip
 # Sends SIGINT just before a module is imported.

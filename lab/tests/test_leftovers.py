@@ -19,10 +19,10 @@ from crumple.machine.leftovers import Ended, ScratchFolder, locked
 LAB = """
 import signal, sys, tempfile
 from pathlib import Path
-from crumple.processes import scratch_folder
-from crumple.server import server, servers
-tempfile.tempdir, scratch_folder.PREFIX = sys.argv[2:]
-with servers.start(servers.build(server.load(Path(sys.argv[1]))), cores=(), settings={}) as running:
+from crumple.machine import leftovers
+from crumple.subject import server_toml, servers
+tempfile.tempdir, leftovers.PREFIX = sys.argv[2:]
+with servers.start(servers.build(server_toml.load(Path(sys.argv[1]))), cores=(), settings={}) as running:
     print(running.guarded.guard_pid, running.guarded.scratch, flush=True)
     sys.stdin.read()
 """

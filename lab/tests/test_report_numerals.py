@@ -73,7 +73,7 @@ def test_one_start_has_no_interval() -> None:
         (0.0013, 7.6e9, 2, "3,200 [no interval: two starts]"),
         (1_000.0, 9_900.0, 2, "3,200 [1,000 – 9,900]"),
         (0.0013, 7.6e9, 3, "3,200 [0.0013 – 7,600,000,000]"),
-        # The interval of a share of 0 has an upper end, which the number of requests sets.
+        # For a share of 0 the upper end follows from the number of requests.
         (0.0, 0.02, 2, "3,200 [0 – 0.020]"),
     ],
 )

@@ -16,9 +16,9 @@ from crumple.machine import alone
 # Waits for its turn and prints that, takes it, and keeps it until its standard input closes.
 OTHER = """
 import sys
-from crumple.machine import turns
-turns.NAME = sys.argv[1]
-with turns.turn(lambda: print("waits", flush=True)):
+from crumple.machine import alone
+alone.NAME = sys.argv[1]
+with alone.turn(lambda: print("waits", flush=True)):
     print("has it", flush=True)
     sys.stdin.read()
 """

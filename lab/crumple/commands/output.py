@@ -74,12 +74,13 @@ def as_table(
             columns = [column for column in columns if column.heading != heading]
     width = max(facts.width, _least(columns))
     widths = _widths(columns, width)
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for column, wide in zip(columns, widths, strict=True):
         table.add_column(column.heading, width=wide)
     for line in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*line)
-    drawn(terminal.printed(table, width))
+    # The last column has a gap, too, which is cut off.
+    drawn(terminal.printed(table, width + GAP))
     if gone:
         say(f"left out, as {facts.width} columns are too few: {', '.join(gone)}; --json has all")
 

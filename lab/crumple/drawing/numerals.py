@@ -114,12 +114,12 @@ def estimate(interval: "Interval", scale: float = 1.0) -> str:
 
 
 def telling(interval: "Interval") -> bool:
-    """Whether the ends tell anything; those of two starts that lie far apart do not."""
+    """Whether the interval's ends are worth showing: they are finite and not vague."""
     return bounded(interval) and not interval.is_vague
 
 
 def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> str:
-    """The ends of an interval: "0.498 – 0.529"; `whole`: also where they are too far apart to tell anything."""
+    """The ends of an interval: "0.498 – 0.529", or why it has none; `whole`: vague ends, too."""
     if not (bounded(interval) if whole else telling(interval)):
         return f"no interval: {_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
@@ -127,7 +127,7 @@ def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> st
 
 
 def at_least(interval: "Interval", scale: float = 1.0) -> str:
-    """Of an interval that is open above: "at least 10,900"; its estimate, where its lower end tells nothing."""
+    """A lower bound: "at least 10,900", the interval's low end; its estimate if that end is 0 or vague."""
     known = interval.low if interval.low > 0 and not interval.is_vague else interval.estimate
     return f"at least {significant(known / scale)}"
 

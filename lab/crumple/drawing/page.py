@@ -144,7 +144,7 @@ def _harmless(value: object) -> object:
 
 
 def unbroken(text: str) -> str:
-    """The text, in which no line ends between a number and its per cent sign."""
+    """The text with no line break between a number and its per cent sign."""
     return _BEFORE_PER_CENT.sub(NO_BREAK, text)
 
 
@@ -158,12 +158,12 @@ def _breakable(label: str) -> Markup:
 
 
 def _anchor(text: str) -> str:
-    """An element's id that no other text has: what may not stand in a link is written as its number."""
+    """An element's id, different for each text: characters not allowed in links become their code points."""
     return _NOT_IN_LINKS.sub(lambda found: f".{ord(found[0]):x}.", text)
 
 
 def _slug(text: str) -> str:
-    """A class of the style sheet."""
+    """The text as a class name of the style sheet."""
     return "".join(letter if letter.isalnum() else "-" for letter in text.lower()).strip("-")
 
 

@@ -80,7 +80,7 @@ def _takes_colours() -> bool:
 
 
 def harmless(text: Text) -> Text:
-    """The text with its styles, in which what would act on a terminal is written out."""
+    """The text with its styles; characters that act on a terminal are escaped."""
     if not acts(text.plain):
         return text
     ends = [end for end in range(1, len(text)) if acts(text.plain[end - 1 : end + 1])]

@@ -19,7 +19,7 @@ TIME_LABEL = (
 # For an axis on which a quantile q is placed at 1/(1−q).
 QUANTILE_LABEL = "format(1 - 1 / datum.value, '.6~%')"
 SECONDS_LABEL = "datum.label + ' s'"
-# As tables write it.
+# The form that tables use.
 COUNT_LABEL = "format(datum.value, ',~r')"
 PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 

@@ -1,13 +1,12 @@
 """Computes the right answers that a workload's file does not contain, and checks the bodies of answers.
 
 Each kind is one pure function of the workload's parameters. The servers compute the same on their own, and
-both must agree. This module also makes the data, the same on every machine: the table `books`, a thousand
-small rows with made-up titles and authors, and the file of 65,536 bytes that the workload `hash` reads.
+both must agree. This module also makes the file of 65,536 bytes that the workload `hash` reads, the same on
+every machine.
 """
 
 import hashlib
 import json
-import random
 import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,73 +15,7 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from crumple.subject import wp_options
-
-TABLE = "books"
-COLUMNS = ("id", "title", "author", "year", "pages")
-CREATE = """
-CREATE TABLE books (
-  id int NOT NULL PRIMARY KEY,
-  title varchar(200) NOT NULL,
-  author varchar(100) NOT NULL,
-  year int NOT NULL,
-  pages int NOT NULL
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
-"""
-HOW_MANY = 1000
-
-FORMS = (
-    "A History of {}",
-    "Notes on {}",
-    "{} Explained",
-    "The Handbook of {}",
-    "{} for the Patient",
-    "On {}",
-)
-MANNERS = (
-    "Slow",
-    "Northern",
-    "Forgotten",
-    "Practical",
-    "Coastal",
-    "Everyday",
-    "Mechanical",
-    "Quiet",
-    "Early",
-)
-MATTERS = (
-    "Lighthouses",
-    "Canals",
-    "Railway Timetables",
-    "Tide Tables",
-    "Bridges",
-    "Printing Presses",
-    "Weather Ships",
-    "Clockwork",
-    "Telegraph Lines",
-    "Public Libraries",
-    "Mountain Roads",
-    "Signal Boxes",
-)
-BODIES = ("Society", "Institute", "Museum", "Academy", "Guild", "Association")
-CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Winds", "Ferries")
-
-
-@cache
-def book_rows() -> tuple[tuple[int, str, str, int, int], ...]:
-    """All rows, in the order of COLUMNS, by id from 1."""
-    # Of Random's methods only random() is guaranteed to yield the same numbers in every version of Python.
-    draw = random.Random(20).random
-    made = []
-    for number in range(1, HOW_MANY + 1):
-        form, manner, matter, body, concern = (
-            words[int(draw() * len(words))] for words in (FORMS, MANNERS, MATTERS, BODIES, CONCERNS)
-        )
-        title = form.format(f"{manner} {matter}")
-        author = f"{body} for the Study of {concern}"
-        made.append((number, title, author, 1890 + int(draw() * 130), 90 + int(draw() * 700)))
-    return tuple(made)
-
+from crumple.subject import books, wp_options
 
 BLOCKS = 2048
 
@@ -208,7 +141,7 @@ def _options(_: Mapping[str, Value]) -> bytes:
 
 
 def _book_rows(_: Mapping[str, Value]) -> bytes:
-    return _json(_rows(COLUMNS, book_rows()[:10]))
+    return _json(_rows(books.COLUMNS, books.rows()[:10]))
 
 
 def _rows(columns: Iterable[str], rows: Iterable[tuple[int | str, ...]]) -> list[dict[str, int | str]]:

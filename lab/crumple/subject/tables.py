@@ -13,7 +13,7 @@ from pymysql.converters import escape_item
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
-from crumple.subject import right_answers, wp_options
+from crumple.subject import books, wp_options
 from crumple.subject.workload import Query
 
 
@@ -73,9 +73,7 @@ class Table(NamedTuple):
 
 def tables() -> tuple[Table, ...]:
     """Both tables."""
-    return tuple(
-        Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, right_answers)
-    )
+    return tuple(Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, books))
 
 
 def statements() -> list[str]:

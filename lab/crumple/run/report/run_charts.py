@@ -194,9 +194,8 @@ def has_canary(experiment: ExperimentView) -> bool:
 
 DOTS = (
     "Bars are geometric means over starts, whiskers their 95 % intervals, dots single starts. "
-    "A cross is a start with more than 1 % failed requests, a larger dashed dot one that is not valid. "
-    "Servers with a cross stand below the others, whatever their speed. At least: the engine was the limit "
-    "of a start."
+    "A cross is a start with more than 1 % failed requests (its server stands below the others), a larger "
+    "dashed dot one that is not valid. At least: the engine was the limit of a start."
 )
 
 KINDS = (
