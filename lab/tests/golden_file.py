@@ -1,4 +1,4 @@
-"""Golden files: the text of a format, as it was read and approved.
+"""Golden files: the text of a format that was read and approved.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests, then read the difference.
 """
@@ -12,7 +12,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def as_golden(name: str, said: str) -> str:
-    """The golden file's text; with CRUMPLE_WRITE_GOLDEN the file is first replaced by `said`."""
+    """Return the golden file's text; if CRUMPLE_WRITE_GOLDEN is set, first replace the text by `said`."""
     file = GOLDEN / name
     if os.environ.get("CRUMPLE_WRITE_GOLDEN"):
         file.write_text(said, encoding="utf-8")

@@ -14,7 +14,7 @@ COUNTS: dict[Outcome, tuple[int, int]] = {
 
 
 def judged(load: float, outcome: Outcome, start: int = 0) -> Judged:
-    """A level whose slow answers, if any, came one by one."""
+    """Return a level whose slow answers, if any, came one by one."""
     known, against = COUNTS[outcome]
     return counted(load, known, against, outcome, start)
 
@@ -33,7 +33,7 @@ def tried(
 
 
 def levels(held: list[float], broke: list[float], start: int = 0) -> list[Judged]:
-    """Levels on one start."""
+    """Return levels on one start."""
     return [
         *(judged(load, "held", start) for load in held),
         *(judged(load, "broke", start) for load in broke),
