@@ -51,7 +51,7 @@ def test_a_share_of_none_is_below_every_bound() -> None:
     assert verdict.answer is SUPPORTED
     assert verdict.sentence == (
         "Supported. The share of failed requests of go was 0 % (between 0 and 0.0074 %, 95 % interval, "
-        "5 blocks); the whole interval lies below 1 %."
+        "5 blocks); the whole interval lies below 1 %; its nearest end is a factor of 136 from the bound."
     )
     assert len(verdict.trials) == 5
 

@@ -35,6 +35,17 @@ def test_so_did_one_with_a_thread_that_used_up_its_core(share: float, limited: b
     assert not engine_limits.was_the_limit((*judged.problems, "another"))
 
 
+def test_what_it_took_of_cores_is_known_where_it_shares_them_with_the_server() -> None:
+    machine = contract.MachineRecord(window=contract.MachineWindow(busy_ns=1, steal_ns=0, cores=2), unread=())
+    own = probed(engine=documents.probe(0.5), machine=machine)
+    shared = own.model_copy(update={"spec": documents.spec(cores=())})
+    assert engine_limits.took(own) is None
+    assert engine_limits.took(shared) == pytest.approx(0.25)
+    unread = machine.model_copy(update={"window": None})
+    probes = shared.probes.model_copy(update={"machine": unread})
+    assert engine_limits.took(shared.model_copy(update={"probes": probes})) is None
+
+
 def test_an_engine_on_any_core_is_judged_by_its_threads() -> None:
     unbound = documents.spec(cores=())
     idle = probed(engine=documents.probe(0.95)).model_copy(update={"spec": unbound})

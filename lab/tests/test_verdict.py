@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from crumple.record.figures import Figures
 from crumple.stats.stats import Interval
-from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
+from crumple.study.claim import FigureClaim, OrderClaim, RatioClaim, RatioPair
 from crumple.verdict import verdict_sentences
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer, Effect
@@ -561,6 +561,25 @@ def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) 
         assert (verdict.answer, verdict.doubt) == (Answer.SUPPORTED, said)
         assert verdict.sentence.endswith(f" {said}")
     assert judge(ratio(("go", "express", 9.0)), figures).sentence.endswith("in 5 of 5 trials of go.")
+
+
+def test_a_verdict_says_how_much_of_shared_cores_the_engine_took() -> None:
+    shares = {"go": 0.304, "java": 0.25, "node": 0.12, "express": 0.068}
+    figures = [replace(each, engine_took=shares.get(each.server)) for each in run()]
+    verdict = judge(order(["go"], ["java", "node"], ["express"]), figures)
+    assert verdict.doubt == (
+        "The engine ran on the server's cores and took 30 % beside go, and 6.8 % beside express."
+    )
+    assert verdict.sentence.endswith(verdict.doubt)
+    # A fifth and more is much, and on cores of its own it takes none from the server.
+    assert judge(ratio(("node", "express", 2.0)), figures).doubt == ""
+    assert judge(order(["go"], ["java"]), run()).doubt == ""
+    alone = [replace(each, response_mean_ns=1e9 / each.throughput_per_s) for each in figures]
+    claim = FigureClaim(
+        id="F", text="A claim.", kind="figure", experiment="shared", metric="response_mean", servers=("go",),
+        published="33 us",
+    )  # fmt: skip
+    assert judge(claim, alone).doubt.endswith("took 30 % beside go.")
 
 
 def test_what_half_of_the_trials_do_not_warn_of_or_the_engine_cannot_touch_is_no_doubt() -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,16 +88,30 @@ def _print(compared: Comparison) -> None:
         output.say(f"caution: {caution}")
     rows = [
         (each.experiment, each.server, each.metric, _ratio(each), _visible(each),
-         Text(each.change, style=STYLES[each.change]), each.reason)
+         Text(each.change, style=STYLES[each.change]))
         for each in compared.differences
     ]  # fmt: skip
-    headings = ("experiment", "server", "metric", "after ÷ before", "seen above", "change", "reason")
-    output.as_table(headings, rows, ("seen above",))
+    headings = ("experiment", "server", "metric", "after ÷ before", "seen above", "change")
+    output.as_table(headings, rows, ("seen above",), ("after ÷ before", "change"))
+    for reason in _reasons(compared.differences):
+        output.facts.print(Text(reason))
     for claim, (was, now) in compared.verdicts.items():
         output.facts.print(Text(f"{claim}: {was} → {now}"))
     if not compared.verdicts:
         output.facts.print(Text("No verdict changed."))
     output.facts.print(Text(_summary(compared)))
+
+
+def _reasons(differences: Sequence[Difference]) -> list[str]:
+    """What a change is called so for, where that is more than chance; of a server's metrics at once."""
+    metrics: dict[tuple[str, str, str], list[str]] = {}
+    for each in differences:
+        if each.reason not in (comparison.WITHIN_CHANCE, comparison.BEYOND_CHANCE):
+            metrics.setdefault((each.experiment, each.server, each.reason), []).append(each.metric)
+    return [
+        f"{server} in {experiment}, {', '.join(names)}: {reason}"
+        for (experiment, server, reason), names in metrics.items()
+    ]
 
 
 def _summary(compared: Comparison) -> str:

@@ -55,7 +55,7 @@ def list_servers(as_json: bool) -> int:
         for name, each in found.items()
     ]
     headings = ("server", "version", "I/O model", "workloads", "settings", "ready")
-    output.as_table(headings, rows, ("settings", "workloads", "version"))
+    output.as_table(headings, rows, ("settings", "workloads", "version"), ("version",))
     return 0
 
 

@@ -55,18 +55,24 @@ def write(file: Path, text: str) -> None:
 
 
 def as_table(
-    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left_out_first: Sequence[str] = ()
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    left_out_first: Sequence[str] = (),
+    on_one_line: Sequence[str] = (),
 ) -> None:
     """A plain table in which cells run over several lines, and no word does.
 
     `left_out_first`: columns that a narrow terminal does without, this one first; where that is not enough
-    either, lines are longer than the terminal is wide.
+    either, lines are longer than the terminal is wide. `on_one_line`: columns whose cells do not run over.
     """
     # As text: a "[" in a name or reason is no markup. Harmless before it is measured.
     cells = [
         [terminal.harmless(cell if isinstance(cell, Text) else Text(cell)) for cell in row] for row in rows
     ]
-    columns = [_Cells(heading, [row[at] for row in cells]) for at, heading in enumerate(headings)]
+    columns = [
+        _Cells(heading, [row[at] for row in cells], heading in on_one_line)
+        for at, heading in enumerate(headings)
+    ]
     gone = []
     for heading in left_out_first:
         if _least(columns) > facts.width:
@@ -87,24 +93,30 @@ def as_table(
 
 @dataclass(frozen=True)
 class _Cells:
-    """A column of a table."""
+    """A column of a table. `whole`: its cells do not run over several lines."""
 
     heading: str
     cells: Sequence[Text]
+    whole: bool
 
     @property
     def least(self) -> int:
-        """Its longest word; a unit is part of its number."""
-        return self._longest(rf"[^\S{numerals.NARROW}]+")
+        """Its longest word, in which a unit is part of its number; or its longest line."""
+        words = rf"[^\S{numerals.NARROW}]+"
+        return max(_longest([self.heading], words), _longest(self._texts, r"\n" if self.whole else words))
 
     @property
     def most(self) -> int:
         """Its longest line."""
-        return self._longest(r"\n")
+        return _longest([self.heading, *self._texts], r"\n")
 
-    def _longest(self, between: str) -> int:
-        texts = (self.heading, *(cell.plain for cell in self.cells))
-        return max(cell_len(part) for text in texts for part in re.split(between, text))
+    @property
+    def _texts(self) -> list[str]:
+        return [cell.plain for cell in self.cells]
+
+
+def _longest(texts: Sequence[str], between: str) -> int:
+    return max((cell_len(part) for text in texts for part in re.split(between, text)), default=0)
 
 
 def _least(columns: Sequence[_Cells]) -> int:

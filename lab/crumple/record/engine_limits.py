@@ -55,6 +55,14 @@ def engine_share(record: TrialRecord) -> float | None:
     return window.cpu_ns / (record.measured_ns * cores)
 
 
+def took(record: TrialRecord) -> float | None:
+    """Its CPU time over that of all cores, where it shares those of the server (0..1); None elsewhere."""
+    window, machine = record.probes.engine.window, record.probes.machine.window
+    if record.spec.cores or window is None or machine is None or record.measured_ns <= 0:
+        return None
+    return window.cpu_ns / (record.measured_ns * machine.cores) if machine.cores else None
+
+
 def waited_share(record: TrialRecord) -> float:
     """Share of the measured time (0..1) that a thread was ready to run without a core: the largest of any."""
     return max((waited for _, waited in _threads(record)), default=0.0)

@@ -41,7 +41,8 @@ class Figures:
     None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
     times that are left out because the engine was late. `sliced`: other servers were suspended meanwhile and
     share pages with this one, so there are no figures of its memory. `warnings`: what may have affected the
-    figures of a trial that counts.
+    figures of a trial that counts. `engine_took`: share of all cores
+    (0..1) that the engine used where it ran on the server's cores.
     """
 
     trial_id: str
@@ -80,6 +81,7 @@ class Figures:
     late: tuple[float, ...] = ()
     sliced: bool = False
     warnings: tuple[str, ...] = ()
+    engine_took: float | None = None
 
     @property
     def engine_limited(self) -> bool:
@@ -148,6 +150,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         late=late,
         sliced=_shares_pages(record.probes.server),
         warnings=stored.warnings,
+        engine_took=engine_limits.took(record),
     )
 
 

@@ -139,6 +139,7 @@ def _answer(claim: _Claim) -> str:
 # The metrics compared if the user names none. CPU time and memory are compared only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
 STARTS_MIN = 2
+WITHIN_CHANCE, BEYOND_CHANCE = "within chance", "beyond chance"
 # At most one in twenty comparisons of like runs raises an alarm: one in 25 for a figure, one in 100 for
 # failures.
 FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
@@ -237,7 +238,7 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
 
     if alarm:
         return untested("slower", alarm)
-    marked = [when for when, side in (("before", before), ("afterwards", after)) if _failing(side, place)]
+    marked = [when for when, side in (("before", before), ("after", after)) if _failing(side, place)]
     if marked and not METRICS[metric].despite_failures:
         return untested("not known", f"more than 1 % of its requests failed {' and '.join(marked)}")
     if min(len(was), len(now)) < STARTS_MIN:
@@ -336,15 +337,15 @@ def _called(found: _Found, level: float | None) -> Difference:
         return _called_by_its_bound(difference, ratio)
     difference = replace(difference, ratio=ratio, visible=visible)
     if ratio.low <= 1 <= ratio.high:
-        return replace(difference, reason="within chance")
+        return replace(difference, reason=WITHIN_CHANCE)
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
-    return replace(difference, change="faster" if better else "slower", reason="beyond chance")
+    return replace(difference, change="faster" if better else "slower", reason=BEYOND_CHANCE)
 
 
 def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
     """Judge by one end of the interval, because the engine's limit leaves the other end unknown."""
-    of = "afterwards" if difference.limit == "at least" else "before"
-    reason = f"the engine was the limit of some starts {of}"
+    of = "second" if difference.limit == "at least" else "first"
+    reason = f"the engine was the limit of starts in the {of} run"
     if difference.limit == "at least":
         shown, change = replace(ratio, high=math.inf), "faster" if ratio.low > 1 else "not known"
     else:

@@ -7,6 +7,7 @@ the trials that count, and verdict_sentences.py words the verdict.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 from typing import Any
 
 from crumple.record.figures import Figures
@@ -24,6 +25,8 @@ NOTHING_KNOWN = Facts()
 FIXED: Mapping[str, Looks] = {}
 DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
 TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
+# Of cores that it shares with the server.
+TOOK_MUCH = 0.2
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
     "order": kinds.order,
@@ -130,18 +133,27 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
 def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterable[Figures]) -> str:
     """Return a sentence that names the servers which the engine may have limited; or empty.
 
-    A server is named if half of its trials or more carry a warning of that. The engine's limit affects
-    throughput and times, and no other metric.
+    A server is named if half of its trials or more carry a warning of that. Where the engine ran on the
+    server's cores, the sentence says how much of them it took. The engine's limit affects throughput and
+    times, and no other metric.
     """
     metric = getattr(claim, "metric", None)
     if answer is Answer.NOT_TESTABLE or metric is None or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE:
         return ""
     seen = {trial.trial_id: trial for trial in figures}
-    of: dict[str, list[bool]] = {}
+    of: dict[str, list[Figures]] = {}
     for trial in (seen[key] for key in trials if key in seen):
-        of.setdefault(trial.server, []).append(trial.maybe_engine_limited)
-    counted = [(server, sum(warned), len(warned)) for server, warned in of.items()]
-    return verdict_sentences.doubt([each for each in counted if each[1] and 2 * each[1] >= each[2]])
+        of.setdefault(trial.server, []).append(trial)
+    counted = [(name, sum(each.maybe_engine_limited for each in own), len(own)) for name, own in of.items()]
+    known = {
+        name: [each.engine_took for each in own if each.engine_took is not None] for name, own in of.items()
+    }
+    took = {name: median(shares) for name, shares in known.items() if shares}
+    said = (
+        verdict_sentences.near_limit([each for each in counted if each[1] and 2 * each[1] >= each[2]]),
+        verdict_sentences.took(took) if max(took.values(), default=0.0) >= TOOK_MUCH else "",
+    )
+    return " ".join(filter(None, said))
 
 
 def noise_of(

@@ -4,7 +4,7 @@ verdict.py decides; this module only words the decision.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from crumple.stats.stats import Interval
@@ -32,7 +32,7 @@ def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Eff
     return f"{lead} {body}"
 
 
-def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
+def near_limit(warned: Sequence[tuple[str, int, int]]) -> str:
     """Return a sentence on the trials in which the engine may have been the limit; empty if there are none.
 
     `warned`: server, how many of its trials warn of that, and how many it has.
@@ -47,6 +47,17 @@ def doubt(warned: Sequence[tuple[str, int, int]]) -> str:
         "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
         f"the server, in {named}."
     )
+
+
+def took(shares: Mapping[str, float]) -> str:
+    """How much of the cores the engine took beside each server (0..1); of several the most and the least."""
+
+    def beside(server: str) -> str:
+        return f"{float(f'{shares[server] * 100:.2g}'):g} % beside {server}"
+
+    most, least = (of(shares, key=lambda server: shares[server]) for of in (max, min))
+    rest = f", and {beside(least)}" if least != most else ""
+    return f"The engine ran on the server's cores and took {beside(most)}{rest}."
 
 
 def unasked(scale: str, scales: Sequence[str]) -> str:
