@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from crumple import faults
 from crumple.contract import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
@@ -153,10 +154,7 @@ def read(store: RunStore) -> RunFile:
     try:
         return RunFile.model_validate_json(store.read_run())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(step) for step in first["loc"])
-        what = f"{where}: {first['msg']}" if where else first["msg"]
-        message = f"{store.run_file} is not a run of this version of crumple: {what}"
+        message = f"{store.run_file} is not a run of this version of crumple ({faults.first(error)})"
         raise NotStored(message, "run the study again") from None
 
 
