@@ -68,6 +68,8 @@ HOST = "127.0.0.1"
 # Where we ask from. From HOST, while nobody listens as yet, the kernel may pick the very port we ask for, and
 # TCP then connects the socket with itself: once in some hundred starts, and the server finds its port taken.
 ASKED_FROM = "127.0.0.2"
+# Known to no workload: a server that is there answers that it does not know it.
+ASKED_PATH = "/"
 LIMIT_S = 30.0
 POLL_S = 0.003
 # From the death of a process until its guard has told.
@@ -131,9 +133,15 @@ def await_answer(guarded: Guarded, port: int) -> None:
         ended = guarded.ended(POLL_S)
         if ended:
             raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
-    listens = "it listens but" if _listeners(port) else "it does not listen and"
-    message = f"{listens} did not answer on port {port} within {LIMIT_S:.0f} s"
-    raise ServerFailed("start", message, guarded.output_tail())
+    within = f"on port {port} within {LIMIT_S:.3g} s"
+    if not _listeners(port):
+        raise ServerFailed("start", f"it did not listen {within}", guarded.output_tail())
+    raise ServerFailed(
+        "start",
+        f"it listens, but did not answer GET {ASKED_PATH} {within}",
+        guarded.output_tail(),
+        "answer it with any status, 404 for instance",
+    )
 
 
 def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
@@ -142,7 +150,9 @@ def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
         contextlib.suppress(ConnectionError, TimeoutError),
         socket.create_connection((HOST, port), 1.0, (ASKED_FROM, 0)) as asked,
     ):
-        asked.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+        asked.sendall(
+            f"GET {ASKED_PATH} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+        )
         asked.settimeout(0.05)
         answer = b""
         while time.monotonic() < deadline and not guarded.ended():
