@@ -9,6 +9,7 @@ from typing import Any
 
 import documents
 import pytest
+import stand_ins
 from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
@@ -23,6 +24,7 @@ from crumple.run.session import Session
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
 from crumple.study.study import Canary, Study
 from crumple.study.study_shape import ClosedShape
+from crumple.subject import servers
 from rich.console import Console
 from stand_ins import Stage
 
@@ -162,6 +164,16 @@ def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Sta
     # Failed, as the exit code says, and not skipped.
     assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
     assert code_of(begun.store.trials()) == NOT_VALID
+
+
+def test_a_run_notes_whose_io_model_nothing_checks(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = {name: stand_ins.description(name) for name in stand_ins.DESCRIBED}
+    described["node-http"].model_is_checked = False
+    monkeypatch.setattr(servers, "find", lambda _: described)
+    notes = _begin(root).file.servers
+    assert {name for name, note in notes.items() if not note.model_is_checked} == {"node-http"}
 
 
 def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -> None:

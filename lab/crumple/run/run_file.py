@@ -85,11 +85,15 @@ def _engine(path: Path, mtime_ns: int, size: int) -> str:
 
 
 class ServerNote(Frozen):
-    """A server as its folder described it when the run began."""
+    """A server as its folder described it when the run began.
+
+    `model_is_checked`: whether `verify` can hold `io_model` against what the server does.
+    """
 
     title: str
     language: str
     io_model: str
+    model_is_checked: bool = True
     about: str
     libraries: dict[str, str]
 

@@ -187,6 +187,7 @@ def _note(
         title=description.title,
         language=description.language,
         io_model=description.io_model,
+        model_is_checked=description.model_is_checked,
         about=description.about,
         libraries=dict(description.libraries),
     )

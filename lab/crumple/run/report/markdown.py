@@ -116,7 +116,7 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     rows = [
         (
             f"{_text(row.server.note.title)} `{row.server.name}`",
-            row.server.note.io_model,
+            run_sentences.io_model(row.server.note),
             *(str(cell) for cell in (row.throughput, row.p50, row.p99, row.p999, row.cpu, row.memory)),
             f"**{row.failed}**" if row.server.lossy else row.failed,
             row.starts,

@@ -13,6 +13,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.record.metrics import phrase
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
@@ -40,6 +41,11 @@ _PLACEMENTS = {
     "separate": "engine and server have cores of their own",
 }
 _CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
+
+
+def io_model(note: ServerNote) -> str:
+    """How a server waits; where nothing can check it, as it says itself: "event-loop (declared)"."""
+    return note.io_model if note.model_is_checked else f"{note.io_model} (declared)"
 
 
 def reading(shown: ExperimentView) -> str:
