@@ -147,9 +147,17 @@ def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: 
     runs.execute(begun, root, notes)
     assert notes.skips == [("go-nethttp", "go is not installed; run: crumple setup")]
     skipped = [trial for trial in begun.store.trials() if trial.trial.server == "go-nethttp"]
-    assert len(skipped) == 8
-    assert {trial.failure.step for trial in skipped if trial.failure} == {"setup"}
+    assert len(skipped) == 5 and all(trial.skipped for trial in skipped)
     assert "go-nethttp" not in acts.built + acts.started
+
+
+def test_a_server_that_is_skipped_does_not_keep_the_twin(acts: Stage, root: Path) -> None:
+    acts.missing = {"go-nethttp"}
+    begun = _begin(root)
+    twins = {(trial.experiment, trial.server) for trial in begun.file.plan.trials if trial.twin}
+    assert twins == {("shared", "node-http"), ("separate", "node-http")}
+    assert "go-nethttp" in {trial.server for trial in begun.file.plan.trials}, "its trials say why"
+    assert _begin(root, only=("go-nethttp",)).file.study.experiments["shared"].twin == "go-nethttp"
 
 
 def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Stage, root: Path) -> None:

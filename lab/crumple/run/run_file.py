@@ -7,7 +7,7 @@ of the lab that show and judge are left out, since they do not measure.
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -138,10 +138,14 @@ class RunFile(Frozen):
     chosen: tuple[Chosen, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
 
-    def facts(self, block_s: Mapping[str, float] = UNTIMED) -> Facts:
-        """What its claims are judged by beside trials. `block_s`: experiment → what one more block takes."""
+    def facts(self, skipped: Collection[str], block_s: Mapping[str, float] = UNTIMED) -> Facts:
+        """What its claims are judged by beside trials. `block_s`: experiment → what one more block takes.
+
+        `skipped`: ids of the trials that could not be tried.
+        """
         models = {name: note.io_model for name, note in self.servers.items()}
-        return Facts(models=models, costs=self.machine.get("costs", {}), block_s=block_s)
+        costs = self.machine.get("costs", {})
+        return Facts(models=models, costs=costs, block_s=block_s, skipped=skipped)
 
     def must(self, block: Block) -> bool:
         """Whether it is run whatever the blocks before it came to."""

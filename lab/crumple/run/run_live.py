@@ -31,9 +31,8 @@ LAST = 8
 def result(stored: StoredTrial) -> tuple[str, str]:
     """How a trial ended in one short line, and the colour of it."""
     if stored.failure is not None:
-        skipped = stored.failure.step == "setup"
-        word = "skipped" if skipped else f"failed at {stored.failure.step}"
-        return f"{word}: {stored.failure.message}", "yellow" if skipped else "red"
+        word = "skipped" if stored.skipped else f"failed at {stored.failure.step}"
+        return f"{word}: {stored.failure.message}", "yellow" if stored.skipped else "red"
     record = stored.record
     assert record is not None
     per_s = record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns else 0.0

@@ -125,6 +125,11 @@ class StoredTrial(Frozen):
         return self.disturbance is not None and self.disturbance.disturbed
 
     @property
+    def skipped(self) -> bool:
+        """It could not be tried here: a runtime, cores or the database are missing."""
+        return self.failure is not None and self.failure.step == "setup"
+
+    @property
     def valid(self) -> bool:
         """Measured, and it measured the server."""
         return self.status == "measured" and not self.problems

@@ -1,6 +1,6 @@
 """What every rule is given, figures and facts of a run, and what it hands back, an effect and its trials."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +19,14 @@ Judged = tuple[Effect, tuple[str, ...]]
 class Facts:
     """What no trial holds. `models`: server → the I/O model it declares; `costs`: name → readings in ns.
 
-    `block_s`: experiment → what one more block of it takes, in seconds.
+    `block_s`: experiment → what one more block of it takes, in seconds. `skipped`: ids of the failed trials
+    that could not be tried on this machine.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
     block_s: Mapping[str, float] = field(default_factory=dict)
+    skipped: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Case:
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
         """The run in one metric; names that bring no experiment belong to this one."""
-        return Evidence(experiment, metric, self.figures, self.failed, against)
+        return Evidence(experiment, metric, self.figures, self.failed, against, self.facts.skipped)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
         """The opinion's, and where it is undecided what it would take."""

@@ -141,9 +141,10 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
 
 
 def _unsound(view: RunView) -> Iterator[str]:
-    unsound = [*view.failed, *view.not_valid]
-    if unsound:
+    unsound, skipped = [*view.failed, *view.not_valid], run_sentences.skips(view)
+    if unsound or skipped:
         yield "## Trials that do not count"
+        yield "\n".join(f"- {_text(line)}." for line in skipped)
         yield from (_unsound_one(start) for start in unsound)
 
 

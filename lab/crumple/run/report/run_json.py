@@ -133,6 +133,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "server": trial.trial.server,
         "twin": trial.trial.twin,
         "status": trial.status,
+        "skipped": trial.skipped,
         "counts": start.counts,
         "attempt": trial.trial.attempt,
         "replaced": any(start is each for each in view.replaced),

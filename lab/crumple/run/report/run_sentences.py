@@ -81,10 +81,13 @@ def summary(view: RunView) -> str:
 def trials(view: RunView) -> str:
     """What became of the trials: "48 trials: 46 count (2 with a warning), 1 failed, 1 is not valid."."""
     starts, failed, not_valid = len(view.starts), len(view.failed), len(view.not_valid)
+    skipped = len(view.skipped)
     if not starts:
         return "No trial has run yet."
     warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
-    parts = [f"{starts - failed - not_valid} count{warned}"]
+    parts = [f"{starts - skipped - failed - not_valid} count{warned}"]
+    if skipped:
+        parts.append(f"{skipped} {'was' if skipped == 1 else 'were'} skipped")
     if failed:
         parts.append(f"{failed} failed")
     if not_valid:
@@ -94,6 +97,19 @@ def trials(view: RunView) -> str:
         parts.append(f"{len(view.replaced)} more {were} disturbed and done again")
     left_out = f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
     return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{left_out}"
+
+
+def skips(view: RunView) -> list[str]:
+    """What could not be tried here, and why: "java-servlet: 6 trials were skipped: java is not installed"."""
+    reasons = Counter(
+        (start.trial.trial.server, start.trial.failure.message)
+        for start in view.skipped
+        if start.trial.failure
+    )
+    return [
+        f"{server}: {numerals.count(number, 'trial')} {'was' if number == 1 else 'were'} skipped: {why}"
+        for (server, why), number in reasons.items()
+    ]
 
 
 def _warm_up(warm_up: WarmUp | None) -> str:
@@ -240,6 +256,8 @@ def remark(start: Start) -> str:
     """What is to be said of one trial: why it failed or is not valid, what it lost, what to know of it."""
     trial = start.trial
     if trial.failure is not None:
+        if trial.skipped:
+            return f"skipped: {trial.failure.message}"
         return f"failed at {trial.failure.step}: {trial.failure.message}"
     said = [f"not valid: {problem}" for problem in trial.problems]
     lost = failures(start)
@@ -249,6 +267,8 @@ def remark(start: Start) -> str:
 
 def marks(row: ServerView) -> str:
     """What must not be overlooked at a server: losses, and starts that do not count. Empty: nothing."""
+    if row.starts and all(start.trial.skipped for start in row.starts):
+        return "skipped"
     said = []
     for start in row.starts:
         if start.figures is None:
