@@ -22,7 +22,7 @@ from crumple.run.pace import Pace
 from crumple.run.ready import Brought
 from crumple.run.run_live import LiveView
 from crumple.run.runs import Begun
-from crumple.run.session import Session
+from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.subject import database, installing, server_toml
@@ -288,8 +288,10 @@ def take(*, open_it: bool, as_json: bool) -> int:
     names = here.of_articles(SCALE)
     studies = [here.study(name).at(SCALE) for name in names]
     servers = sorted({server_toml.server_of(label) for each in studies for label in each.servers})
+    minutes = numerals.count(round(BUDGETS_S[SCALE] / 60), "minute")
     output.say(
-        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short, shows verdicts"
+        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short "
+        f"(about {minutes} after the set-up), shows verdicts"
     )
     asked = {name: here.workloads[name] for each in studies for name in each.workloads}
     with interruptible():
