@@ -168,6 +168,15 @@ def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: 
     assert "small letters" in call("new-server", "My Server")[2]
 
 
+def test_a_new_server_takes_no_name_that_another_has(call: Call) -> None:
+    line = "there is a server tiny already; choose another name\n"
+    assert call("new-server", "elsewhere/tiny") == (2, "", line)
+    assert not Path("elsewhere").exists()
+    Path("servers/tiny/server.toml").write_text("not TOML")
+    assert call("new-server", "tiny") == (2, "", line)
+    assert call("new-server", "other")[0] == 0
+
+
 def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:
     code, out, err = call("run", "hello", "--seed", "7")
     run = next(Path("runs").iterdir())
