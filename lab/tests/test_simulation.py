@@ -1,4 +1,4 @@
-"""Proof by simulation, seeded: intervals hold the truth as often as they say, twins stay alike.
+"""Checked by simulation, seeded: intervals hold the truth as often as they say, twins stay alike.
 
 Each number is a share of simulated studies whose truth is known. The bands are rule 18 of the method.
 """
@@ -68,6 +68,11 @@ def test_flat_and_two_level_shapes_err_on_the_wide_side_and_by_little(shape: str
 def test_below_ten_blocks_95_per_cent_hold_the_truth_of_normal_noise(n: int) -> None:
     samples = np.random.default_rng(n).normal(size=(5 * STUDIES, n))
     assert 0.945 <= coverage(samples) <= 0.955
+
+
+def test_of_five_exponential_starts_student_holds_the_truth_in_88_per_cent() -> None:
+    samples = SHAPES["exponential"](np.random.default_rng(5), (5 * STUDIES, 5))
+    assert coverage(samples) == pytest.approx(0.88, abs=0.01)
 
 
 @pytest.mark.parametrize(("confidence", "within"), [(0.8, 0.02), (0.99, 0.006)])
