@@ -1,6 +1,7 @@
 """The command line: one function per command with its flags, its help and an example. No logic.
 
-What a command does is in `commands`, imported when it is called, so that help is there at once.
+The work of a command is in `commands`, which is imported only when the command is called, so that help
+appears at once.
 """
 
 import os
@@ -28,7 +29,7 @@ def _aborting() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        # Else Typer ends with 130 by itself, and nobody says so.
+        # Otherwise Typer exits with 130 and prints nothing.
         raise typer.Abort from None
 
 
@@ -68,7 +69,7 @@ def top(
 
 
 def _named(param: typer.CallbackParam, value: Any) -> Any:
-    """The value, if it names something. An empty variable of a shell must not stand for all there is."""
+    """Return the value; raise UsageError if it is blank, as from an unset variable of a shell."""
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, str) and not each.strip(" ,"):
             is_option = param.param_type_name == "option"
@@ -334,14 +335,14 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 
 def main() -> None:
-    """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
+    """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     surroundings.mend_streams()
     try:
         with interruptible():
             surroundings.check_memory()
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
-            # Here, where what becomes of it can still be said.
+            # Flush here, where a failed write can still be reported.
             sys.stdout.flush()
         sys.exit(code)
     except CrumpleError as error:
@@ -351,18 +352,18 @@ def main() -> None:
         _complain("interrupted")
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of stdout has closed the pipe.
         sys.stderr.close()
         _leave_unsaid()
         sys.exit(0)
     except OSError as error:
-        # Not one that was foreseen where it can be mended: a full disk behind stdout, for instance.
+        # An error that no other code handles: a full disk behind stdout, for instance.
         where = f"{error.filename}: " if error.filename else ""
         _complain(f"cannot go on: {where}{error.strerror or error}; mend that, then try again")
         _leave_unsaid()
         sys.exit(1)
     except Exception as error:
-        # Typer's own errors of usage have no common type that all its versions make public.
+        # Typer's usage errors have no common type that is public in all its versions.
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
@@ -377,7 +378,7 @@ def _complain(line: str) -> None:
 
 
 def _leave_unsaid() -> None:
-    """What stdout does not take goes nowhere: Python would try again as it ends, and complain."""
+    """Discard what stdout could not take: otherwise Python writes it again at exit, and complains."""
     try:
         sys.stdout.flush()
     except OSError:

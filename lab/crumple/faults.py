@@ -1,6 +1,6 @@
-"""What pydantic finds wrong with a document, in our own words: where, what is there, what to write instead.
+"""Words pydantic's errors: the key, what is there, and what to write instead.
 
-Knows types, not what they mean. Whose document it is, and what follows, is the reader's to say.
+This module knows types, not what a document means. The reader of a document says whose it is.
 """
 
 import re
@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 Loc = Sequence[int | str]
 
-# What to do, by the type of pydantic's finding; {…} are filled from its context.
+# The remedy for each type of pydantic's errors; {…} is filled from the error's context.
 REMEDIES = {
     "missing": "add it",
     "greater_than": "write a number above {gt:g}",
@@ -39,31 +39,31 @@ REMEDIES = {
     "impossible": "{remedy}",
 }
 EITHER = "write a number, or text in quotes"
-# Of a value that may be of several types pydantic names each in a place of its own below the value's.
+# Where a value may have several types, pydantic reports an error for each, and appends the type to the place.
 BRANCHES = ("int", "float", "str")
 SHOWN_MAX = 60
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong. `key`: dotted; empty: the whole document. `message`: as in "is missing"."""
+    """One error. `key`: the dotted key, empty for the whole document; `message`: such as "is missing"."""
 
     key: str
     message: str
     remedy: str
 
     def __str__(self) -> str:
-        """Where and what, without the remedy: "claims.entry 2.id: is missing"."""
+        """Return key and message without the remedy: "claims.entry 2.id: is missing"."""
         return f"{self.key}: {self.message}" if self.key else self.message
 
 
 def first(error: ValidationError, document: Any = None) -> Fault:
-    """The first of what is wrong. `document`: as it was read, in which entries of arrays have names."""
+    """Return the first error. `document`: as it was read, if known; it has the names of arrays' entries."""
     return fault(error.errors(include_url=False)[0], document)
 
 
 def fault(finding: Any, document: Any) -> Fault:
-    """One finding, worded."""
+    """Return one of pydantic's errors in words."""
     loc, kind = finding["loc"], finding["type"]
     context = {name: _listed(name, value) for name, value in finding.get("ctx", {}).items()}
     remedy = REMEDIES.get(kind, "").format_map(context)
@@ -73,10 +73,10 @@ def fault(finding: Any, document: Any) -> Fault:
 
 
 def told_twice(finding: Any, findings: Sequence[Any]) -> bool:
-    """Whether others of them say the same.
+    """Return whether another of the errors says the same.
 
-    A list is too short for pydantic when all its entries are wrong, which is said of each already; and a
-    value that may be of several types is wrong once for each.
+    pydantic calls a list too short if all its entries are wrong, and reports an error for each type that a
+    value may have.
     """
     loc = finding["loc"]
     if finding["type"] == "too_short":
@@ -88,7 +88,7 @@ def told_twice(finding: Any, findings: Sequence[Any]) -> bool:
 
 
 def key_of(loc: Loc, document: Any) -> str:
-    """The dotted key of a place. An entry of an array goes by its `id` or `name`, else by its number."""
+    """Return the dotted key of a place; an array's entry is named by its `id` or `name`, if it has one."""
     parts: list[str] = []
     here = document
     for step in loc:
@@ -104,12 +104,12 @@ def key_of(loc: Loc, document: Any) -> str:
 
 
 def entry(index: int) -> str:
-    """What an entry without a name is called; people count from 1."""
+    """Return the name of an entry that has none: "entry 1" for the first."""
     return f"entry {index + 1}"
 
 
 def _is_no_place(step: int | str, here: Any) -> bool:
-    """Whether pydantic alone has that step: which kind of table it took it for, or which type of value."""
+    """Return whether pydantic inserted the step: the kind of a table, or the type of a value."""
     if isinstance(here, dict) and step in here:
         return False
     return step in BRANCHES or (isinstance(here, dict) and step == here.get("kind"))
@@ -147,7 +147,7 @@ def _message(finding: Any, context: dict[str, Any]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """As it is written, or what it is."""
+    """Return a value as a file has it; of a table or a list only what it is."""
     if isinstance(value, dict):
         return "a table"
     if isinstance(value, list | tuple):
@@ -161,7 +161,7 @@ def _shown(value: Any) -> str:
 
 
 def _listed(name: str, value: Any) -> Any:
-    """Of what pydantic quotes and joins the names alone: "'a', 'b' or 'c'" → "a, b, c"."""
+    """Return names without pydantic's quotes: "'a', 'b' or 'c'" → "a, b, c"."""
     if name in ("expected", "expected_tags", "discriminator"):
         return ", ".join(re.findall(r"'([^']*)'", str(value))) or value
     return value

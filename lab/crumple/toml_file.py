@@ -1,6 +1,6 @@
-"""TOML as written → a frozen type, or every problem of the file at once, each with dotted key and remedy.
+"""Reads TOML into a frozen type, or reports all problems of the file, each with dotted key and remedy.
 
-Shared by the readers of studies, workloads and servers. It knows types, not what they mean.
+The readers of studies, workloads and servers share it. It checks types, not what they mean.
 """
 
 import difflib
@@ -28,7 +28,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The file's tables. Raises FileInvalid if it is not there, not UTF-8 or not TOML."""
+    """The file's tables. Raises FileInvalid if it does not exist, is not UTF-8 or is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -38,16 +38,16 @@ def read(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise FileInvalid([Problem(path, "", f"is not TOML: {error}", "mend that line")]) from None
     except ValueError:
-        # Python reads no whole number of more than 4,300 digits.
+        # Python parses no whole number of more than 4,300 digits.
         raise FileInvalid(
             [Problem(path, "", "holds a number of thousands of digits", "shorten it")]
         ) from None
 
 
 def meant(model: type[Model], written: dict[str, Any], file: Path) -> tuple[Model | None, list[Problem]]:
-    """The type the tables mean, or None and all that is wrong with them."""
+    """The tables as a `model` and no problems, or None and all problems."""
     try:
-        # Through JSON so that strictness holds ("32" is no number) and yet a list may become a tuple.
+        # Through JSON: strict mode then rejects "32" as a number, and still accepts a list for a tuple.
         return model.model_validate_json(json.dumps(written, default=str), strict=True), []
     except ValidationError as invalid:
         schema = model.model_json_schema()
@@ -68,7 +68,7 @@ def _problem(finding: Any, written: dict[str, Any], schema: dict[str, Any], file
 
 
 def _keys_at(schema: dict[str, Any], loc: Loc) -> list[str]:
-    """The keys the JSON schema knows at a place; empty where it cannot tell."""
+    """The keys that the JSON schema allows at a place; empty where it does not list them."""
     here = _resolved(schema, schema)
     for step in loc:
         if step in here.get("discriminator", {}).get("mapping", {}):

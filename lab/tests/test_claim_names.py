@@ -1,4 +1,4 @@
-"""Names in claims that stand for nothing are said when a study is read, each with its key and the nearest."""
+"""Unknown names in claims are reported when a study is read, each with its key and the nearest names."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: help with examples, errors in one line, exit codes, JSON."""
+"""The command line: help with examples, errors in one line, exit codes, JSON."""
 
 import json
 import shutil
@@ -41,7 +41,7 @@ NEEDS_GONE = '[requires.gone]\ncommand = ["no-such-tool"]\nversion = "(1)"\n'
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple …` in a small project; (exit code, stdout, stderr)."""
+    """A function that runs `crumple …` in a small project and returns (exit code, stdout, stderr)."""
     root = stand_ins.project(tmp_path / "project")
     (root / "studies" / "hello.toml").write_text(STUDY_TOML)
     tiny_servers.write(root, "tiny")
@@ -53,7 +53,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.fixture
 def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real engine, or skip."""
+    """Use the real engine; skip if there is none."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:

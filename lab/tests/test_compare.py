@@ -1,4 +1,4 @@
-"""Two runs against each other: no false alarm, nothing slow overlooked, and what changed in verdicts."""
+"""Comparing two runs: no false alarm, no slower server missed, and the verdicts that changed."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ SERVERS = ("go", "java", "node", "express")
 
 
 def side(random: Generator, slower: dict[str, float] | None = None, blocks: int = 5, **changes: Any) -> Side:
-    """A run of four servers and a twin; `slower`: server → by what factor."""
+    """Return a run of four servers and a twin; `slower`: server → by what factor."""
     values = {}
     for server, twin in (*((name, False) for name in SERVERS), ("go", True)):
         factor = (slower or {}).get(server, 1.0)
@@ -107,7 +107,7 @@ def test_one_start_that_fails_a_little_more_is_chance() -> None:
 
 
 def test_a_server_that_failed_is_neither_slower_nor_faster() -> None:
-    """Fast because it refused most; that it became better is no alarm."""
+    """A server that refuses most requests is fast; that it now refuses fewer raises no alarm."""
     random = np.random.default_rng(12)
     for before, after in (((0.67,) * 5, (0.0,) * 5), ((0.67,) * 5, (0.7,) * 5)):
         seen = compared(
@@ -134,14 +134,14 @@ def test_a_server_whose_starts_no_longer_count_is_slower() -> None:
     none, some = starts | {("shared", "node"): (0, 5)}, starts | {("shared", "node"): (3, 5)}
     seen = compared(side(random), side(random, starts=none))
     assert {each.reason for each in seen.slower} == {"0 of 5 starts count, and 5 of 5 did before"}
-    # Two that do not count are chance, and none after few says nothing.
+    # Two starts that do not count may be chance; so may five after two of four did not.
     assert not compared(side(random), side(random, starts=some)).slower
     few = starts | {("shared", "node"): (2, 4)}
     assert not compared(side(random, starts=few), side(random, starts=none)).slower
 
 
 def test_a_server_that_now_and_then_fails_raises_an_alarm_in_one_pair_of_twenty_at_most() -> None:
-    """It loses 3 % in a quarter of its starts, before and after."""
+    """Before and after, each server loses 3 % of its requests in a quarter of its starts."""
     random = np.random.default_rng(14)
 
     def sometimes() -> Side:
@@ -193,7 +193,7 @@ def test_what_else_differs_is_a_caution() -> None:
 
 
 def document(factor: float = 1.0) -> dict[str, Any]:
-    """The report of the made-up run, its Node server that much slower."""
+    """Return the report of the made-up run, with its Node server slower by `factor`."""
     written = json.loads(data(view(synthetic_run.run_file(), synthetic_run.trials())))
     for trial in written["trials"]:
         if trial["server"] == "node-http" and trial["figures"]:
@@ -237,6 +237,78 @@ def test_a_pass_that_could_have_seen_nothing_is_none(
     for nonsense in ("10", "-1%", "0%", "fast"):
         with pytest.raises(UsageError, match="must-see"):
             command.runs(str(kept), str(kept), [], False, nonsense)
+
+
+def limited(factor: float) -> dict[str, Any]:
+    """Return the report with the engine as the limit of each start of Node, which is faster by `factor`."""
+    written = document(1 / factor)
+    for trial in written["trials"]:
+        if trial["server"] == "node-http":
+            trial |= {"counts": False, "engine_limited": True}
+    return written
+
+
+def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughput") -> comparison.Difference:
+    """Return the difference for Node on shared cores."""
+    seen = comparison.compare(sides.side(before, "a"), sides.side(after, "b"), (metric,))
+    return next(
+        each for each in seen.differences if (each.experiment, each.server) == ("shared", "node-http")
+    )
+
+
+def test_starts_that_were_too_fast_for_the_engine_are_lower_bounds_and_no_alarm() -> None:
+    faster = node(document(), limited(2.0))
+    assert (faster.change, faster.limit) == ("faster", "at least") and "limit of some starts" in faster.reason
+    assert faster.ratio is not None and 1.5 < faster.ratio.low < 2 and faster.ratio.high == np.inf
+    # A limit of the engine hides whether Node became slower, and how fast Node was before.
+    assert node(document(), limited(0.5)).change == "not known"
+    assert node(limited(0.5), document()).change == "not known"
+    slower = node(limited(2.0), document())
+    assert (slower.change, slower.limit) == ("slower", "at most")
+    assert node(limited(2.0), limited(1.0)).reason.startswith("the engine was the limit in both runs")
+    # Such a start counts for no other figure.
+    assert "0 and 3 starts" in node(limited(2.0), document(), "response_p50").reason
+
+
+def test_what_the_engine_limited_is_told_by_its_bound_and_may_have_changed_unseen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
+    kept.write_text(json.dumps(document()))
+    now.write_text(json.dumps(limited(2.0)))
+    assert command.runs(str(kept), str(now), ["throughput"], False, "300%") == 3
+    said = capsys.readouterr()
+    assert "at least 1." in " ".join(said.out.split())
+    assert "2 figures could have changed by 300% unseen" in said.err
+    command.runs(str(kept), str(now), ["throughput"], True)
+    told = [each for each in json.loads(capsys.readouterr().out)["differences"] if each["limit"]]
+    assert [(each["limit"], each["ratio"]["high"], each["visible"]) for each in told] == [
+        ("at least", None, None)
+    ] * 2
+
+
+def test_cautions_come_before_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
+    kept.write_text(json.dumps(document()))
+    now.write_text(json.dumps(document() | {"scale": "full"}))
+    said: list[str] = []
+    monkeypatch.setattr(command.output, "say", lambda line: said.append(line))
+    monkeypatch.setattr(command.output, "as_table", lambda *_, **__: said.append("the table"))
+    command.runs(str(kept), str(now), ["throughput"], False)
+    assert said[:2] == ["caution: one run is of scale quick, the other of full", "the table"]
+
+
+def test_at_80_columns_every_name_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "baseline.json"
+    kept.write_text(json.dumps(document()))
+    monkeypatch.setenv("COLUMNS", "80")
+    command.runs(str(kept), str(kept), [], False)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for name in (*synthetic_run.SERVERS, "throughput", "response_p50", "experiment"):
+        assert any(name in line.split() for line in lines)
 
 
 def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:

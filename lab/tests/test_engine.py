@@ -1,4 +1,4 @@
-"""The engine as the lab calls it: found, of the right version, alive or dead; a script stands in for it."""
+"""Finding and running the engine: its version, its record, and how it fails; a script stands in for it."""
 
 import os
 import signal

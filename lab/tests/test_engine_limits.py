@@ -19,6 +19,7 @@ def test_an_engine_that_used_its_cores_up_measured_itself(
     judged = validity.assess(record, placement=placement)
     assert judged.word == ("engine-limited" if limited else "valid")
     assert not limited or judged.problems[0].startswith("the engine used 86% of its cores (limit 85%)")
+    assert engine_limits.was_the_limit(judged.problems) == limited
     assert validity.assess(record, placement="shared") == FINE
 
 
@@ -30,6 +31,8 @@ def test_so_did_one_with_a_thread_that_used_up_its_core(share: float, limited: b
     judged = validity.assess(record, placement="separate")
     assert judged.word == ("engine-limited" if limited else "valid")
     assert not limited or "a thread of the engine used a core 86% of the time" in judged.problems[0]
+    assert engine_limits.was_the_limit(judged.problems) == limited
+    assert not engine_limits.was_the_limit((*judged.problems, "another"))
 
 
 def test_an_engine_on_any_core_is_judged_by_its_threads() -> None:
@@ -44,10 +47,12 @@ def test_an_engine_on_any_core_is_judged_by_its_threads() -> None:
 
 def test_waiting_for_a_core_of_its_own_is_as_good_as_using_it() -> None:
     record = probed(threads=(documents.thread(0.6, waited_share=0.3),))
-    assert the_problem(record, "engine-limited") == (
+    problem = the_problem(record, "engine-limited")
+    assert problem == (
         "a thread of the engine used its core 60% of the time and waited for it 30%, together 90% "
         "(limit 85%): keep other programs off the engine's cores"
     )
+    assert not engine_limits.was_the_limit([problem])
     unbound = record.model_copy(update={"spec": documents.spec(cores=())})
     judged = validity.assess(unbound)
     assert judged.word == "valid" and "waited for a core 30% of the time" in judged.warnings[0]
@@ -66,11 +71,13 @@ def test_a_core_that_was_not_free_at_once_is_a_warning() -> None:
     assert validity.assess(probed(threads=(documents.thread(0.5, waited_share=0.04),))) == FINE
     warning = the_warning(probed(threads=(documents.thread(0.5, waited_share=0.06),)))
     assert warning.startswith("a thread of the engine waited for a core 6% of the time (limit 5%)")
+    assert not engine_limits.may_have_been_the_limit([warning])
 
 
 def test_a_thread_at_its_limit_on_shared_cores_is_a_warning() -> None:
     record = probed(threads=(documents.thread(0.9),))
-    assert "used 90% of a core (limit 85%)" in the_warning(record, placement="shared")
+    warning = the_warning(record, placement="shared")
+    assert "used 90% of a core (limit 85%)" in warning and engine_limits.may_have_been_the_limit([warning])
 
 
 def test_a_spinning_engine_is_judged_by_its_lateness_alone() -> None:
@@ -148,7 +155,7 @@ def test_waiting_for_a_core_is_judged_by_lateness_in_an_open_shape() -> None:
 
 
 def _starved(ran: float, waited: float, held_share: float, **changes: Any) -> contract.TrialRecord:
-    """A closed trial, the engine bound to no core, whose answers lay unread for so much of the time."""
+    """A closed trial with an engine bound to no core; answers lay unread for `held_share` of the time."""
     times = documents.histogram({round(3_200_000 * (1 - held_share)): 20_000})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     held = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=round(20_000 * 3_200_000 * held_share))
@@ -206,7 +213,9 @@ def test_a_starved_engine_is_no_fault_of_the_engine() -> None:
 def test_near_the_engines_ceiling_is_a_warning() -> None:
     near, far = Ceiling(throughput_per_s=14_000), Ceiling(throughput_per_s=14_500)
     assert validity.assess(documents.record(), ceiling=far) == FINE
-    assert "71.4% (limit 70%) of the 14,000 /s" in the_warning(documents.record(), ceiling=near)
+    warning = the_warning(documents.record(), ceiling=near)
+    assert "71.4% (limit 70%) of the 14,000 /s" in warning
+    assert engine_limits.may_have_been_the_limit(["another", warning])
 
 
 def test_of_a_lower_bound_only_the_distance_is_known() -> None:
@@ -217,6 +226,7 @@ def test_of_a_lower_bound_only_the_distance_is_known() -> None:
         "how near the engine came to its ceiling is not known, which is 5,000 /s or more: other programs "
         "used 34% of the CPU meanwhile; measure again on a calm machine"
     )
+    assert not engine_limits.may_have_been_the_limit([warning])
 
 
 def test_no_throughput_is_said_to_be_more_than_the_ceiling() -> None:
@@ -236,7 +246,9 @@ def test_answers_that_lay_unread_are_a_warning_in_a_closed_shape() -> None:
     record = documents.record(
         histograms=histograms.model_copy(update={"response_time": times}), arrivals=held
     )
-    assert "waited to be opened, for 25% of the time (limit 20%)" in the_warning(record)
+    warning = the_warning(record)
+    assert "waited to be opened, for 25% of the time (limit 20%)" in warning
+    assert engine_limits.may_have_been_the_limit([warning])
     assert validity.assess(open_load({1_000: 20_000}).model_copy(update={"arrivals": held})) == FINE
 
 
@@ -269,7 +281,7 @@ def test_a_spinning_engine_is_judged_by_its_lateness_after_pauses_too() -> None:
 
 
 def test_a_queue_in_front_of_a_server_that_closes_its_connections_is_the_servers() -> None:
-    """One worker, 10 ms a request, 200/s where it serves 100/s: the engine opens each connection in time."""
+    """One worker serves 100/s at 10 ms a request and gets 200/s: the engine opens each connection in time."""
     queued = documents.histogram({1_900_000_000: 900, 2_000_000_000: 100})
     update = {
         "engine_lateness": documents.histogram({30_000: 980, 900_000: 20}),

@@ -1,4 +1,4 @@
-"""What is said and drawn of a search: in a terminal, as a page, as data."""
+"""The report of a search: in a terminal, as a page, as data."""
 
 import json
 import re
@@ -26,7 +26,7 @@ COMMAND = "crumple find synthetic --seed 5"
 
 @cache
 def searches(kind: str) -> tuple[Any, Found]:
-    """Question and answer of a search that ended so."""
+    """Question and result of a search that ended as `kind` says."""
     by_connections = {"by": "connections", "objective": objective.parse("p50<250ms")}
     asked: dict[str, tuple[SyntheticServer, dict[str, Any], bool]] = {
         "found": (SyntheticServer(2_000.0), {}, True),
@@ -47,7 +47,7 @@ KINDS = ("found", "one start", "connections", "never", "engine", "dies", "gone",
 
 
 def finding(kind: str, **changes: Any) -> Finding:
-    """As a reader meets it."""
+    """The report's view of such a search."""
     asked, found = searches(kind)
     plain = Finding(
         question=asked,
@@ -96,7 +96,7 @@ def test_the_answer_comes_first_and_then_what_it_rests_on(kind: str, headline: s
 
 
 def plain(said: str) -> str:
-    """With spaces that a test can be written with."""
+    """Replace narrow spaces by plain ones."""
     return said.replace("\u202f", " ")
 
 
@@ -184,7 +184,7 @@ def test_sentences_that_differ_by_their_figures_are_said_once() -> None:
 
 
 def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Finding:
-    """As a reader meets that search, had it had these levels, whose slow answers came one by one."""
+    """The report's view of such a search with these levels, whose slow answers came one by one."""
     seen = finding(kind)
     like = (seen.found.levels or finding("one start").found.levels)[0]
     made = tuple(
@@ -195,7 +195,7 @@ def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Find
 
 
 def around(edge: float) -> list[tuple[float, Outcome]]:
-    """Levels of a server that breaks there."""
+    """Levels of a server that breaks at `edge`."""
     held: list[tuple[float, Outcome]] = [(edge * share, "held") for share in (0.9, 0.95, 0.97, 0.98)]
     return [*held, *((edge * share, "broke") for share in (1.02, 1.03, 1.05, 1.1))]
 

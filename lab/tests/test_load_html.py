@@ -149,7 +149,7 @@ def test_a_line_over_time_breaks_where_nothing_was_answered() -> None:
 
 
 def test_a_percentile_over_time_is_drawn_from_intervals_that_carry_it() -> None:
-    # 2,000 answers per 100 ms carry a p99; 100 do not, a second of 1,000 does.
+    # 2,000 answers per 100 ms are enough for a p99; 100 are not, but the 1,000 of a second are.
     fine = [row for row in load_rows.response_times(made("constant")) if row["line"] == "p99"]
     coarse = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p99"]
     assert len(fine) == 120

@@ -1,4 +1,4 @@
-"""Facts, fitness and the division of cores. Every check is triggered once."""
+"""Facts, fitness and the division of cores. Each check fails in one of the tests."""
 
 import dataclasses
 import json
@@ -216,7 +216,7 @@ def test_a_file_system_that_is_not_listed_is_a_reason(tmp_path, monkeypatch):
 
 
 def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
-    # In a process of its own: a limit that was lowered stays with this one.
+    # In a process of its own, because this process would keep the lowered limit.
     process = multiprocessing.get_context("fork").Process(target=_lower_and_raise)
     process.start()
     process.join(10)

@@ -100,6 +100,34 @@ def test_a_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert rf"z{SHOWN}\x07" in err and is_harmless(err)
 
 
+LONG = ("separate", "php-apache[workers=256]", "process-per-connection", "no: PHP is missing")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 100, 200])
+def test_no_table_breaks_a_word(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    output.as_table(("a", "server", "model", "why"), [LONG, ("b", "go", "c d e", "yes")])
+    out, err = capsys.readouterr()
+    words = out.split()
+    assert all(word in words for cell in LONG for word in cell.split()) and err == ""
+    if columns >= 80:
+        assert max(map(len, out.splitlines())) <= columns
+        assert len(out.splitlines()) == 3
+
+
+def test_a_narrow_table_leaves_columns_out_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    output.as_table(("a", "server", "model", "why"), [LONG], ("model", "a"))
+    out, err = capsys.readouterr()
+    assert out.split() == ["a", "server", "why", "separate", LONG[1], "no:", "PHP", "is", "missing"]
+    assert err == "left out, as 60 columns are too few: model; --json has all\n"
+    assert max(map(len, out.splitlines())) <= 60
+
+
 def test_styles_stay_where_they_were() -> None:
     said = terminal.printed(Text.assemble("a", (f"b{EVIL}c", "red"), "d"), 200, styled=True)
     assert said.startswith("a\x1b[31mb\x1b[0m")

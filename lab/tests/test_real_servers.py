@@ -1,6 +1,6 @@
-"""Every server of the project: built, started on its cores, verified, one short real trial, ended.
+"""Every server of the project is built, started on its cores, verified, measured in a short trial, and ended.
 
-One that is not ready here is skipped with the reason.
+A server that cannot run here is skipped, with the reason.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def test_there_are_servers():
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[OnDemand]:
-    """One private database for all of them."""
+    """One private database for all servers."""
     with database.on_demand() as shared:
         yield shared
 

@@ -1,25 +1,31 @@
-"""The report's formats against golden files, and what every format must say whatever the run.
+"""The report's formats against golden files, and what every format must say for any run.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report.py, then read the difference.
 """
 
 import json
+import math
 import re
+from dataclasses import replace
 from functools import cache
 
 import documents
 import pytest
 import synthetic_run
-from crumple.drawing import numerals
-from crumple.run.report import run_sentences
+from crumple.drawing import numerals, theme
+from crumple.drawing.page import NO_BREAK, WIDE_PX
+from crumple.run.report import bars, run_sentences, run_tables
 from crumple.run.report.markdown import markdown
 from crumple.run.report.run_json import data
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
-from crumple.run.report.view import RunView, view
+from crumple.run.report.view import ExperimentView, RunView, ServerView, view
 from crumple.run.run_file import TIME_OVER, RunFile
+from crumple.run.run_plan import plan
 from crumple.run.store import Failure
+from crumple.study.study_shape import Shape
 from golden_file import alike, as_golden
+from pydantic import TypeAdapter
 
 BADGES = (
     "supported",
@@ -38,7 +44,12 @@ def seen() -> RunView:
 
 @cache
 def page() -> str:
-    return html(seen())
+    return breakable(html(seen()))
+
+
+def breakable(text: str) -> str:
+    """Return the text with ordinary spaces in place of no-break spaces."""
+    return text.replace(NO_BREAK, " ")
 
 
 def test_markdown_is_as_the_golden_file() -> None:
@@ -90,7 +101,7 @@ def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
 
 
 def looking(stopped: dict[str, str]) -> RunView:
-    """The run with a scale that looks after two blocks and each further one up to nine."""
+    """Return the run with a scale that looks after two blocks and each further one up to nine."""
     run = synthetic_run.run_file()
     shared = run.study.experiments["shared"]
     scale = shared.scales[run.scale].model_copy(update={"least_blocks": 2, "blocks": 9})
@@ -155,6 +166,33 @@ def test_ids_in_the_page_are_unique() -> None:
         assert reference in ids
 
 
+def test_experiments_and_claims_of_nearly_one_name_have_ids_of_their_own() -> None:
+    run = synthetic_run.run_file()
+    shared, separate = run.study.experiments.values()
+    claims = tuple(
+        claim.model_copy(update={"id": name, "experiment": "a_b"})
+        for claim, name in zip(run.study.claims, ("A b", "A-b", "a-b", "A.b", "a_b"), strict=False)
+    )
+    study = run.study.model_copy(
+        update={"experiments": {"a_b": shared, "a-b": separate, "A-b": shared}, "claims": claims}
+    )
+    planned = plan(study, run.scale, run.seed)
+    said = html(view(run.model_copy(update={"study": study, "plan": planned}), []))
+    ids = re.findall(r'\bid="([^"]+)"', said)
+    assert len(ids) == len(set(ids))
+    assert {f"experiment-{name}" for name in ("a_b", "a-b", "A-b")} <= set(ids)
+    assert {"A.20.b", "A-b", "a-b", "A.2e.b", "a_b"} <= set(ids)
+    assert set(re.findall(r'href="#([^"]+)"', said)) <= set(ids)
+
+
+def test_no_line_ends_between_a_number_and_per_cent() -> None:
+    parts = html(seen()).split("</style>")[1]
+    prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)
+    assert f"95{NO_BREAK}% interval" in prose
+    assert re.findall(r"\d %", prose) == []
+    assert f"95{NO_BREAK}% interval, 3 blocks" in markdown(seen())
+
+
 def test_chart_colours_follow_the_page() -> None:
     style = page().split("</style>")[0]
     for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', page())):
@@ -162,18 +200,158 @@ def test_chart_colours_follow_the_page() -> None:
 
 
 def test_failed_and_not_valid_trials_are_explained() -> None:
-    for said in (page(), markdown(seen())):
+    for said in (page(), breakable(markdown(seen()))):
         assert "the server ended with exit code 1 before it answered" in said
         assert "java.net.BindException" in said
         assert "the engine used 91 % of its core" in said
     assert "b02 did not run" in page()
-    assert "b03 not valid" in page()
+    assert "b03 engine-limited" in page()
+
+
+def test_throughput_that_the_engine_limited_is_a_lower_bound_in_tables_charts_and_data() -> None:
+    separate = seen().experiments[1]
+    (row,) = (each for each in run_tables.servers(separate) if each.server.name == "node-cluster")
+    slow = [start.figures.throughput_per_s for start in row.server.counting if start.figures]
+    summary = row.server.summaries["throughput"]
+    assert summary is not None and (summary.n, summary.high) == (3, math.inf)
+    assert row.throughput == run_tables.Figure(f"at least {numerals.significant(summary.low)}")
+    assert row.starts == "2 of 3, 1 as a lower bound" and len(slow) == 2
+    memory = row.server.summaries["memory"]
+    assert memory is not None and memory.n == 2
+    for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
+        assert f"at least {numerals.significant(summary.low)}" in said
+    drawn = json.dumps(bars.throughput(separate, WIDE_PX).to_dict(validate=False))
+    assert set(re.findall('at least [^"]*', drawn)) == {row.throughput.estimate}
+    document = json.loads(data(seen()))
+    (told,) = (
+        each["summaries"]
+        for each in document["experiments"][1]["servers"]
+        if each["server"] == "node-cluster"
+    )
+    assert (told["throughput"]["limit"], told["throughput"]["high"]) == ("at least", None)
+    assert told["memory"]["limit"] is None
+    assert [each["id"] for each in document["trials"] if each["engine_limited"]] == [
+        "separate/b03/node-cluster"
+    ]
+
+
+def test_of_two_starts_that_lie_far_apart_no_interval_is_printed() -> None:
+    def apart(factor: float) -> ServerView:
+        row = seen().experiments[0].servers[0]
+        starts = tuple(
+            replace(start, figures=replace(start.figures, throughput_per_s=speed))
+            for start, speed in zip(row.starts, (1_000.0, 1_000.0 * factor), strict=False)
+            if start.figures
+        )
+        return replace(row, starts=starts)
+
+    near, far = (replace(seen().experiments[0], servers=(apart(factor),)) for factor in (1.02, 3.0))
+    (one,), (other,) = run_tables.servers(near), run_tables.servers(far)
+    assert "–" in one.throughput.interval
+    assert other.throughput == run_tables.Figure("1,700", "no interval: two starts")
+    drawn = json.dumps(bars.throughput(far, WIDE_PX).to_dict(validate=False))
+    assert "two starts" in drawn and "interval reaches" not in drawn
+    assert "two starts" not in json.dumps(bars.throughput(near, WIDE_PX).to_dict(validate=False))
+
+
+def test_who_loses_requests_stands_behind_the_others_and_is_said_not_to_be_ranked() -> None:
+    separate = seen().experiments[1]
+    lossy, slower = (
+        next(row for row in separate.servers if row.name == name)
+        for name in ("node-express-cluster", "node-express")
+    )
+    fast, slow = (row.summaries["throughput"] for row in (lossy, slower))
+    assert fast is not None and slow is not None and fast.estimate > slow.estimate
+    assert separate.servers[-2:] == (slower, lossy)
+    assert [row.ranked for row in separate.servers] == [True] * 6 + [False]
+    for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
+        assert said.count("not ranked by speed") == 1
+    ranked = {
+        each["server"]: each["ranked"] for each in json.loads(data(seen()))["experiments"][1]["servers"]
+    }
+    assert [name for name, is_ranked in ranked.items() if not is_ranked] == ["node-express-cluster"]
+
+
+def test_a_page_opens_with_its_contents_and_prose_stands_behind_the_experiments() -> None:
+    sections = re.findall(r'<section id="([^"]+)"', page())
+    contents = page().partition('class="contents">')[2].partition("</ol>")[0]
+    listed = re.findall(r'<li><a href="#([^"]+)">', contents)
+    assert listed == [name for name in sections if name != "effects"]
+    assert listed == [
+        "claims", "experiment-shared", "experiment-separate", "unsound", "prose", "machine", "trials",
+    ]  # fmt: skip
+    assert page().index('class="contents"') < page().index('<section id="claims"')
+    headings = re.findall(r"^## (.*)", markdown(seen()), re.M)
+    assert headings.index("What the article did") > headings.index("32 connections, a core each")
+
+
+def test_warnings_lead_to_their_trials() -> None:
+    (warned,) = seen().warned
+    name = warned.trial.trial.id
+    said = page().partition("1 trial counts with a warning</summary>")[2].partition("</details>")[0]
+    assert re.findall(r'href="#([^"]+)"', said) == [f"trial-{name}"]
+    row = page().partition(f'id="trial-{name}"')[2].partition("</tr>")[0]
+    assert f"warning: {warned.trial.warnings[0]}" in row
+    for start in (*seen().failed, *seen().not_valid):
+        assert page().count(f'="#trial-{start.trial.trial.id}"') == 1
+
+
+def test_cpu_time_has_the_unit_that_suits_it_in_tables_and_charts() -> None:
+    def taking(cpu_us: float) -> ExperimentView:
+        row = seen().experiments[0].servers[0]
+        starts = tuple(
+            replace(
+                start,
+                figures=replace(
+                    start.figures, cpu_per_request_us=cpu_us, cpu_user_us=cpu_us / 2, cpu_kernel_us=cpu_us / 2
+                ),
+            )
+            for start in row.starts
+            if start.figures
+        )
+        return replace(seen().experiments[0], servers=(replace(row, starts=starts),))
+
+    for cpu_us, unit, said in ((185.0, "µs", "185"), (18_500.0, "ms", "18.5"), (2.2e6, "s", "2.20")):
+        (row,) = run_tables.servers(taking(cpu_us))
+        assert row.cpu.estimate == f"{said}{numerals.NARROW}{unit}"
+        drawn = json.dumps(bars.cpu(taking(cpu_us), WIDE_PX).to_dict(validate=False), ensure_ascii=False)
+        assert f"CPU time per request, {unit}: user" in drawn and f'"figure": "{said}"' in drawn
+        for key in ("to", "value"):
+            ends = [float(end) for end in re.findall(rf'"{key}": ([\d.]+)', drawn)]
+            assert max(ends) == pytest.approx(float(said))
+
+
+def test_axes_of_bars_count_as_tables_do() -> None:
+    ticks = re.findall(r">([\d,.k]+)</text>", theme.svg(bars.throughput(seen().experiments[0], WIDE_PX)))
+    assert "30,000" in ticks and not any("k" in tick for tick in ticks)
+
+
+def test_what_figures_mean_is_said_once_and_of_closed_shapes_only_where_there_are_some() -> None:
+    for said in (page(), markdown(seen())):
+        assert said.count(run_sentences.FIGURES) == said.count(run_sentences.CLOSED) == 1
+    run = synthetic_run.run_file()
+    steady = TypeAdapter(Shape).validate_python({"kind": "open", "connections": 32, "rate_per_s": 100})
+    experiments = {
+        name: each.model_copy(update={"shape": steady}) for name, each in run.study.experiments.items()
+    }
+    study = run.study.model_copy(update={"experiments": experiments})
+    assert "closed shape" not in run_sentences.reading(view(run.model_copy(update={"study": study}), []))
+
+
+def test_trials_are_counted_in_few_words() -> None:
+    without = {synthetic_run.FAILED[:2], synthetic_run.NOT_VALID[:2]}
+    every = synthetic_run.trials()
+    sound = [each for each in every if (each.trial.experiment, each.trial.block) not in without]
+    said = run_sentences.trials(view(synthetic_run.run_file(), sound))
+    assert said == "32 trials, all count (1 with a warning). 16 trials of the plan did not run."
+    one = run_sentences.trials(view(synthetic_run.run_file(), sound[:1]))
+    assert one.startswith("1 trial, and it counts")
 
 
 def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
     (warned,) = seen().warned
     assert warned.counts and warned.trial.warnings
-    for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
+    for said in (page(), breakable(markdown(seen())), text(seen(), width=110, styled=False)):
         assert f"warning: {warned.trial.warnings[0]}" in said
         assert "46 count (1 with a warning)" in said
     told = {
@@ -189,7 +367,7 @@ def test_output_of_a_server_is_shown_as_text() -> None:
 
 def test_a_lossy_start_is_marked_wherever_it_appears() -> None:
     mark = f"2.3{run_sentences.NARROW}% failed in b02"
-    # Three bar charts and two of panels; some of them drawn twice, wide and narrow.
+    # There are three bar charts and two charts of panels; some are drawn twice, wide and narrow.
     assert page().count(f">{mark}</text>") >= 5
     assert mark.replace(run_sentences.NARROW, " ") in text(seen(), width=110, styled=False)
     assert f"2.3{run_sentences.NARROW}% in b02" in markdown(seen())
@@ -221,7 +399,7 @@ def test_a_restricted_run_is_repeated_with_its_servers() -> None:
 def test_badges_have_a_style() -> None:
     style = page().split("</style>")[0]
     for answer in BADGES:
-        if not answer.startswith("undecided"):  # it has the plain one
+        if not answer.startswith("undecided"):  # undecided has the style of all badges
             assert f".badge.{re.sub('[^a-z]', '-', answer)} " in style
 
 
@@ -267,7 +445,7 @@ def test_markup_in_a_study_stays_text() -> None:
 
 
 def starved() -> RunView:
-    """One start of a server left six of its eight users without an answer."""
+    """Return a run in which one start of a server left six of its eight users without an answer."""
     trials = []
     for trial in synthetic_run.trials():
         record = trial.record

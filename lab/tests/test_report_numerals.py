@@ -1,4 +1,4 @@
-"""Numbers as they are printed: three digits, thin units, intervals that claim no more than they know."""
+"""Numbers as they are printed: three digits, narrow spaces, and no false precision in intervals."""
 
 import math
 
@@ -65,6 +65,28 @@ def test_a_wide_interval_takes_digits_from_its_estimate(
 
 def test_one_start_has_no_interval() -> None:
     assert numerals.with_interval(Interval(1.2, 0.0, math.inf, 0.95, 1)) == "1.20 [no interval: one start]"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "n", "said"),
+    [
+        (0.0013, 7.6e9, 2, "3,200 [no interval: two starts]"),
+        (1_000.0, 9_900.0, 2, "3,200 [1,000 – 9,900]"),
+        (0.0013, 7.6e9, 3, "3,200 [0.0013 – 7,600,000,000]"),
+        # For a share of 0 the upper end follows from the number of requests.
+        (0.0, 0.02, 2, "3,200 [0 – 0.020]"),
+    ],
+)
+def test_ends_of_two_starts_that_lie_far_apart_tell_nothing(
+    low: float, high: float, n: int, said: str
+) -> None:
+    assert plain(numerals.with_interval(Interval(3_200.0, low, high, 0.95, n))) == said
+
+
+def test_a_lower_bound_is_its_lower_end_unless_that_tells_nothing() -> None:
+    assert numerals.at_least(Interval(12_800.0, 10_900.0, math.inf, 0.95, 3)) == "at least 10,900"
+    assert numerals.at_least(Interval(12_800.0, 3_000.0, math.inf, 0.95, 2)) == "at least 12,800"
+    assert numerals.at_least(Interval(12_800.0, 0.0, math.inf, 0.95, 1)) == "at least 12,800"
 
 
 def test_limits_are_rounded_up() -> None:

@@ -1,16 +1,21 @@
-"""Several runs on one page and in one text, against golden files; and links that lead where they say.
+"""Several runs on one page and in one text, against golden files; and where the links lead.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report_overview.py, then read the
 difference.
 """
 
+import json
 import re
 from functools import cache
 
 import pytest
 import synthetic_ramp
 import synthetic_run
+from crumple.drawing.page import unbroken as shown_on_pages
 from crumple.run.report import run_page, run_sentences
+from crumple.run.report.markdown import markdown
+from crumple.run.report.run_json import data
+from crumple.run.report.run_page import html
 from crumple.run.report.view import RunView, view
 from golden_file import as_golden
 
@@ -44,11 +49,12 @@ def test_page_is_as_the_golden_file() -> None:
     assert said == as_golden("overview.html", said)
 
 
-def test_every_claim_and_every_report_is_there() -> None:
+def test_every_claim_that_was_asked_and_every_report_is_there() -> None:
     for shown in seen():
         assert f'href="{shown.run.id}/report.html"' in page()
-        for verdict in shown.verdicts:
-            assert verdict.text in page() and run_sentences.reason(verdict) in page()
+        for verdict in shown.asked:
+            for said in (verdict.text, run_sentences.reason(verdict)):
+                assert shown_on_pages(said) in page()
 
 
 def test_ids_are_unique_and_links_within_the_page_lead_somewhere() -> None:
@@ -69,16 +75,44 @@ def test_answers_are_counted_over_all_runs() -> None:
     assert "1 study at scale quick" in run_page.overview(seen()[:1], {seen()[0].run.id: ""})
 
 
-def test_what_a_scale_does_not_ask_is_one_line_and_no_row() -> None:
+@cache
+def asking_less() -> RunView:
+    """Return the made-up run with a scale that may not answer the study's first claim."""
     shown = seen()[0]
     first, *others = shown.run.study.claims
-    larger = first.model_copy(update={"scales": tuple({*first.scales} - {shown.run.scale})})
+    larger = first.model_copy(update={"scales": ("full", "published")})
     study = shown.run.study.model_copy(update={"claims": (larger, *others)})
-    asked = view(shown.run.model_copy(update={"study": study}), synthetic_run.trials())
-    assert asked.unasked == shown.unasked + 1
-    assert first.id not in {verdict.claim_id for verdict in asked.asked}
+    return view(shown.run.model_copy(update={"study": study}), synthetic_run.trials())
+
+
+def test_what_a_scale_does_not_ask_is_one_line_on_the_screen() -> None:
+    asked = asking_less()
+    assert [verdict.claim_id for verdict in asked.not_asked] == ["TJ-1"]
     said = run_page.text([asked], width=110, styled=False)
-    assert first.text not in said and "not asked at scale" in said
-    assert "asked at a larger scale" in run_sentences.summary(asked)
-    # The page and the tables in full keep every claim, with its reason.
-    assert first.text in run_page.markdown([asked])
+    assert "Go is fastest." not in said and "1 more claim is not asked at scale quick" in said
+    assert "1 more is asked at a larger scale." in run_sentences.summary(asked)
+
+
+def test_what_a_scale_does_not_ask_is_folded_in_the_pages_and_has_no_verdict() -> None:
+    asked = asking_less()
+    link = {asked.run.id: "report.html"}
+    for said in (html(asked), run_page.overview([asked], link), markdown(asked), run_page.markdown([asked])):
+        shown, _, folded = said.partition("<summary>1 more claim is not asked at scale quick</summary>")
+        folded = folded.partition("</details>")[0]
+        assert "Go is fastest." in folded and "TJ-1" in folded
+        assert "Go is fastest." not in said.replace(folded, "") and "Java on Grizzly is second." in shown
+        assert '<span class="badge not-testable-here">' not in said and "**not testable here**" not in said
+    told = {claim["id"]: claim["asked"] for claim in json.loads(data(asked))["claims"]}
+    assert told == {"TJ-1": False} | {f"TJ-{number}": True for number in range(2, 7)}
+
+
+def test_a_claim_is_asked_where_all_experiments_that_it_rests_on_are_run() -> None:
+    shown = seen()[0]
+    first, *others = shown.run.study.claims
+    elsewhere = first.model_copy(update={"against": "separate"})
+    study = shown.run.study.model_copy(update={"claims": (elsewhere, *others)})
+    plan = shown.run.plan.model_copy(
+        update={"blocks": tuple(each for each in shown.run.plan.blocks if each.experiment == "shared")}
+    )
+    asked = view(shown.run.model_copy(update={"study": study, "plan": plan}), synthetic_run.trials())
+    assert [verdict.claim_id for verdict in asked.not_asked] == ["TJ-1", "TJ-6"]

@@ -1,4 +1,4 @@
-"""Several runs on one screen, and the sentence that answers each: what comes first, and what fits."""
+"""Several runs on one screen, and the sentence that answers each study: the order, and what fits."""
 
 import json
 import re
@@ -12,6 +12,7 @@ from crumple.run.report.run_json import data
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView
+from crumple.stats.stats import Interval
 from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
 
 
@@ -23,7 +24,7 @@ def sentence(claim: made.Told, **update: object) -> str:
     return findings.answer(made.run([claim], **update)).sentence
 
 
-# What comes first
+# The order of answers and claims
 
 
 def test_surprises_are_reversed_directions_then_sizes_then_orders_then_the_machine() -> None:
@@ -76,7 +77,7 @@ def test_one_contradiction_outweighs_what_holds_and_the_rest_is_counted() -> Non
     )
 
 
-# What a sentence says
+# The sentences
 
 
 def test_who_is_ahead_is_told_first_where_the_direction_is_reversed() -> None:
@@ -118,6 +119,20 @@ def test_a_study_without_an_article_is_not_said_to_have_one() -> None:
 def test_where_the_engine_was_the_limit_only_the_known_end_is_told() -> None:
     limited = made.ratio("R", 20.0, answer=made.CONTRADICTED, limit="at least")
     assert "Node.js is at least 18.2 times as fast as PHP" in sentence(limited)
+
+
+def test_two_blocks_too_far_apart_are_told_without_an_interval_while_nothing_is_shown() -> None:
+    far = Interval(2.0, 0.01, 400.0, 0.95, 2)
+    open_one = made.ratio("R", 2.0, answer=made.UNDECIDED, blocks_needed=5)
+    claim, verdict = open_one
+    vague = replace(verdict, effects=(replace(verdict.effects[0], ratio=far),))
+    assert "Node.js is 2.0 times (two blocks) as fast as PHP" in sentence((claim, vague))
+    assert re.search(r"R .* 2\.0 \[two blocks\]  13\.7$", said(made.run([(claim, vague)])), re.M)
+    shown = markdown(made.run([(claim, vague)]))
+    assert "| 2.0 [no interval: two starts]" in shown and "0.010" not in shown
+    _, decided = made.order("O", 2.0, made.SUPPORTED)
+    held = replace(decided, effects=(replace(decided.effects[0], ratio=replace(far, low=1.01, high=15.0)),))
+    assert "2.0 times (1.01 to 15) as fast" in sentence((made.order("O", 2.0)[0], held))
 
 
 def test_what_was_seen_in_no_number_is_told_by_its_reason() -> None:
@@ -199,7 +214,7 @@ def test_no_label_of_a_known_server_stands_in_an_answer() -> None:
 
 
 def five() -> list[RunView]:
-    """Five studies with 26 claims, long in title and text."""
+    """Return five studies with 26 claims, with long titles and texts."""
     long = " which goes on for much longer than any screen is wide, so that it has to be cut: somewhere here"
     views = []
     for number in range(5):
@@ -227,7 +242,7 @@ def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most
     assert len(ids) == 26
     for name in ids:
         (line,) = [line for line in lines if re.match(rf". {name} ", line)]
-        # Neither the figure nor what it stands beside is cut.
+        # Neither the figure nor the claimed one beside it is cut.
         assert "…" not in line.rpartition("  ")[2]
 
 
@@ -274,7 +289,7 @@ def test_the_way_to_the_reports_is_that_of_the_greatest_surprise() -> None:
     )
 
 
-# What comes from elsewhere
+# Text from studies and servers
 
 HOSTILE = "<b>bold</b> \x1b[31mred\n[red]markup[/red] `code` *star*"
 
@@ -292,7 +307,7 @@ def test_text_from_elsewhere_does_not_act_on_a_terminal() -> None:
         shown = said(hostile(), width=width)
         assert "\x1b" not in shown and "\\x1b[31mred [red]markup[/red]" in shown
         assert max(map(len, shown.splitlines())) <= width
-        # A line's end in a claim's text does not part it from its figure.
+        # A line break in a claim's text does not separate it from its figure.
         assert re.search(r"^✗ R .*0\.400 \[0\.364–0\.440\]  13\.7$", shown, re.M)
     assert "\x1b" not in text(hostile(), width=100, styled=False)
 
@@ -314,7 +329,7 @@ def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
     assert "\x1b" not in run_page.picture([hostile()], 100, "a")
 
 
-# Under what it was found
+# The circumstances of a verdict
 
 
 def test_a_verdict_names_the_runtimes_of_its_own_servers_cores_kernel_and_month() -> None:

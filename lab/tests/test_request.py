@@ -214,7 +214,7 @@ def test_a_line_that_cannot_stand_in_a_path(tmp_path: Path) -> None:
 @given(st.lists(st.sampled_from(["{seq}", "{random:1-9}", "{", "{{", "}", "a", "{a}", '{"', "{seq"])))
 def test_all_other_braces_are_braces(parts: list[str]) -> None:
     text = "".join(parts)
-    # As the engine reads it: two open braces are one, and one before a letter begins a value.
+    # Read it as the engine does: two open braces are one, and one before a letter begins a value.
     read = re.sub(
         r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", request.template(text)
     )

@@ -1,4 +1,4 @@
-"""Which servers a run takes: a name for all its variants, a variant for itself, one's own beside them."""
+"""Which servers a run takes: a name selects all its variants, a variant itself; the user's own are added."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""server.toml → ServerDescription, and all that is wrong with one at once."""
+"""Reading server.toml into a ServerDescription, and reporting all its problems at once."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from crumple.subject import server_toml
 
 
 def problems_of(folder: Path) -> dict[str, str]:
-    """Key → the whole line."""
+    """Key → the whole line of the problem."""
     with pytest.raises(FileInvalid) as invalid:
         server_toml.load(folder)
     return {problem.key: str(problem) for problem in invalid.value.problems}

@@ -1,4 +1,4 @@
-"""Servers found, built, started and ended, with tiny ones that fail in every way a server can."""
+"""Finding, building, starting and ending servers, with tiny servers that fail in many ways."""
 
 import math
 import multiprocessing
@@ -21,7 +21,7 @@ from crumple.subject import servers
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Builds and scratch folders of a test stay in its own folder."""
+    """Keep builds and scratch folders of a test in its own folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -31,7 +31,7 @@ def started(description, settings=None):
 
 
 def gone(pid: int) -> bool:
-    """No such process, or only its zombie."""
+    """Whether the process is gone, or a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -148,7 +148,8 @@ def test_a_server_runs_on_its_cores(tmp_path):
 
 
 def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
-    # From another address than the server's, a socket that picks the awaited port is no connection to itself.
+    # The socket connects from another address than the server's, so it cannot connect to itself even if its
+    # local port is the awaited one.
     with started(tiny_servers.described(tmp_path)) as running:
         assert any(line.startswith(f"{process_tree.ASKED_FROM} ") for line in running.output_tail())
     assert process_tree.ASKED_FROM != process_tree.HOST
@@ -212,7 +213,7 @@ def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
     tiny = servers.find(tmp_path)["tiny"]
     with pytest.raises(ServerFailed, match="check that the command exists and may be run"), started(tiny):
         pass
-    # What mounting needs is not every user's; the file cannot be run as it is.
+    # Not every user may mount, so the flag is faked; the file has no permission to run anyway.
     monkeypatch.setattr(guard.os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
     mount = next(folder for folder in tmp_path.parents if folder.is_mount())
     said = f"cannot start ./server.py: Permission denied .*; {mount} is mounted noexec; mount it with exec"
@@ -222,7 +223,7 @@ def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
 def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here):
-    # The one who took it even answers in HTTP, and must not be taken for the server.
+    # The program that took the port answers in HTTP, and must not be taken for the server.
     other = subprocess.Popen(
         [sys.executable, "-m", "http.server", "0", "--bind", "127.0.0.1", "-d", str(tmp_path)],
         stdout=subprocess.PIPE,

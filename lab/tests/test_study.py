@@ -1,4 +1,4 @@
-"""Studies: what is wrong with a file is said at once, each with its key and what to do."""
+"""Studies: all problems of a file are reported at once, each with its key and remedy."""
 
 import copy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server that is suspended: all of it is stopped, goes on when woken, and can be ended while suspended."""
+"""Suspending a server: all its processes stop, resume when woken, and can be ended while suspended."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Verdicts: each kind reached by hand-made figures, the rules on who may speak, and how it is worded."""
+"""Verdicts: each answer from hand-made figures, the rules on which trials count, and the wording."""
 
 import itertools
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from crumple.stats.stats import Interval
 from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
 from crumple.verdict import verdict_sentences
 from crumple.verdict.case import Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.verdict import Verdict, judge, noise_of
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -49,7 +49,7 @@ def answered(verdict: Verdict) -> tuple[Answer, bool]:
 
 
 SUPPORTED, CONTRADICTED = (Answer.SUPPORTED, False), (Answer.CONTRADICTED, False)
-# The direction holds, and its size is refuted, or open.
+# The direction holds, and the size is refuted or undecided.
 REFUTED, SIZE_OPEN = (Answer.CONTRADICTED, True), (Answer.UNDECIDED, True)
 OPEN = (Answer.UNDECIDED, False)
 UNTESTABLE = (Answer.NOT_TESTABLE, False)
@@ -64,7 +64,7 @@ UNTESTABLE = (Answer.NOT_TESTABLE, False)
         ("go", "express", 9.0, REFUTED),  # wholly below
         ("go", "express", 6.65, SIZE_OPEN),  # around the lower bound, 5.32; the estimate is inside
         ("express", "node", 1.5, CONTRADICTED),
-        # A size is refuted in both directions alike, undershot or overshot by however much.
+        # A size is refuted in the same way whether it is too small or too large, and by however much.
         ("node", "express", 4.5, REFUTED),
         ("node", "express", 3.5, REFUTED),
         ("node", "express", 1.1, REFUTED),
@@ -82,7 +82,7 @@ def test_a_ratio(of: str, to: str, published: float, answer: tuple[Answer, bool]
 @pytest.mark.parametrize(
     ("measured", "published", "tolerance", "answer"),
     [
-        # A published 1 states likeness; so does 1.03, but not 1.10, however wide its tolerance.
+        # A published 1 states likeness, and so does 1.03; 1.10 does not, however wide its tolerance.
         (1.00, 1.0, 0.25, SUPPORTED),
         (1.10, 1.0, 0.25, SUPPORTED),
         (1.50, 1.0, 0.25, CONTRADICTED),
@@ -106,7 +106,7 @@ def test_published_ratios_near_1(
 
 
 def test_twins_of_another_server_that_lie_apart_decide_nothing() -> None:
-    """One disturbed pair of twins made every difference in its experiment indistinct."""
+    """A disturbed pair of twins must not hide the differences in its experiment."""
     claim = ratio(("express", "node", 0.51))
     for apart in (1.2, 1.9, 10.0):
         assert answered(judge(claim, run(apart=apart))) == SUPPORTED
@@ -137,7 +137,7 @@ def test_a_few_blocks_borrow_from_the_servers_beside_them() -> None:
         ([["go"], ["java"], ["express"], ["node"]], CONTRADICTED),
         ([["go"], ["node"], ["close"]], OPEN),
         ([["go"], ["php"], ["express"]], UNTESTABLE),
-        # One comparison against it outweighs one that cannot be made, and that one what is open.
+        # A contradicted comparison outweighs one that cannot be made, which outweighs an undecided one.
         ([["php"], ["express"], ["go"]], CONTRADICTED),
         ([["php"], ["node"], ["close"]], UNTESTABLE),
         ([["java"], ["go"], ["node"], ["close"]], CONTRADICTED),
@@ -154,7 +154,7 @@ def test_an_order_that_holds_names_neighbours_only() -> None:
 
 
 def test_an_order_is_compared_end_to_end() -> None:
-    """Neighbours too close to tell, and yet the last is ahead of the first."""
+    """Neighbours are too close to tell apart, and yet the last is ahead of the first."""
     noisy = (1.0, 1.05, 0.95, 1.025, 0.975)
     figures = [
         *server("go", 10_000, noisy), *server("java", 10_600, noisy, shift=1),
@@ -215,7 +215,7 @@ def test_swapping_of_and_to_inverts_the_ratio_and_keeps_the_answer(measured: flo
 def test_a_bound_is_met_when_it_is_reached_whichever_way_round(
     measured: float, published: float, tolerance: float, wanted: tuple[Answer, bool]
 ) -> None:
-    # Without noise: the interval is the estimate, and rounding alone could decide.
+    # Without noise the interval is only the estimate, so rounding alone could decide.
     even = [trial(name, block, speed) for block in range(1, 6)
             for name, speed in (("x", 10_000 * measured), ("y", 10_000.0))]  # fmt: skip
     there = judge(ratio(("x", "y", published), tolerance=tolerance), even)
@@ -246,7 +246,7 @@ def test_a_faster_machine_changes_no_answer(factor: float) -> None:
 
 
 def test_trials_are_paired_within_their_block() -> None:
-    # The machine slows down tenfold from block to block; the ratio within a block never moves.
+    # The machine slows down tenfold from block to block; the ratio within a block stays the same.
     drift = [10.0**-block for block in range(5)]
     figures = [
         *[trial("x", block, 2_000 * slow) for block, slow in enumerate(drift, 1)],
@@ -414,7 +414,7 @@ def test_the_sentence_of_a_ratio() -> None:
     assert judge(ratio(("express", "node", 0.51)), run()).sentence == (
         "Supported. The throughput of express was 0.509 times that of node (between 0.503 and 0.515 times, "
         "95 % interval, 5 blocks). The published ratio is 0.51; the whole interval lies in what counts as "
-        "the published size (0.408 to 0.637 times)."
+        "the published size (0.408 to 0.637 times); its nearest end is 23 % from the bound."
     )
 
 
@@ -456,6 +456,19 @@ def test_an_interval_shows_the_digits_it_is_worth(interval: tuple[float, float, 
     assert verdict_sentences.between(Interval(*interval, 0.95, 5)) == shown
 
 
+def test_two_blocks_too_far_apart_have_no_interval_unless_it_decides() -> None:
+    far = [*server("a", 10_000, (1.0, 5.0)), *server("b", 10_000, (5.0, 1.0))]
+    verdict = judge(order(["a"], ["b"]), far)
+    (effect,) = verdict.effects
+    assert answered(verdict) == OPEN and effect.is_vague
+    assert "1.0 times that of b (two blocks, too far apart for an interval);" in verdict.sentence
+    assert "between" not in verdict.sentence
+    clear = [*server("a", 10_000, (1.0, 1.3)), *server("b", 10, (1.3, 1.0))]
+    decided = judge(order(["a"], ["b"]), clear)
+    assert answered(decided) == SUPPORTED and decided.effects[0].ratio is not None
+    assert decided.effects[0].ratio.is_vague and "(between " in decided.sentence
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.05, 20), st.floats(0.05, 20))
 def test_no_ratio_without_its_interval(measured: float, published: float) -> None:
@@ -481,6 +494,27 @@ def test_an_effect_is_shown_with_as_many_digits_as_decide_it() -> None:
     assert verdict_sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.0,))[0] == "1.10"
 
 
+def test_what_is_decided_says_how_far_its_nearest_end_lies_from_the_bound() -> None:
+    def only(claim: OrderClaim | RatioClaim) -> tuple[Effect, Interval, str]:
+        verdict = judge(claim, run())
+        (effect,) = verdict.effects
+        assert effect.ratio is not None
+        return effect, effect.ratio, verdict.sentence
+
+    effect, seen, _ = only(ratio(("express", "node", 0.51)))
+    assert effect.margin == pytest.approx(min(seen.low / (0.51 / 1.25), 0.51 * 1.25 / seen.high))
+    effect, seen, said = only(ratio(("go", "express", 9.0)))
+    assert effect.margin == pytest.approx(9.0 / 1.25 / seen.high)
+    assert f"its nearest end is {(effect.margin - 1) * 100:.2g} % from the bound" in said
+    effect, _, said = only(ratio(("go", "express", 20.0)))
+    assert "; its nearest end is a factor of 2." in said
+    # For an order and for a reversed direction the interval itself shows how far it is from 1.
+    for claim in (order(["go"], ["java"]), ratio(("java", "go", 1.5))):
+        effect, seen, said = only(claim)
+        assert effect.margin == pytest.approx(max(seen.low, 1 / seen.high)) and "nearest end" not in said
+    assert only(order(["node"], ["close"]))[0].margin is None
+
+
 def test_what_is_undecided_says_what_it_would_take() -> None:
     verdict = judge(order(["node"], ["close"]), run(), facts=Facts(block_s={"shared": 60.0}))
     assert answered(verdict) == OPEN
@@ -497,7 +531,7 @@ LIMITED = "the engine used 91 % of its cores (more than 85 %): it measured itsel
 
 
 def limited(name: str, *blocks: int, speed: float = 40_000) -> list[Figures]:
-    """The run, in which the engine was the limit of that server's trials in these blocks."""
+    """Return the run with the engine as the limit of that server's trials in these blocks."""
     return [
         trial(name, seen.block, speed, valid=False, problems=(LIMITED,))
         if seen.server == name and seen.block in blocks and not seen.twin
@@ -512,14 +546,52 @@ def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds
     measured = verdict.effects[0].ratio
     assert measured is not None and (measured.n, measured.high) == (5, float("inf"))
     assert "was at least" in verdict.sentence
-    # How much faster it would have been nobody knows, nor whether two at the ceiling are alike.
+    # It is not known how much faster the server would have been, nor whether two at the ceiling are alike.
     assert answered(judge(ratio(("go", "java", 1.5)), limited("go", 1, 2, 3))) == SIZE_OPEN
     assert answered(judge(order(["java"], ["go"]), limited("go", 1, 2, 3))) == CONTRADICTED
     assert answered(judge(order(["go"], ["java"]), limited("java", 1, 2, 3, speed=20_000))) == OPEN
 
 
+NEAR = "the throughput is 81% (limit 70%) of the 37,000 /s that the engine reaches against its null server"
+BUSY = "a thread of the engine used 92% of a core (limit 85%): it may have limited the throughput"
+
+
+def warned(of: dict[str, int], warning: str = NEAR) -> list[Figures]:
+    """Return the run with the warning in the first trials of servers; `of`: server → how many of its five."""
+    return [
+        replace(seen, warnings=("more than 1 % failed", warning))
+        if seen.block <= of.get(seen.server, 0)
+        else seen
+        for seen in run()
+    ]
+
+
+@pytest.mark.parametrize("warning", [NEAR, BUSY])
+def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) -> None:
+    said = (
+        "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
+        "the server, in 5 of 5 trials of go and 3 of 5 trials of java."
+    )
+    figures = warned({"go": 5, "java": 3, "node": 2}, warning)
+    for claim in (order(["go"], ["java"], ["node"]), ratio(("go", "java", 1.5), ("go", "node", 2.7))):
+        verdict = judge(claim, figures)
+        assert (verdict.answer, verdict.doubt) == (Answer.SUPPORTED, said)
+        assert verdict.sentence.endswith(f" {said}")
+    assert judge(ratio(("go", "express", 9.0)), figures).sentence.endswith("in 5 of 5 trials of go.")
+
+
+def test_what_half_of_the_trials_do_not_warn_of_or_the_engine_cannot_touch_is_no_doubt() -> None:
+    assert judge(ratio(("node", "express", 2.0)), warned({"node": 2})).doubt == ""
+    others = warned({"go": 5}, "a thread of the engine waited for a core 9% of the time (limit 5%)")
+    assert judge(order(["go"], ["java"]), others).doubt == ""
+    memory = [replace(each, memory_peak_bytes=1e6 * each.block) for each in warned({"go": 5})]
+    assert judge(order(["go"], ["java"], metric="memory"), memory).doubt == ""
+    unread = judge(order(["go"], ["java"], metric="response_p99"), warned({"go": 5}))
+    assert (unread.answer, unread.doubt) == (Answer.NOT_TESTABLE, "")
+
+
 def test_several_comparisons_share_the_error_of_a_contradiction() -> None:
-    """Just beyond chance for one comparison is within it for one of six."""
+    """A difference just beyond chance for a single comparison is within chance for one of six."""
     noisy = (1.0, 1.04, 0.96, 1.02, 0.98)
     pair = [*server("a", 10_000, noisy), *server("b", 10_750, noisy, shift=2)]
     others = [*server("c", 5_000, noisy, shift=1), *server("d", 2_000, noisy, shift=3)]

@@ -83,18 +83,19 @@ def _side(name: str) -> Side:
 
 
 def _print(compared: Comparison) -> None:
+    for caution in compared.cautions:
+        output.say(f"caution: {caution}")
     rows = [
         (each.experiment, each.server, each.metric, _ratio(each), _visible(each),
          Text(each.change, style=STYLES[each.change]), each.reason)
         for each in compared.differences
     ]  # fmt: skip
-    output.as_table(("experiment", "server", "metric", "after ÷ before", "seen above", "", ""), rows)
+    headings = ("experiment", "server", "metric", "after ÷ before", "seen above", "change", "reason")
+    output.as_table(headings, rows, ("seen above",))
     for claim, (was, now) in compared.verdicts.items():
         output.facts.print(Text(f"{claim}: {was} → {now}"))
     if not compared.verdicts:
         output.facts.print(Text("No verdict changed."))
-    for caution in compared.cautions:
-        output.say(f"caution: {caution}")
     output.facts.print(Text(_summary(compared)))
 
 
@@ -105,7 +106,8 @@ def _summary(compared: Comparison) -> str:
     if unknown:
         parts.append(f"{unknown} not known")
     said = f"Of {len(compared.differences)} figures: {', '.join(parts)}."
-    seen = [each.visible for each in compared.differences if each.visible is not None]
+    known = [each.visible for each in compared.differences if each.visible is not None]
+    seen = [ratio for ratio in known if math.isfinite(ratio)]
     if not seen:
         return said
     span = f"{change(min(seen))} to {change(max(seen))}"
@@ -116,11 +118,14 @@ def _ratio(difference: Difference) -> str:
     if difference.ratio is None:
         return "–"
     low, middle, high = verdict_sentences.ends(difference.ratio)
-    return f"{middle} [{low} – {high}]"
+    if difference.limit:
+        return f"{difference.limit} {low if difference.limit == 'at least' else high}"
+    return f"{middle} [{low}–{high}]"
 
 
 def _visible(difference: Difference) -> str:
-    return "–" if difference.visible is None else change(difference.visible)
+    visible = difference.visible
+    return change(visible) if visible is not None and math.isfinite(visible) else "–"
 
 
 def _document(compared: Comparison) -> dict[str, Any]:
@@ -143,9 +148,11 @@ def _entry(each: Difference) -> dict[str, Any]:
         "experiment": each.experiment,
         "server": each.server,
         "metric": each.metric,
-        "ratio": None if ratio is None else {"estimate": ratio.estimate, "low": ratio.low, "high": ratio.high,
+        "ratio": None if ratio is None else {"estimate": ratio.estimate, "low": ratio.low,
+                                             "high": ratio.high if math.isfinite(ratio.high) else None,
                                              "confidence": ratio.confidence, "n": ratio.n},
         "visible": each.visible if each.visible is None or math.isfinite(each.visible) else None,
+        "limit": each.limit or None,
         "change": each.change,
         "reason": each.reason,
     }  # fmt: skip

@@ -54,7 +54,8 @@ def list_servers(as_json: bool) -> int:
         )
         for name, each in found.items()
     ]
-    output.as_table(("server", "version", "I/O model", "workloads", "settings", "ready"), rows)
+    headings = ("server", "version", "I/O model", "workloads", "settings", "ready")
+    output.as_table(headings, rows, ("settings", "workloads", "version"))
     return 0
 
 
@@ -88,7 +89,7 @@ def list_workloads(as_json: bool) -> int:
         )
         for name, each in found.items()
     ]
-    output.as_table(("workload", "request", "answer", "type", "title"), rows)
+    output.as_table(("workload", "request", "answer", "type", "title"), rows, ("type", "answer"))
     return 0
 
 

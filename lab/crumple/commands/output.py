@@ -5,19 +5,25 @@ All that a command says goes through here, so that nothing in it acts on a termi
 
 import codecs
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Column, Table
+from rich.cells import cell_len
+from rich.table import Table
 from rich.text import Text
 
 from crumple import surroundings
+from crumple.drawing import numerals, terminal
 from crumple.drawing.shown import shown_json, shown_text
 from crumple.drawing.terminal import Terminal
 from crumple.machine import leftovers
 
+# Between the columns of a table.
+GAP = 1
 facts = Terminal(soft_wrap=False)
 words = Terminal(stderr=True, highlight=False)
 
@@ -48,14 +54,74 @@ def write(file: Path, text: str) -> None:
     file.write_text(shown_text(text), encoding="utf-8")
 
 
-def as_table(headings: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-    """A plain table that folds long cells."""
-    columns = (Column(heading, overflow="fold") for heading in headings)
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        # As text: a "[" in a name or reason is no markup.
-        table.add_row(*(cell if isinstance(cell, Text) else Text(shown_text(cell)) for cell in row))
-    facts.print(table)
+def as_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str | Text]], left_out_first: Sequence[str] = ()
+) -> None:
+    """A plain table in which cells run over several lines, and no word does.
+
+    `left_out_first`: columns that a narrow terminal does without, this one first; where that is not enough
+    either, lines are longer than the terminal is wide.
+    """
+    # As text: a "[" in a name or reason is no markup. Harmless before it is measured.
+    cells = [
+        [terminal.harmless(cell if isinstance(cell, Text) else Text(cell)) for cell in row] for row in rows
+    ]
+    columns = [_Cells(heading, [row[at] for row in cells]) for at, heading in enumerate(headings)]
+    gone = []
+    for heading in left_out_first:
+        if _least(columns) > facts.width:
+            gone.append(heading)
+            columns = [column for column in columns if column.heading != heading]
+    width = max(facts.width, _least(columns))
+    widths = _widths(columns, width)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
+    for column, wide in zip(columns, widths, strict=True):
+        table.add_column(column.heading, width=wide)
+    for line in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*line)
+    # The last column has a gap, too, which is cut off.
+    drawn(terminal.printed(table, width + GAP))
+    if gone:
+        say(f"left out, as {facts.width} columns are too few: {', '.join(gone)}; --json has all")
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A column of a table."""
+
+    heading: str
+    cells: Sequence[Text]
+
+    @property
+    def least(self) -> int:
+        """Its longest word; a unit is part of its number."""
+        return self._longest(rf"[^\S{numerals.NARROW}]+")
+
+    @property
+    def most(self) -> int:
+        """Its longest line."""
+        return self._longest(r"\n")
+
+    def _longest(self, between: str) -> int:
+        texts = (self.heading, *(cell.plain for cell in self.cells))
+        return max(cell_len(part) for text in texts for part in re.split(between, text))
+
+
+def _least(columns: Sequence[_Cells]) -> int:
+    return sum(column.least + GAP for column in columns) - GAP
+
+
+def _widths(columns: Sequence[_Cells], width: int) -> list[int]:
+    """Of each column no less than its longest word; what is left goes to those with most to write."""
+    widths = [column.least for column in columns]
+    left = width - _least(columns)
+    wanting = {at: column.most - column.least for at, column in enumerate(columns)}
+    # Those that want least first, so that what they leave is the others'.
+    for done, at in enumerate(sorted(wanting, key=lambda at: wanting[at])):
+        given = min(wanting[at], left // (len(columns) - done))
+        widths[at] += given
+        left -= given
+    return widths
 
 
 def say(line: str) -> None:

@@ -228,7 +228,7 @@ def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, 
 
 
 def _twins_moved(asked: Study, meant: Study) -> list[str]:
-    """Where another server than the study's has the twin: "demo: node-http has the twin instead of …"."""
+    """Return a line for each twin that moved to another server: "demo: node-http has the twin instead …"."""
     moved = Counter(
         (asked.experiments[name].twin, each.twin)
         for name, each in meant.experiments.items()

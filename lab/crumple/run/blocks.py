@@ -131,12 +131,12 @@ class Blocks:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Trials that failed or were skipped, by their label, and why."""
+        """Return label → reason of each trial that failed or was skipped."""
         return {label: each.failure.message for label, each in self._last.items() if each.failure is not None}
 
     @property
     def skipped(self) -> set[str]:
-        """Labels of those that could not be tried here."""
+        """Return the labels of trials that could not be tried on this machine."""
         return {label for label, each in self._last.items() if each.skipped}
 
     @property

@@ -87,7 +87,7 @@ def _engine(path: Path, mtime_ns: int, size: int) -> str:
 class ServerNote(Frozen):
     """A server as its folder described it when the run began.
 
-    `model_is_checked`: whether `verify` can hold `io_model` against what the server does.
+    `model_is_checked`: whether `verify` can check `io_model` by what the server does.
     """
 
     title: str

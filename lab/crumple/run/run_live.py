@@ -27,26 +27,26 @@ from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial, TrialIdentity
 
 LAST = 8
-# Where a warning has said what it is, and goes on to limits, reasons and remedies.
+# The end of a warning's first clause, behind which limits, reasons and remedies follow.
 _GOES_ON = re.compile(r" \(limit|[:;] ")
 _OF_THE_CANARY = "canary: "
 
 
 def in_short(warning: str) -> str:
-    """Its first clause, which has the figure: "a thread of the engine waited for a core 12% of the time…"."""
+    """Return the warning's first clause, which has the figure: "a thread of the engine waited … 12% …"."""
     goes_on = _GOES_ON.search(warning, len(_OF_THE_CANARY) if warning.startswith(_OF_THE_CANARY) else 0)
     return f"{warning[: goes_on.start()]}…" if goes_on else warning
 
 
 def kind(warning: str) -> str:
-    """What it has in common with others of its kind: the first clause, whatever its figures."""
+    """Return the warning's first clause without its figures, which all warnings of that kind share."""
     return re.sub(r"\d[\d.,]*", "0", in_short(warning))
 
 
 def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
     """How a trial ended in one short line, and the colour of it.
 
-    `said`: kinds of warnings that were said in full before, of which the first clause is enough.
+    `said`: the kinds of warnings that were shown in full before; of these only the first clause is shown.
     """
     if stored.failure is not None:
         word = "skipped" if stored.skipped else f"failed at {stored.failure.step}"

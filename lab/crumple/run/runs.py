@@ -128,7 +128,7 @@ def chosen(
 
 
 def _missing(meant: Study, described: Mapping[str, ServerDescription]) -> set[str]:
-    """Names of those of its servers that cannot run here."""
+    """Return the names of the study's servers that cannot run on this machine."""
     used = {server_toml.server_of(label) for label in meant.servers} & set(described)
     return {name for name in used if isinstance(servers.readiness(described[name]), servers.Missing)}
 

@@ -126,7 +126,7 @@ class StoredTrial(Frozen):
 
     @property
     def skipped(self) -> bool:
-        """It could not be tried here: a runtime, cores or the database are missing."""
+        """Return whether it could not be tried here, for want of a runtime, of cores or of the database."""
         return self.failure is not None and self.failure.step == "setup"
 
     @property

@@ -1,7 +1,7 @@
-"""Whether the names in a study exist: servers, workloads, parameters, experiments, metrics, costs.
+"""Checks that the names in a study exist: servers, workloads, parameters, experiments, metrics, costs.
 
-Works on the tables as written, so that wrong names are reported together with whatever else is wrong. Parts
-of the wrong type are left to the types.
+It works on the tables as written, so that wrong names are reported together with all other problems. Values
+of the wrong type are skipped here; the types reject them.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -20,14 +20,14 @@ from crumple.toml_file import did_you_mean
 
 Table = Mapping[str, Any]
 
-# What a server holds is told by pages that it may share with others.
+# Metrics that are read from a server's memory pages, which it may share with other servers.
 OF_PAGES = ("memory", "memory_per_connection")
 
 
 def unknown(
     key: str, claim: Table, experiments: Table, metrics: Collection[str], file: Path
 ) -> Iterator[Problem]:
-    """Every name in the claim that stands for nothing in these experiments."""
+    """A problem for each name in the claim that does not exist in these experiments."""
     metric = claim.get("metric")
     if isinstance(metric, str) and metric not in metrics:
         yield _no(file, f"{key}.metric", "metric", metric, metrics)
@@ -55,7 +55,7 @@ def unknown(
 
 
 def _in_its_unit(key: str, claim: Table, file: Path) -> Iterator[Problem]:
-    """Quantities with a unit of time are meant in ns, and a few metrics are in µs."""
+    """Reject units for metrics in µs: a quantity with a unit of time is converted to ns."""
     metric = METRICS.get(str(claim.get("metric")))
     if metric is None or metric.unit != "µs":
         return
@@ -76,7 +76,7 @@ def _along(key: str, metric: str, file: Path) -> Iterator[Problem]:
 
 
 def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator[Problem]:
-    """A claim about what rises needs a ramp, one about the canary needs a canary."""
+    """Check that a claim about rising load names a ramp, and one about the canary a load with a canary."""
     kind, name = claim.get("kind"), claim.get("experiment")
     experiment = _table(experiments.get(name)) if isinstance(name, str) else {}
     if not experiment:
@@ -92,11 +92,11 @@ def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator
 
 
 def _in_slices(key: str, claim: Table, experiments: Table, file: Path) -> Iterator[Problem]:
-    """Servers that are resident together share pages, so a sliced experiment tells no memory."""
+    """Reject claims on memory in sliced experiments: servers that are resident together share pages."""
     metric = claim.get("metric")
     if metric not in OF_PAGES:
         return
-    # "experiment:server" names one as well.
+    # "experiment:server" names an experiment as well.
     named = [name for _, name in _experiments(key, claim)]
     named += [placed(name)[0] or "" for _, name in _servers(key, claim)]
     for name in dict.fromkeys(name for name in named if name in experiments):
@@ -152,7 +152,7 @@ def _strings(value: Any) -> list[str]:
 class Known:
     """`servers`: name → workloads it answers; `workloads`: name → parameters; `metrics`: names.
 
-    `defaults`: server → its settings with their defaults; a server that is not there has none.
+    `defaults`: server → its settings with their defaults; a server that it lacks has no settings.
     """
 
     servers: Mapping[str, Collection[str]]
@@ -167,7 +167,7 @@ class Known:
 
 
 def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Problem]:
-    """Every name in the tables that stands for nothing; parts of the wrong type are left to the types."""
+    """A problem for each name in the tables that does not exist; values of the wrong type are skipped."""
     experiments = _table(written.get("experiments"))
     problems = [
         problem

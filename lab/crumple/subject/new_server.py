@@ -1,6 +1,6 @@
 """Writes a folder to begin a server with: a commented server.toml and a small program that works.
 
-It never writes over anything; what a server.toml means is `server`'s.
+It never overwrites anything.
 """
 
 import re
@@ -17,7 +17,7 @@ LANGUAGE = re.compile(r"[^\"\\\x00-\x1f]+")
 
 
 def write(folder: Path, language: str, taken: Collection[str]) -> tuple[Path, ...]:
-    """The files written into the new `folder`. `taken`: names of servers. Raises UsageError, CrumpleError."""
+    """Write the new `folder`; the files in it. `taken`: names of servers. Raises UsageError, CrumpleError."""
     name = folder.name
     if not NAME.fullmatch(name):
         raise UsageError(f'"{name}" is no name for a server', "use small letters, digits and hyphens")

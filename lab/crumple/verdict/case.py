@@ -1,4 +1,4 @@
-"""What every rule is given, figures and facts of a run, and what it hands back, an effect and its trials."""
+"""The input of every rule, a run's figures and facts, and its output, an effect with its trials."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,20 +7,21 @@ from typing import Any
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
 from crumple.stats.looks import Look
-from crumple.stats.stats import Interval
+from crumple.stats.stats import SLACK, Interval
 from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, Paired
+from crumple.verdict.verdict_sentences import number
 
-# An effect, and the trials it rests on.
+# An effect, and the ids of the trials it rests on.
 Judged = tuple[Effect, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What no trial holds. `models`: server → the I/O model it declares; `costs`: name → readings in ns.
+    """Facts that no trial record holds. `models`: server → the I/O model it declares.
 
-    `block_s`: experiment → what one more block of it takes, in seconds. `skipped`: ids of the failed trials
-    that could not be tried on this machine.
+    `costs`: name → readings in ns; `block_s`: experiment → the seconds that one more block of it takes.
+    `skipped`: the ids of the failed trials that could not be tried on this machine.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
@@ -31,9 +32,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Case:
-    """A run, as far as a claim may draw on it at a look. `failed`: id of each trial that failed → why.
+    """The part of a run that a claim may use at one look. `failed`: id of each trial that failed → why.
 
-    `memory`: trial → what is dear to work out of it for this claim; the same for all looks.
+    `memory`: trial → a value that is slow to compute for this claim; all looks share it.
     """
 
     figures: tuple[Figures, ...]
@@ -43,13 +44,13 @@ class Case:
     memory: dict[str, Any] = field(default_factory=dict)
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
-        """The run in one metric; names that bring no experiment belong to this one."""
+        """Return the run's evidence in one metric; a name without an experiment belongs to `experiment`."""
         return Evidence(experiment, metric, self.figures, self.failed, against, self.facts.skipped)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
-        """The opinion's, and where it is undecided what it would take."""
+        """Return the opinion's reason, with its margin if decided, or the blocks needed if undecided."""
         if opinion.answer is not Answer.UNDECIDED or not blocks:
-            return opinion.reason
+            return f"{opinion.reason}{how_far(opinion)}"
         if opinion.blocks_needed is None:
             return f"{opinion.reason}; how many blocks would tell is not known, or more than 100"
         most, total = self.look.most, opinion.blocks_needed + max(0, self.look.blocks - blocks)
@@ -67,7 +68,7 @@ class Case:
 def untestable(
     what: str, of: str, why: str, bound: str = "", evidence: Alone | Paired | None = None
 ) -> Judged:
-    """Nothing could be measured, and why. `evidence`: what there was to it."""
+    """Return the effect of a comparison that could not be measured. `evidence`: what was read of it."""
     effect = Effect(
         label=of, of=of, to="", published=None, ratio=None, answer=Answer.NOT_TESTABLE, reason=why,
         bound=bound, what=what, refused=evidence is not None and evidence.refused,
@@ -79,16 +80,29 @@ def untestable(
 def told(
     case: Case, evidence: Evidence, of: str, alone: Alone, value: Interval, opinion: Opinion, bound: str
 ) -> Judged:
-    """The value of one server and what a rule says of it."""
+    """Return the effect that holds the value of one server and a rule's opinion of it."""
     left_out = f"; left out: {alone.left_out}" if alone.left_out else ""
     effect = Effect(
         label=of, of=of, to="", published=None, ratio=None, answer=opinion.answer,
         reason=f"{case.reason(opinion, evidence, [of], value.n)}{left_out}",
         blocks_needed=opinion.blocks_needed, value=value, unit=evidence.metric.unit, bound=bound,
         what=evidence.phrase, bounds=opinion.bounds, limit=alone.limit,
-        blocks_hoped=opinion.blocks_hoped,
+        blocks_hoped=opinion.blocks_hoped, margin=opinion.margin,
     )  # fmt: skip
     return effect, alone.trials
+
+
+def how_far(opinion: Opinion) -> str:
+    """Return a clause that says how far the interval's nearest end lies from the bound.
+
+    It is empty if the only bound is 1, because the interval itself then shows the distance.
+    """
+    margin = opinion.margin
+    if margin is None or margin <= 1 + SLACK or opinion.bounds == (1.0,):
+        return ""
+    if margin >= 2:
+        return f"; its nearest end is a factor of {number(margin)} from the bound"
+    return f"; its nearest end is {float(f'{(margin - 1) * 100:.2g}'):g} % from the bound"
 
 
 def _time(seconds: float) -> str:

@@ -1,10 +1,10 @@
-"""A claim and the figures of a run → a verdict. Pure: reads no file, starts nothing.
+"""Judge a claim: the claim and the figures of a run → a verdict. Pure: reads no file, starts nothing.
 
-Which trials may speak is evidence.py's, how it is said is sentences.py's. Here are the rules: one function
-per kind of claim, found in KINDS.
+KINDS names the rule for each kind of claim; the rules are in kinds.py and along_load.py. evidence.py selects
+the trials that count, and verdict_sentences.py words the verdict.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,12 +17,13 @@ from crumple.study.claim import Claim, ShareClaim
 from crumple.verdict import along_load, kinds, opinions, rests_on, verdict_sentences
 from crumple.verdict.case import Case, Facts, Judged
 from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import Evidence
+from crumple.verdict.evidence import SPEED, Evidence
 from crumple.verdict.opinions import Noise
 
 NOTHING_KNOWN = Facts()
 FIXED: Mapping[str, Looks] = {}
 DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
+TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
     "order": kinds.order,
@@ -39,10 +40,12 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about a claim. `trials`: ids of those the answer rests on; `blocks`: of so many.
+    """The answer of a run to a claim. `trials`: ids of the trials that the answer rests on.
 
-    `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
-    the article says it, empty if unknown. `conditions`: what it leaves open or differs here.
+    `in_size_only`: the claimed direction holds, and only its size is refuted or undecided. `place`: where the
+    article makes the claim, empty if unknown. `conditions`: what the article leaves open, or what differs
+    here. `blocks`: how many blocks there were at the look that gave the answer. `doubt`: a sentence that
+    names the trials of which the engine may have been the limit, or empty; `sentence` ends with it.
     """
 
     claim_id: str
@@ -56,6 +59,7 @@ class Verdict:
     place: str = ""
     conditions: tuple[str, ...] = ()
     blocks: int = 0
+    doubt: str = ""
 
 
 def judge(
@@ -66,13 +70,14 @@ def judge(
     facts: Facts = NOTHING_KNOWN,
     looks: Mapping[str, Looks] = FIXED,
 ) -> Verdict:
-    """The verdict on `claim` from the figures of all measured trials of a run.
+    """Return the verdict on `claim` from the figures of all measured trials of a run.
 
-    `looks`: experiment → when it is looked at; of one that is not there all blocks, once. What a look decided
-    holds, as the error is shared out over all of them; the verdict is that of the last look which decides.
-    `scale`: of the run; a claim that this scale cannot answer is not testable, however clear the figures.
-    `failed`: trial id → why, of those that failed; they are only named as reasons. `facts`: what no trial
-    holds. Raises KeyError for a metric or kind that does not exist; studies are checked for both when read.
+    `looks`: experiment → the looks at it; an experiment that is not named there is judged once, by all its
+    blocks. The error is shared out over all looks, so what one of them has decided stays decided; the verdict
+    is that of the last look that decides. `scale`: the run's scale; a claim that this scale cannot answer is
+    not testable, however clear the figures. `failed`: id of each failed trial → why; failed trials have no
+    figures, but their blocks count and they are named as reasons. `facts`: what no trial record holds. Raises
+    KeyError for a metric or kind that does not exist; both are checked when a study is read.
     """
     known, memory = rests_on.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
 
@@ -85,7 +90,7 @@ def judge(
     last = at(known.done)
     if scale is not None and scale not in claim.scales:
         return _unasked(claim, scale, last.effects)
-    # A server that fails is not ranked by its speed, whatever an earlier look said of that.
+    # A server that fails is not ranked by its speed, even if an earlier look had decided the claim.
     if known.looks.once or last.answer in DECIDED or any(effect.refused for effect in last.effects):
         return last
     earlier = map(at, range(known.done - 1, known.looks.least - 1, -1))
@@ -93,7 +98,7 @@ def judge(
 
 
 def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
-    """The verdict at one look alone; `early`: before the first one, when nothing is decided."""
+    """Return the verdict at one look; `early`: before the first planned look, when nothing is decided."""
     judged = [*KINDS[claim.kind](claim, case)]
     effects = tuple(effect for effect, _ in judged)
     if early:
@@ -101,8 +106,11 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
     answer = _together(claim, [effect.answer for effect in effects])
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
-    # A past look that decided nothing is not shown, so its sentence is not made.
+    trials = tuple(sorted({trial for _, trials in judged for trial in trials}))
+    # A past look that decided nothing is not shown, so it needs no sentence.
     unread = case.look.past and answer not in DECIDED
+    doubt = "" if unread else _doubt(claim, answer, trials, case.figures)
+    said = "" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects)
     return Verdict(
         claim_id=claim.id,
         text=claim.text,
@@ -110,18 +118,36 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
         answer=answer,
         in_size_only=in_size_only,
         effects=effects,
-        sentence="" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects),
-        trials=tuple(sorted({trial for _, trials in judged for trial in trials})),
+        sentence=f"{said} {doubt}" if said and doubt else said,
+        trials=trials,
         place=claim.place or "",
         conditions=claim.conditions,
         blocks=case.look.blocks,
+        doubt=doubt,
     )
+
+
+def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterable[Figures]) -> str:
+    """Return a sentence that names the servers which the engine may have limited; or empty.
+
+    A server is named if half of its trials or more carry a warning of that. The engine's limit affects
+    throughput and times, and no other metric.
+    """
+    metric = getattr(claim, "metric", None)
+    if answer is Answer.NOT_TESTABLE or metric is None or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE:
+        return ""
+    seen = {trial.trial_id: trial for trial in figures}
+    of: dict[str, list[bool]] = {}
+    for trial in (seen[key] for key in trials if key in seen):
+        of.setdefault(trial.server, []).append(trial.maybe_engine_limited)
+    counted = [(server, sum(warned), len(warned)) for server, warned in of.items()]
+    return verdict_sentences.doubt([each for each in counted if each[1] and 2 * each[1] >= each[2]])
 
 
 def noise_of(
     figures: Sequence[Figures], experiment: str, metric: str, looks: Mapping[str, Looks] = FIXED
 ) -> Noise:
-    """How much starts of one server differ there in `metric`, and what its twins came to at the last look."""
+    """Return how much starts of one server differ in `metric`, and the twins' ratio at the last look."""
     level = rests_on.last_look(figures, experiment, looks, stats.CONFIDENCE).level()
     return opinions.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
 
@@ -136,7 +162,7 @@ def _too_early(effect: Effect, look: Look) -> Effect:
 
 
 def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
-    """The study says that this scale cannot answer; then no figure of it stands for an answer."""
+    """Return the verdict on a claim that the study excludes at this scale; it shows no figure."""
     reason = verdict_sentences.unasked(scale, claim.scales)
     untested = partial(
         replace, ratio=None, value=None, answer=Answer.NOT_TESTABLE, direction=None, blocks_needed=None,
@@ -157,9 +183,10 @@ def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
 
 
 def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
-    """One comparison against a claim outweighs all for it; one that is open keeps it open.
+    """Return the claim's answer: contradicted, not testable or undecided if any comparison is, in that order.
 
-    Where so many are enough, those for it are counted, and it is over when too few are left.
+    A share claim with `at_least` is supported by that many comparisons, and contradicted when fewer than that
+    many are left that may support it.
     """
     if isinstance(claim, ShareClaim) and claim.at_least is not None:
         held, against = answers.count(Answer.SUPPORTED), answers.count(Answer.CONTRADICTED)

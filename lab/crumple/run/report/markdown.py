@@ -1,11 +1,11 @@
 """The report in Markdown, with the tables and sentences of the page and links to the chart files beside it.
 
-Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
+Pure: RunView → str. `run_charts.write` writes the files, in the folder CHARTS.
 """
 
 from collections.abc import Iterator, Sequence
 
-from crumple.drawing.page import as_markdown
+from crumple.drawing.page import as_markdown, unbroken
 from crumple.run.report import run_charts, run_sentences, run_tables
 from crumple.run.report.findings import StudyAnswer, answer
 from crumple.run.report.run_tables import ClaimRow
@@ -17,13 +17,14 @@ CHARTS = "charts"
 
 
 def markdown(view: RunView) -> str:
-    """The whole report."""
+    """Return the whole report."""
     sections = [
         *_opening(view),
         *_claims(view),
-        *_prose(view),
+        run_sentences.reading(view),
         *(part for experiment in view.experiments for part in _experiment(experiment)),
         *_unsound(view),
+        *_prose(view),
         *_machine(view),
         *_trials(view),
     ]
@@ -51,7 +52,10 @@ def _circumstances(view: RunView) -> str:
 
 
 def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: str) -> str:
-    """The answers, then every claim of several runs in a line that says why. `summary`: how all came out."""
+    """Return the answers, then a line with the reason for every claim of several runs.
+
+    `summary`: how many claims have each answer.
+    """
     given = "\n".join(f"- {_text(each.view.run.study.title)}. {_answer(each)}" for each in answers)
     head = "# What the articles said, and what is so here"
     parts = [head, given, _text(summary), f"_{run_sentences.LOOPBACK}_"]
@@ -59,12 +63,15 @@ def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: 
         parts += [f"## {_text(view.run.study.title)}", _circumstances(view)]
         rows = [(*_claim_row(claim), _why(claim)) for claim in run_tables.claims(view)]
         parts += [_table((*_CLAIM_HEADS, "Why"), rows)] if rows else []
+        parts += _not_asked(view)
     return "\n\n".join(parts) + "\n"
 
 
 def _why(claim: ClaimRow) -> str:
-    reasons = dict.fromkeys(effect.reason for effect in claim.shown if effect.reason)
-    return _text("; ".join(reasons) or run_sentences.reason(claim.verdict))
+    reasons = "; ".join(dict.fromkeys(effect.reason for effect in claim.shown if effect.reason))
+    if not reasons:
+        return _text(run_sentences.reason(claim.verdict))
+    return _text(f"{reasons}. {claim.verdict.doubt}" if claim.verdict.doubt else reasons)
 
 
 _CLAIM_HEADS = ("Claim", "", "Verdict", "Published", "Measured [95 % interval]")
@@ -80,15 +87,27 @@ def _claim_row(claim: ClaimRow) -> tuple[str, ...]:
     )
 
 
+def _not_asked(view: RunView) -> Iterator[str]:
+    """Yield the claims that only other scales ask, folded if the reader's program can fold."""
+    rows = run_tables.not_asked(view)
+    if rows:
+        lines = (
+            f"- {row.claim_id}: {_text(row.text)}{f' ({row.scales})' if row.scales else ''}" for row in rows
+        )
+        said = run_sentences.not_asked([view])
+        yield "\n".join([f"<details><summary>{said}</summary>", "", *lines, "", "</details>"])
+
+
 def _claims(view: RunView) -> Iterator[str]:
     yield "## Claims"
     yield run_sentences.summary(view)
-    if view.verdicts:
+    if view.asked:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in run_tables.claims(view)])
-        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.verdicts)
+        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.asked)
+    yield from _not_asked(view)
     yield run_sentences.twins(view)
     yield f"_{run_sentences.LOOPBACK}_"
-    if any(effect.published and effect.ratio for v in view.verdicts for effect in v.effects):
+    if any(effect.published and effect.ratio for v in view.asked for effect in v.effects):
         yield _image(run_charts.EFFECTS_TITLE, run_charts.EFFECTS)
         yield run_charts.EFFECTS_CAPTION
 
@@ -127,7 +146,6 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     for row in shown.rows:
         if said := run_sentences.unanswered(row):
             yield f"**`{row.name}`: {said}; {run_sentences.OF_THE_OTHERS}.**"
-    yield run_sentences.reading(shown)
     if any(start.figures for start in shown.starts):
         for kind in (kind for kind in run_charts.KINDS if kind.where(shown)):
             yield f"### {kind.title}"
@@ -200,7 +218,8 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str) -> str:
-    # What comes from studies and servers is text here, not markup.
+    text = unbroken(text)
+    # Text from studies and servers must not act as markup.
     for mark in ("\\", "`", "*", "_", "<", "["):
         text = text.replace(mark, f"\\{mark}")
     return text.replace("\n", " ")

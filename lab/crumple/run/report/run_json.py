@@ -1,6 +1,6 @@
-"""The report as data: the same facts as the other formats, unrounded.
+"""The report as JSON: the same facts as in the other formats, unrounded.
 
-`version` grows when a field changes its meaning. Wording is for the other formats.
+`version` grows when a field changes its meaning. The other formats word the facts.
 """
 
 import json
@@ -21,7 +21,7 @@ VERSION = 2
 
 
 def data(view: RunView) -> str:
-    """One JSON document. Times in ns, CPU in µs, memory in bytes, shares 0..1; an unknown end is null."""
+    """Return one JSON document: times in ns, CPU in µs, memory in bytes, shares 0..1, unknown ends null."""
     run = view.run
     document = {
         "version": VERSION,
@@ -61,9 +61,11 @@ def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
         "id": verdict.claim_id,
         "text": verdict.text,
         "kind": verdict.kind,
+        "asked": all(verdict.claim_id != other.claim_id for other in view.not_asked),
         "answer": verdict.answer.value,
         "in_size_only": verdict.in_size_only,
         "sentence": verdict.sentence,
+        "doubt": verdict.doubt or None,
         "place": verdict.place or None,
         "conditions": verdict.conditions,
         "circumstances": circumstances(view, verdict) or None,
@@ -87,6 +89,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "answer": effect.answer.value,
         "direction": effect.direction.value if effect.direction else None,
         "blocks_needed": effect.blocks_needed,
+        "margin": effect.margin,
         "limit": effect.limit or None,
         "reason": effect.reason,
     }
@@ -117,10 +120,16 @@ def _server(row: ServerView) -> dict[str, Any]:
         "starts": len(row.starts),
         "starts_counted": len(row.counting),
         "failed_share": row.failed_share,
+        "ranked": row.ranked,
         "unanswered": [start.trial.trial.id for start in row.starts if start.unanswered],
         "failed_marked": [start.trial.trial.id for start in row.lossy],
-        "summaries": {name: _interval(summary) for name, summary in row.summaries.items()},
+        "summaries": {name: _summary(row, name) for name in row.summaries},
     }
+
+
+def _summary(row: ServerView, name: str) -> dict[str, Any] | None:
+    found = _interval(row.summaries[name])
+    return found and {**found, "limit": row.limit(name) or None}
 
 
 def _trial(view: RunView, start: Start) -> dict[str, Any]:
@@ -135,6 +144,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "status": trial.status,
         "skipped": trial.skipped,
         "counts": start.counts,
+        "engine_limited": start.engine_limited,
         "attempt": trial.trial.attempt,
         "replaced": any(start is each for each in view.replaced),
         "disturbed": trial.disturbed,
@@ -181,5 +191,5 @@ def _noise(noise: Noise) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    # JSON has no infinity: an end that is not known is null.
+    # JSON has no infinity, so an end that is not known is null.
     return value if value is not None and math.isfinite(value) else None

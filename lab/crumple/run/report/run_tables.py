@@ -1,4 +1,4 @@
-"""The tables every format prints, as rows of worded cells. How a table is drawn is the format's."""
+"""The tables that every format prints, as rows of worded cells; each format draws them."""
 
 import math
 import statistics
@@ -8,30 +8,30 @@ from typing import Any
 
 from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
 
-# Before a figure that the study expects and no article gives.
+# Stands before a figure that the study expects and no article gives.
 EXPECTED = "expected "
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A worded estimate and, where it has one, its interval."""
+    """A worded estimate, and its interval or empty."""
 
     estimate: str
     interval: str = ""
 
     def __str__(self) -> str:
-        """Both, as they travel."""
+        """The estimate, with its interval if it has one."""
         return f"{self.estimate} [{self.interval}]" if self.interval else self.estimate
 
 
 @dataclass(frozen=True)
 class EffectRow:
-    """One comparison behind a verdict. `claimed`: `published` is a bound that the claim names, no ratio."""
+    """One comparison behind a verdict. `claimed`: `published` is a bound from the claim, not a ratio."""
 
     label: str
     published: str
@@ -43,10 +43,10 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim: `shown` are the effects its line carries, `effects` all of them.
+    """One claim. `shown`: the effects in its line; `effects`: all of them.
 
-    `closest`: of several comparisons only the one nearest to 1 is shown. `circumstances`: what it was found
-    under, a sentence, or empty.
+    `closest`: of several comparisons only the one nearest to 1 is shown. `circumstances`: a sentence with the
+    runtimes and the machine of the verdict, or empty.
     """
 
     verdict: Verdict
@@ -55,6 +55,19 @@ class ClaimRow:
     effects: tuple[EffectRow, ...]
     closest: bool = False
     circumstances: str = ""
+
+
+@dataclass(frozen=True)
+class NotAskedRow:
+    """A claim that the run does not ask. `scales`: the scales that may, "full or published".
+
+    `scales` is empty if the study lets this scale ask the claim, but the run has no trials for it: a run does
+    not know which other scales have them.
+    """
+
+    claim_id: str
+    text: str
+    scales: str
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ class ServerRow:
 class TrialRow:
     """One trial's line. `status`: "ok", "skipped", "failed", "not valid" or "lossy".
 
-    `others`, `steal`: shares of the CPU time that others and the hypervisor had meanwhile.
+    `others`, `steal`: the shares of CPU time that other programs and the hypervisor used during the trial.
     """
 
     id: str
@@ -92,28 +105,33 @@ class TrialRow:
 
 
 def claims(view: RunView) -> list[ClaimRow]:
-    """Every claim with its effects. A claim of order shows the closest of its comparisons."""
-    return [_claim(view, verdict) for verdict in view.verdicts]
-
-
-def asked(view: RunView) -> list[ClaimRow]:
-    """Those that the run's scale asks."""
+    """Return every claim that the run asks, with its effects; an order shows its closest comparison only."""
     return [_claim(view, verdict) for verdict in view.asked]
 
 
+def not_asked(view: RunView) -> list[NotAskedRow]:
+    """Return the claims of the study that the run does not ask."""
+    scales = {claim.id: claim.scales for claim in view.run.study.claims}
+
+    def asked_at(claim: str) -> str:
+        return "" if view.run.scale in scales[claim] else " or ".join(scales[claim])
+
+    return [NotAskedRow(each.claim_id, each.text, asked_at(each.claim_id)) for each in view.not_asked]
+
+
 def servers(experiment: ExperimentView) -> list[ServerRow]:
-    """Every server of an experiment, by throughput."""
+    """Return every server of an experiment by throughput, and then those that are not ranked by it."""
     return [_server(server) for server in experiment.servers]
 
 
 def trials(view: RunView) -> list[TrialRow]:
-    """Every trial of the run by id, and behind it what it was repeated as."""
+    """Return every trial of the run by id, repeated attempts included."""
     every = sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
     return [_trial(view, start) for start in every]
 
 
 def machine(view: RunView) -> list[tuple[str, str]]:
-    """Facts of the machine, worded; what could not be read says why."""
+    """Return facts of the machine in words; a fact that could not be read has the reason instead."""
     facts = dict(view.run.machine)
     costs = facts.pop("costs", {})
     unread = {entry["field"]: entry["why"] for entry in facts.pop("unread", [])}
@@ -126,7 +144,7 @@ def machine(view: RunView) -> list[tuple[str, str]]:
 
 
 def versions(view: RunView) -> list[tuple[str, str, str]]:
-    """Server, runtimes and libraries with versions, settings as "name = value"."""
+    """Return each server, its runtimes and libraries with versions, and its settings as "name = value"."""
     rows = []
     for name, note in view.run.servers.items():
         runtimes = [f"{runtime} {version}" for runtime, version in view.run.versions.get(name, {}).items()]
@@ -136,17 +154,24 @@ def versions(view: RunView) -> list[tuple[str, str, str]]:
 
 
 def closest(verdict: Verdict) -> Effect | None:
-    """Of several comparisons with the verdict's answer the one nearest to 1: the weakest evidence for it."""
+    """Return the comparison nearest to 1 of those with the verdict's answer: the weakest evidence for it."""
     alike = [effect for effect in verdict.effects if effect.answer == verdict.answer and effect.measured]
     return min(alike, key=_distance, default=None)
 
 
-def figure(summary: Interval | None, scale: float = 1.0, unit: str = "") -> Figure:
-    """An interval, worded."""
+def figure(
+    summary: Interval | None, scale: float = 1.0, unit: str = "", limit: Limit = "", *, whole: bool = False
+) -> Figure:
+    """Return an interval in words. `limit`: it is only a bound; `whole`: show vague ends, too."""
     if summary is None:
         return Figure(numerals.ABSENT)
     thin_unit = f"{numerals.NARROW}{unit}" if unit else ""
-    return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", numerals.ends(summary, scale))
+    if limit:
+        known = summary.n > 1 and not summary.is_vague
+        said = "" if known else numerals.ends(summary, scale)
+        return Figure(f"{numerals.at_least(summary, scale)}{thin_unit}", said)
+    said = numerals.ends(summary, scale, whole=whole)
+    return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", said)
 
 
 def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
@@ -159,7 +184,7 @@ def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
         shown = every
     nothing = all(effect.answer is Answer.NOT_TESTABLE and not effect.measured for effect in verdict.effects)
     if nothing and len(shown) > 1 and len({row.published for row in shown}) == 1:
-        # The same was claimed of all, and nothing measured of any: once is enough.
+        # All have the same claim and no measurement, so one row is enough.
         shown = (replace(shown[0], label=""),)
     of_several = verdict.kind == "order" and len(every) > 1
     found = server_names.circumstances(view, verdict)
@@ -175,14 +200,18 @@ def _effect(effect: Effect) -> EffectRow:
     published = effect.bound or numerals.published(effect.published)
     if effect.expected is not None:
         published = f"{EXPECTED}{numerals.published(effect.expected)}"
-    measured = _in_its_unit(effect.value, effect.unit) if effect.value else figure(effect.ratio)
+    whole = not effect.is_vague
+    if effect.value is not None:
+        measured = _in(effect.unit, effect.value, whole=whole)
+    else:
+        measured = figure(effect.ratio, whole=whole)
     if effect.limit:
         measured = Figure(f"{effect.limit} {_end(effect)}")
     return EffectRow(effect.label, published, bool(effect.bound), measured, answer, effect.reason)
 
 
 def _end(effect: Effect) -> str:
-    """The end of the interval that is known, where the engine was the limit."""
+    """Return the end of the interval that is known if the engine was the limit."""
     measured = effect.measured
     assert measured is not None
     end = measured.low if effect.limit == "at least" else measured.high
@@ -194,19 +223,28 @@ def _server(server: ServerView) -> ServerRow:
     failed = numerals.share(server.failed_share)
     if server.lossy:
         failed += f" ({', '.join(_lost(start) for start in server.lossy)})"
+    if not server.ranked:
+        failed += f", {run_sentences.NOT_RANKED}"
     if starved := run_sentences.unanswered(server):
         failed += f"; {starved}"
     return ServerRow(
         server=server,
-        throughput=figure(of["throughput"]),
-        p50=_time(of["response_p50"]),
-        p99=_time(of["response_p99"]),
-        p999=_time(of["response_p999"]),
-        cpu=figure(of["cpu_per_request"], 1.0, "µs"),
-        memory=_size(of["memory"]),
+        throughput=figure(of[SPEED], limit=server.limit(SPEED)),
+        p50=_in("ns", of["response_p50"]),
+        p99=_in("ns", of["response_p99"]),
+        p999=_in("ns", of["response_p999"]),
+        cpu=_in("µs", of["cpu_per_request"]),
+        memory=_in("bytes", of["memory"]),
         failed=failed,
-        starts=f"{len(server.counting)} of {len(server.starts)}",
+        starts=_starts(server),
     )
+
+
+def _starts(server: ServerView) -> str:
+    """Return how many starts count, not including those whose throughput is a lower bound."""
+    bounds = len(server.engine_limited)
+    said = f"{len(server.counting)} of {len(server.starts)}"
+    return f"{said}, {bounds} as {'a lower bound' if bounds == 1 else 'lower bounds'}" if bounds else said
 
 
 def _trial(view: RunView, start: Start) -> TrialRow:
@@ -233,7 +271,7 @@ def _trial(view: RunView, start: Start) -> TrialRow:
 
 
 def _starved(start: Start) -> str:
-    """Who got no answer is in no quantile, nor among the failed."""
+    """Return how many users got no answer; they are in no quantile, nor among the failed requests."""
     found = start.unanswered
     return f", {found.connections:,} of {found.of:,} users unanswered" if found else ""
 
@@ -242,20 +280,17 @@ def _lost(start: Start) -> str:
     return f"{numerals.share(start.figures.failed_share if start.figures else None)} in {start.block_name}"
 
 
-def _time(summary: Interval | None) -> Figure:
-    return figure(summary, *numerals.time_scale(summary.estimate)) if summary else figure(None)
-
-
-def _in_its_unit(value: Interval, unit: str) -> Figure:
-    if unit == "ns":
-        return _time(value)
-    if unit == "bytes":
-        return _size(value)
-    return figure(value, 0.01, "%") if unit == "share" else figure(value, 1.0, unit)
-
-
-def _size(summary: Interval | None) -> Figure:
-    return figure(summary, *numerals.size_scale(summary.estimate)) if summary else figure(None)
+def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> Figure:
+    """Return a summary with values in `unit`, worded in the unit that suits its estimate."""
+    if summary is None:
+        return figure(None)
+    if unit == "share":
+        scale, name = 0.01, "%"
+    elif unit == "bytes":
+        scale, name = numerals.size_scale(summary.estimate)
+    else:
+        scale, name = numerals.unit_scale(summary.estimate, unit)
+    return figure(summary, scale, name, whole=whole)
 
 
 def _settings(view: RunView, server: str) -> str:
@@ -297,7 +332,7 @@ def _fact(name: str, value: Any) -> str:
 
 
 def _cost(readings_ns: Sequence[float]) -> str:
-    """The middle one of the readings, and between which ends all of them lie."""
+    """Return the median of the readings, with the smallest and the largest."""
     if not readings_ns:
         return "not known"
     least, middle, most = min(readings_ns), statistics.median(readings_ns), max(readings_ns)

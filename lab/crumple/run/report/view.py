@@ -1,11 +1,11 @@
-"""One run as a reader meets it: trials grouped by experiment and server, summarised over starts, judged.
+"""One run as reports show it: trials grouped by experiment and server, summarised over starts, and judged.
 
-Everything a report prints is derived here, once, from stored trials; the formats only word and place it.
+Everything that a report prints is computed here, once, from stored trials; formats only word and place it.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crumple.contract import OUTCOMES
@@ -20,14 +20,16 @@ from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
 from crumple.verdict import rests_on, verdict
+from crumple.verdict.effect import Limit
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
 FAILED_SHARE_MARKED = 0.01
+SPEED = "throughput"
 
-# Of the metrics that claims may name, those that every experiment shows; and this tail.
+# Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
 _OF_EVERY_EXPERIMENT = (
-    "throughput", "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
+    SPEED, "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
 )  # fmt: skip
 _SHOWN: dict[str, Callable[[Figures], float | None]] = {
     **{name: METRICS[name].of for name in _OF_EVERY_EXPERIMENT},
@@ -37,35 +39,40 @@ _SHOWN: dict[str, Callable[[Figures], float | None]] = {
 
 @dataclass(frozen=True)
 class Start:
-    """One trial, and its figures if it was measured."""
+    """One trial; `figures` is None if it was not measured."""
 
     trial: StoredTrial
     figures: Figures | None
 
     @property
     def counts(self) -> bool:
-        """Whether it enters summaries and verdicts."""
+        """Whether the start enters summaries and verdicts."""
         return self.figures is not None and self.figures.valid
 
     @property
+    def engine_limited(self) -> bool:
+        """Whether it does not count only because of the engine; its throughput is still a lower bound."""
+        return self.figures is not None and self.figures.engine_limited
+
+    @property
     def lossy(self) -> bool:
-        """More than 1 % of its requests failed: marked wherever it appears."""
+        """Whether more than 1 % of its requests failed; reports mark the start wherever it appears."""
         return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
-        """Its users who got no answer, and are in no quantile; None where all did."""
+        """Its users who got no answer, and are in no quantile; None if every user got one."""
         return unanswered(self.trial.record) if self.trial.record is not None else None
 
     @property
     def block_name(self) -> str:
-        """ "b02"."""
+        """The block's name, as in "b02"."""
         return f"b{self.trial.trial.block:02d}"
 
 
 @dataclass(frozen=True)
 class ServerView:
-    """One server in one experiment. `name` is its folder's; `twin`: these starts are the A/A control."""
+    """One server in one experiment. `name`: its label; `twin`: these starts are the A/A control."""
 
     name: str
     note: ServerNote
@@ -77,36 +84,57 @@ class ServerView:
         """The starts that enter summaries."""
         return tuple(start for start in self.starts if start.counts)
 
+    @property
+    def engine_limited(self) -> tuple[Start, ...]:
+        """The starts of which only the throughput enters summaries, as a lower bound."""
+        return tuple(start for start in self.starts if start.engine_limited)
+
     @cached_property
     def summaries(self) -> Mapping[str, Interval | None]:
-        """Metric → geometric mean over starts with its interval; None where a start has no value."""
-        return {name: self._summary(of) for name, of in _SHOWN.items()}
+        """Metric → geometric mean over starts with its interval; None if a start has no value.
+
+        If the engine was the limit of a start, the interval of the throughput has no upper end.
+        """
+        return {name: self._summary(name, of) for name, of in _SHOWN.items()}
+
+    def limit(self, metric: str) -> Limit:
+        """Return whether the summary is only a lower bound: "at least", or empty."""
+        return "at least" if metric == SPEED and self.engine_limited else ""
 
     @cached_property
     def failed_share(self) -> float | None:
-        """Failed requests of all counting starts in those that ended (0..1)."""
+        """The share (0..1) of failed requests among those that ended, over all starts that count."""
         outcomes = [start.trial.record.outcomes for start in self.counting if start.trial.record]
         ended = sum(outcome.ok + outcome.failed for outcome in outcomes)
         return sum(outcome.failed for outcome in outcomes) / ended if ended else None
 
     @property
     def lossy(self) -> tuple[Start, ...]:
-        """Starts to be marked for their failures."""
+        """The starts that reports mark for their failures."""
         return tuple(start for start in self.starts if start.lossy)
 
-    def _summary(self, of: Callable[[Figures], float | None]) -> Interval | None:
-        values = [of(start.figures) for start in self.counting if start.figures]
+    @property
+    def ranked(self) -> bool:
+        """Whether its speed may be compared with that of others: no start that counts is marked."""
+        return not any(start.lossy for start in self.counting)
+
+    def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
+        limit = self.limit(name)
+        starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
+        values = [of(start.figures) for start in starts if start.figures]
         known = [value for value in values if value is not None and value > 0]
         if not known or len(known) < len(values):
             return None
-        return stats.geometric_mean_interval(known)
+        found = stats.geometric_mean_interval(known)
+        return replace(found, high=math.inf) if limit else found
 
 
 @dataclass(frozen=True)
 class ExperimentView:
-    """One experiment. `servers` by throughput, best first; `noise`: metric → how starts differ.
+    """One experiment. `servers` by throughput, best first, and then those that are not ranked by it.
 
-    `blocks`: how many it has; `stopped`: why no more of those planned, empty where that is not said.
+    `noise`: metric → how starts differ. `blocks`: how many there are; `stopped`: why the others planned were
+    not run, empty if that is not known.
     """
 
     name: str
@@ -120,7 +148,7 @@ class ExperimentView:
 
     @property
     def rows(self) -> tuple[ServerView, ...]:
-        """The servers, and the twin behind the one it copies."""
+        """The servers, each followed by its twin if it has one."""
         rows: list[ServerView] = []
         for server in self.servers:
             rows.append(server)
@@ -130,12 +158,12 @@ class ExperimentView:
 
     @property
     def starts(self) -> tuple[Start, ...]:
-        """Every trial, in the order of rows."""
+        """Every trial, in the order of `rows`."""
         return tuple(start for row in self.rows for start in row.starts)
 
     @property
     def outcomes(self) -> tuple[int, dict[str, int]]:
-        """Requests scheduled in all measured windows, and how many ended in which outcome."""
+        """The number of requests scheduled in all measured windows, and how many had each outcome."""
         records = [start.trial.record for start in self.starts if start.trial.record]
         sums = {name: sum(record.outcomes.as_dict()[name] for record in records) for name in OUTCOMES}
         return sum(record.scheduled for record in records), sums
@@ -143,7 +171,7 @@ class ExperimentView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt stands for."""
+    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt replaces."""
 
     run: RunFile
     experiments: tuple[ExperimentView, ...]
@@ -152,20 +180,20 @@ class RunView:
 
     @cached_property
     def asked(self) -> tuple[Verdict, ...]:
-        """Those on claims that the run's scale asks: the study lets it answer, and it plans trials for it."""
+        """The verdicts on claims that the run asks: its scale may answer them and its plan has the trials."""
         planned = {trial.experiment for trial in self.run.plan.trials}
         claims = {claim.id: claim for claim in self.run.study.claims}
 
         def is_asked(claim: Claim) -> bool:
-            experiment = getattr(claim, "experiment", None)
-            return self.run.scale in claim.scales and (experiment is None or experiment in planned)
+            return self.run.scale in claim.scales and planned.issuperset(rests_on.experiments_of(claim))
 
         return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
 
-    @property
-    def unasked(self) -> int:
-        """How many more claims a larger scale asks."""
-        return len(self.verdicts) - len(self.asked)
+    @cached_property
+    def not_asked(self) -> tuple[Verdict, ...]:
+        """The verdicts on the other claims, which another scale could ask."""
+        asked = {each.claim_id for each in self.asked}
+        return tuple(each for each in self.verdicts if each.claim_id not in asked)
 
     @property
     def starts(self) -> tuple[Start, ...]:
@@ -191,25 +219,25 @@ class RunView:
 
     @property
     def warned(self) -> tuple[Start, ...]:
-        """Trials that count, and of which there is something to know."""
+        """Trials that count, but carry a warning."""
         return tuple(start for start in self.starts if start.counts and start.trial.warnings)
 
     @property
     def twins(self) -> tuple[Twins, ...]:
-        """Every comparison of a server with its twin, by the rules that servers are compared by."""
+        """Every comparison of a server with its twin, by the same rules as between servers."""
         of_all = (noise.twins for shown in self.experiments for noise in shown.noise.values())
         return tuple(twins for twins in of_all if twins is not None)
 
     @property
     def left_out(self) -> int:
-        """Planned trials that are not stored: the run was interrupted, or still goes on."""
+        """The number of planned trials that are not stored: the run was interrupted, or still goes on."""
         kept = {start.trial.trial.label for start in self.starts}
         begun = [block for block in self.run.plan.blocks if self.run.must(block) or block.labels & kept]
         return sum(len(block.labels - kept) for block in begun)
 
 
 def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
-    """Group, summarise and judge the stored trials of one run."""
+    """Group, summarise and judge the stored trials of one run; return the result."""
     gone = replaced(trials)
     every = [Start(trial, figures(trial)) for trial in trials]
     starts = [start for start in every if start.trial.trial.id not in gone]
@@ -226,7 +254,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
 
 
 def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:
-    """Experiment → how many blocks it had, of those that the time and no result ended."""
+    """Return experiment → how many blocks it had, for those that ended because the time was over."""
     over = [name for name, why in run.stopped.items() if why == TIME_OVER]
     of = {name: [s.trial.trial.block for s in starts if s.trial.trial.experiment == name] for name in over}
     return {name: max(blocks, default=0) for name, blocks in of.items()}
@@ -246,7 +274,7 @@ def _experiment(
         note = run.servers.get(server, _undescribed(server))
         return ServerView(server, note, tuple(trials), twin)
 
-    servers = sorted((of(server, False) for server in experiment.servers), key=_speed, reverse=True)
+    servers = sorted((of(server, False) for server in experiment.servers), key=_place)
     scale = experiment.scales[run.scale]
     # A run restricted to other servers has no twin.
     has_twin = scale.twin and experiment.twin in experiment.servers
@@ -259,7 +287,7 @@ def _experiment(
 
 
 def _block_s(starts: Sequence[Start], experiment: str) -> float:
-    """What a block of the experiment took on average; 0 where nothing was measured."""
+    """Return the seconds that a block of the experiment took on average; 0 if nothing was measured."""
     own = [start.trial for start in starts if start.trial.trial.experiment == experiment]
     blocks = {trial.trial.block for trial in own}
     return sum(_took_s(trial) for trial in own) / len(blocks) if blocks else 0.0
@@ -275,6 +303,7 @@ def _undescribed(server: str) -> ServerNote:
     return ServerNote(title=server, language="", io_model="", about="", libraries={})
 
 
-def _speed(server: ServerView) -> float:
-    summary = server.summaries["throughput"]
-    return summary.estimate if summary else -math.inf
+def _place(server: ServerView) -> tuple[bool, bool, float]:
+    """Return the sort key: servers by throughput, then those not ranked by it, then those without one."""
+    summary = server.summaries[SPEED]
+    return summary is None, not server.ranked, -summary.estimate if summary else 0.0
