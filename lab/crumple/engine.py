@@ -20,6 +20,7 @@ from typing import IO
 
 from pydantic import ValidationError
 
+from crumple import faults
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
@@ -204,9 +205,7 @@ def _record(text: str, spec: TrialSpec) -> TrialRecord:
     try:
         record = TrialRecord.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(step) for step in first["loc"])
-        message = f"the engine's record is not what the contract says: {where}: {first['msg']}"
+        message = f"the engine's record is not what the contract says ({faults.first(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None
     if record.spec.label != spec.label or record.spec.seed != spec.seed:
         raise EngineFailed(f"the engine answered for {record.spec.label}, not for {spec.label}")

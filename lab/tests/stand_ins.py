@@ -123,7 +123,7 @@ def description(name: str) -> Any:
     """The parts of a server's description that the lab reads."""
     return SimpleNamespace(
         name=name, title=name, language="Go", io_model="green-threads", about="", libraries={},
-        workloads=("hello",), settings={"workers": SimpleNamespace(default=4)},
+        model_is_checked=True, workloads=("hello",), settings={"workers": SimpleNamespace(default=4)},
     )  # fmt: skip
 
 

@@ -93,6 +93,40 @@ def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], l
     assert call(*arguments) == (2, "", line + "\n")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("verify", ""), "SERVER"),
+        (("verify", "tiny", " "), "SERVER"),
+        (("setup", ","), "SERVER"),
+        (("run", "hello", "--servers", ""), "--servers"),
+        (("run", "hello", "--server", ""), "--server"),
+        (("run", "hello", "--scale", ""), "--scale"),
+        (("run", "hello", "--only", ""), "--only"),
+        (("run", "hello", "--database", ""), "--database"),
+        (("run", "--resume", ""), "--resume"),
+        (("run", ""), "STUDY"),
+        (("report", ""), "RUN"),
+    ],
+)
+def test_an_empty_name_does_not_stand_for_all(call: Call, arguments: tuple[str, ...], what: str) -> None:
+    assert call(*arguments) == (2, "", f"{what} is empty; name what is meant, or leave it out\n")
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [(("new-server", ""), "NAME"), (("compare", "", "x"), "BEFORE"), (("compare", "x", " "), "AFTER")],
+)
+def test_nor_does_it_where_one_is_needed(call: Call, arguments: tuple[str, ...], what: str) -> None:
+    assert call(*arguments) == (2, "", f"{what} is empty; name what is meant\n")
+
+
+def test_whose_commands_a_folder_runs_is_said(call: Call) -> None:
+    _, out, _ = call("run", "--help")
+    assert "a folder, whose commands run as you" in " ".join(out.replace("│", " ").split())
+
+
 def test_a_full_disk_behind_stdout_is_one_line(call: Call) -> None:
     command = [sys.executable, "-c", "from crumple.cli import main; main()", "studies", "--json"]
     with Path("/dev/full").open("w") as full:
@@ -166,6 +200,15 @@ def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: 
         "elsewhere/mine exists; choose another name, or remove it first\n"
     )
     assert "small letters" in call("new-server", "My Server")[2]
+
+
+def test_a_new_server_takes_no_name_that_another_has(call: Call) -> None:
+    line = "there is a server tiny already; choose another name\n"
+    assert call("new-server", "elsewhere/tiny") == (2, "", line)
+    assert not Path("elsewhere").exists()
+    Path("servers/tiny/server.toml").write_text("not TOML")
+    assert call("new-server", "tiny") == (2, "", line)
+    assert call("new-server", "other")[0] == 0
 
 
 def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:

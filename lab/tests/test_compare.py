@@ -351,12 +351,28 @@ def test_what_is_no_report_is_a_mistake_of_usage(tmp_path: Path, text: str) -> N
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [{"version": 99}, {"machine": "x"}, {"versions": None}, {"trials": [{}]}, {"run": 3}],
+    ("changed", "fault"),
+    [
+        ({"version": 99}, "version: is 99"),
+        ({"machine": "x"}, 'machine: is "x"'),
+        ({"versions": None}, "versions: is nothing"),
+        ({"trials": [{}]}, "trials.entry 1.experiment: is missing"),
+        ({"run": 3}, "run: is 3"),
+    ],
 )
-def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(NotStored, match=f"not the report of a study: {next(iter(changed))}"):
+def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any], fault: str) -> None:
+    with pytest.raises(NotStored) as caught:
         sides.side(document() | changed, "baseline.json")
+    assert str(caught.value).startswith(
+        f"baseline.json is not the report of a study ({fault}); write it with"
+    )
+
+
+def test_a_report_that_lacks_a_part_is_refused() -> None:
+    written = document()
+    del written["run"]
+    with pytest.raises(NotStored, match=r"not the report of a study \(run: is missing\)"):
+        sides.side(written, "baseline.json")
 
 
 @pytest.mark.parametrize("figure", ["fast", float("inf"), float("nan"), [1]])

@@ -233,6 +233,20 @@ def test_where_the_budget_was_over_and_every_level_broke_that_is_the_answer() ->
     assert say.why(broke).startswith("the budget was over before there was a load that held")
 
 
+def test_where_the_engine_gave_in_below_what_broke_there_is_one_answer() -> None:
+    def ended_by_the_engine(*levels: tuple[float, Outcome]) -> Finding:
+        seen = of_levels("budget", *levels)
+        return replace(seen, found=replace(seen.found, ending="engine"))
+
+    seen = ended_by_the_engine((80.0, "broke"), (40.0, "broke"), (20.0, "limited"), (20.0, "limited"))
+    assert plain(say.headline(seen)) == "broke at 40.00 /s and above; below, the engine gave in"
+    assert say.why(seen).startswith("at the lowest load tried the engine gave in: ")
+    assert "no answer:" not in text(seen, width=100, styled=False)
+    none = ended_by_the_engine((20.0, "limited"), (20.0, "limited"))
+    assert say.headline(none) == "no answer: the engine gave in at every load"
+    assert say.why(none).startswith("no level was valid: ")
+
+
 def test_where_one_level_leaned_to_hold_or_none_broke_it_is_not() -> None:
     some = of_levels("budget", (40.0, "broke"), (20.0, "undecided"))
     none = of_levels("budget", (40.0, "limited"), (20.0, "limited"))

@@ -1,5 +1,6 @@
 """Handling of signals: when they take effect, and what a process started meanwhile inherits."""
 
+import importlib.util
 import signal
 import subprocess
 import sys
@@ -124,6 +125,8 @@ def test_off_the_main_thread_nothing_is_held_back():
     ],
 )
 def test_ctrl_c_while_modules_are_imported_is_one_line(arguments, module, tmp_path):
+    # Of a module that is not there nothing would be hit, and the command would do what it is for.
+    assert importlib.util.find_spec(module) is not None
     code = HITS.format(module=module, arguments=arguments.split())
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")

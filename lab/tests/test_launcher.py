@@ -131,6 +131,15 @@ class System:
         """The lines that the stub of that name has logged."""
         return [line for line in self.log.read_text().splitlines() if line.startswith(f"{program} ")]
 
+    def log_every_program(self) -> None:
+        """From now on the log has a line "started NAME" for each program that the launcher starts."""
+        folder = self.stubs / "behind"
+        folder.mkdir()
+        for program in list(self.bin.iterdir()):
+            # Under its own name, by which some know what they are.
+            behind = program.rename(folder / program.name)
+            stub(program, f'echo "started {program.name}" >> "$LOG"\nexec "{behind}" "$@"')
+
     def touch_later(self, name: str) -> None:
         path = self.checkout / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,17 +160,14 @@ def test_first_use_sets_up_and_says_so_then_hands_over(tmp_path):
     assert all(line.startswith("crumple: ") for line in done.stderr.splitlines())
 
 
-def test_later_uses_are_silent_and_quick(tmp_path):
+def test_later_uses_are_silent_and_start_four_programs(tmp_path):
     system = System(tmp_path, COMPLETE)
     system.run()
-    took_s = []
-    for _ in range(3):
-        began = time.monotonic()
-        done = system.run("servers")
-        took_s.append(time.monotonic() - began)
-        assert (done.stdout, done.stderr) == ("<servers>", "")
-    assert len(system.calls("uv")) == 1
-    assert min(took_s) < 0.3
+    system.log_every_program()
+    done = system.run("servers")
+    assert (done.stdout, done.stderr) == ("<servers>", "")
+    started = [line.split()[1] for line in system.calls("started")]
+    assert sorted(started) == ["dirname", "find", "head", "readlink"]
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "lab/pyproject.toml", "engine/src/main.rs"])

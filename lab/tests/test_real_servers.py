@@ -20,6 +20,8 @@ from crumple.subject.effects import Pids
 from crumple.subject.server_check import HTTP, MODEL, Subject
 from crumple.subject.server_toml import ServerDescription
 
+# Its CPU time cannot be judged on a machine that is busy or changes its pace. All else is asked everywhere.
+MAY_BE_SKIPPED = {"mix"}
 ROOT = project.root()
 NAMES = sorted(file.parent.name for file in (ROOT / "servers").glob(f"*/{server_toml.FILE}"))
 
@@ -73,8 +75,9 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
         findings = list(server_check.findings(subject))
         assert running.alive()
     assert not running.alive()
-    # A check may be skipped, as on a busy machine.
     assert [finding for finding in findings if finding.state == "wrong"] == []
+    skipped = {finding.check: finding.reason for finding in findings if finding.state == "skipped"}
+    assert set(skipped) <= MAY_BE_SKIPPED, skipped
     assert {finding.check for finding in findings} == {*description.workloads, HTTP, MODEL}
 
 

@@ -69,6 +69,16 @@ def test_data_is_as_the_golden_file() -> None:
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
 
 
+def test_an_io_model_that_nothing_checks_is_said_to_be_declared() -> None:
+    run = synthetic_run.run_file()
+    note = run.servers["node-http"].model_copy(update={"model_is_checked": False})
+    run = run.model_copy(update={"servers": {**run.servers, "node-http": note}})
+    shown = view(run, synthetic_run.trials())
+    for said in (markdown(shown), html(shown)):
+        assert said.count(f"{note.io_model} (declared)") == len(shown.experiments) == said.count("(declared)")
+    assert "(declared)" not in page()
+
+
 def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
     run = synthetic_run.run_file()
     shared = run.study.experiments["shared"]

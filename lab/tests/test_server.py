@@ -39,6 +39,13 @@ def test_a_program_may_be_a_siblings(tmp_path):
     assert server_toml.load(two).program_folder == tmp_path / "servers" / "one"
 
 
+def test_without_hello_nothing_checks_the_io_model(tmp_path):
+    folder = tiny_servers.write(tmp_path, "tiny")
+    assert server_toml.load(folder).model_is_checked
+    rewrite(folder, 'workloads = ["hello"]', 'workloads = ["todos"]')
+    assert not server_toml.load(folder).model_is_checked
+
+
 def test_every_problem_is_reported_with_file_key_and_remedy(tmp_path):
     folder = tiny_servers.write(tmp_path, "tiny", toml="[settings.workers]\ndefault = 4\n")
     rewrite(folder, 'io_model = "thread-per-connection"', 'io_model = "magic"\ntitel = "x"\nname = "x"')

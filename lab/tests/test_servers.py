@@ -1,5 +1,6 @@
 """Finding, building, starting and ending servers, with tiny servers that fail in many ways."""
 
+import math
 import multiprocessing
 import os
 import signal
@@ -154,31 +155,29 @@ def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
     assert process_tree.ASKED_FROM != process_tree.HOST
 
 
-def test_one_that_ends_at_once_fails_at_once_with_its_last_lines(tmp_path):
-    began = time.monotonic()
+def test_one_that_ends_fails_without_waiting_for_the_limit_with_its_last_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_tree, "LIMIT_S", math.inf)
     tiny = tiny_servers.described(tmp_path, here='print("no database"); sys.exit(7)')
     with pytest.raises(ServerFailed, match="ended with code 7 before it answered") as failed, started(tiny):
         pass
     assert failed.value.step == "start"
     assert failed.value.output_tail == ("no database",)
-    assert time.monotonic() - began < 5
 
 
 def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
     tiny = tiny_servers.described(tmp_path, here='print("thinking", flush=True); time.sleep(600)')
-    with pytest.raises(ServerFailed, match="does not listen") as failed, started(tiny):
+    said = "it did not listen on port [0-9]+ within 0.5 s"
+    with pytest.raises(ServerFailed, match=said) as failed, started(tiny):
         pass
     assert failed.value.output_tail == ("thinking",)
 
 
-def test_one_that_listens_and_says_nothing_fails_at_the_limit(tmp_path, monkeypatch):
+def test_one_that_listens_and_says_nothing_is_told_what_was_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", 1.0)
     here = 'import socket; mute = socket.create_server(("127.0.0.1", PORT)); time.sleep(600)'
-    with (
-        pytest.raises(ServerFailed, match="it listens but did not answer"),
-        started(tiny_servers.described(tmp_path, here=here)),
-    ):
+    said = "it listens, but did not answer GET / on port [0-9]+ within 1 s; answer it with any status, 404"
+    with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path, here=here)):
         pass
 
 
@@ -330,6 +329,7 @@ def test_one_that_ignores_sigterm_is_ended_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(guard, "GRACE_S", 0.3)
     here = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     with started(tiny_servers.described(tmp_path, here=here)) as running:
-        began = time.monotonic()
+        pass
     assert gone(running.pid)
-    assert time.monotonic() - began < 3
+    # The guard lived to say so: nobody had to end the guard.
+    assert running.guarded.ended() == guard.Ended(exit=None, signal=signal.SIGKILL)

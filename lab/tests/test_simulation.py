@@ -70,6 +70,11 @@ def test_below_ten_blocks_95_per_cent_hold_the_truth_of_normal_noise(n: int) -> 
     assert 0.945 <= coverage(samples) <= 0.955
 
 
+def test_of_five_exponential_starts_student_holds_the_truth_in_88_per_cent() -> None:
+    samples = SHAPES["exponential"](np.random.default_rng(5), (5 * STUDIES, 5))
+    assert coverage(samples) == pytest.approx(0.88, abs=0.01)
+
+
 @pytest.mark.parametrize(("confidence", "within"), [(0.8, 0.02), (0.99, 0.006)])
 def test_other_confidences_hold_too(confidence: float, within: float) -> None:
     samples = np.random.default_rng(4).normal(size=(STUDIES, 12))

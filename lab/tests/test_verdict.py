@@ -302,6 +302,23 @@ def test_what_failed_is_named_with_its_reason() -> None:
     )
 
 
+def test_what_was_skipped_did_not_fail() -> None:
+    skipped = {f"shared/b{block:02}/php": "php is not installed" for block in range(1, 6)}
+    sentence = judge(ratio(("node", "php", 2.0)), run(), skipped, facts=Facts(skipped={*skipped})).sentence
+    assert sentence.endswith("and there is none: php was skipped in all 5 blocks (php is not installed).")
+
+
+def test_a_server_that_was_skipped_at_first_is_ranked_by_the_blocks_it_has() -> None:
+    claim = ratio(("express", "node", 0.51))
+    known = [seen for seen in run() if seen.server != "node" or seen.block > 3]
+    missed = {f"shared/b{block:02}/node": "node is not installed" for block in (1, 2, 3)}
+    failed = judge(claim, known, missed)
+    assert failed.effects[0].ratio is None and "is not ranked by its speed" in failed.sentence
+    skipped = judge(claim, known, missed, facts=Facts(skipped={*missed}))
+    assert skipped.effects[0].ratio is not None and skipped.effects[0].ratio.n == 2
+    assert "left out: node was skipped in blocks 1, 2 and 3 (node is not installed)" in skipped.sentence
+
+
 def test_failures_elsewhere_are_not_named() -> None:
     failed = {"separate/b01/php": "elsewhere", "shared/b01/php~twin": "a twin", "shared/b01/ph": "another"}
     sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence

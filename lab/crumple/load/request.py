@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from crumple import contract, toml_file
+from crumple import contract, faults, toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import target
@@ -191,13 +191,14 @@ def several(
     tables = _tables(file)
     found, problems = toml_file.meant(RequestFile, tables, file)
     requests = []
-    for number, entry in enumerate(found.requests if found else ()):
+    for index, entry in enumerate(found.requests if found else ()):
         try:
             requests.append(
                 meant(_beside(entry, shared, file.parent), per_request=per_request, literal=literal)
             )
         except UsageError as error:
-            problems += [Problem(file, f"requests.{number}", line) for line in str(error).splitlines()]
+            key = faults.key_of(("requests", index), tables)
+            problems += [Problem(file, key, line) for line in str(error).splitlines()]
     problems += _same_names(file, found.requests if found else ())
     if problems:
         raise FileInvalid(problems)

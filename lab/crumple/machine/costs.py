@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from crumple import faults
 from crumple.contract import Frozen
 from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
@@ -43,7 +44,7 @@ def measure(engine: Engine, core: int | None) -> tuple[Cost, ...]:
     try:
         return _COSTS.validate_json(asked.stdout)
     except ValidationError as error:
-        message = f"the engine's costs are not what the lab expects: {error.errors()[0]['msg']}"
+        message = f"the engine's costs are not what the lab expects ({faults.first(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None
 
 

@@ -69,6 +69,8 @@ HOST = "127.0.0.1"
 # as the local port, and TCP then connects the socket to itself. This happened once in some hundred starts,
 # and the server then found its port taken.
 ASKED_FROM = "127.0.0.2"
+# No workload has this path, so that most servers answer it with 404.
+ASKED_PATH = "/"
 LIMIT_S = 30.0
 POLL_S = 0.003
 # Time for the guard to report the end of a process.
@@ -132,9 +134,15 @@ def await_answer(guarded: Guarded, port: int) -> None:
         ended = guarded.ended(POLL_S)
         if ended:
             raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
-    listens = "it listens but" if _listeners(port) else "it does not listen and"
-    message = f"{listens} did not answer on port {port} within {LIMIT_S:.0f} s"
-    raise ServerFailed("start", message, guarded.output_tail())
+    within = f"on port {port} within {LIMIT_S:.3g} s"
+    if not _listeners(port):
+        raise ServerFailed("start", f"it did not listen {within}", guarded.output_tail())
+    raise ServerFailed(
+        "start",
+        f"it listens, but did not answer GET {ASKED_PATH} {within}",
+        guarded.output_tail(),
+        "answer it with any status, 404 for instance",
+    )
 
 
 def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
@@ -143,7 +151,9 @@ def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
         contextlib.suppress(ConnectionError, TimeoutError),
         socket.create_connection((HOST, port), 1.0, (ASKED_FROM, 0)) as asked,
     ):
-        asked.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+        asked.sendall(
+            f"GET {ASKED_PATH} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+        )
         asked.settimeout(0.05)
         answer = b""
         while time.monotonic() < deadline and not guarded.ended():

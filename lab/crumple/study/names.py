@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple.errors import NotFound, Problem, UsageError
+from crumple.faults import entry
 from crumple.machine import costs
 from crumple.record.metrics import METRICS
 from crumple.study.claim import placed
@@ -58,11 +59,13 @@ def _in_its_unit(key: str, claim: Table, file: Path) -> Iterator[Problem]:
     metric = METRICS.get(str(claim.get("metric")))
     if metric is None or metric.unit != "µs":
         return
-    for key_of in ("published", "expected", "above", "below"):
-        written = claim.get(key_of)
+    for quantity_key in ("published", "expected", "above", "below"):
+        written = claim.get(quantity_key)
         if isinstance(written, str) and not written.rstrip().endswith(tuple("0123456789.")):
             remedy = "write the number of µs, without quotes"
-            yield Problem(file, f"{key}.{key_of}", f"{claim['metric']} is in µs, and takes no unit", remedy)
+            yield Problem(
+                file, f"{key}.{quantity_key}", f"{claim['metric']} is in µs, and takes no unit", remedy
+            )
 
 
 def _along(key: str, metric: str, file: Path) -> Iterator[Problem]:
@@ -124,7 +127,7 @@ def _servers(key: str, claim: Table) -> list[tuple[str, str]]:
     named = [(f"{key}.tiers", name) for tier in _list(claim.get("tiers")) for name in _strings(tier)]
     named += [(f"{key}.servers", name) for name in _strings(claim.get("servers"))]
     for index, pair in enumerate(_list(claim.get("pairs"))):
-        ends = ((f"{key}.pairs.{index}.{end}", _table(pair).get(end)) for end in ("of", "to"))
+        ends = ((f"{key}.pairs.{entry(index)}.{end}", _table(pair).get(end)) for end in ("of", "to"))
         named += [(where, name) for where, name in ends if isinstance(name, str)]
     return named
 
@@ -175,7 +178,7 @@ def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Pro
     for index, claim in enumerate(_list(written.get("claims"))):
         claim = _table(claim)
         written_id = claim.get("id")
-        claim_id = written_id if isinstance(written_id, str) else str(index)
+        claim_id = written_id if isinstance(written_id, str) else entry(index)
         if claim_id in seen:
             problems.append(
                 Problem(file, f"claims.{claim_id}", "a second claim of that id", "give it one of its own")

@@ -3,7 +3,7 @@
 Claims stay as they are, so that the report names those that can no longer be tested.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from crumple.errors import UsageError
 from crumple.study.study import Experiment, Study
@@ -27,6 +27,20 @@ def restricted(study: Study, names: Collection[str], known: Mapping[str, Setting
         if kept:
             update = {"servers": kept, "twin": _twin(experiment, kept)}
             experiments[name] = experiment.model_copy(update=update)
+    return study.model_copy(update={"experiments": experiments})
+
+
+def with_twins_that_run(study: Study, missing: Collection[str]) -> Study:
+    """The study with each twin given to a server that can run, as a skipped twin is no control.
+
+    `missing`: the names of servers that cannot run here. They stay in the study: their trials say why. An
+    experiment without any server that can run keeps its twin.
+    """
+    experiments = {}
+    for name, experiment in study.experiments.items():
+        can_run = [label for label in experiment.servers if server_toml.server_of(label) not in missing]
+        twin = _twin(experiment, can_run) if can_run else experiment.twin
+        experiments[name] = experiment.model_copy(update={"twin": twin})
     return study.model_copy(update={"experiments": experiments})
 
 
@@ -84,8 +98,14 @@ def _kept(experiment: Experiment, labels: Collection[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _twin(experiment: Experiment, kept: tuple[str, ...]) -> str:
+def _twin(experiment: Experiment, kept: Sequence[str]) -> str:
     if experiment.twin in kept:
         return experiment.twin
     base = server_toml.server_of(experiment.twin)
-    return next((label for label in kept if server_toml.server_of(label) == base), kept[0])
+    variants = [label for label in kept if server_toml.server_of(label) == base]
+    # The twin runs in every block, and is compared with its server only in the blocks that both have.
+    return max(variants or kept, key=lambda label: _blocks(experiment, label))
+
+
+def _blocks(experiment: Experiment, label: str) -> int:
+    return min((scale.blocks_for(label) for scale in experiment.scales.values()), default=0)

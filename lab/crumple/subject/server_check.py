@@ -17,7 +17,7 @@ from crumple.subject import answer_check, effects
 from crumple.subject.answer_check import Reply, at_once, connection
 from crumple.subject.database import Database
 from crumple.subject.effects import NotJudged, Pace, Pids
-from crumple.subject.server_toml import ServerDescription
+from crumple.subject.server_toml import SHOWS_MODEL, ServerDescription
 from crumple.subject.workload import PLACEHOLDER, Parameter, Value, Workload
 
 Parameters = Mapping[str, Value]
@@ -229,9 +229,9 @@ def _load(subject: Subject, workload: Workload) -> None:
 
 def _model(subject: Subject) -> None:
     """Check the declared I/O model against what the server does while requests wait."""
-    workload = subject.workloads.get("hello")
-    if workload is None or "hello" not in subject.description.workloads:
-        raise _Skipped("only the workload hello shows how a server waits")
+    workload = subject.workloads.get(SHOWS_MODEL)
+    if workload is None or not subject.description.model_is_checked:
+        raise _Skipped(f"only the workload {SHOWS_MODEL} shows how a server waits")
     said: str | None = None
     for wait_s in WAITS_S:
         request = workload.request_with({"delay_ms": round(wait_s * 1000)})

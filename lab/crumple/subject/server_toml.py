@@ -38,6 +38,8 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
 PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
 GIVEN_AT_START = ("port", "scratch")
+# The workload that waits and does nothing else.
+SHOWS_MODEL = "hello"
 
 
 class Requirement(Frozen):
@@ -117,6 +119,11 @@ class ServerDescription(Frozen):
     def keeps_connections(self, settings: Mapping[str, Setting]) -> bool:
         """Whether a connection serves more than one answer; not so if the setting `keep_alive` is 0."""
         return self.keep_alive and settings.get("keep_alive") != 0
+
+    @property
+    def model_is_checked(self) -> bool:
+        """Return whether `verify` can check `io_model` by what the server does."""
+        return SHOWS_MODEL in self.workloads
 
     @property
     def program_folder(self) -> Path:

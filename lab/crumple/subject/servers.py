@@ -143,6 +143,7 @@ __all__ = [
     "build",
     "find",
     "is_built",
+    "names",
     "program",
     "readiness",
     "start",
@@ -150,13 +151,18 @@ __all__ = [
 ]
 
 
+def names(root: Path) -> list[str]:
+    """Return the name of every server of the project, even if its description cannot be read."""
+    return sorted(file.parent.name for file in (root / "servers").glob(f"*/{server_toml.FILE}"))
+
+
 def find(root: Path) -> dict[str, ServerDescription]:
     """Name → server, for all servers of the project. Raises FileInvalid with the problems of all of them."""
     found: dict[str, ServerDescription] = {}
     problems: list[Problem] = []
-    for file in sorted((root / "servers").glob(f"*/{server_toml.FILE}")):
+    for name in names(root):
         try:
-            found[file.parent.name] = server_toml.load(file.parent)
+            found[name] = server_toml.load(root / "servers" / name)
         except FileInvalid as invalid:
             problems += invalid.problems
     if problems:

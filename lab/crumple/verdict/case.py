@@ -1,6 +1,6 @@
 """The input of every rule, a run's figures and facts, and its output, an effect with its trials."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +21,13 @@ class Facts:
     """Facts that no trial record holds. `models`: server → the I/O model it declares.
 
     `costs`: name → readings in ns; `block_s`: experiment → the seconds that one more block of it takes.
+    `skipped`: the ids of the failed trials that could not be tried on this machine.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
     block_s: Mapping[str, float] = field(default_factory=dict)
+    skipped: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Case:
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
         """Return the run's evidence in one metric; a name without an experiment belongs to `experiment`."""
-        return Evidence(experiment, metric, self.figures, self.failed, against)
+        return Evidence(experiment, metric, self.figures, self.failed, against, self.facts.skipped)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
         """Return the opinion's reason, with its margin if decided, or the blocks needed if undecided."""

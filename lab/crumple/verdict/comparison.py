@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, FiniteFloat, ValidationError
 from scipy.stats import fisher_exact
 
+from crumple import faults
 from crumple.errors import NotStored
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
@@ -84,10 +85,8 @@ def side(document: object, name: str) -> Side:
     try:
         read = _Report.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        at = ".".join(map(str, first["loc"]))
         raise NotStored(
-            f"{name} is not the report of a study: {at}{': ' if at else ''}{first['msg']}",
+            f"{name} is not the report of a study ({faults.first(error, document)})",
             "write it with: crumple report RUN --format json --out BASELINE.json",
         ) from None
     values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}

@@ -6,7 +6,7 @@ kinds.py and along_load.py draw conclusions from the values.
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,7 +73,7 @@ class Evidence:
     """A run in one metric. `experiment`: the one to which names without an experiment belong.
 
     `failed`: id of each trial that failed → why. `against`: each value is divided by that of the same server
-    in the same block of this experiment.
+    in the same block of this experiment. `skipped`: those of the failed that could not be tried here.
     """
 
     experiment: str
@@ -81,6 +81,7 @@ class Evidence:
     trials: tuple[Figures, ...]
     failed: Mapping[str, str]
     against: str | None = None
+    skipped: Collection[str] = ()
 
     def place(self, name: str) -> Place:
         """Return the place that a claim means by that name."""
@@ -276,7 +277,8 @@ class Evidence:
         The remaining starts would be a biased sample: those that happened to survive.
         """
         blocks, lived = self.blocks(place.experiment), self._by_block(place)
-        failed = [block for block in blocks if self._failure(place, block) is not None]
+        tried = self.failed.keys() - {*self.skipped}
+        failed = [block for block in blocks if _id(place, block) in tried]
         if not lived or len(failed) < max(1, len(lived)):
             return ""
         why = self._failure(place, failed[0])
@@ -319,7 +321,7 @@ class Evidence:
         return disturbed and len(self.blocks(place.experiment)) < NONE_VALID_MOST
 
     def _failure(self, place: Place, block: int) -> str | None:
-        return self.failed.get(f"{place.experiment}/b{block:02}/{place.server}")
+        return self.failed.get(_id(place, block))
 
     def blocks(self, experiment: str) -> list[int]:
         """Return every block of an experiment in which a trial was measured or failed."""
@@ -343,7 +345,8 @@ class Evidence:
                 why = self._mute(present[block], above_0=above_0)
             else:
                 failure = self._failure(place, block)
-                why = ("was not measured", "") if failure is None else ("failed", failure)
+                did = "was skipped" if _id(place, block) in self.skipped else "failed"
+                why = ("was not measured", "") if failure is None else (did, failure)
             if why:
                 blocks_of.setdefault(why, []).append(block)
         clauses = [*self._clauses(place, blocks_of)]
@@ -368,6 +371,11 @@ class Evidence:
         if len(numbers) == 1:
             return f"block {numbers[0]}"
         return f"blocks {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _id(place: Place, block: int) -> str:
+    """Return the id of a server's trial."""
+    return f"{place.experiment}/b{block:02}/{place.server}"
 
 
 def placed(name: str, experiment: str) -> Place:

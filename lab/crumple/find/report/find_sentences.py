@@ -181,11 +181,17 @@ def headline(finding: "Finding") -> str:
         return f"does not hold at any load that was tried, down to {load(lowest, by_rate)}"
     if found.highest_held is not None:
         return f"at least {load(found.highest_held, by_rate)}"
+    if found.ending == "engine" and (broke := _broke_at(finding)):
+        return f"broke at {load(min(broke), by_rate)} and above; below, the engine gave in"
     return {
         "gone": "the server answers no more",
         "engine": "no answer: the engine gave in at every load",
         "interrupted": "no answer: interrupted before a level held",
     }.get(found.ending, "no answer: no level held in the time there was")
+
+
+def _broke_at(finding: "Finding") -> list[float]:
+    return [each.load for each in finding.rows if each.outcome == "broke"]
 
 
 def point(finding: "Finding") -> str:
@@ -221,8 +227,12 @@ def why(finding: "Finding") -> str:
             )
         case "engine":
             limit = finding.problems[0] if finding.problems else "give it more threads (--threads)"
-            gave_in = "the engine gave in before the server" if found.highest_held else "no level was valid"
-            return f"{gave_in}: {limit}"
+            if found.highest_held:
+                return f"the engine gave in before the server: {limit}"
+            where = (
+                "at the lowest load tried the engine gave in" if _broke_at(finding) else "no level was valid"
+            )
+            return f"{where}: {limit}"
         case "budget":
             return "the budget was over before there was a load that held and one that broke; raise --budget"
         case "interrupted":

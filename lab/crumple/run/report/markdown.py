@@ -135,7 +135,7 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     rows = [
         (
             f"{_text(row.server.note.title)} `{row.server.name}`",
-            row.server.note.io_model,
+            run_sentences.io_model(row.server.note),
             *(str(cell) for cell in (row.throughput, row.p50, row.p99, row.p999, row.cpu, row.memory)),
             f"**{row.failed}**" if row.server.lossy else row.failed,
             row.starts,
@@ -159,9 +159,10 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
 
 
 def _unsound(view: RunView) -> Iterator[str]:
-    unsound = [*view.failed, *view.not_valid]
-    if unsound:
+    unsound, skipped = [*view.failed, *view.not_valid], run_sentences.skips(view)
+    if unsound or skipped:
         yield "## Trials that do not count"
+        yield "\n".join(f"- {_text(line)}." for line in skipped)
         yield from (_unsound_one(start) for start in unsound)
 
 

@@ -142,6 +142,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "server": trial.trial.server,
         "twin": trial.trial.twin,
         "status": trial.status,
+        "skipped": trial.skipped,
         "counts": start.counts,
         "engine_limited": start.engine_limited,
         "attempt": trial.trial.attempt,

@@ -37,6 +37,7 @@ def html(view: RunView) -> str:
         versions=run_tables.versions(view),
         trials=run_tables.trials(view),
         unsound=[*view.failed, *view.not_valid],
+        skipped=run_sentences.skips(view),
     )
 
 

@@ -13,6 +13,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.record.metrics import phrase
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
@@ -45,6 +46,11 @@ _PLACEMENTS = {
     "separate": "engine and server have cores of their own",
 }
 _CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
+
+
+def io_model(note: ServerNote) -> str:
+    """Return a server's I/O model, with "(declared)" if no check can show it."""
+    return note.io_model if note.model_is_checked else f"{note.io_model} (declared)"
 
 
 def reading(view: RunView) -> str:
@@ -95,14 +101,17 @@ def not_asked(views: Sequence[RunView]) -> str:
 def trials(view: RunView) -> str:
     """Return how the trials ended: "48 trials: 46 count (2 with a warning), 1 failed, 1 is not valid."."""
     starts, failed, not_valid = len(view.starts), len(view.failed), len(view.not_valid)
+    skipped = len(view.skipped)
     if not starts:
         return "No trial has run yet."
     warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
-    counting = starts - failed - not_valid
+    counting = starts - skipped - failed - not_valid
     if counting == starts and not view.replaced:
         every = "1 trial, and it counts" if starts == 1 else f"{starts:,} trials, all count"
         return f"{every}{warned}.{_left_out(view)}"
     parts = [f"{counting} {'counts' if counting == 1 else 'count'}{warned}"]
+    if skipped:
+        parts.append(f"{skipped} {'was' if skipped == 1 else 'were'} skipped")
     if failed:
         parts.append(f"{failed} failed")
     if not_valid:
@@ -121,6 +130,19 @@ def warned(view: RunView) -> str:
 
 def _left_out(view: RunView) -> str:
     return f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
+
+
+def skips(view: RunView) -> list[str]:
+    """Return a line for each reason: "java-servlet: 6 trials were skipped: java is not installed"."""
+    reasons = Counter(
+        (start.trial.trial.server, start.trial.failure.message)
+        for start in view.skipped
+        if start.trial.failure
+    )
+    return [
+        f"{server}: {numerals.count(number, 'trial')} {'was' if number == 1 else 'were'} skipped: {why}"
+        for (server, why), number in reasons.items()
+    ]
 
 
 def _warm_up(warm_up: WarmUp | None) -> str:
@@ -267,6 +289,8 @@ def remark(start: Start) -> str:
     """Return why a trial failed or is not valid, which requests failed, and its warnings."""
     trial = start.trial
     if trial.failure is not None:
+        if trial.skipped:
+            return f"skipped: {trial.failure.message}"
         return f"failed at {trial.failure.step}: {trial.failure.message}"
     said = [f"not valid: {problem}" for problem in trial.problems]
     lost = failures(start)
@@ -276,6 +300,8 @@ def remark(start: Start) -> str:
 
 def marks(row: ServerView) -> str:
     """Return a server's losses and its starts that do not count; empty if there are none."""
+    if row.starts and all(start.trial.skipped for start in row.starts):
+        return "skipped"
     said = []
     for start in row.starts:
         if start.figures is None:

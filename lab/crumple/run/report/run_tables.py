@@ -87,7 +87,7 @@ class ServerRow:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial's line. `status`: "ok", "failed", "not valid" or "lossy".
+    """One trial's line. `status`: "ok", "skipped", "failed", "not valid" or "lossy".
 
     `others`, `steal`: the shares of CPU time that other programs and the hypervisor used during the trial.
     """
@@ -251,7 +251,7 @@ def _trial(view: RunView, start: Start) -> TrialRow:
     trial, seen = start.trial, start.figures
     status = "ok"
     if seen is None:
-        status = "failed"
+        status = "skipped" if trial.skipped else "failed"
     elif not start.counts:
         status = "not valid"
     elif start.lossy:

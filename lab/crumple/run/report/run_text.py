@@ -26,7 +26,7 @@ WIDE = 100
 PADDING = 2
 # The least width of a claim's text if figures follow it in its line.
 CLAIM_MIN = 36
-UNSOUND_SHOWN, WARNED_SHOWN = 4, 1
+SKIPPED_SHOWN, UNSOUND_SHOWN, WARNED_SHOWN = 4, 4, 1
 GLYPHS = {
     "supported": ("✓", "green"),
     "contradicted": ("✗", "red"),
@@ -163,15 +163,22 @@ def _noise(shown: ExperimentView) -> Text:
 
 
 def _validity(view: RunView) -> list[Text]:
-    unsound = [*view.failed, *view.not_valid]
-    lines = [Text(run_sentences.trials(view), style="yellow" if unsound else "")]
-    return [*lines, *_remarks(unsound, UNSOUND_SHOWN, ""), *_remarks(view.warned, WARNED_SHOWN, "dim")]
+    unsound, skipped = [*view.failed, *view.not_valid], run_sentences.skips(view)
+    return [
+        Text(run_sentences.trials(view), style="yellow" if unsound or skipped else ""),
+        *_first(skipped, SKIPPED_SHOWN, ""),
+        *_first(_remarks(unsound), UNSOUND_SHOWN, ""),
+        *_first(_remarks(view.warned), WARNED_SHOWN, "dim"),
+    ]
 
 
-def _remarks(starts: Sequence[Start], at_most: int, style: str) -> list[Text]:
-    shown = [f"{start.trial.trial.id}: {run_sentences.remark(start)}" for start in starts[:at_most]]
-    more = [f"and {len(starts) - at_most} more"] if len(starts) > at_most else []
-    return [Text(f"  {line}", style=style) for line in (*shown, *more)]
+def _remarks(starts: Sequence[Start]) -> list[str]:
+    return [f"{start.trial.trial.id}: {run_sentences.remark(start)}" for start in starts]
+
+
+def _first(lines: Sequence[str], at_most: int, style: str) -> list[Text]:
+    more = [f"and {len(lines) - at_most} more"] if len(lines) > at_most else []
+    return [Text(f"  {line}", style=style) for line in (*lines[:at_most], *more)]
 
 
 # The order of claims on the screen.

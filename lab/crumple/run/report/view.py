@@ -203,7 +203,14 @@ class RunView:
     @property
     def failed(self) -> tuple[Start, ...]:
         """Trials that ended before they were measured."""
-        return tuple(start for start in self.starts if start.trial.status == "failed")
+        return tuple(
+            start for start in self.starts if start.trial.status == "failed" and not start.trial.skipped
+        )
+
+    @property
+    def skipped(self) -> tuple[Start, ...]:
+        """Trials that could not be tried on this machine."""
+        return tuple(start for start in self.starts if start.trial.skipped)
 
     @property
     def not_valid(self) -> tuple[Start, ...]:
@@ -238,7 +245,8 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
     looks = rests_on.looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
-    facts = run.facts({name: _block_s(starts, name) for name in run.study.experiments})
+    skipped = {start.trial.trial.label for start in starts if start.trial.skipped}
+    facts = run.facts(skipped, {name: _block_s(starts, name) for name in run.study.experiments})
     verdicts = tuple(
         verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
     )
