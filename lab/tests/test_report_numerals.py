@@ -64,13 +64,13 @@ def test_a_wide_interval_takes_digits_from_its_estimate(
 
 
 def test_one_start_has_no_interval() -> None:
-    assert numerals.with_interval(Interval(1.2, 0.0, math.inf, 0.95, 1)) == "1.20 [no interval: one start]"
+    assert numerals.with_interval(Interval(1.2, 0.0, math.inf, 0.95, 1)) == "1.20 [one start]"
 
 
 @pytest.mark.parametrize(
     ("low", "high", "n", "said"),
     [
-        (0.0013, 7.6e9, 2, "3,200 [no interval: two starts]"),
+        (0.0013, 7.6e9, 2, "3,200 [two starts]"),
         (1_000.0, 9_900.0, 2, "3,200 [1,000 – 9,900]"),
         (0.0013, 7.6e9, 3, "3,200 [0.0013 – 7,600,000,000]"),
         # For a share of 0 the upper end follows from the number of requests.

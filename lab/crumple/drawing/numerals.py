@@ -121,7 +121,7 @@ def telling(interval: "Interval") -> bool:
 def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> str:
     """The ends of an interval: "0.498 – 0.529", or why it has none; `whole`: vague ends, too."""
     if not (bounded(interval) if whole else telling(interval)):
-        return f"no interval: {_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
+        return f"{_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
     return f"{low}{NARROW}–{NARROW}{high}"
 

@@ -274,7 +274,9 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
         shown = Seen(opinions.value(alone.values), case.look).shown
         # Each trial is compared with its own limit; the report shows the geometric mean of the limits.
-        opinion = replace(opinion, bounds=(typical,))
+        known = opinion.margin is not None and not shown.low <= typical <= shown.high
+        margin = opinions.apart(shown, (typical,)) if known else None
+        opinion = replace(opinion, bounds=(typical,), margin=margin)
         yield told(case, evidence, server, alone, shown, opinion, side)
 
 
