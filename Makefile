@@ -1,4 +1,4 @@
-# test · lint · bench · wheels · clean. Everything starts from ./crumple, which sets up what is missing.
+# test · lint · bench · docs · wheels · clean. Everything starts from ./crumple, which sets up what is missing.
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
 export PATH := $(CURDIR)/.bootstrap/tools:$(PATH):$(CURDIR)/.bootstrap/venv/bin:$(HOME)/.cargo/bin
@@ -7,7 +7,7 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: test lint lint-python lint-rust lint-shell lint-servers bench wheels clean develop
+.PHONY: test lint lint-python lint-rust lint-shell lint-servers bench docs wheels clean develop
 
 test: develop
 	@# 1: a runtime is not to be had here; the tests of its servers are skipped and say so.
@@ -55,6 +55,13 @@ bench: develop
 	done; \
 	[ -z "$$missed" ] || { echo "not all met:$$missed"; exit 1; }
 
+# The documentation as a site: open site/index.html. Its tools have an environment of their own, without the project.
+DOCS := $(CURDIR)/.bootstrap/docs
+docs: develop
+	.venv/bin/python docs/command_line_page.py
+	@UV_PROJECT_ENVIRONMENT=$(DOCS) uv sync --quiet --frozen --only-group docs
+	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site
+
 # Lab and engine into dist/, to be installed without the checkout: docs/wheels.md.
 wheels:
 	@./crumple --help >/dev/null
@@ -63,5 +70,5 @@ wheels:
 	@ls dist/*.whl
 
 clean:
-	rm -rf .venv .bootstrap dist engine/target .ruff_cache .pytest_cache
+	rm -rf .venv .bootstrap dist site engine/target .ruff_cache .pytest_cache
 	find lab servers bench -name __pycache__ -prune -exec rm -rf {} +

@@ -1,11 +1,11 @@
-"""Do the engine and its peers see the same server? Throughput of each server of the todo study, measured by
-the engine, wrk and h2load in turn against one running process, on separate cores.
+"""Do the engine and its peers measure the same throughput of the same server? For each server of the todo
+study, the engine, wrk and h2load load one running process in turn, on separate cores.
 
     python bench/agreement.py --rounds 5
     python bench/agreement.py --servers go-nethttp,node-http
 
-Prints the ratio of the engine's throughput to each peer's with its 95 % interval over rounds, which is to lie
-within the tolerance around 1; exits 1 where all of it lies outside.
+Prints the ratio of the engine's throughput to each peer's, with its 95 % interval over rounds. The ratio must
+lie within the tolerance around 1. Exits 1 if a whole interval lies outside.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def spec(address: str, seconds: float, arguments: argparse.Namespace) -> contrac
 
 
 def rounds(address: str, peers: list, arguments: argparse.Namespace) -> dict[str, list[float]]:
-    """Throughput per round of the engine and each peer, in random order within a round."""
+    """The throughput of the engine and of each peer in each round. The order within a round is random."""
     seen: dict[str, list[float]] = {"crumple": [], **{peer.name: [] for peer in peers}}
     by_name = {peer.name: peer for peer in peers}
     for who in load.interleaved(seen, arguments.rounds):
@@ -85,14 +85,14 @@ def rounds(address: str, peers: list, arguments: argparse.Namespace) -> dict[str
             cost = load.with_engine(spec(address, arguments.seconds, arguments))
         else:
             url = f"http://{address}/todos"
-            seconds = max(arguments.seconds, 1.0)  # They count whole seconds.
+            seconds = max(arguments.seconds, 1.0)  # The peers count whole seconds.
             cost = load.with_peer(by_name[who], url, arguments.connections, seconds, arguments.load_core)
         seen[who].append(cost.throughput_per_s)
     return seen
 
 
 def report(name: str, seen: dict[str, list[float]], peer: str, tolerance: float, bounds: Bounds) -> None:
-    """Prints one line."""
+    """Prints one line of the table."""
     ratio = stats.paired_ratio(seen["crumple"], seen[peer])
     rates = "".join(f"{load.middle(rates):12,.0f}" for rates in seen.values())
     word = bounds.within(f"{name} {peer}", ratio, 1 - tolerance, 1 + tolerance)

@@ -1,7 +1,7 @@
-"""What must be reached, and whether it was: a word beside every figure, and an exit code at the end.
+"""Which bounds must be met, and whether they were: a word beside every figure, and an exit code at the end.
 
-A figure is judged by its interval. `met`: all of it is on the right side of the bound; `not met`: all of it
-is on the wrong side; `open`: it straddles the bound, and more rounds would tell.
+A figure is judged by its interval. `met`: all of it is on the right side of the bound. `not met`: all of it
+is on the wrong side. `open`: the bound lies within it, and more rounds would decide.
 """
 
 import sys
@@ -16,9 +16,9 @@ MET, NOT_MET, OPEN = "met", "not met", "open"
 
 @dataclass
 class Bounds:
-    """The bounds of one script. `missed` and `undecided`: by name, what was not met and what is open.
+    """The bounds of one script. `missed` and `undecided` are the names of what was not met and what is open.
 
-    `judging` False: in the shortest form of a script bounds are named and nothing is judged.
+    If `judging` is False (the shortest form of a script), bounds are printed and nothing is judged.
     """
 
     judging: bool = True
@@ -26,32 +26,32 @@ class Bounds:
     undecided: list[str] = field(default_factory=list)
 
     def at_most(self, name: str, interval: Interval, bound: float, unit: str = "") -> str:
-        """`≤ 0.8 met`, `≤ 0.8 not met` or `≤ 0.8 open`; what is not met is remembered under `name`."""
+        """Returns `≤ 0.8 met`, `≤ 0.8 not met` or `≤ 0.8 open`, and records what is not met under `name`."""
         return self._judge(name, f"≤ {bound:g}{unit}", _side(interval.low, interval.high, bound))
 
     def at_least(self, name: str, interval: Interval, bound: float, unit: str = "") -> str:
-        """The same, with ≥."""
+        """Like `at_most`, with ≥."""
         return self._judge(name, f"≥ {bound:g}{unit}", _side(-interval.high, -interval.low, -bound))
 
     def within(self, name: str, interval: Interval, lowest: float, highest: float, unit: str = "") -> str:
-        """The same of a figure that has to lie between two."""
+        """Like `at_most`, for a figure that has to lie between two bounds."""
         sides = {_side(interval.low, interval.high, highest), _side(-interval.high, -interval.low, -lowest)}
         word = NOT_MET if NOT_MET in sides else OPEN if OPEN in sides else MET
         return self._judge(name, f"{lowest:g} to {highest:g}{unit}", word)
 
     def miss(self, name: str) -> None:
-        """Something that must be so is not."""
+        """Records that something which must be so is not."""
         if self.judging:
             self.missed.append(name)
 
     def count(self, name: str, word: str) -> None:
-        """Remembers a word that was found otherwise than by an interval."""
+        """Records a word that was not found by an interval."""
         remembered = {NOT_MET: self.missed, OPEN: self.undecided}
         if self.judging and word in remembered:
             remembered[word].append(name)
 
     def close(self) -> None:
-        """Ends the script: exit code 1 where a bound was not met."""
+        """Ends the script, with exit code 1 if a bound was not met."""
         for word, names in ((OPEN, self.undecided), (NOT_MET, self.missed)):
             if names:
                 print(f"{word}: {', '.join(names)}")
@@ -64,7 +64,7 @@ class Bounds:
 
 
 def _side(low: float, high: float, bound: float) -> str:
-    """Of an interval that should lie below a bound. Reaching the bound is meeting it."""
+    """The word for an interval that should lie below a bound. An interval that reaches the bound meets it."""
     slack = SLACK * max(1.0, abs(bound))
     if high <= bound + slack:
         return MET
@@ -72,7 +72,7 @@ def _side(low: float, high: float, bound: float) -> str:
 
 
 def run(main: Callable[[], None]) -> None:
-    """Runs a script; what it could not do is one line and exit code 1."""
+    """Runs a script. If it cannot do its work, it prints one line and exits 1."""
     try:
         main()
     except CrumpleError as error:
@@ -80,6 +80,6 @@ def run(main: Callable[[], None]) -> None:
 
 
 def skip(why: str) -> None:
-    """Ends the script, which is no failure: something it needs is not here."""
+    """Ends the script because something that it needs is missing. This is no failure."""
     print(f"skipped: {why}")
     sys.exit(0)

@@ -1,12 +1,12 @@
-"""Is the engine's service time that of the wire? Held against a packet capture of the same load on
-loopback, at half of what the server takes: per connection, from the first segment of a request to the last
-of its answer.
+"""Is the engine's service time that of the wire? The script compares it with a packet capture of the same
+load on loopback, at half of what the server can take. In the capture, a service time runs, for each
+connection, from the first segment of a request to the last segment of its answer.
 
     python bench/capture.py --rounds 5
 
-With the kernel's receive timestamps, which are to agree within 10 µs in median and p99, and without them, for
-contrast. Judged is the median over the rounds, by its interval. Needs tcpdump or dumpcap (of tshark) and the
-right to capture. Exits 1 where they lie further apart.
+With the kernel's receive timestamps, median and p99 of both must agree within 10 µs. Loads without these
+timestamps are shown for comparison. The median over the rounds is judged, by its interval. The script needs
+tcpdump or dumpcap (from tshark) and the right to capture. Exits 1 if the two are further apart.
 """
 
 import argparse
@@ -31,10 +31,10 @@ from crumple.record import histogram
 from intervals import median_interval
 
 APART_AT_MOST_US = 10
-# Of the requests the engine counted; with less, packets were lost.
+# The least share of the requests that the engine counted. If there are fewer, packets were lost.
 PAIRED_AT_LEAST = 0.999
 QUANTILES = {"median": 0.5, "p99": 0.99}
-# Link, internet and TCP headers with every option; payload is only counted.
+# Link, internet and TCP headers with every option. The payload is only counted.
 HEADER_BYTES = 128
 BUFFER_MIB = 256
 WARM_UP_S = 1.0
@@ -42,12 +42,12 @@ INSTALL = "apt-get install tcpdump"
 
 
 class CaptureRefusedError(Exception):
-    """What the capturing program said instead of capturing."""
+    """The capturing program refused. The text is its reason."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """One load: quantile → service time by the engine and by the capture, in µs; share of requests paired."""
+    """One load: quantile → service time by engine and by capture, in µs; the share of paired requests."""
 
     engine_us: dict[str, float]
     capture_us: dict[str, float]
@@ -81,7 +81,7 @@ def parse() -> argparse.Namespace:
 
 
 def compare(name: str, address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
-    """Finds the server's limit, runs the rounds at half of it, prints the table."""
+    """Finds the most that the server can take, runs the rounds at half of it, and prints the table."""
     seconds = min(2.0, arguments.seconds)
     at_most = load.with_engine(
         load.spec(address, load.closed(arguments.connections), seconds, arguments.load_core)
@@ -126,7 +126,7 @@ def line(name: str, clock: str, quantile: str, rounds: list[Compared], bounds: B
 
 
 def once(spec: contract.TrialSpec, core: int) -> Compared:
-    """One load while everything of the server's port is captured on `core`."""
+    """One load, while all packets of the server's port are captured on `core`."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "load.pcap"
         port = int(spec.target.address.rsplit(":", 1)[1])
@@ -135,7 +135,7 @@ def once(spec: contract.TrialSpec, core: int) -> Compared:
         times_ns = pcap.service_times_ns(file, port, *measured_phase(record))
     if not times_ns:
         raise load.LoadError("the capture holds no answer of the measured phase")
-    assert record.histograms.service_time is not None  # an open shape has it
+    assert record.histograms.service_time is not None  # An open shape has it.
     engine = histogram.decode(record.histograms.service_time.encoded)
     return Compared(
         {name: engine.quantile_ns(q) / 1e3 for name, q in QUANTILES.items()},
@@ -145,17 +145,17 @@ def once(spec: contract.TrialSpec, core: int) -> Compared:
 
 
 def measured_phase(record: contract.TrialRecord) -> tuple[int, int]:
-    """Its beginning and end by the wall clock, which a capture goes by, in ns."""
+    """Beginning and end of the measured phase in ns, by the wall clock, which a capture uses."""
     begins_ns = record.began_unix_ns + record.warm_up_ns
     return begins_ns, begins_ns + record.measured_ns
 
 
 @contextmanager
 def capture(file: Path, port: int, core: int) -> Iterator[None]:
-    """Captures the headers of one port on loopback. Raises CaptureRefusedError where that is not allowed."""
+    """Captures the headers of one port on loopback. Raises CaptureRefusedError if that is not allowed."""
     says = file.with_suffix(".said")
     with says.open("w") as told:
-        # What the buffer holds is written when there is time: the capture is not to disturb the server.
+        # The capture writes its buffer when it gets CPU time, as it must not disturb the server.
         process = subprocess.Popen(
             command(file, port),
             stdout=subprocess.DEVNULL,
@@ -178,13 +178,13 @@ def command(file: Path, port: int) -> list[str]:
     if shutil.which("tcpdump"):
         precise = ["--time-stamp-precision=nano", "-B", str(BUFFER_MIB * 1024)]
         return ["tcpdump", "-i", "lo", "-s", str(HEADER_BYTES), *precise, "-w", str(file), f"tcp port {port}"]
-    # -P: pcap instead of pcapng.
+    # -P: write pcap and not pcapng.
     sized = ["-s", str(HEADER_BYTES), "-B", str(BUFFER_MIB)]
     return ["dumpcap", "-q", "-P", "-i", "lo", *sized, "-w", str(file), "-f", f"tcp port {port}"]
 
 
 def await_written(file: Path) -> None:
-    """Until the file has not grown for a second."""
+    """Waits until the file has not grown for a second."""
     size, seen_at = -1, time.monotonic()
     while time.monotonic() - seen_at < 1.0:
         now = file.stat().st_size

@@ -3,13 +3,13 @@
     make bench                                        # all there is
     python bench/cpu_per_request.py --rounds 5 --connections 32,256
 
-Each load generator has one core, the server another; all ask the same address for the same time, and their
-CPU is what the kernel charged the whole process with. Order within a round is random; what is compared is the
-ratio of engine to peer within a round, with its 95 % interval over rounds. The bare loop is `stamped`: it
-takes the kernel's timestamps, reads the clock and stores the time of each answer, as anything that measures
-has to. Below each table: what of the engine's CPU is the loop, what is collector and probes, and what is
-start and end, which longer rounds make smaller; and the ratio of the two loops alone, which is not judged.
-Exits 1 where a ratio is above its bound.
+Each load generator has one core, and the server has another. All of them load the same address for the same
+time. Their CPU is what the kernel charged to the whole process. The order within a round is random. The
+script compares the engine with each peer by their ratio within a round, with its 95 % interval over rounds.
+The bare loop is `stamped`: it takes the kernel's timestamps, reads the clock and stores the time of each
+answer, as every program that measures has to. Below each table is what the engine's CPU was spent on: the
+loop; collector and probes; start and end, whose share is smaller in longer rounds. Beside it is the ratio of
+the two loops alone, which is not judged. Exits 1 if a ratio is above its bound.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from crumple.stats import stats
 from peers import INSTALL, PEERS
 
 CRUMPLE, BARE = "crumple", "bare loop"
-# The engine's CPU per request over this one's, on each server.
+# The most that the engine's CPU per request may be of the peer's, on each server.
 AT_MOST = {
     BARE: {"null server": 1.05, "nginx": 1.05},
     "wrk": {"null server": 0.80, "nginx": 0.88},
@@ -73,7 +73,7 @@ def compare(
 ) -> None:
     """Runs the rounds against one server and prints the table."""
     costs: dict[str, list[load.Cost]] = {CRUMPLE: [], **{who: [] for who in beside}}
-    parts: dict[str, list[float]] = defaultdict(list)  # of its CPU, in µs per request
+    parts: dict[str, list[float]] = defaultdict(list)  # Of its CPU, in µs per request.
     for who in load.interleaved(costs, arguments.rounds, connections):
         costs[who].append(once(who, address, connections, arguments, parts))
     print(
@@ -111,7 +111,7 @@ def said(ratio: stats.Interval) -> str:
 def once(
     who: str, address: str, connections: int, arguments: argparse.Namespace, parts: dict[str, list[float]]
 ) -> load.Cost:
-    """One load; `parts` gets what the engine's CPU was spent on, and the bare loop's in its loop."""
+    """One load. `parts` gets what the engine's CPU was spent on, and the CPU of the bare loop's own loop."""
     seconds, core = arguments.seconds, arguments.load_core
     if who == CRUMPLE:
         record, cost = load.measured(load.spec(address, load.closed(connections), seconds, core))

@@ -1,15 +1,15 @@
-"""What would another way of working save? Variants of the bare loop (bare_loop/), in turn within one process,
-in slices of some milliseconds and a random order of each round's own.
+"""What would another way of working save? Variants of the bare loop (bare_loop/) run in turn within one
+process, in slices of some milliseconds. Each round has a random order of its own.
 
     python bench/experiments.py --starts 8 --seconds 5
     python bench/experiments.py --only large
 
-CPU time is that of the loop's thread, per answer or, of large answers, per byte; beside it its ratio to the
-loop that takes timestamps and stores times, and the same of the throughput. The loops have connections of
-their own, and one set of connections may be cheaper than another for as long as a process lives; so each
-process has them in another order, its ratio is the median over its rounds, and the interval is over
-processes. The twin is the same loop once more: what it differs from 1 by is noise. Nothing is judged. What
-came of it is in experiments.md.
+CPU time is that of the loop's thread: per answer, or per byte of large answers. Beside it are its ratio to
+the loop that takes timestamps and stores times, and the ratio of the throughputs. Each loop has connections
+of its own. One set of connections may be cheaper than another for as long as a process lives. So each process
+has them in another order, the ratio of a process is the median over its rounds, and the interval is over
+processes. The twin is the same loop a second time: its difference from 1 is noise. Nothing is judged. The
+results are in experiments.md.
 """
 
 import argparse
@@ -46,13 +46,13 @@ RECEIVING = [
 LARGE = [(1 << 20, 8), (1 << 20, 64), (1 << 18, 64), (1 << 16, 64)]
 LARGE_SLICE_MS = 100
 SLICE_MS_MIN = 15
-# The exit code of the loop where io_uring cannot be had.
+# The exit code of the loop if io_uring cannot be had.
 NOT_PERMITTED = 3
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What one variant did in one slice; `waits`: how often it asked the kernel what has come."""
+    """What one variant did in one slice. `waits`: how often it asked the kernel for what has come."""
 
     round: int
     variant: str
@@ -118,7 +118,7 @@ def of_loop(
     slice_ms: int,
     arguments: argparse.Namespace,
 ) -> list[list[Slice]]:
-    """The slices of each process. Says where io_uring is not to be had, and brings nothing."""
+    """The slices of each process. If io_uring cannot be had, prints the reason and returns none."""
     starts = []
     order = random.Random(connections)
     for _ in range(arguments.starts):
@@ -140,7 +140,7 @@ def of_loop(
 
 
 def report(title: str, variants: list[str], starts: list[list[Slice]], per: str) -> None:
-    """Prints one table. `per`: what CPU time and throughput are of."""
+    """Prints one table. `per` is the unit of CPU time and throughput."""
     unit = "answer" if per == "answered" else "byte"
     print(f"\n{title}, {len(starts)} processes with {len(starts[0]) // (len(variants) + 1)} rounds or so")
     print(f"{'':32}{f'CPU ns/{unit}':>16}   {'over ' + BASE:26}{'throughput':26}{'answers at once':>16}")

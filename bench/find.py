@@ -1,11 +1,11 @@
-"""Does the search find the breaking point? A server with five workers that take 50 ms for each request
-(waiting_server.rs), and `crumple find` with a budget of a minute, again and again.
+"""Does the search find the breaking point? `crumple find`, with a budget of a minute, searches again and
+again a server with five workers that take 50 ms for each request (waiting_server.rs).
 
     python bench/find.py --rounds 10
 
-The truth is known: with Poisson arrivals, the rate at which p99 of such a queue, which has no end, reaches
-the objective. A search hits where its whole interval lies within a tenth of the truth. Exits 1 where fewer
-than nine in ten do; below ten searches nothing is said.
+The truth is known: it is the rate, with Poisson arrivals, at which p99 of such an endless queue reaches the
+objective. A search is a hit if its whole interval lies within a tenth of the truth. Exits 1 if fewer than
+nine of ten searches are hits. Fewer than ten searches are not judged.
 """
 
 import argparse
@@ -25,7 +25,7 @@ QUANTILE = 0.99
 TOLERANCE = 0.1
 HITS_SHARE_MIN = 0.9
 SEARCHES_MIN = 10
-# Found, or no answer: the budget was too short, the engine the limit, it holds nowhere.
+# Found, or no answer: the budget was too short, the engine was the limit, or the objective holds nowhere.
 ANSWERED = (0, 1, 3)
 REQUESTS = 2_000_000
 
@@ -66,12 +66,12 @@ def parse() -> argparse.Namespace:
     options.rounds(parser, 10)
     options.cores(parser)
     parser.add_argument("--budget", default="60s")
-    # There is no shorter budget.
+    # This is the shortest budget.
     return options.parse(parser, rounds=1, budget="10s")
 
 
 def search(address: str, seed: int, arguments: argparse.Namespace) -> dict:
-    """One search. Raises LoadError where it failed."""
+    """One search. Raises LoadError if it failed."""
     said = terminal.call(
         *("find", f"http://{address}/", "--json", "--objective", f"p99<{OBJECTIVE_MS:g}ms"),
         *("--budget", arguments.budget, "--cores", str(arguments.load_core), "--seed", str(seed)),
@@ -88,7 +88,7 @@ def judged(hits: int, searches: int) -> str:
 
 
 def breaking_point_per_s(requests: int) -> float:
-    """The rate at which the quantile reaches the objective: by halving, on one series of arrivals."""
+    """The rate at which the quantile reaches the objective, found by halving on one series of arrivals."""
     gaps = np.random.default_rng(1).exponential(1, requests)
     low, high = 0.0, WORKERS / WORK_MS * 1e3
     while high - low > 0.01:
@@ -102,8 +102,8 @@ def breaking_point_per_s(requests: int) -> float:
 
 
 def response_times_ms(arrivals_ms: np.ndarray) -> np.ndarray:
-    """Of a queue with five workers who all take equally long: the n-th request waits for the one five before
-    it, so that every fifth makes a queue with one worker (Lindley's recursion)."""
+    """Response times of a queue with five workers who all take equally long. The n-th request waits for the
+    one five before it, so every fifth request belongs to a queue with one worker (Lindley's recursion)."""
     times_ms = np.empty_like(arrivals_ms)
     for worker in range(WORKERS):
         own_ms = arrivals_ms[worker::WORKERS]

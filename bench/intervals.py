@@ -1,5 +1,5 @@
-"""Intervals that `crumple.stats` has no need of: of a median that asks nothing of how values scatter, and of
-a slope. Pure."""
+"""Intervals that `crumple.stats` does not need: of a median, without an assumption about the distribution of
+the values, and of a slope. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from scipy import stats
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """The median, between two values that enclose the true one at least as often as `confidence`.
+    """The median, between two values that enclose the true one with a probability of at least `confidence`.
 
-    Fewer than six values do not, whatever they are: their interval is endless.
+    Fewer than six values cannot enclose it so often. Their interval is infinite.
     """
     ordered, n = sorted(values), len(values)
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
@@ -22,9 +22,10 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
 
 
 def _rank(n: int, confidence: float) -> int:
-    """The highest k for which the k-th lowest and the k-th highest of n values enclose the median as often.
+    """The highest k for which the k-th lowest and k-th highest of n values enclose the median often enough.
 
-    Each value lies below it with probability one half, so how many do is binomial. 0: there is none.
+    Each value lies below the median with a probability of one half, so the number that do is binomial. If
+    there is no such k, returns 0.
     """
     rank, outside = 0, 2 / 2**n
     while outside <= 1 - confidence:
@@ -34,7 +35,7 @@ def _rank(n: int, confidence: float) -> int:
 
 
 def slope_interval(x: Sequence[float], y: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """How much y rises with each of x, by least squares. Of two points nothing is known of the spread."""
+    """How much y rises with each of x, by least squares. Two points say nothing about the spread."""
     line = stats.linregress(x, y)
     if len(x) < 3:
         return Interval(line.slope, -math.inf, math.inf, confidence, len(x))

@@ -1,10 +1,10 @@
-"""What do large answers cost? Bytes received per second of CPU, answers of 1 MiB that nobody hashes, engine
-and wrk in turn; nginx sends a file.
+"""What do large answers cost? Bytes received per second of CPU, in answers of 1 MiB that are not hashed. The
+engine and wrk take turns; nginx sends a file.
 
     python bench/large_answers.py --rounds 10 --connections 8,64
 
-Each load generator has one core, the server another. What is compared is the ratio of engine to wrk within a
-round, with its 95 % interval over rounds. Exits 1 where it is below its bound.
+Each load generator has one core, and the server has another. The script compares the engine with wrk by their
+ratio within a round, with its 95 % interval over rounds. Exits 1 if the ratio is below its bound.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def parse() -> argparse.Namespace:
 
 
 def compare(address: str, connections: int, arguments: argparse.Namespace, bounds: Bounds) -> None:
-    """Runs the rounds at one number of connections and prints its rows."""
+    """Runs the rounds with one number of connections and prints its rows."""
     costs: dict[str, list[load.Cost]] = {CRUMPLE: [], WRK: []}
     for who in load.interleaved(costs, arguments.rounds, connections):
         costs[who].append(once(who, address, connections, arguments))
@@ -72,7 +72,7 @@ def once(who: str, address: str, connections: int, arguments: argparse.Namespace
     seconds, core = arguments.seconds, arguments.load_core
     if who == WRK:
         wrk = next(peer for peer in PEERS if peer.name == WRK)
-        # It counts whole seconds.
+        # wrk counts whole seconds.
         url = f"http://{address}{targets.LARGE_PATH}"
         return load.with_peer(wrk, url, connections, max(seconds, 1.0), core)
     spec = load.spec(address, load.closed(connections), seconds, core, path=targets.LARGE_PATH)

@@ -1,17 +1,17 @@
-"""How late is the engine? Open loads, Poisson arrivals, 20,000 requests/s, one core for the engine and
-another for the server; pacing by sleeping and by spinning.
+"""How late is the engine? Open loads with Poisson arrivals at 20,000 requests/s, with one core for the engine
+and another for the server, paced by sleeping and by spinning.
 
     python bench/lateness.py --rounds 10 --seconds 5
     python bench/lateness.py --only few
 
-Once on 64 connections, and once with 19,000 of them open and in use: there the server takes 0.95 s for each
-answer (waiting_server.rs), and connections come from several source addresses, as from one of them the kernel
-takes ever longer to find a port once half of them are in use. Beside them in each round a control: a loop on
-the same core that waits for such due times and does nothing else (timer_loop.rs). It shows what the machine
-does by itself: how late a sleeper wakes, and for how long a spinner is interrupted. What is judged is p99.9
-of the engine's own lateness less what is allowed over that of the control of the same round, by its median
-over the rounds and the interval of that. Where requests were not sent, the server was behind. Exits 1 where a
-bound is not met.
+One load has 64 connections, the other has 19,000 open and in use. For the latter the server takes 0.95 s for
+each answer (waiting_server.rs), and connections come from several source addresses: the kernel takes ever
+longer to find a port once half of the ports of one address are in use. Each round also has a control: a loop
+on the same core that waits for such due times and does nothing else (timer_loop.rs). It shows what the
+machine does by itself: how late it wakes a thread that sleeps, and for how long it interrupts a thread that
+spins. The script takes p99.9 of the engine's own lateness, subtracts what is allowed over that of the control
+in the same round, and judges the median over the rounds by its interval. If requests were not sent, the
+server was too slow. Exits 1 if a bound is not met.
 """
 
 import argparse
@@ -36,9 +36,9 @@ JUDGED = "p99.9"
 SHARES = ("CPU", "not sent")
 ENGINE, CONTROL = "engine lateness", "control: nothing but a clock"
 PACINGS = ("sleep", "spin")
-# Of a column.
+# The width of a column.
 WIDTH = 28
-# Connections above those in use on average: it varies, and a server that fell behind has to catch up.
+# The most connections over the mean number in use: it varies, and a server that was slow has to catch up.
 MORE = 1.045
 # Standard streams, epoll, probes, libraries.
 SPARE_DESCRIPTORS = 100
@@ -49,8 +49,8 @@ Reading = dict[str, float]
 
 @dataclass(frozen=True)
 class Case:
-    """One server, at most so many connections, warmed up for so long; p99.9 may be `times` the control's and
-    `more_us` above."""
+    """One server, with at most so many connections and a warm-up of so long. p99.9 may be `times` the
+    control's plus `more_us`."""
 
     name: str
     start: Callable[[int], AbstractContextManager[str]]
@@ -89,7 +89,7 @@ def parse() -> argparse.Namespace:
 
 
 def cases(waiting_server: Path, arguments: argparse.Namespace) -> Iterator[Case]:
-    """Says which are left out, and why."""
+    """The cases that can run here. Prints which are left out, and why."""
     if arguments.only != "many":
         servers = targets.installed()
         for name in list(servers)[: 1 if arguments.shortest else None]:
@@ -168,14 +168,14 @@ def engine_record(
 
 
 def engine_readings(record: contract.TrialRecord) -> Iterator[tuple[str, Reading]]:
-    """Its lateness, and the engine's own part of it."""
+    """The lateness of one load, and the engine's own part of it."""
     spent = record.probes.engine.window
     cpu_ns = spent.cpu_user_ns + spent.cpu_kernel_ns if spent else 0
     for what, measured in (
         ("lateness", record.histograms.lateness),
         (ENGINE, record.histograms.engine_lateness),
     ):
-        assert measured is not None  # an open shape has both
+        assert measured is not None  # An open shape has both.
         yield (
             what,
             {
@@ -195,7 +195,7 @@ def quantiles(measured: contract.Histogram) -> Reading:
 
 
 def control_reading(pacing: str, timer_loop: Path, arguments: argparse.Namespace) -> Reading:
-    """The loop, without a server."""
+    """One run of the loop, without a server."""
     command = [str(timer_loop), pacing, str(arguments.rate), str(arguments.seconds)]
     output, cpu_s = load.Running(command, arguments.load_core).finish()
     said = json.loads(output)
@@ -204,7 +204,7 @@ def control_reading(pacing: str, timer_loop: Path, arguments: argparse.Namespace
 
 
 def line(pacing: str, what: str, readings: list[Reading]) -> str:
-    """One row of the table: medians over the rounds, with the lowest and the highest."""
+    """One row of the table: medians over the rounds, with the lowest and the highest value."""
     cells = ""
     for q in (*QUANTILES, "max"):
         values = [reading[q] for reading in readings]
@@ -216,7 +216,7 @@ def line(pacing: str, what: str, readings: list[Reading]) -> str:
 
 
 def judged(case: Case, pacing: str, engine: list[Reading], control: list[Reading], bounds: Bounds) -> str:
-    """How far p99.9 is above what the control of the same round allows; below 0 it is within."""
+    """How far p99.9 is above what the control of the same round allows. Below 0 it is within the bound."""
     above_us = [
         ours[JUDGED] - case.times * its[JUDGED] - case.more_us
         for ours, its in zip(engine, control, strict=True)

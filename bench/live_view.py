@@ -1,9 +1,9 @@
-"""What does it cost to watch? Throughput of `crumple load` with its live view on a terminal, over that with
---quiet, in interleaved rounds; engine and server have one core each, the view runs where it finds room.
+"""What does the live view cost? The throughput of `crumple load` with its live view on a terminal, over that
+with --quiet, in interleaved rounds. Engine and server have one core each; the view runs on any free core.
 
     python bench/live_view.py --rounds 10
 
-Exits 1 where the view costs more than 2 %.
+Exits 1 if the view costs more than 2 %.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from bounds import Bounds, run, skip
 from crumple.stats import stats
 
 COST_AT_MOST_PERCENT = 2
-# Done, and the measurement is not valid: against a server that does nothing the engine is the limit.
+# Done; and done, but not valid: against a server that does nothing, the engine is the limit.
 MEASURED = (0, 3)
 
 
@@ -57,7 +57,7 @@ def parse() -> argparse.Namespace:
 
 
 def throughput_per_s(address: str, quiet: bool, arguments: argparse.Namespace) -> float:
-    """One load on a terminal of its own. Raises LoadError where it fails, or shows what it should not."""
+    """One load on a terminal of its own. Raises LoadError if it fails, or shows what it should not show."""
     said = terminal.call(
         *("load", f"http://{address}/", "--json"),
         *("-c", str(arguments.connections), "-z", f"{arguments.seconds:g}s"),

@@ -1,6 +1,6 @@
-"""One timed load with the engine or with a peer, and what it cost: answers, and CPU of the whole process.
+"""One timed load with the engine or with a peer, and its cost: answers, and CPU of the whole process.
 
-What is loaded is targets.py's; what the loads come to, the scripts'.
+targets.py starts the servers that are loaded. The scripts judge the results.
 """
 
 import json
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class LoadError(CrumpleError):
-    """A load that did not come off, and what the load generator said."""
+    """A load that failed. The text is what the load generator wrote."""
 
 
 class NotBuiltError(CrumpleError):
@@ -29,7 +29,7 @@ class NotBuiltError(CrumpleError):
 
 @dataclass(frozen=True)
 class Cost:
-    """What one load came to. CPU is user + kernel time of the load generator's process, in seconds."""
+    """The result of one load. CPU is user + kernel time of the load generator's process, in seconds."""
 
     answered: int
     seconds: float
@@ -49,12 +49,12 @@ class Cost:
 
 
 def closed(connections: int) -> contract.ClosedShape:
-    """The next request after the answer, without a pause."""
+    """A closed shape without pauses: the next request follows the answer."""
     return contract.ClosedShape(connections=connections)
 
 
 def poisson(rate_per_s: float, connections: int, seconds: float) -> contract.OpenShape:
-    """A constant rate, arrivals independent of one another."""
+    """An open shape with a constant rate and arrivals that are independent of one another."""
     rate = contract.Rate(from_per_s=rate_per_s, to_per_s=rate_per_s, duration_s=seconds)
     return contract.OpenShape(connections=connections, arrivals="poisson", rates=(rate,))
 
@@ -73,7 +73,7 @@ def spec(
     sources: tuple[str, ...] = (),
     seed: int = 1,
 ) -> contract.TrialSpec:
-    """A trial of one thread on `core`, recording everything it records in a trial."""
+    """A trial with one thread on `core`, which records everything that a trial records."""
     warm_up = contract.WarmUp(
         connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
     )
@@ -102,10 +102,10 @@ def spec(
 
 
 class Running:
-    """A command at work on a core of its own, nothing read from it before it is over."""
+    """A command that runs on a core of its own. Its output is read only when it has ended."""
 
     def __init__(self, command: list[str], core: int, given: bytes = b"") -> None:
-        """Starts it and hands it `given` on its standard input."""
+        """Starts the command and passes `given` to its standard input."""
         self.command = command
         self.scratch = tempfile.TemporaryDirectory()
         self.output, self.errors = (Path(self.scratch.name) / name for name in ("output", "errors"))
@@ -122,7 +122,7 @@ class Running:
         self.process.stdin.close()
 
     def finish(self) -> tuple[str, float]:
-        """Waits for its end: what it wrote, and its CPU in seconds. Raises LoadError where it failed."""
+        """Waits for the end. Returns output and CPU in seconds. Raises LoadError if the command failed."""
         _, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         with self.scratch:
@@ -133,19 +133,19 @@ class Running:
 
 
 def with_peer(peer: Peer, url: str, connections: int, seconds: float, core: int) -> Cost:
-    """Runs the peer on `core`. Raises LoadError with its last output where it fails."""
+    """Runs the peer on `core`. Raises LoadError with its last output if it fails."""
     output, cpu_s = Running(peer.command(url, connections, seconds), core).finish()
     answered = peer.answered(output)
     return Cost(answered, answered / peer.per_s(output), cpu_s)
 
 
 def with_engine(spec: contract.TrialSpec) -> Cost:
-    """Runs the engine on the spec's core. Raises LoadError where more than 1 % of the requests failed."""
+    """Runs the engine on the spec's core. Raises LoadError if more than 1 % of the requests failed."""
     return measured(spec)[1]
 
 
 def measured(spec: contract.TrialSpec) -> tuple[contract.TrialRecord, Cost]:
-    """The same, with all that was recorded; the CPU is that of the warm-up too."""
+    """Like `with_engine`, and also returns the record. The CPU includes that of the warm-up."""
     output, cpu_s = begun(spec).finish()
     record = contract.TrialRecord.model_validate_json(output)
     if record.outcomes.failed > 0.01 * record.scheduled:
@@ -154,14 +154,14 @@ def measured(spec: contract.TrialSpec) -> tuple[contract.TrialRecord, Cost]:
 
 
 def begun(spec: contract.TrialSpec) -> Running:
-    """The engine at work on the spec's core."""
+    """Starts the engine on the spec's core."""
     command = [str(engine.find(ROOT)), "run", "-"]
     return Running(command, spec.cores[0], spec.model_dump_json().encode())
 
 
 def parts(record: contract.TrialRecord, cost: Cost) -> dict[str, float]:
-    """What of the engine's CPU went where, in µs per request: the loop itself; collector and probes beside
-    it; start, end and the writing of the record."""
+    """What the engine's CPU was spent on, in µs per request: the loop itself; collector and probes beside it;
+    start, end and the writing of the record."""
     process = record.probes.engine.window
     threads = [thread.window.cpu_ns if thread.window else None for thread in record.probes.threads]
     if process is None or None in threads:
@@ -179,8 +179,8 @@ def parts(record: contract.TrialRecord, cost: Cost) -> dict[str, float]:
 def bare_loop(
     program: Path, address: str, connections: int, seconds: float, core: int, variant: str = "stamped"
 ) -> tuple[Cost, float]:
-    """The floor: what sending, receiving and, of `stamped`, timing each answer cost; and of its CPU the
-    loop's own in µs per request."""
+    """The least cost: sending, receiving and, for `stamped`, timing each answer. Also returns the CPU of the
+    loop itself, in µs per request."""
     command = [
         *(str(program), address, str(connections), str(seconds), variant),
         *("--slice-ms", str(round(seconds * 1000))),
@@ -192,9 +192,9 @@ def bare_loop(
 
 
 def example(name: str, *, debug_will_do: bool = False) -> Path:
-    """The executable of a Rust program beside this file. Raises NotBuiltError, which has the remedy.
+    """The executable of a Rust program in this folder. Raises NotBuiltError, which has the remedy.
 
-    `debug_will_do`: one without optimisation is as good, as nothing is judged.
+    `debug_will_do`: a program without optimisation serves as well, as nothing is judged.
     """
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "engine" / "target")
     for profile in ("release", "debug") if debug_will_do else ("release",):
@@ -207,12 +207,12 @@ def example(name: str, *, debug_will_do: bool = False) -> Path:
 
 
 def middle(values: Sequence[float]) -> float:
-    """The median; of an even number of values the upper one of the two."""
+    """The median. Of an even number of values, the upper one of the two in the middle."""
     return sorted(values)[len(values) // 2]
 
 
 def interleaved(who: Iterable[str], rounds: int, seed: int | None = None) -> Iterator[str]:
-    """Each of `who` once in every round, in an order of the round's own."""
+    """Each of `who` once in every round. Each round has a random order of its own."""
     names, shuffled = sorted(who), random.Random(seed)
     for _ in range(rounds):
         yield from shuffled.sample(names, len(names))

@@ -1,13 +1,13 @@
-"""Memory of the engine: resident at 9,500 connections, beside its peers; what each more takes; and whether a
-long run keeps it flat.
+"""Memory of the engine: resident at 9,500 connections, compared with its peers; what each further connection
+takes; and whether it stays flat in a long run.
 
     python bench/memory.py
     python bench/memory.py --minutes 0                # only the connections
 
-Resident memory is the highest that the kernel noted (VmHWM), with the files seen open at once beside it: a
-tool with fewer than there should be connections is not compared. What each connection takes is the slope over
-several sizes and all rounds. Flat means: over the long run, its beginning left out, the line through the
-readings rises by no more than 1 MiB. Exits 1 where a bound is not met.
+Resident memory is the highest that the kernel recorded (VmHWM). Beside it is the highest number of open
+files: a tool with fewer connections than it should have is not compared. What each further connection takes
+is the slope over several sizes and all rounds. Flat means that over the long run, without its beginning, the
+line through the readings rises by no more than 1 MiB. Exits 1 if a bound is not met.
 """
 
 import argparse
@@ -31,13 +31,13 @@ GROWTH_AT_MOST_MIB = 1
 # Besides the connections: standard streams, epoll, probes, libraries.
 SPARE_DESCRIPTORS = 200
 POLL_S = 0.05
-# Of the long run; readings closer together are not independent of one another.
+# The readings of the long run. If they are closer together, they are not independent of one another.
 READINGS = 20
 
 
 @dataclass(frozen=True)
 class Sight:
-    """What a process held at one moment, `at_s` after it began."""
+    """What a process held at one moment, `at_s` seconds after it began."""
 
     at_s: float
     resident_bytes: int
@@ -87,7 +87,7 @@ def parse() -> argparse.Namespace:
 
 
 def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
-    """The engine at each size in each round; prints the table."""
+    """Runs the engine at each size in each round and prints the table."""
     most = max(arguments.connections)
     sizes: list[int] = []
     peaks: list[int] = []
@@ -117,7 +117,7 @@ def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) 
 
 
 def of_peers(address: str, arguments: argparse.Namespace) -> None:
-    """One load of each peer with connections enough; prints the table."""
+    """Runs one load of each peer with the most connections and prints the table."""
     connections, seconds, core = max(arguments.connections), arguments.seconds, arguments.load_core
     print(f"\n{connections:,} keep-alive connections\n{'':10}{'resident MiB':>14}{'open files':>14}")
     for peer in PEERS:
@@ -139,7 +139,7 @@ def of_peers(address: str, arguments: argparse.Namespace) -> None:
 
 
 def most_held(running: load.Running) -> Held:
-    """Watches a load to its end. Raises LoadError where it fails."""
+    """Watches a load until it ends. Raises LoadError if it fails."""
     sights = watch(running, POLL_S)
     running.finish()
     if not sights:
@@ -148,14 +148,14 @@ def most_held(running: load.Running) -> Held:
 
 
 def flat(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
-    """A long load: how resident memory rises after the first minute (of a short one, a tenth of it)."""
+    """A long load: how resident memory rises after the first minute, or the first tenth of a short load."""
     seconds = arguments.minutes * 60
     spec = load.spec(address, load.closed(256), seconds, arguments.load_core)
     running = load.begun(spec)
     sights = watch(running, max(seconds / READINGS / 4, POLL_S))
     running.finish()
     settled_s = min(60.0, seconds / 10)
-    # The last second may see the record being written, which is no part of the load.
+    # In the last second the engine may write the record, which is not part of the load.
     during = [sight for sight in sights if settled_s <= sight.at_s <= seconds - 1]
     during = during[:: max(1, len(during) // READINGS)]
     spans = [sight.at_s / (during[-1].at_s - during[0].at_s) for sight in during]
@@ -169,7 +169,7 @@ def flat(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
 
 
 def watch(running: load.Running, every_s: float) -> list[Sight]:
-    """Looks at a process until it ends."""
+    """Reads the memory of a process until it ends."""
     began = time.monotonic()
     sights = []
     while sight := look(running.process.pid, time.monotonic() - began):
@@ -179,7 +179,7 @@ def watch(running: load.Running, every_s: float) -> list[Sight]:
 
 
 def look(pid: int, at_s: float) -> Sight | None:
-    """None once it has ended."""
+    """Reads the memory of a process once. Returns None if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
         open_files = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())

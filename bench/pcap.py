@@ -1,5 +1,5 @@
-"""Reads service times out of a packet capture in the pcap format (pcap-savefile(5)) of TCP over IPv4 on
-Ethernet frames, as loopback has them. Of each packet only its headers; it captures nothing.
+"""Reads service times from a packet capture in the pcap format (pcap-savefile(5)) of TCP over IPv4 in
+Ethernet frames, as on loopback. It reads only the headers of each packet, and captures nothing.
 """
 
 import struct
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FILE_HEADER, PACKET_HEADER = struct.Struct("<IHHiIII"), struct.Struct("<IIII")
-# The magic number says in what the fraction of a second is counted.
+# The magic number says in what unit the fraction of a second is counted.
 NS_PER_FRACTION = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}
 ETHERNET = 1
 ETHERNET_BYTES = 14
@@ -16,7 +16,7 @@ ETHERNET_BYTES = 14
 
 @dataclass(frozen=True)
 class Segment:
-    """A TCP segment that carries payload, when it came by the wall clock."""
+    """A TCP segment that carries payload, and when it came by the wall clock."""
 
     at_ns: int
     source_port: int
@@ -24,13 +24,13 @@ class Segment:
 
 
 def service_times_ns(file: Path, port: int, from_ns: int, to_ns: int) -> list[int]:
-    """From the first segment of each request to `port` to the last of its answer, shortest first.
+    """Service times, from the first segment of each request to `port` to the last of its answer, sorted.
 
-    Of requests sent since `from_ns` and answered until `to_ns`. A connection's next request, or the end of
-    the capture, ends the answer before it.
+    They are of requests that were sent since `from_ns` and answered until `to_ns`. An answer ends when the
+    connection's next request begins, or at the end of the capture.
     """
     exchanges: list[tuple[int, int]] = []
-    # By the client's port: when its request was sent, and the last of the answer that has come.
+    # By the client's port: when its request was sent, and when the last segment of the answer so far came.
     open_exchanges: dict[int, tuple[int, int | None]] = {}
     for segment in segments(file):
         if segment.source_port == port:
@@ -50,7 +50,7 @@ def service_times_ns(file: Path, port: int, from_ns: int, to_ns: int) -> list[in
 
 
 def segments(file: Path) -> Iterator[Segment]:
-    """Those with payload, in the order of the file. Raises ValueError where it is no such capture."""
+    """The segments with payload, in the order of the file. Raises ValueError if it is no such capture."""
     data = file.read_bytes()
     magic, _, _, _, _, _, link = FILE_HEADER.unpack_from(data)
     if magic not in NS_PER_FRACTION or link != ETHERNET:
@@ -61,7 +61,7 @@ def segments(file: Path) -> Iterator[Segment]:
         ip = place + PACKET_HEADER.size + ETHERNET_BYTES
         place += PACKET_HEADER.size + captured
         if place > len(data):
-            return  # Cut off where the capture ended.
+            return  # The capture ended within this packet.
         tcp = ip + 4 * (data[ip] & 0x0F)
         source_port, destination_port = struct.unpack_from(">HH", data, tcp)
         (ip_bytes,) = struct.unpack_from(">H", data, ip + 2)

@@ -1,5 +1,5 @@
-"""The load generators that the engine is measured beside: how each is called for a timed closed load over
-keep-alive connections, and where it says how many requests were answered. Nothing here times anything.
+"""The load generators with which the engine is compared: how each is called for a timed closed load over
+keep-alive connections, and where it prints how many requests were answered. This module times nothing.
 """
 
 import json
@@ -13,9 +13,9 @@ INSTALL = "apt-get install wrk nghttp2-client apache2-utils hey; cargo install o
 
 @dataclass(frozen=True)
 class Peer:
-    """One load generator. `command(url, connections, seconds)` puts the load on with one thread;
-    `answered(output)` and `per_s(output)` read the number of answers, and how many there were per second of
-    the time it took by its own clock (wrk takes up to a tenth of a second longer than it is told)."""
+    """One load generator. `command(url, connections, seconds)` is its call, with one thread.
+    `answered(output)` and `per_s(output)` read the number of answers, and their number per second of the time
+    that it took by its own clock (wrk takes up to a tenth of a second longer than it is told)."""
 
     name: str
     command: Callable[[str, int, float], list[str]]

@@ -1,4 +1,4 @@
-"""What the probes cost the server they watch: its throughput with and without them, in interleaved rounds.
+"""What the probes cost the server: its throughput with and without them, in interleaved rounds.
 
 python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
 """
@@ -45,7 +45,7 @@ def parse() -> argparse.Namespace:
 
 
 def compare(address: str, pid: int, arguments: argparse.Namespace) -> stats.Interval:
-    """The ratio of watched to unwatched throughput."""
+    """The ratio of the throughput with probes to that without."""
     throughput_per_s(address, arguments.warm_up, None, arguments.load_core)
     seen: dict[str, list[float]] = {WATCHED: [], UNWATCHED: []}
     for how in load.interleaved(seen, arguments.rounds):

@@ -1,4 +1,4 @@
-"""The servers of the project, where a script loads those."""
+"""The servers of the project, for scripts that load them."""
 
 from collections.abc import Iterable
 
@@ -7,17 +7,17 @@ from bounds import skip
 from crumple.subject import servers
 from crumple.subject.server_toml import ServerDescription
 
-# The one that the shortest forms load: it is built in seconds.
+# The shortest forms load this one, as it is built in seconds.
 SHORTEST = "go-nethttp"
 
 
 def find() -> dict[str, ServerDescription]:
-    """Every one by name."""
+    """Every server by its name."""
     return servers.find(load.ROOT)
 
 
 def skip_unless_ready(chosen: Iterable[ServerDescription]) -> None:
-    """Ends the script where one of them cannot run here, and says why."""
+    """If one of the servers cannot run here, prints why and ends the script."""
     for description in chosen:
         readiness = servers.readiness(description)
         if isinstance(readiness, servers.Missing):

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Whether a run that the time ends errs more often for it, by simulation: experiments that share a budget.
+"""Does a run err more often because its time ends it? A simulation of experiments that share a budget.
 
     .venv/bin/python bench/simulate_budgets.py --studies 600
 
-Which experiment has the next block depends on what came out, and so does which of them the time ends. Each
-study has three experiments of five servers, 5 % of noise per start and 10 % per block. Claims of two servers
-that are alike are never true or false, so each decision is an error. The table holds what the looks alone
-decide, and what they do where the last one before the time was over has all of the error that was left.
+Which experiment has the next block depends on the results so far, and so does which experiments are still
+waiting when the time is over. Each study has three experiments of five servers, with 5 % of noise per start
+and 10 % per block. A claim about two servers that are alike is neither true nor false, so each decision about
+it is an error. The table shows what the looks alone decide, and what they decide if the last look before the
+end of the time has all of the error that is left.
 """
 
 import argparse
@@ -30,17 +31,17 @@ from simulate_studies import SWING, named
 
 SPREAD, SERVERS, EXPERIMENTS = 0.05, 5, 3
 DESIGNS = (Looks(2, 5), Looks(2, 12), Looks(3, 6), Looks(3, 10))
-# The servers of each claim; the last of each pair is faster by so much.
+# The servers of each claim. In APART the second server of each pair is faster by the factor FASTER.
 ALIKE, APART = ((0, 1), (3, 4)), ((0, 2),)
 FASTER = 1.1
 BLOCK_S = (5.0, 30.0)
-# Of what all blocks take beyond those that each experiment must have.
+# Shares of the time that all blocks take beyond those that each experiment must have.
 BUDGETS = (0.1, 0.3, 0.6)
 
 
 @dataclass
 class Made:
-    """One experiment: its rows by server, and what was worked out of the first blocks."""
+    """One experiment: its rows by server, and the estimates that were made of its first blocks."""
 
     rows: list[list[float]]
     block_s: float
@@ -48,7 +49,7 @@ class Made:
     known: dict[tuple[tuple[int, int], int], Estimate] = field(default_factory=dict)
 
     def estimate(self, pair: tuple[int, int], blocks: int) -> Estimate:
-        """The ratio of the second to the first server of a pair."""
+        """The ratio of the second server of a pair to the first."""
         if (pair, blocks) not in self.known:
             prior = moderated.prior([dict(enumerate(row[:blocks])) for row in self.rows])
             of_two = moderated.of_two(prior, prior)
@@ -58,18 +59,18 @@ class Made:
         return self.known[pair, blocks]
 
     def opinion(self, pair: tuple[int, int], blocks: int, looks: Looks) -> tuple[Seen, Opinion]:
-        """What a look at so many blocks says."""
+        """What a look after `blocks` blocks says."""
         seen = Seen(self.estimate(pair, blocks), Look(0.95, blocks, looks))
         return seen, opinions.ranked(seen, higher_is_better=True)
 
     def decided(self, pair: tuple[int, int], looks: Looks) -> bool:
-        """At any look so far."""
+        """Whether any look so far has decided."""
         several = range(looks.least, self.done + 1)
         return any(self.opinion(pair, blocks, looks)[1].answer in DECIDED for blocks in several)
 
 
 def study(random: Generator, looks: Looks, share: float) -> tuple[list[Made], set[int]]:
-    """A run as run/session.py has it, within a budget; and which of its experiments the time ended."""
+    """Conducts a run like run/session.py, within a budget. Also returns which experiments the time ended."""
     made = [_made(random, looks) for _ in range(EXPERIMENTS)]
     left_s = share * sum((looks.most - looks.least) * each.block_s for each in made)
     while True:
@@ -97,7 +98,7 @@ def _made(random: Generator, looks: Looks) -> Made:
 
 
 def _open(made: Made, looks: Looks) -> Iterator[int]:
-    """How many blocks each claim takes that more of them would help."""
+    """With how many blocks each open claim would be decided, of those that more blocks would help."""
     scales = {"e": Scale(blocks=looks.most, stop=Until(duration_s=1))}
     for pair in (*ALIKE, *APART):
         if made.decided(pair, looks):
@@ -145,7 +146,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """What was typed."""
+    """The flags as typed."""
     parser = options.parser(__doc__)
     parser.add_argument("--studies", type=int, default=600)
     return options.parse(parser, studies=1)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How often verdicts are right, by simulation: the whole rule, from made-up trials whose truth is known.
+"""How often are verdicts right? A simulation of the whole rule, with made-up trials whose truth is known.
 
     .venv/bin/python bench/simulate_studies.py --only intervals --studies 4000
     .venv/bin/python bench/simulate_studies.py --only ratio,share      # some kinds of claims; --only "": all
 
-Two tables, of designs with so many blocks and of such that look after every block: how often intervals hold
-the truth when a run stops, twins are called different at any look, and a tenth is seen; and how often each
-kind of claim is decided wrongly with the truth just beside a boundary, after how many blocks.
+Two tables compare designs with a fixed number of blocks and designs that look after every block. The first
+shows how often intervals contain the truth when a run stops, how often twins are called different at any
+look, and how often a tenth is seen. The second shows how often each kind of claim is decided wrongly, with
+the truth just beside a boundary, and after how many blocks.
 """
 
 import argparse
@@ -34,33 +35,33 @@ from simulated_trials import Trials
 Floats = NDArray[np.float64]
 CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 
-# Fixed designs, and such that look after every block from the second or third on.
+# Designs with a fixed number of blocks, and designs that look after every block from the second or third on.
 FIXED = tuple(Looks(blocks, blocks) for blocks in (2, 5, 12))
 SEVERAL = (*(Looks(2, most) for most in (4, 5, 6, 12)), *(Looks(3, most) for most in (6, 10)))
 MOST = 12
 SPREAD = 0.05
 SERVERS = 5
 SLOWDOWN = 1.1
-# What all trials of a block have in common.
+# The noise that all trials of a block have in common.
 SWING = 0.1
 SHAPES: dict[str, Callable[[Generator, int], Floats]] = {
     "normal": lambda random, size: random.normal(size=size),
     "skewed": lambda random, size: 1 - random.exponential(size=size),
     "with odd starts": lambda random, size: random.standard_t(3, size) / np.sqrt(3),
 }
-# How restless each server is; the first two are compared.
+# How much the starts of each server differ, as a factor of the spread. The first two servers are compared.
 UNEVEN: dict[str, tuple[float, ...]] = {
     "even": (1.0,) * SERVERS,
     "one of the two thrice": (3.0, 1.0, 1.0, 1.0, 1.0),
     "another one thrice": (1.0, 1.0, 3.0, 1.0, 1.0),
     "from half to twice": (0.5, 2.0, 0.7, 1.0, 1.4),
 }
-# Where made-up trials are compared: the first server is as restless as the others, or thrice.
+# In made-up trials that are compared, the first server's spread is that of the others, or three times it.
 RESTLESS: dict[str, dict[str, float]] = {"even": {}, "one thrice": {"a": 3.0}}
 
 
 class Study:
-    """One simulated experiment of five servers, made of logarithms; its figures are made on demand."""
+    """One simulated experiment of five servers, made of logarithms. Its figures are made on demand."""
 
     def __init__(self, random: Generator, blocks: int, noise: str = "normal", uneven: str = "even") -> None:
         swing = random.normal(0, SWING, blocks)
@@ -69,14 +70,14 @@ class Study:
         ])  # fmt: skip
 
     def estimate(self, blocks: int) -> Estimate:
-        """Of the first over the second, which are alike, from the first so many blocks."""
+        """The ratio of the first server to the second, which are alike, from the first `blocks` blocks."""
         rows = self.rows[:, :blocks]
         known = moderated.prior([dict(enumerate(row)) for row in rows])
         return moderated.estimated((rows[0] - rows[1]).tolist(), moderated.of_two(known, known))
 
 
 def intervals(studies: int) -> Iterator[tuple[str, ...]]:
-    """Coverage when a run stops, twins and power of a comparison of two servers."""
+    """Coverage when a run stops, twins, and power, for a comparison of two servers."""
     yield ("noise", "servers", "blocks", "holds the truth", "twins different", "a tenth seen", "blocks used")
     for noise in SHAPES:
         for uneven in UNEVEN:
@@ -93,7 +94,7 @@ def intervals(studies: int) -> Iterator[tuple[str, ...]]:
 
 @dataclass
 class Tally:
-    """What studies came to in which two servers were compared at these looks."""
+    """The results of studies in which two servers were compared at these looks."""
 
     looks: Looks
     held: int = 0
@@ -102,21 +103,21 @@ class Tally:
     blocks: int = 0
 
     def add(self, alike: Mapping[int, Estimate]) -> None:
-        """One study of two servers that are alike; and the same where they are a tenth apart."""
+        """Adds one study of two servers that are alike, and the same study with the servers a tenth apart."""
         found = [self.interval(alike[blocks]) for blocks in range(self.looks.least, self.looks.most + 1)]
         self.different += any(not each.low <= 1 <= each.high for each in found)
-        # One stops at the first look that sees the tenth, or else at the last.
+        # A run stops at the first look that sees the tenth, or else at the last look.
         stopped = next((each for each in found if each.low * SLOWDOWN > 1), found[-1])
         self.held += stopped.low <= 1 <= stopped.high
         self.seen += stopped.low * SLOWDOWN > 1
         self.blocks += stopped.n
 
     def interval(self, estimate: Estimate) -> Interval:
-        """As a claim has it at that look."""
+        """The interval that a claim has at that look."""
         return estimate.interval(Look(0.95, estimate.n, self.looks).level())
 
     def shares(self, studies: int) -> tuple[str, ...]:
-        """As the table prints them."""
+        """The columns of the table."""
         counts = (self.held, self.different, self.seen)
         return (*(f"{100 * count / studies:.1f} %" for count in counts), f"{self.blocks / studies:.1f}")
 
@@ -149,9 +150,9 @@ def claims(studies: int, only: set[str]) -> Iterator[tuple[str, ...]]:
 def run(
     claim: Claim, figures: Sequence[Figures], looks: Looks, facts: Facts, memory: dict[str, Any]
 ) -> tuple[Answer, int]:
-    """How a run of one claim ends that looks so, and after how many blocks: as verdict/progress.py has it.
+    """How a run of one claim with these looks ends, and after how many blocks, as in verdict/progress.py.
 
-    A look that decides ends it, so that each is asked once. It also ends where more blocks would not help.
+    A look that decides ends the run, so each is asked once. The run also ends if more blocks would not help.
     """
     scales = {"e": Scale(blocks=looks.most, stop=Until(duration_s=1))}
     for blocks in range(looks.least, looks.most + 1):
@@ -165,12 +166,12 @@ def run(
 
 
 def named(looks: Looks) -> str:
-    """As a table names them."""
+    """The name of a design in a table."""
     return str(looks.most) if looks.once else f"{looks.least} to {looks.most}"
 
 
 def table(rows: Iterator[tuple[str, ...]]) -> None:
-    """In Markdown, row by row as they come."""
+    """Prints a table in Markdown, row by row as the rows come."""
     for index, row in enumerate(rows):
         print(f"| {' | '.join(row)} |", flush=True)
         if not index:
@@ -179,7 +180,7 @@ def table(rows: Iterator[tuple[str, ...]]) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
+    """Prints the tables."""
     arguments = parse()
     only = set(filter(None, arguments.only.split(",")))
     print(f"{arguments.studies:,} studies each; noise of {SPREAD:.0%} per trial, and {SWING:.0%} per block\n")
@@ -190,7 +191,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """What was typed."""
+    """The flags as typed."""
     parser = options.parser(__doc__)
     parser.add_argument("--studies", type=int, default=1_000)
     parser.add_argument("--only", default="", help="intervals, or kinds of claims, with commas between them")

@@ -1,11 +1,12 @@
-"""What do a million users cost? The engine's loop on sockets that are simulated (simulated.rs): no kernel,
-only the loop, with more and more users; `closed` without pauses, `paused` with exponential ones.
+"""What do a million users cost? The engine's loop on simulated sockets (simulated.rs), without a kernel and
+with more and more users: `closed` without pauses, `paused` with exponential ones.
 
     python bench/simulated.py --rounds 5
 
-Prints for each number of users what a request and an interval's end cost, and the bytes of a user. Judged is
-the most over the fewest, as a ratio within a round with its 95 % interval over rounds. Exits 1 where one is
-above its bound. In the shortest form costs are differences of almost nothing, and may be below 0.
+For each number of users, prints the cost of a request and of an interval's end, and the bytes of a user. The
+largest number is judged against the smallest, by their ratio within a round with its 95 % interval over
+rounds. Exits 1 if a ratio is above its bound. In the shortest form costs are differences of almost nothing,
+and may be below 0.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from bounds import Bounds, run, skip
 from crumple.stats import stats
 
 SIZES = [1_000, 10_000, 100_000, 1_000_000]
-# The most users over the fewest.
+# The cost with the most users over that with the fewest.
 AT_MOST = {"ns_per_request": 1.1, "ns_per_interval_end": 2.0}
 COUNTED = "bytes_per_user"
 
@@ -55,7 +56,7 @@ def parse() -> argparse.Namespace:
 
 
 def table(readings: Readings) -> None:
-    """A row for each shape and number of users."""
+    """Prints a row for each shape and number of users."""
     print(f"{'shape':8}" + "".join(f"{name:>22}" for name in ("users", *AT_MOST, COUNTED)))
     for (shape, users), figures in readings.items():
         values = (load.middle(figures[figure]) for figure in (*AT_MOST, COUNTED))
@@ -63,7 +64,7 @@ def table(readings: Readings) -> None:
 
 
 def judge(readings: Readings, bounds: Bounds) -> None:
-    """Each ratio with its bound."""
+    """Prints each ratio with its bound."""
     for shape in sorted({shape for shape, _ in readings}):
         sizes = [users for its, users in readings if its == shape]
         fewest, most = min(sizes), max(sizes)

@@ -2,11 +2,11 @@
 //!
 //!     simulated [--shortest] [USERS ...]
 //!
-//! Prints a line of JSON for each shape and number of users: CPU time of a request and of an interval's end, and the
-//! bytes that the engine holds for each user. Costs are differences of two trials of unlike length, so that opening
-//! the connections is in none of them. `closed`: users who ask again at once, met in the order of their memory.
-//! `paused`: users with exponential think times, met in random order. In the shortest form the trials are too short to
-//! tell anything.
+//! Prints a line of JSON for each shape and number of users: the CPU time of a request and of an interval's end, and
+//! the bytes that the engine holds for each user. Costs are differences between two trials of different length, so
+//! that none of them includes the opening of connections. The users of `closed` send again at once, and are visited
+//! in the order of their memory. The users of `paused` have exponential think times, and are visited in random order.
+//! With --shortest the trials are too short for their figures to mean anything.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -23,7 +23,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 const USERS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
-/// As fast as the loop goes or faster, in the simulation's own time: requests per second.
+/// Requests per second in the simulation's own time: as many as the loop can serve, or more.
 const PER_S: f64 = 250_000.0;
 
 /// By how much the long trials are longer.
@@ -42,22 +42,22 @@ const SHORTEST: Longer = Longer {
     intervals: 30.0,
 };
 
-/// Counts what is held.
+/// Counts the bytes that are allocated.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: hands everything to the system's allocator.
+// SAFETY: passes everything to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.fetch_add(layout.size(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -86,12 +86,12 @@ fn main() {
 }
 
 fn measured(shape: &str, users: usize, longer: Longer) -> Value {
-    // Each user asks once in so long.
+    // Each user sends one request in this time.
     let cycle_s = users as f64 / PER_S;
     let opened_s = cycle_s * 3.0 + 0.2;
     let short = trial(shape, users, cycle_s, opened_s);
     let long = trial(shape, users, cycle_s, opened_s + longer.requests / PER_S);
-    // Nobody asks: all the loop does is to end intervals.
+    // No user sends a request, so the loop only ends intervals.
     let idle_short = trial("idle", users, cycle_s, 1.0);
     let idle_long = trial("idle", users, cycle_s, 1.0 + longer.intervals * 0.1);
     let intervals = ((long.seconds - short.seconds) / 0.1).round();
@@ -150,7 +150,7 @@ fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
     };
     let load = ClosedLoad::new(closed, &course, None, (0, 1), plan.seed);
     let worker = Loop::new(&plan, place, net, load);
-    // Tallies go back at once, as the collector gives them back.
+    // Tallies go back at once, as from the collector.
     let collector = std::thread::spawn(move || {
         let mut requests = 0;
         let mut most = 0;
@@ -200,7 +200,7 @@ fn spec(users: usize, pause_s: f64, seconds: f64) -> TrialSpec {
     serde_json::from_value(spec).expect("it is a spec")
 }
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread.
 fn cpu_ns() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64

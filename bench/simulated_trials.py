@@ -1,4 +1,4 @@
-"""Made-up trials whose truth is known, for each kind of claim around its bounds: for simulate_studies.py."""
+"""Made-up trials whose truth is known, for each kind of claim around its bounds, for simulate_studies.py."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ SHARED: dict[str, Any] = {"experiment": "e"}
 
 @dataclass(frozen=True)
 class Trials:
-    """Trials of one study. `spread` of a start, `swing` of a block, both of logarithms.
+    """Trials of one study. `spread` is the noise of a start and `swing` that of a block, both of logarithms.
 
-    `restless`: server → so many times that spread, where they are compared.
+    `restless` has servers with a larger spread, as a factor, where servers are compared.
     """
 
     random: Generator
@@ -35,13 +35,13 @@ class Trials:
     restless: Mapping[str, float] = field(default_factory=dict)
 
     def luck(self, *servers: str) -> list[Floats]:
-        """What the values of each server are multiplied by, block by block."""
+        """The factors of each server's values, block by block."""
         swing = self.random.normal(0, self.swing, self.blocks)
         spreads = (self.spread * self.restless.get(server, 1.0) for server in servers)
         return [np.exp(swing + spread * self.shape(self.random, self.blocks)) for spread in spreads]
 
     def made(self, truths: Mapping[str, float], of: Callable[[float], dict[str, Any]]) -> list[Figures]:
-        """A trial of each server in each block, and of three more and its twin; `of`: value → figures."""
+        """A trial of each server in each block, and of three more and a twin. `of`: value → figures."""
         whole = {**truths, "x": 1.0, "y": 1.0, "z": 1.0, "z~twin": 1.0}
         return [
             _figures(name.removesuffix("~twin"), block, twin=name.endswith("~twin"), **of(truth * luck))
@@ -50,22 +50,22 @@ class Trials:
         ]
 
     def speeds(self, **truths: float) -> list[Figures]:
-        """Of throughputs so far apart."""
+        """Trials with throughputs in these ratios."""
         return self.made(truths, lambda value: {"throughput_per_s": 10_000 * value})
 
     def times(self, **truths: float) -> list[Figures]:
-        """Of median response times, in units of 320 ms."""
+        """Trials with median response times in units of 320 ms."""
         return self.made(truths, lambda value: {"response_ns": {0.5: 3.2e8 * value}})
 
     def canaries(self, **truths: float) -> list[Figures]:
-        """Of light requests beside heavy ones, in units of a heavy one's CPU time."""
+        """Trials with light requests beside heavy ones, in units of a heavy request's CPU time."""
         return self.made(
             truths,
             lambda value: {"canary_ns": {0.5: HEAVY_NS * value}, "cpu_per_request_us": HEAVY_NS / 1e3},
         )
 
     def shares(self, requests: int, **truths: float) -> list[Figures]:
-        """Of requests that fail; how likely that is varies over starts around the truth."""
+        """Trials in which requests fail. The probability varies over starts around the truth."""
         found = []
         for name, truth in truths.items():
             luck = np.exp(self.spread * self.shape(self.random, self.blocks) - self.spread**2 / 2)
@@ -75,7 +75,7 @@ class Trials:
         return found
 
     def ramps(self, of: Callable[[Floats], Floats], **along: Callable[[Floats], Floats]) -> list[Figures]:
-        """Ramps of one server whose response times follow `of`; each bin has noise of its own."""
+        """Ramps of one server whose response times follow `of`. Each bin has noise of its own."""
         found = []
         for block, luck in enumerate(self.luck("a")[0], 1):
             ns = of(USERS) * luck * np.exp(self.random.normal(0, self.spread, len(USERS)))
@@ -88,7 +88,7 @@ class Trials:
         return found
 
     def growing(self, slope: float) -> list[Figures]:
-        """Ramps in which processes grow by so many per connection, give or take."""
+        """Ramps in which processes grow by `slope` per connection, with noise."""
         times = 1 + self.spread * self.shape(self.random, self.blocks)
 
         def processes(each: float) -> Callable[[Floats], Floats]:
@@ -101,7 +101,7 @@ class Trials:
 
     @staticmethod
     def cases() -> Iterator["Case"]:
-        """Every kind of claim with a truth on either side of what decides it."""
+        """Every kind of claim, with truths on both sides of what decides it."""
         yield from _of_two()
         yield from _of_one()
         yield from _of_ramps()
@@ -164,7 +164,7 @@ def _of_one() -> Iterator[Case]:
 
 def _of_ramps() -> Iterator[Case]:
     def late_rise(times: float) -> Callable[[Floats], Floats]:
-        # The last fifth is so much slower than the others.
+        # The last fifth is slower than the others by this factor.
         return lambda users: np.where(np.arange(len(users)) < 24, 1e6, 1e6 * times)
 
     flat = {**SHARED, "servers": ["a"]}

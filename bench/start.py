@@ -1,10 +1,10 @@
-"""How long from Enter to the first request? `crumple load URL -n 1` on a terminal, timed from when it is
-started to the first byte that the server sees.
+"""How long does it take from Enter to the first request? `crumple load URL -n 1` on a terminal, timed from
+its start to the first byte that the server sees.
 
     python bench/start.py --rounds 20
 
-Warm: it has run before, so that its files are in memory and the machine's facts are known. Judged is the
-median over the rounds, by its interval. Exits 1 where it is above its bound.
+The start is warm: the program has run before, so its files are in memory and the machine's facts are known.
+The median over the rounds is judged, by its interval. Exits 1 if it is above its bound.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from crumple.machine import process_tree
 from intervals import median_interval
 
 AT_MOST_S = 0.5
-# Done, and not valid: one request may be too few to say, which is not asked here.
+# Done; and done, but not valid: one request may be too few to tell, which does not matter here.
 MEASURED = (0, 3)
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
 
@@ -53,7 +53,7 @@ def parse() -> argparse.Namespace:
 
 
 def first_request_s(address: str, came_s: list[float]) -> float:
-    """One load. Raises LoadError where it fails, or the server saw nothing."""
+    """One load. Raises LoadError if it fails, or if the server saw nothing."""
     came_s.clear()
     said = terminal.call("load", f"http://{address}/", "-n", "1")
     if said.code not in MEASURED or not came_s:
@@ -63,7 +63,7 @@ def first_request_s(address: str, came_s: list[float]) -> float:
 
 @contextmanager
 def server() -> Iterator[tuple[str, list[float]]]:
-    """A server of this process: its address, and when first bytes came over each connection."""
+    """A server in this process. Yields its address, and the times of the first bytes of all connections."""
     came_s: list[float] = []
     with socket.create_server((process_tree.HOST, 0)) as listener:
         threading.Thread(target=_accept, args=(listener, came_s), daemon=True).start()
@@ -75,13 +75,13 @@ def _accept(listener: socket.socket, came_s: list[float]) -> None:
     while True:
         try:
             peer, _ = listener.accept()
-        except OSError:  # It was closed.
+        except OSError:  # The listener was closed.
             return
         threading.Thread(target=_answer, args=(peer, came_s), daemon=True).start()
 
 
 def _answer(peer: socket.socket, came_s: list[float]) -> None:
-    """One connection. A request is one piece, being short."""
+    """Serves one connection. A request is short, so it comes in one piece."""
     with peer:
         if not peer.recv(65536):
             return

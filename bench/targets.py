@@ -1,5 +1,5 @@
-"""What is loaded where no server of a study is: the engine's null server, nginx with fixed answers, and a
-server that only waits."""
+"""The servers for scripts that load no server of a study: the engine's null server, nginx with fixed answers,
+and a server that only waits."""
 
 import json
 import os
@@ -20,7 +20,7 @@ SMALL_BYTES = 512
 LARGE_PATH = "/large"
 INSTALL_NGINX = "apt-get install nginx"
 
-# Enough for lateness.py's connections.
+# This is enough for the connections of lateness.py.
 NGINX = """daemon off; pid {scratch}/pid; error_log {scratch}/error.log; worker_processes 1; {user}
 worker_rlimit_nofile 19990; events {{ worker_connections 19900; }}
 http {{ access_log off; keepalive_requests 1000000000; sendfile on;
@@ -32,7 +32,7 @@ location = {large} {{ root {scratch}; }} }} }}
 
 
 def installed() -> dict[str, Callable[[int], AbstractContextManager[str]]]:
-    """Name → how to start it on a core; says which one is not installed."""
+    """Name → how to start it on a core. Prints which one is not installed."""
     found: dict[str, Callable[[int], AbstractContextManager[str]]] = {"null server": null_server}
     if has_nginx():
         found["nginx"] = nginx
@@ -51,14 +51,14 @@ def null_server(core: int) -> AbstractContextManager[str]:
 
 
 def waiting_server(program: Path, core: int, work_ms: float, workers: int = 0) -> AbstractContextManager[str]:
-    """waiting_server.rs on `core`: each request takes one of its workers for so long; 0: one is always
-    free."""
+    """Starts waiting_server.rs on `core`: each request takes one of its workers for `work_ms`. With 0
+    workers, one is always free."""
     return _started([str(program), str(work_ms), str(workers), str(core)])
 
 
 @contextmanager
 def _started(command: list[str]) -> Iterator[str]:
-    """A server that prints its port and ends with its standard input; yields its address."""
+    """Starts a server that prints its port and ends when its standard input closes. Yields its address."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout
@@ -72,8 +72,8 @@ def _started(command: list[str]) -> Iterator[str]:
 
 @contextmanager
 def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
-    """nginx with one worker on `core`, a fixed body of 512 bytes, and a file of `large_bytes` at LARGE_PATH;
-    yields its address."""
+    """Starts nginx with one worker on `core`, a fixed body of 512 bytes, and a file of `large_bytes` at
+    LARGE_PATH. Yields its address."""
     port = process_tree.free_port()
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / LARGE_PATH[1:]).write_bytes(b"x" * large_bytes)
@@ -84,7 +84,7 @@ def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
                 port=port,
                 body="x" * SMALL_BYTES,
                 large=LARGE_PATH,
-                # The folder is ours alone; without root nginx is us, and knows no other user.
+                # Only this user may read the folder. Without root, nginx runs as this user anyway.
                 user="user root;" if os.geteuid() == 0 else "",
             )
         )

@@ -1,4 +1,4 @@
-"""Runs `crumple` on a terminal of its own, as one does who types it."""
+"""Runs `crumple` on a terminal of its own, as if it were typed."""
 
 import fcntl
 import os
@@ -20,9 +20,9 @@ INSTALL = "make develop"
 
 @dataclass(frozen=True)
 class Said:
-    """What a command came to. `screen`: what it drew; `answer`: its standard output, which is a file.
+    """The result of a command. `screen` is what it drew, `answer` is its standard output, which is a file.
 
-    `entered_s`: when it was started, by the monotonic clock.
+    `entered_s` is when it was started, by the monotonic clock.
     """
 
     code: int
@@ -32,7 +32,7 @@ class Said:
 
 
 def call(*arguments: str) -> Said:
-    """Runs `crumple` with these arguments to its end."""
+    """Runs `crumple` with these arguments until it ends."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     screen = bytearray()
@@ -55,11 +55,11 @@ def call(*arguments: str) -> Said:
 
 
 def _read_to_end(terminal: int, screen: bytearray) -> None:
-    """Takes up what is drawn, so that nobody waits for the terminal."""
+    """Reads what is drawn, so that the command never waits for the terminal."""
     while True:
         try:
             drawn = os.read(terminal, 65536)
-        except OSError:  # The last program that held the other end has gone.
+        except OSError:  # The last program that held the other end has ended.
             return
         if not drawn:
             return

@@ -1,9 +1,9 @@
-//! The control of the lateness: a loop that waits for due times and does nothing else. How late it is,
-//! the machine is; what the engine is later than that is the engine's.
+//! The control for lateness: a loop that waits for due times and does nothing else. Its lateness is that of the
+//! machine. What the engine adds to it is the engine's own.
 //!
 //!     timer_loop sleep|spin RATE_PER_S SECONDS
 //!
-//! Prints `{"p50_ns":…,"p99_ns":…,"p999_ns":…,"max_ns":…}` of how long after its due time each was noticed.
+//! Prints `{"p50_ns":…,"p99_ns":…,"p999_ns":…,"max_ns":…}`: how long after its due time the loop noticed each.
 
 use std::num::NonZeroU64;
 
@@ -21,7 +21,7 @@ fn main() {
     };
     let (rate_per_s, seconds): (f64, f64) =
         (arguments[2].parse().unwrap(), arguments[3].parse().unwrap());
-    // Without it the kernel may wake us 50 µs late on purpose, to save power (PR_SET_TIMERSLACK).
+    // Otherwise the kernel may wake this thread 50 µs late on purpose, to save power (PR_SET_TIMERSLACK).
     set_current_timer_slack(NonZeroU64::new(1)).unwrap();
     let mut lateness_ns = Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
     let mut state = 1;
@@ -51,7 +51,7 @@ fn timespec(at_ns: u64) -> Timespec {
     }
 }
 
-/// One of a series of mean 1, by SplitMix64.
+/// Returns the next of a series of exponential numbers with mean 1, by SplitMix64.
 fn exponential(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

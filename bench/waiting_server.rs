@@ -1,10 +1,10 @@
-//! A server that only waits: each request takes one of its workers for so long, and the others queue. How fast
-//! it is follows from the two numbers and from nothing else; its own work is a few microseconds a request.
+//! A server that only waits: each request takes one of its workers for a fixed time, and the others queue. Its speed
+//! follows from these two numbers alone; its own work is a few microseconds for each request.
 //!
 //!     waiting_server WORK_MS [WORKERS] [CORE]
 //!
-//! Without WORKERS, or with 0, every request has a worker at once: an answer comes WORK_MS after its request.
-//! Prints `{"port":N}` and serves until standard input closes.
+//! Without WORKERS, or with 0, every request has a worker at once: its answer comes WORK_MS after it. Prints
+//! `{"port":N}` and serves until standard input closes.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
@@ -21,7 +21,7 @@ use rustix::time::Timespec;
 const LISTENER: u64 = 0;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
 const END: &[u8] = b"\r\n\r\n";
-/// What the kernel lets wait to be accepted, at most.
+/// The most connections that the kernel lets wait to be accepted.
 const BACKLOG: i32 = 4096;
 
 fn main() {
@@ -54,7 +54,7 @@ fn main() {
 
 struct Peer {
     socket: TcpStream,
-    /// How much of the empty line that ends a request has come.
+    /// How many bytes of the empty line that ends a request have come.
     matched: usize,
 }
 
@@ -65,9 +65,10 @@ struct Server {
     workers: usize,
     peers: HashMap<u64, Peer>,
     next_peer: u64,
-    /// When the requests at work will be done, and whose they are. All take equally long: the first began first.
+    /// When the requests at work will be done, and whose they are. All take equally long, so the first one ends
+    /// first.
     at_work: VecDeque<(u64, u64)>,
-    /// Whose requests wait for a worker.
+    /// The peers whose requests wait for a worker.
     queue: VecDeque<u64>,
 }
 
@@ -139,7 +140,7 @@ impl Server {
         }
     }
 
-    /// Reads what a peer has sent, and takes each request that it ends.
+    /// Reads what a peer has sent, and takes each request that ends in it.
     fn read(&mut self, peer: u64) {
         let mut buffer = [0; 4096];
         let Some(Peer { socket, matched }) = self.peers.get_mut(&peer) else {
@@ -177,8 +178,9 @@ impl Server {
         }
     }
 
-    /// Answers what is done. A worker goes on with the queue from when it was done, not from when we looked:
-    /// our own delay must not make it slower. Its peer may have gone; the work was done all the same.
+    /// Answers the requests that are done. A worker takes the next request from the queue at the instant when the
+    /// last one was done, and not at the instant of this call, so that the server's own delay does not make it
+    /// slower. If the peer has closed its connection, the work counts all the same.
     fn finish(&mut self, now_ns: u64) {
         while let Some(&(done_ns, peer)) = self
             .at_work

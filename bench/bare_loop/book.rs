@@ -1,4 +1,4 @@
-//! What a stamped loop notes of its users: when each request was sent, and a histogram of the response times.
+//! What a stamped loop records of its users: when each request was sent, and a histogram of the response times.
 
 use crumple_engine::clock::{stamped_ns, unix_ahead_ns};
 use crumple_engine::histogram::Histogram;
@@ -8,7 +8,7 @@ use crate::now_ns;
 const CLOCKS_HOLD_NS: u64 = 1_000_000;
 const WORDS: usize = 8;
 
-/// As long as a cache line, and aligned as one.
+/// As long as a cache line, and aligned like one.
 #[derive(Clone)]
 #[repr(align(64))]
 struct Line([u64; WORDS]);
@@ -37,14 +37,14 @@ impl Book {
         }
     }
 
-    /// A request of `user` is about to be sent.
+    /// Records that a request of `user` is about to be sent.
     #[inline]
     pub fn sent(&mut self, user: usize, now_ns: u64) {
         self.touch(user);
         self.lines[user * self.stride].0[0] = now_ns;
     }
 
-    /// Its answer came, stamped so, and was seen at `now_ns`.
+    /// Records the answer to it, which has this stamp and was seen at `now_ns`.
     #[inline]
     pub fn answered(&mut self, user: usize, stamp_unix_ns: u64, now_ns: u64) {
         if now_ns - self.clocks_read_ns > CLOCKS_HOLD_NS {

@@ -1,4 +1,4 @@
-//! The loop on epoll, edge-triggered, as the engine's is.
+//! The loop on epoll, edge-triggered like the engine's.
 
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
@@ -19,9 +19,9 @@ use crate::{Done, Loop, now_ns};
 const EVENTS_AT_ONCE: usize = 256;
 const TIMER: u64 = u64::MAX;
 const TIMER_EVERY: Duration = Duration::from_millis(100);
-/// From here on an answer is large.
+/// An answer from this length on is large.
 const LARGE_BYTES: usize = 16 * 1024;
-/// Of a large answer, the piece that is read for its head.
+/// The first piece that is read of a large answer, for its head.
 const FIRST_PIECE_BYTES: usize = 4096;
 
 pub struct Epoll {
@@ -30,15 +30,15 @@ pub struct Epoll {
     epoll: OwnedFd,
     timer: OwnedFd,
     sockets: Vec<TcpStream>,
-    /// Bytes that are missing from each answer under way.
+    /// The number of bytes that are missing from each answer in flight.
     missing: Vec<usize>,
     /// From how many bytes on each socket is readable.
     low_water: Vec<usize>,
     book: Book,
     buffer: Box<[u8]>,
-    /// Of the present batch: whose answer is whole, and its timestamp.
+    /// The users of the present batch whose answer is whole, and its timestamp.
     whole: Vec<(u32, u64)>,
-    /// Requests of the present slice.
+    /// The number of requests in the present slice.
     sent: u64,
     done: Done,
 }
@@ -122,7 +122,7 @@ impl Epoll {
         wire::send(&self.sockets[user], &self.target.request);
     }
 
-    /// Reads what has come for a user: the timestamp of the last piece once the answer is whole.
+    /// Reads what has come for a user. Returns the timestamp of the last piece once the answer is whole.
     #[inline]
     fn receive(&mut self, user: usize) -> Option<u64> {
         while self.missing[user] > 0 {
@@ -151,7 +151,7 @@ impl Epoll {
         None
     }
 
-    /// One read: bytes, bytes asked for, timestamp. `None` when there is nothing.
+    /// Reads once. Returns the bytes, the bytes asked for, and the timestamp; `None` if there is nothing to read.
     #[inline]
     fn read(&mut self, user: usize) -> Option<(usize, usize, u64)> {
         let (socket, missing) = (&self.sockets[user], self.missing[user]);
@@ -185,7 +185,7 @@ impl Epoll {
         }
     }
 
-    /// Receives, counts and sends one by one; the clock as last read, 0 when it was not.
+    /// Receives, counts and sends one by one. Returns the last reading of the clock, or 0 if there was none.
     fn in_one_pass(&mut self, events: &[epoll::Event], ends_ns: u64) -> u64 {
         let mut seen_ns = 0;
         for event in events {

@@ -1,13 +1,13 @@
-//! The floor of what a request costs: a loop that sends, receives, and does what its variant says; no more.
-//! It parses nothing and checks nothing but how many bytes came.
+//! The least that a request can cost: a loop that sends, receives, and does only what its variant says. It parses
+//! nothing, and checks nothing except how many bytes came.
 //!
 //!     bare_loop ADDRESS CONNECTIONS SECONDS [VARIANT...] [--path PATH] [--slice-ms N]
 //!
-//! A variant is `bare` (nothing is measured), `stamped` (the kernel's timestamps, a clock reading and a
-//! histogram store for each answer), or either with what it does otherwise: `stamped+two-passes`. variant.rs
-//! has them all. Several are run in turn, in slices of N milliseconds and a random order of each round's own,
-//! so that what the machine does meanwhile strikes all of them alike. One line of JSON for each slice:
-//! the answers, the bytes received, the CPU time of the loop, the time it took and how often it waited.
+//! A variant is `bare` (nothing is measured), `stamped` (the kernel's timestamps, a reading of the clock and a
+//! histogram store for each answer), or one of them with changes: `stamped+two-passes`. variant.rs lists them all.
+//! Several variants run in turn, in slices of N milliseconds. Each round has a random order of its own, so that other
+//! work on the machine affects all variants alike. The loop prints a line of JSON for each slice: the answers, the
+//! bytes received, its CPU time, the time it took and how often it waited.
 
 mod book;
 mod epoll;
@@ -28,7 +28,7 @@ use rustix::time::clock_gettime;
 use variant::{Backend, Variant};
 use wire::Target;
 
-/// The exit code where io_uring cannot be had.
+/// The exit code if io_uring cannot be had.
 const NOT_PERMITTED: i32 = 3;
 
 #[derive(clap::Parser)]
@@ -45,7 +45,7 @@ struct Arguments {
     slice_ms: u64,
 }
 
-/// What one slice came to.
+/// The result of one slice.
 #[derive(Clone, Copy, Default)]
 pub struct Done {
     answered: u64,
@@ -55,14 +55,14 @@ pub struct Done {
 
 /// A loop with connections of its own.
 trait Loop {
-    /// Sends a request over every connection, and the next after each answer until `ends_ns` by the monotonic
-    /// clock; then waits for what is under way.
+    /// Sends a request over every connection, and the next after each answer until `ends_ns` on the monotonic clock.
+    /// Then waits for the requests in flight.
     fn slice(&mut self, ends_ns: u64) -> Done;
 }
 
 fn main() {
     let arguments = Arguments::parse();
-    // As the engine does: by default a timer may be 50 µs late, to save power (PR_SET_TIMERSLACK).
+    // The engine does this, too: by default a timer may be 50 µs late, to save power (PR_SET_TIMERSLACK).
     set_current_timer_slack(std::num::NonZeroU64::new(1)).expect("timer slack can be set");
     let target = Target::look(&arguments.address, &arguments.path);
     let loops: io::Result<Vec<Box<dyn Loop>>> = arguments

@@ -1,5 +1,5 @@
-//! The loop on io_uring: one multishot receive for each connection, into a ring of buffers that all share and
-//! with the kernel's timestamps; sends whose success is not reported; one call to the kernel for each batch.
+//! The loop on io_uring: one multishot receive for each connection, with the kernel's timestamps, into a ring of
+//! buffers that all connections share; sends whose success is not reported; one call to the kernel for each batch.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
@@ -15,12 +15,12 @@ use crate::variant::Variant;
 use crate::wire::{self, Control, Target};
 use crate::{Done, Loop, now_ns};
 
-/// An answer and what the kernel puts before it; longer ones come in pieces.
+/// The length of a buffer, for an answer and what the kernel puts before it. Longer answers come in pieces.
 const BUFFER_BYTES: usize = 2048;
 const PAGE_BYTES: usize = 4096;
 const QUEUE: u32 = 4096;
 const GROUP: u16 = 0;
-/// Marks what a send reports, which is its failure.
+/// Marks a completion of a send. Only failed sends have one.
 const SEND: u64 = 1 << 32;
 
 pub struct Uring {
@@ -38,9 +38,9 @@ pub struct Uring {
 }
 
 impl Uring {
-    /// Fails where io_uring is not to be had: forbidden, or too old a kernel.
+    /// Fails if io_uring cannot be had, because it is forbidden or the kernel is too old.
     pub fn new(variant: &Variant, target: &Target, connections: usize) -> io::Result<Self> {
-        // At least as many completions as can be under way.
+        // The completion queue holds at least as many completions as there can be.
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -56,7 +56,7 @@ impl Uring {
             &ring,
             connections.next_power_of_two().clamp(256, 16_384) as u16,
         )?;
-        // SAFETY: zero is a valid value for each field.
+        // SAFETY: zero is valid for each field.
         let mut message: Box<libc::msghdr> = Box::new(unsafe { std::mem::zeroed() });
         message.msg_controllen = size_of::<Control>() as _;
         let mut uring = Self {
@@ -78,7 +78,7 @@ impl Uring {
         Ok(uring)
     }
 
-    /// Begins to receive for a user, until the kernel says that it has ended.
+    /// Begins to receive for a user. This lasts until the kernel reports its end.
     fn arm(&mut self, user: usize) {
         let message: *const libc::msghdr = &raw const *self.message;
         self.push(
@@ -117,7 +117,7 @@ impl Uring {
         }
     }
 
-    /// Acts on one completion; the clock as read, 0 when it was not.
+    /// Handles one completion. Returns the reading of the clock, or 0 if there was none.
     #[inline]
     fn complete(&mut self, completion: &cqueue::Entry, ends_ns: u64) -> u64 {
         let (user, result) = (completion.user_data() as usize, completion.result());
@@ -159,14 +159,14 @@ impl Uring {
         seen_ns
     }
 
-    /// The length of what lies in a buffer, and its timestamp.
+    /// Returns the length of the payload in a buffer, and its timestamp.
     #[inline]
     fn read(&self, buffer: u16) -> (usize, u64) {
         let out = RecvMsgOut::parse(self.buffers.get(buffer), &self.message)
             .expect("a buffer holds a header");
         let control = out.control_data();
         let stamp_unix_ns = if control.len() >= size_of::<Control>() {
-            // SAFETY: it is as long, and any bytes are a valid value.
+            // SAFETY: it is long enough, and any bytes are a valid value.
             unsafe { control.as_ptr().cast::<Control>().read_unaligned() }.stamp_unix_ns()
         } else {
             0
@@ -205,7 +205,7 @@ impl Loop for Uring {
     }
 }
 
-/// A ring of buffers that the kernel receives into, as it needs them.
+/// A ring of buffers, which the kernel takes as it needs them.
 struct Buffers {
     entries: *mut BufRingEntry,
     layout: Layout,
@@ -230,8 +230,8 @@ impl Buffers {
             tail: 0,
             bytes,
         };
-        // SAFETY: the entries are page-aligned and live as long as `buffers`, which goes after the ring (fields are
-        // dropped in order).
+        // SAFETY: the entries are page-aligned and live as long as `buffers`, which is dropped after the ring (fields
+        // are dropped in order).
         unsafe {
             ring.submitter()
                 .register_buf_ring_with_flags(entries as u64, count, GROUP, 0)?
@@ -249,7 +249,7 @@ impl Buffers {
     fn give_back(&mut self, buffer: u16) {
         let place = usize::from(self.tail & (self.count - 1));
         let address = self.bytes[usize::from(buffer) * BUFFER_BYTES..].as_mut_ptr();
-        // SAFETY: `place` is within the ring, and the kernel reads it only once the tail is published.
+        // SAFETY: `place` is within the ring, and the kernel reads it only after the tail is published.
         let entry = unsafe { &mut *self.entries.add(place) };
         entry.set_addr(address as u64);
         entry.set_len(BUFFER_BYTES as u32);
@@ -258,7 +258,7 @@ impl Buffers {
     }
 
     fn publish(&self) {
-        // SAFETY: the first entry is there, and its tail is shared with the kernel as an atomic.
+        // SAFETY: the first entry exists, and its tail is shared with the kernel as an atomic.
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);
     }
@@ -266,7 +266,7 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout.
+        // SAFETY: they were allocated with this layout.
         unsafe { dealloc(self.entries.cast(), self.layout) };
     }
 }

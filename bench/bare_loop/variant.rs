@@ -1,4 +1,4 @@
-//! What a loop does otherwise, as it is named on the command line.
+//! The variants of a loop, as they are named on the command line.
 
 use std::str::FromStr;
 
@@ -12,11 +12,11 @@ pub enum Backend {
 /// How a loop waits for answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Until there is one.
+    /// Until there is an answer.
     Endless,
-    /// With a timeout, anew each time.
+    /// With a timeout, which is set anew each time.
     Timeout,
-    /// Until there is one, or a timer that was armed once and is due every 100 ms.
+    /// Until there is an answer, or until a timer is due that was set once and fires every 100 ms.
     Timerfd,
 }
 
@@ -26,17 +26,17 @@ pub struct Variant {
     pub backend: Backend,
     /// Receives with the kernel's timestamps, reads the clock and stores each response time.
     pub stamped: bool,
-    /// Stores the time to the first byte too.
+    /// Also stores the time to the first byte.
     pub first_byte: bool,
     /// 1: receives, counts and sends one by one. 2: receives and counts all, then sends all.
     /// 3: receives all, counts all, sends all.
     pub passes: u8,
     pub wait: Wait,
-    /// Cache lines of a user, each read and written as an answer comes and as a request goes.
+    /// The number of cache lines of a user. Each is read and written when an answer comes and when a request is sent.
     pub lines: usize,
     /// Bytes of a large answer after its first piece are not copied (MSG_TRUNC, tcp(7)).
     pub discards: bool,
-    /// Wakes for the rest of a large answer only when all of it has come, or so much (SO_RCVLOWAT).
+    /// Wakes for the rest of a large answer only when all of it has come, or this much (SO_RCVLOWAT).
     pub low_water_bytes: Option<usize>,
     pub buffer_bytes: usize,
 }
@@ -67,7 +67,7 @@ impl FromStr for Variant {
 impl Variant {
     fn add(&mut self, feature: &str) -> Result<(), String> {
         match feature {
-            // The same once more, on connections of its own: what the two differ by is noise.
+            // The twin is the same loop on connections of its own: the difference between the two is noise.
             "bare" | "twin" => {}
             "stamped" => self.stamped = true,
             "uring" => self.backend = Backend::Uring,

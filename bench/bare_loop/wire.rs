@@ -1,4 +1,4 @@
-//! The server that is asked, and single calls to the kernel.
+//! The server that is loaded, and single calls to the kernel.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::io::Errno;
 
-/// What is asked of whom, and how long each answer is.
+/// The server, the request, and the length of each answer.
 #[derive(Clone)]
 pub struct Target {
     address: String,
@@ -15,7 +15,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Asks once, to learn the length of an answer.
+    /// Sends one request, to learn the length of an answer.
     pub fn look(address: &str, path: &str) -> Self {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").into_bytes();
         let mut target = Self {
@@ -67,7 +67,7 @@ pub fn ask_for_stamps(socket: &TcpStream) {
     set_option(socket, libc::SO_TIMESTAMPNS, 1);
 }
 
-/// Has the kernel report readiness from so many bytes on.
+/// Lets the kernel report readiness only from this many bytes on.
 pub fn set_low_water(socket: &TcpStream, bytes: usize) {
     set_option(
         socket,
@@ -90,7 +90,7 @@ fn set_option(socket: &TcpStream, option: i32, value: i32) {
     assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// A control message as it comes.
+/// A control message, as the kernel writes it.
 #[repr(C, align(8))]
 pub struct Control {
     header: libc::cmsghdr,
@@ -109,7 +109,7 @@ impl Control {
     }
 }
 
-/// Reads once into `buffer`: how many bytes, and the kernel's timestamp or 0.
+/// Reads once into `buffer`. Returns how many bytes came, and the kernel's timestamp or 0.
 #[inline]
 pub fn receive_stamped(socket: &TcpStream, buffer: &mut [u8]) -> Result<(usize, u64), Errno> {
     receive_message(socket, buffer.as_mut_ptr(), buffer.len(), 0)
@@ -118,7 +118,7 @@ pub fn receive_stamped(socket: &TcpStream, buffer: &mut [u8]) -> Result<(usize, 
 /// Takes up to `bytes` from the socket without copying them.
 #[inline]
 pub fn discard_stamped(socket: &TcpStream, bytes: usize) -> Result<(usize, u64), Errno> {
-    // TCP with MSG_TRUNC writes to no buffer (tcp(7)), so there need be none as long as `bytes`.
+    // TCP with MSG_TRUNC writes to no buffer (tcp(7)), so none of this length is needed.
     receive_message(socket, std::ptr::dangling_mut(), bytes, libc::MSG_TRUNC)
 }
 
@@ -134,13 +134,14 @@ fn receive_message(
         iov_base: buffer.cast(),
         iov_len: bytes,
     };
-    // SAFETY: zero is a valid value for each field.
+    // SAFETY: zero is valid for each field.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut whole;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
     message.msg_controllen = size_of::<Control>() as _;
-    // SAFETY: the pointers are to memory that outlives the call; `buffer` is as long as it says, or not written to.
+    // SAFETY: the pointers are to memory that outlives the call. `buffer` is as long as it says, or is not written
+    // to.
     let received = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     if received < 0 {
         return Err(last_errno());
@@ -161,7 +162,7 @@ pub fn receive(socket: &TcpStream, buffer: &mut [u8]) -> Result<usize, Errno> {
         .map(|(_, bytes)| bytes)
 }
 
-/// Takes up to `bytes` from the socket without copying them, and asks for no timestamp.
+/// Takes up to `bytes` from the socket without copying them and without a timestamp.
 #[inline]
 pub fn discard(socket: &TcpStream, bytes: usize) -> Result<usize, Errno> {
     // SAFETY: TCP with MSG_TRUNC writes to no buffer (tcp(7)).

@@ -1,15 +1,15 @@
-//! The one clock of a trial: monotonic, in nanoseconds, never set back. The wall clock stands beside
-//! it only because the kernel stamps what it receives with that one.
+//! The clock of a trial: monotonic, in nanoseconds, never set back. The wall clock is read only because the kernel
+//! stamps what it receives with the wall clock.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds since an arbitrary instant, the same for all threads of this machine.
+/// Returns the nanoseconds since an arbitrary instant, which is the same for all threads of this machine.
 #[inline]
 pub fn now_ns() -> u64 {
     read_ns(ClockId::Monotonic)
 }
 
-/// Wall clock, in nanoseconds since 1970; it may be set at any time, so nothing is measured with it.
+/// Returns the wall clock in nanoseconds since 1970. It may be set at any time, so no duration is measured with it.
 #[inline]
 pub fn unix_ns() -> u64 {
     read_ns(ClockId::Realtime)
@@ -21,12 +21,12 @@ fn read_ns(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// How far the wall clock is ahead of the monotonic one at this moment.
+/// Returns how far the wall clock is ahead of the monotonic clock now.
 #[inline]
 pub fn unix_ahead_ns() -> u64 {
     let (mut ahead_ns, mut shortest_ns) = (0, u64::MAX);
-    // Torn from the core between the readings, we would shift every stamp by the time we were away; so
-    // the closest pair of a few counts.
+    // If the kernel takes this thread off its core between the readings, the result is wrong by the time that the
+    // thread was away, and every stamp with it. So the monotonic readings that are closest together count.
     for _ in 0..READINGS {
         let before_ns = now_ns();
         let unix_ns = unix_ns();
@@ -41,11 +41,11 @@ pub fn unix_ahead_ns() -> u64 {
 
 const READINGS: usize = 3;
 
-/// When, on the monotonic clock, something happened that the kernel stamped with the wall clock, which
-/// is `unix_ahead_ns` ahead.
+/// Converts a stamp of the kernel to the monotonic clock. The stamp is by the wall clock, which is `unix_ahead_ns`
+/// ahead.
 ///
-/// `None` where there is no stamp, or where it does not lie within `possible_ns`, from the sending of
-/// the request to now: then the wall clock was set in between.
+/// Returns `None` if there is no stamp, or if it lies outside `possible_ns`, which reaches from the sending of the
+/// request to now: then the wall clock was set in between.
 #[inline]
 pub fn stamped_ns(
     stamp_unix_ns: u64,
@@ -80,7 +80,7 @@ mod tests {
             let stamp = AHEAD_NS + 9_700;
             assert_eq!(stamped_ns(stamp, AHEAD_NS.wrapping_add(set_ns), 9_000..=10_000), None);
         }
-        // Before the request was sent.
+        // This stamp is from before the request was sent.
         assert_eq!(stamped_ns(AHEAD_NS + 8_000, AHEAD_NS, 9_000..=10_000), None);
     }
 

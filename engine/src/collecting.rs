@@ -1,6 +1,6 @@
-//! What is done beside the load, in small steps: tallies are added up, probes read, lines of progress written. A
-//! thread of its own does so while the load runs, and may have to wait for a core all the while; the thread that
-//! finishes the trial takes over where that one stands. Neither sends a request.
+//! The work that is done beside the load, in small steps: adding tallies up, taking samples and writing lines of
+//! progress. A thread of its own does it while the load runs; this thread may have to wait for a core all the
+//! time. The thread that finishes the trial continues where the first one stopped. Neither thread sends requests.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
@@ -18,14 +18,14 @@ use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::watch::Watches;
 
-/// The collector's ends of the channels by which tallies come and go back.
+/// The collector's ends of the channels through which tallies come and go back.
 pub struct Channels {
     pub inbox: Receiver<Box<Tally>>,
-    /// One for each worker, which lives as long as this.
+    /// A channel for each worker, which lives as long as this end.
     pub returns: Vec<Sender<Box<Tally>>>,
 }
 
-/// All that is collected in a trial, and what is to be done next.
+/// Everything that is collected in a trial, and what is to be done next.
 pub struct Collecting {
     course: Arc<Course>,
     channels: Channels,
@@ -35,23 +35,23 @@ pub struct Collecting {
     progress_every_ns: u64,
     next_sample_ns: u64,
     next_progress_ns: u64,
-    /// Workers whose last tally has not come.
+    /// The number of workers whose last tally has not come.
     working: usize,
     turn: usize,
 }
 
-/// What a step came to.
+/// The result of a step.
 enum Step {
     /// There may be more to do at once.
     Done,
-    /// A line for whoever watches.
+    /// A line of progress is to be written.
     Say(String),
-    /// There is nothing to do for so long.
+    /// There is nothing to do for this long.
     Nothing { for_ns: u64 },
 }
 
 impl Collecting {
-    /// The course has begun.
+    /// `course` must have begun.
     pub fn new(
         plan: &Plan,
         course: Arc<Course>,
@@ -73,17 +73,17 @@ impl Collecting {
         }
     }
 
-    /// Does one thing that is to be done by now.
+    /// Does one piece of work that is due now.
     fn step(&mut self) -> Step {
         if let Ok(tally) = self.channels.inbox.try_recv() {
             self.add(&tally);
             self.turn = (self.turn + 1) % self.channels.returns.len();
-            let _ = self.channels.returns[self.turn].send(tally); // Its worker may have ended.
+            let _ = self.channels.returns[self.turn].send(tally); // The worker may have ended.
             return Step::Done;
         }
         let now_ns = now_ns();
         if now_ns >= self.course.ends_at_ns() {
-            return Step::Nothing { for_ns: INTERVAL_NS }; // What is left is for whoever finishes.
+            return Step::Nothing { for_ns: INTERVAL_NS }; // The thread that finishes the trial does the rest.
         }
         if now_ns >= self.next_sample_ns || self.watches.are_to_open(&self.course, now_ns) {
             self.watches.sample(&self.course, self.next_sample_ns, now_ns);
@@ -118,26 +118,27 @@ impl Collecting {
     }
 }
 
-/// How long tallies may lie there: less than until their workers want others.
+/// The longest time that a tally waits for the collector. It is shorter than an interval, after which the workers
+/// need tallies that have come back.
 const TALLIES_WAIT_NS: u64 = INTERVAL_NS / 2;
 
-/// The first instant after `now_ns` of those that follow `next_ns` each `every_ns`; `next_ns` where that is to come.
+/// Returns the first of the instants `next_ns`, `next_ns + every_ns`, … that is later than `now_ns`.
 fn after(now_ns: u64, next_ns: u64, every_ns: u64) -> u64 {
     if now_ns < next_ns { next_ns } else { next_ns + every_ns * (1 + (now_ns - next_ns) / every_ns) }
 }
 
-/// A trial's collecting as two threads hold it: the one that does it while the load runs, and the one that finishes.
+/// The collecting of a trial, shared by two threads: one collects while the load runs, the other finishes.
 pub struct Shared {
     collecting: Arc<Mutex<Option<Collecting>>>,
     is_over: Arc<AtomicBool>,
 }
 
 impl Shared {
-    /// Starts the thread that collects, where `settle` lets it run. Nobody waits for its end: where it is given no
-    /// core it ends with the process.
+    /// Starts the thread that collects. The thread first calls `settle`, which chooses its cores and its priority.
+    /// No thread waits for its end: if it gets no core, it ends with the process.
     ///
     /// # Errors
-    /// Where no thread is to be had.
+    /// If the thread cannot be started.
     pub fn begin(collecting: Collecting, settle: impl FnOnce() + Send + 'static) -> Result<Self, Failure> {
         let shared = Self {
             collecting: Arc::new(Mutex::new(Some(collecting))),
@@ -155,7 +156,8 @@ impl Shared {
         Ok(shared)
     }
 
-    /// The lock is given back after each step, so that who takes over waits for one at most.
+    /// Collects until another thread takes over. It releases the lock after each step, so that the other thread waits
+    /// for one step at most.
     fn run(&self, progress: &Progress) {
         while !self.is_over.load(Relaxed) {
             let step = match self.collecting.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
@@ -170,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// Ends the thread's work after its present step; what it has collected, for the calling thread to go on with.
+    /// Stops the thread after its present step. Returns what it has collected, so that the calling thread can go on.
     pub fn take_over(self) -> Collecting {
         self.is_over.store(true, Relaxed);
         let mut collecting = self.collecting.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Puts the threads' tallies together: totals, what each kind of request came to, the series, the log, and the
-//! lines of progress. It runs beside the hot loops and never inside one.
+//! Adds up the tallies of all threads: totals, figures of each kind of request, the series, the log and the lines of
+//! progress. It runs beside the hot loops and never inside one.
 
 mod kinds;
 mod series;
@@ -27,12 +27,12 @@ pub struct Collector {
     /// Whether the kernel stamps what arrives.
     stamped: bool,
     slower_than_ns: Vec<u64>,
-    /// Requests that wait for longer than each of these.
+    /// For each of these times, the number of requests that have been waiting for longer.
     waiting: Vec<i64>,
     outcomes: Outcomes,
     counts: Counts,
     warm_up: WarmUpRecord,
-    /// Whole answers of the warm-up by status.
+    /// The number of whole answers of the warm-up, by status.
     warm_up_statuses: BTreeMap<u16, u64>,
     tls_fault: Option<String>,
     head_fault: Option<&'static str>,
@@ -72,7 +72,7 @@ impl Collector {
 
     fn add_to_totals(&mut self, tally: &Tally) {
         self.warm_up.scheduled += tally.stragglers_scheduled;
-        // They were scheduled in a tally that the same thread has handed over before.
+        // The same thread counted these as scheduled in an earlier tally, of the warm-up.
         self.warm_up.scheduled -= tally.taken_over;
         self.warm_up.outcomes += tally.stragglers;
         if tally.phase == Phase::WarmUp {
@@ -81,7 +81,7 @@ impl Collector {
             for &(status, count) in tally.kinds.iter().flat_map(|kind| kind.statuses.each()) {
                 *self.warm_up_statuses.entry(status).or_default() += count;
             }
-            // Connections of the warm-up serve on in the measured phase.
+            // The measured phase uses connections that the warm-up opened.
             self.counts.connections_opened += tally.counts.connections_opened;
             tally.times.of(Time::Connect).add_to(&mut self.times[Time::Connect as usize]);
             return;
@@ -97,12 +97,12 @@ impl Collector {
         }
     }
 
-    /// Requests of the measured phase that threads have taken up.
+    /// Returns the number of requests of the measured phase that threads have taken.
     pub fn scheduled(&self) -> u64 {
         self.counts.scheduled
     }
 
-    /// Counts the requests of a closed shape that either phase was to send by number and never did.
+    /// Counts the requests of a closed shape that a phase was to send by number and never sent.
     pub fn count_never_issued(&mut self, course: &Course) {
         self.count_left(Left {
             warm_up: course.never_issued(Phase::WarmUp),
@@ -110,7 +110,7 @@ impl Collector {
         });
     }
 
-    /// Counts requests that were due, or to be sent by number, and that no thread took up.
+    /// Counts the requests that were due, or to be sent by number, and that no thread took.
     pub fn count_left(&mut self, left: Left) {
         self.warm_up.scheduled += left.warm_up;
         *self.warm_up.outcomes.of(Outcome::NotSent) += left.warm_up;
@@ -119,7 +119,7 @@ impl Collector {
         *self.outcomes.of(Outcome::NotSent) += left.measured;
     }
 
-    /// One line for whoever watches: the last full second, and all so far.
+    /// Returns a line of progress: the figures of the last full second, and the totals so far.
     pub fn progress(&self, course: &Course, now_ns: u64) -> String {
         let phase = course.phase(now_ns).unwrap_or(Phase::Measured);
         let last = self.intervals.recent();
@@ -171,7 +171,7 @@ impl Collector {
         }
     }
 
-    /// The record, once every thread has handed in its last tally.
+    /// Returns the record. Every thread must have handed in its last tally.
     pub fn record(
         mut self,
         spec: TrialSpec,

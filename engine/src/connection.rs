@@ -1,5 +1,5 @@
-//! One connection's state machine: connect, send, receive. It knows nothing of schedules and keeps no
-//! statistics; every call answers whether the request in flight has ended, and how.
+//! The state machine of one connection: connect, send, receive. It has no schedule and keeps no statistics. Every
+//! call returns whether the request in flight has ended, and how.
 
 mod receiving;
 
@@ -12,27 +12,27 @@ use crate::outcome::Outcome;
 use crate::plan::{Plan, Request};
 use crate::record::NotSentReason;
 
-/// Of a request whose bytes are its own, what an example shows.
+/// The most bytes of a request that an example shows.
 const KEPT_REQUEST_BYTES: usize = 4 * 1024;
 
-/// What all connections of a thread share while they exchange.
+/// What all connections of a thread share.
 pub struct Wire<'a, N> {
     pub plan: &'a Plan,
     pub net: N,
     pub buffer: Box<[u8]>,
-    /// The last head of each kind of request.
+    /// The last head, for each kind of request.
     pub memos: Box<[HeadMemo]>,
     pub received_bytes: u64,
     pub sent_bytes: u64,
-    /// Connections that stand.
+    /// The number of established connections.
     pub open: u64,
-    /// Connections that the server ended.
+    /// The number of connections that the server ended.
     pub closed_by_server: u64,
-    /// Why the last request that ended as `not-sent` was not.
+    /// Why the last request with the outcome `not-sent` was not sent.
     pub not_sent: NotSentReason,
-    /// Why TLS failed, the first time.
+    /// Why TLS failed the first time.
     pub tls_fault: Option<String>,
-    /// Why a head was not read though it broke no rule, the first time.
+    /// Why, the first time, a head was not read although it broke no rule.
     pub head_fault: Option<&'static str>,
 }
 
@@ -60,16 +60,16 @@ impl<'a, N: Network> Wire<'a, N> {
     }
 }
 
-/// What a call brought.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing has ended; the network will report when there is more to do.
+    /// Nothing has ended. The network will report when there is more to do.
     Pending,
-    /// The connection stands; the request in hand may be sent.
+    /// The connection is established. The request in hand may be sent.
     Connected,
-    /// There is more to read than one turn allows, and the network tells no more of it.
+    /// There is more to read than one turn allows, and the network will not report it again.
     Unread,
-    /// The server's backlog is full; to be connected again soon.
+    /// The server's backlog is full. The caller is to connect again soon.
     Again,
     /// The request in flight has ended.
     Ended(Outcome),
@@ -88,9 +88,9 @@ enum Stage {
 /// When a piece of the answer came.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrival {
-    /// By the network's stamp; 0 = none. Where nothing is stamped, by the engine's own clock.
+    /// The network's stamp, or 0 if it gave none. If nothing is stamped, the time on the engine's own clock.
     pub stamp: u64,
-    /// By the engine's own clock, where the answer went on after this piece; 0 = it was the last.
+    /// The time on the engine's own clock, or 0 if this was the last piece of the answer.
     pub seen_ns: u64,
 }
 
@@ -99,25 +99,25 @@ pub struct Connection<S> {
     answer: Answer,
     first: Arrival,
     last_stamp: u64,
-    /// Which attempt to connect this is: reports about an earlier socket are not for the present one.
+    /// The number of the attempt to connect. A report with another number is about an earlier socket.
     attempt: u32,
-    /// Which of the plan's requests is in hand.
+    /// The index of the request in hand among the plan's requests.
     kind: u16,
     stage: Stage,
-    /// No answer came over the present socket yet.
+    /// Whether no answer has come over the present socket yet.
     is_fresh: bool,
-    /// The network is to wait for a piece of the answer.
+    /// Whether the network was told to wait for a piece of the answer.
     waits_for_piece: bool,
     more: Option<Box<More>>,
 }
 
-/// What only some requests need.
+/// State that only some requests need.
 #[derive(Default)]
 struct More {
-    /// The request's bytes, where they are its own and not those of its kind: all while they may have to be sent
-    /// again, the first of them for an example.
+    /// The request's bytes, if they are not those of its kind. All of them are kept while they may have to be sent
+    /// again, otherwise only the first of them, for an example.
     request: Vec<u8>,
-    /// How many bytes of it are sent.
+    /// The number of these bytes that are sent.
     sent: usize,
 }
 
@@ -145,7 +145,7 @@ impl<S> Connection<S> {
         self.socket.is_some()
     }
 
-    /// Whether no answer has come over the present socket.
+    /// Returns whether no answer has come over the present socket.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh || self.socket.is_none()
     }
@@ -154,50 +154,50 @@ impl<S> Connection<S> {
         self.kind
     }
 
-    /// Whether the answer in hand is hashed in full.
+    /// Returns whether the answer in hand is hashed in full.
     pub fn is_hashed(&self) -> bool {
         self.answer.is_hashed()
     }
 
-    /// Whether not a byte of the answer in hand has come.
+    /// Returns whether no byte of the answer in hand has come.
     pub fn is_unanswered(&self) -> bool {
         self.answer.is_untouched()
     }
 
-    /// Status of the answer in hand; `None` where no whole head has come.
+    /// Returns the status of the answer in hand, or `None` if no whole head has come.
     pub fn status(&self) -> Option<u16> {
         self.answer.status()
     }
 
-    /// Whether the beginning of the answer in hand is kept for an example.
+    /// Returns whether the beginning of the answer in hand is kept for an example.
     pub fn is_kept(&self) -> bool {
         self.answer.is_kept()
     }
 
-    /// The beginning of the answer in hand, as far as it was kept.
+    /// Takes the beginning of the answer in hand, as far as it was kept.
     pub fn take_kept(&mut self) -> Kept {
         self.answer.take_kept()
     }
 
-    /// When the first piece of the answer came, and when the last did by the network's stamp (0 = none).
+    /// Returns when the first piece of the answer came, and the network's stamp of the last piece (0 = none).
     #[inline]
     pub fn arrivals(&self) -> (Arrival, u64) {
         (self.first, self.last_stamp)
     }
 
-    /// What names the present socket of user `index`.
+    /// Returns the token of the present socket of user `index`.
     pub fn token(&self, index: u32) -> u64 {
         u64::from(self.attempt) << 32 | u64::from(index)
     }
 
-    /// Whether a report with `token` is about the present socket of user `index`.
+    /// Returns whether a report with `token` is about the present socket of this user.
     #[inline]
     pub fn is_named_by(&self, token: u64) -> bool {
         (token >> 32) as u32 == self.attempt
     }
 
-    /// Takes a request of kind `kind` in hand. `own`: its bytes where they are not those of its kind; they are kept
-    /// whole where `may_repeat` says that it may have to be sent again. `hash` says whether its answer is of the
+    /// Takes a request of kind `kind` in hand. `own` is its bytes if they are not those of its kind. All of them are
+    /// kept if `may_repeat` says that the request may have to be sent again. `hash` says whether its answer is in the
     /// sample that is hashed.
     #[inline]
     pub fn prepare(&mut self, kind: u16, own: Option<&[u8]>, may_repeat: bool, hash: bool) {
@@ -212,13 +212,13 @@ impl<S> Connection<S> {
         let more = self.more.get_or_insert_default();
         more.request.clear();
         if more.request.capacity() > KEPT_REQUEST_BYTES {
-            more.request = Vec::new(); // One long request must not hold its memory for ever.
+            more.request = Vec::new(); // One long request must not keep its memory for ever.
         }
         let kept = if whole { own.len() } else { own.len().min(KEPT_REQUEST_BYTES) };
         more.request.extend_from_slice(&own[..kept]);
     }
 
-    /// Takes the same request in hand again.
+    /// Takes the present request in hand again.
     pub fn prepare_again(&mut self) {
         self.begin(self.answer.is_hashed());
     }
@@ -230,7 +230,7 @@ impl<S> Connection<S> {
         self.last_stamp = 0;
     }
 
-    /// The request in hand as it was sent, or the beginning of it.
+    /// Returns the beginning of the request in hand, as it was sent.
     pub fn request<'b>(&'b self, plan: &'b Plan) -> &'b [u8] {
         let bytes = match (plan.requests[usize::from(self.kind)].message.fixed(), &self.more) {
             (Some(fixed), _) => fixed,
@@ -257,8 +257,8 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Sends the request in hand over the socket that stands. `own`: its bytes where they are not those of its
-    /// kind; `None` where they were kept.
+    /// Sends the request in hand over the established socket. `own` is its bytes if they are not those of its kind,
+    /// or `None` if they were kept.
     #[inline]
     pub fn send<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>, own: Option<&[u8]>) -> Step {
         let fixed = wire.plan.requests[usize::from(self.kind)].message.fixed();
@@ -315,14 +315,14 @@ impl<S> Connection<S> {
         Step::Pending
     }
 
-    /// Nothing more can be sent. The server may have answered all the same, before it hung up (413, say).
+    /// Handles a failed send. The server may have answered before it closed the connection (with 413, for instance).
     #[cold]
     fn broken<N: Network<Socket = S>>(&mut self, errno: Errno, wire: &mut Wire<N>) -> Step {
-        self.stage = Stage::Sending; // Whatever comes, this socket serves no other request.
+        self.stage = Stage::Sending; // In this stage the socket is closed after the answer, if one comes.
         let closed_by_server = wire.closed_by_server;
         match self.receive(true, wire) {
             Step::Pending | Step::Unread => self.fail(Outcome::Reset, wire),
-            // Having been told of the reset, the kernel reports no more than the end.
+            // The kernel has already reported the reset. Now it reports only the end of the stream.
             Step::Ended(Outcome::ClosedEarly) if errno == Errno::CONNRESET => {
                 wire.closed_by_server = closed_by_server;
                 Step::Ended(Outcome::Reset)
@@ -339,8 +339,8 @@ impl<S> Connection<S> {
             Stage::Connecting => self.finish_connecting(ready, wire),
             Stage::Sending => self.advance_sending(ready, wire),
             Stage::Idle => {
-                // The server gave up an idle connection, which is its right, or said what nobody asked for
-                // and what the next answer must not be taken for.
+                // A server may close an idle connection. It may also have sent bytes that no request asked for; they
+                // must not be taken for the next answer.
                 if self.socket.is_some() && (ready.closed || self.has_unasked_bytes(wire)) {
                     self.closed_by_server(wire);
                 }
@@ -349,8 +349,8 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Reads while it sends: a server may answer before it has the whole request, and mean by it that it wants no
-    /// more (RFC 9112, 9.5).
+    /// Reads while it sends: a server may answer before it has the whole request, which means that it wants no more
+    /// of it (RFC 9112, 9.5).
     #[cold]
     fn advance_sending<N: Network<Socket = S>>(&mut self, ready: Ready, wire: &mut Wire<N>) -> Step {
         if ready.read || ready.closed {
@@ -362,7 +362,7 @@ impl<S> Connection<S> {
         if ready.write { self.go_on_sending(wire) } else { Step::Pending }
     }
 
-    /// Gives up the request in flight and the socket with it.
+    /// Gives up the request in flight and closes the socket.
     pub fn close<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) {
         if let Some(socket) = self.socket.take() {
             wire.open -= u64::from(self.stage != Stage::Connecting);
@@ -410,18 +410,18 @@ impl<S> Default for Connection<S> {
     }
 }
 
-/// How a failed attempt to connect counts. What this machine lacks or forbids is no answer of the server's:
-/// such a request was never sent.
+/// Returns how a failed attempt to connect counts. If this machine lacks or forbids something, the server gave no
+/// answer: the request was never sent.
 fn not_connected(errno: Errno, reason: &mut NotSentReason) -> Outcome {
     *reason = match errno {
         Errno::ADDRNOTAVAIL => NotSentReason::Ports,
         Errno::MFILE | Errno::NFILE => NotSentReason::Descriptors,
-        // ENOSPC: of epoll, whose watches are limited for each user.
+        // ENOSPC comes from epoll, which limits the number of watches of each user.
         Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC => NotSentReason::Memory,
         Errno::PERM | Errno::ACCESS => NotSentReason::Forbidden,
         Errno::TIMEDOUT => return Outcome::ConnectTimeout,
         Errno::CONNRESET | Errno::PIPE => return Outcome::Reset,
-        // Of TLS: the two did not come to terms, or the server hung up.
+        // PROTO and CONNABORTED come from TLS: the handshake failed, or the server closed the connection.
         Errno::PROTO => return Outcome::Malformed,
         Errno::CONNABORTED => return Outcome::ClosedEarly,
         _ => return Outcome::Refused,

@@ -1,15 +1,15 @@
-//! Which cores a thread runs on, and who goes first there.
+//! Which cores a thread may use, and its priority there.
 
 use rustix::io;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::failure::Failure;
 
-/// Checks that a thread of ours may run on each of `cores`: of several the kernel would leave out those that
-/// it does not give us, and say nothing.
+/// Checks that this process may run on each of `cores`. If a thread asks for several cores at once, the kernel leaves
+/// out those that it does not allow, without an error.
 ///
 /// # Errors
-/// A `Failure` (exit code 2) that names the first that is not to be had.
+/// A `Failure` (exit code 2) that names the first core that this process may not use.
 pub fn check(cores: &[usize]) -> Result<(), Failure> {
     let ours = sched_getaffinity(None)
         .map_err(|errno| Failure::new(format!("cannot learn the cores that we may use: {errno}")))?;
@@ -25,10 +25,10 @@ fn not_to_be_had(core: usize, errno: io::Errno, ours: &CpuSet) -> Failure {
         .remedy(format!("name cores that we may use here, such as {}", ours.join(",")))
 }
 
-/// Binds the calling thread to `cores`; an empty list leaves it where it is.
+/// Binds the calling thread to `cores`. An empty list changes nothing.
 ///
 /// # Errors
-/// `EINVAL` when none of the cores exists.
+/// `EINVAL` if none of the cores exists.
 pub fn pin_current_thread(cores: &[usize]) -> io::Result<()> {
     if cores.is_empty() {
         return Ok(());
@@ -42,23 +42,23 @@ pub fn pin_current_thread(cores: &[usize]) -> io::Result<()> {
     sched_setaffinity(None, &set)
 }
 
-/// Makes the calling thread run only where no other wants to (sched(7), SCHED_IDLE): a thread that wakes
-/// takes the core from it at once, and a busy one leaves it nothing. What cannot be had is done without.
+/// Makes the calling thread run only when no other thread wants its core (sched(7), SCHED_IDLE). A thread that wakes
+/// takes the core from it at once, and a busy thread leaves it nothing. An error is ignored.
 pub fn step_aside() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: `parameters` outlives the call; 0 is the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const parameters) };
 }
 
-/// Lowers the calling thread's share of a core to about a tenth of what another gets there (sched(7), "The
-/// nice value"): a thread that wakes goes first, and a busy one still leaves it that tenth. For what others
-/// wait for if it comes to a stop.
+/// Lowers the calling thread's share of a core to about a tenth of another thread's share (sched(7), "The nice
+/// value"). A thread that wakes goes first, and a busy thread still leaves it that tenth. This is for a thread that
+/// others wait for if it stops.
 pub fn give_way() {
     const NICE: i32 = 10;
-    let _ = rustix::process::nice(NICE); // Of this thread alone, as Linux has it.
+    let _ = rustix::process::nice(NICE); // On Linux this changes the calling thread alone.
 }
 
-/// Moves the calling thread away from `cores`, to all others there are; where there are none it stays.
+/// Moves the calling thread from `cores` to all others. If there are no others, it stays.
 pub fn keep_off(cores: &[usize]) {
     let all = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     let others: Vec<usize> = all
@@ -72,7 +72,7 @@ pub fn keep_off(cores: &[usize]) {
 mod tests {
     use super::*;
 
-    /// The cores of the calling thread.
+    /// Returns the cores of the calling thread.
     fn present() -> CpuSet {
         sched_getaffinity(None).unwrap()
     }

@@ -1,5 +1,5 @@
-//! What a call, a switch, a thread and a process cost on this machine. Each is done many times over on one
-//! core and timed from outside; nothing here is part of a trial.
+//! What a system call, a context switch, a thread and a process cost on this machine. Each is repeated many times on
+//! one core and timed from outside. Nothing here is part of a trial.
 
 use std::io::{self, pipe};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,21 +15,21 @@ use crate::cores::pin_current_thread;
 use crate::failure::Failure;
 use crate::output;
 
-/// Each cost is measured in so many rounds; the figures are over rounds.
+/// The number of rounds in which each cost is measured. The figures are percentiles of the rounds.
 const ROUNDS: usize = 41;
-/// A round is made so long that reading the clock does not matter.
+/// The length of a round. It is so long that reading the clock does not matter.
 const ROUND_NS: u64 = 5_000_000;
 const STACK_BYTES: usize = 64 * 1024;
 
 /// Measure what system calls, context switches, threads and processes cost on one core
 #[derive(clap::Args)]
 pub struct Costs {
-    /// Core to measure on; left out, the scheduler chooses and moves
+    /// Core to measure on; if left out, the scheduler chooses one and may move to another
     #[arg(long)]
     core: Option<usize>,
 }
 
-/// One cost in nanoseconds: the median of the rounds, and the tenth and ninetieth hundredth of them.
+/// One cost in nanoseconds: the median, the 10th and the 90th percentile of the rounds.
 #[derive(Debug, Serialize)]
 pub struct Cost {
     pub name: &'static str,
@@ -44,7 +44,7 @@ pub struct Cost {
 /// Prints all costs as JSON on standard output.
 ///
 /// # Errors
-/// Where a thread, a process or a descriptor is not to be had.
+/// If a thread, a process or a descriptor cannot be had.
 pub fn run(costs: &Costs) -> Result<(), Failure> {
     let measured = pinned(costs.core).and_then(|()| all()).map_err(|error| {
         Failure::new(format!("the costs cannot be measured here: {error}"))
@@ -69,7 +69,7 @@ fn all() -> io::Result<Vec<Cost>> {
             drop(thread.map(thread::JoinHandle::join));
         }),
         cost("process", "forking a process of this size that ends at once, and waiting for its end", || {
-            // SAFETY: the child calls nothing but _exit.
+            // SAFETY: the child calls only _exit.
             match unsafe { libc::fork() } {
                 0 => unsafe { libc::_exit(0) },
                 child if child > 0 => wait_for(child),
@@ -92,8 +92,8 @@ fn non_blocking_read() -> io::Result<Cost> {
     }))
 }
 
-/// A byte written into a pipe and read out of it by the same thread: what a switch measured through pipes
-/// costs without the switch.
+/// Returns what it costs one thread to write a byte into a pipe and to read it again. A switch is measured through
+/// pipes; this is the part of that cost that is not the switch.
 fn pipe_alone_ns() -> io::Result<f64> {
     let (read, write) = pipe()?;
     Ok(cost("", "", || exchange(write.as_fd(), read.as_fd())).ns)
@@ -113,7 +113,7 @@ fn between_threads() -> io::Result<Cost> {
 
 fn between_processes() -> io::Result<Cost> {
     let (ours, theirs) = (Ends::new()?, Ends::new()?);
-    // SAFETY: the child keeps to close, read, write and _exit, which are safe after a fork.
+    // SAFETY: the child calls only close, read, write and _exit, which are safe after a fork.
     let child = unsafe { libc::fork() };
     if child < 0 {
         return Err(io::Error::last_os_error());
@@ -121,7 +121,7 @@ fn between_processes() -> io::Result<Cost> {
     if child == 0 {
         drop((ours.read, theirs.write));
         echo(theirs.read.as_fd(), ours.write.as_fd());
-        // SAFETY: ends the child without running what the parent has yet to run.
+        // SAFETY: _exit ends the child before it runs any code of the parent.
         unsafe { libc::_exit(0) };
     }
     let (read, write) = (ours.read, theirs.write);
@@ -151,7 +151,7 @@ fn exchange(write: BorrowedFd, read: BorrowedFd) {
     let _ = rustix::io::read(read, &mut byte);
 }
 
-/// Sends back each byte until nobody can send another.
+/// Sends back each byte until the other end is closed.
 fn echo(read: BorrowedFd, write: BorrowedFd) {
     let mut byte = [0_u8];
     while rustix::io::read(read, &mut byte) == Ok(1) {
@@ -176,7 +176,7 @@ fn cost(name: &'static str, meaning: &'static str, mut once: impl FnMut()) -> Co
     Cost { name, meaning, ns: at(0.5), low_ns: at(0.1), high_ns: at(0.9), rounds: ROUNDS, repeats }
 }
 
-/// A way there and back is two switches.
+/// Halves a cost: the way there and back is two switches.
 fn halved(cost: Cost) -> Cost {
     Cost { ns: cost.ns / 2.0, low_ns: cost.low_ns / 2.0, high_ns: cost.high_ns / 2.0, ..cost }
 }

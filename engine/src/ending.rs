@@ -1,4 +1,4 @@
-//! Signals to processes, so that none goes to another that has got its number meanwhile.
+//! Sends signals to processes, and never to another process that has since got the same number.
 
 use std::os::fd::OwnedFd;
 
@@ -7,18 +7,18 @@ use rustix::process::{PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_s
 
 use crate::process_tree::{self, Pid};
 
-/// So many processes are held at once: descriptors may be few.
+/// The number of processes that are held at once, since descriptors may be few.
 const AT_ONCE: usize = 128;
 
-/// Sends `signal` to every live descendant of `root`, and to no other process; how many there are.
+/// Sends `signal` to every live descendant of `root` and to no other process. Returns the number of descendants.
 pub fn signal_descendants_of(root: Pid, signal: Signal) -> usize {
     let descendants = process_tree::descendants(root);
     signal_each(&descendants, || process_tree::descendants(root), signal);
     descendants.len()
 }
 
-/// Sends `signal` to each of `pids` that is among those that `look` finds while we hold it: one that had ended
-/// before we held it left its number to a process that is not among them.
+/// Holds each of `pids` by a pidfd and sends `signal` to those that `look` finds meanwhile. If a process ended before
+/// it was held, its number may belong to another process, which `look` does not find.
 fn signal_each(pids: &[Pid], look: impl Fn() -> Vec<Pid>, signal: Signal) {
     for pids in pids.chunks(AT_ONCE) {
         let held: Vec<(Pid, Result<OwnedFd, Errno>)> = pids.iter().map(|&pid| (pid, hold(pid))).collect();
@@ -27,14 +27,14 @@ fn signal_each(pids: &[Pid], look: impl Fn() -> Vec<Pid>, signal: Signal) {
             let _ = match held {
                 Ok(held) => pidfd_send_signal(held, signal),
                 Err(Errno::SRCH) => Ok(()),
-                // Where a sandbox forbids to hold a process, its number has to do.
+                // A sandbox may forbid pidfds. Then the signal goes to the number.
                 Err(_) => by_number(pid).and_then(|pid| kill_process(pid, signal)),
             };
         }
     }
 }
 
-/// Holds a process: what is sent to it from now on goes to no other.
+/// Opens a pidfd. A signal that is sent through it reaches this process and no other.
 pub fn hold(pid: Pid) -> Result<OwnedFd, Errno> {
     pidfd_open(by_number(pid)?, PidfdFlags::empty())
 }

@@ -1,4 +1,4 @@
-//! Why a command of the engine could not do its work: one sentence, and what the reader can do.
+//! Why a command of the engine failed: one sentence, and what the reader can do about it.
 
 use std::fmt;
 use std::path::Path;
@@ -16,7 +16,7 @@ impl Failure {
         Self { error: error.into(), remedy: String::new(), exit_code: 1 }
     }
 
-    /// What was asked for makes no sense (exit code 2).
+    /// The input makes no sense (exit code 2).
     pub fn usage(error: impl Into<String>) -> Self {
         Self { exit_code: 2, ..Self::new(error) }
     }
@@ -33,7 +33,7 @@ impl Failure {
 }
 
 impl fmt::Display for Failure {
-    /// One line of JSON, as the lab reads it from standard error.
+    /// Writes one line of JSON. The lab reads it from standard error.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = serde_json::json!({"error": self.error, "remedy": self.remedy});
         write!(out, "{line}")

@@ -1,11 +1,11 @@
-//! What is wrong in a document, gathered so that all of it is said at once.
+//! Collects what is wrong in a document, so that everything is reported at once.
 
 use std::fmt::Debug;
 use std::ops::RangeInclusive;
 
 use crate::failure::Failure;
 
-/// Everything found wrong so far.
+/// Everything that was found wrong so far.
 #[derive(Default)]
 pub struct Faults(Vec<String>);
 
@@ -20,7 +20,7 @@ impl Faults {
         }
     }
 
-    /// `value`, or the least there may be where it is out of `bounds`, which is a fault of `key`.
+    /// Returns `value`. If it is out of `bounds`, adds a fault of `key` and returns the lower bound.
     pub fn within<T: Copy + Debug + PartialOrd>(
         &mut self,
         value: T,
@@ -38,7 +38,7 @@ impl Faults {
     }
 
     /// # Errors
-    /// One `Failure` (exit code 2) with every fault, where there is any.
+    /// One `Failure` (exit code 2) with every fault, if there is any.
     pub fn none(self) -> Result<(), Failure> {
         if self.0.is_empty() {
             return Ok(());

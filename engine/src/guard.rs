@@ -1,9 +1,9 @@
-//! `crumple-engine guard`: starts a command and sees to it that neither it nor anything it started
-//! outlives whoever asked. It loads nothing and measures nothing.
+//! `crumple-engine guard`: starts a command, and ends it and everything it started when the caller ends. It puts no
+//! load on anything and measures nothing.
 //!
-//! The asker holds the guard's standard input. When that closes, for whatever reason (done, ctrl-C,
-//! `kill -9`), the guard ends the command and all its descendants. As a child subreaper it inherits
-//! even those that left their session or their parent.
+//! The caller holds the guard's standard input. When that closes, for whatever reason (done, ctrl-C, `kill -9`), the
+//! guard ends the command and all its descendants. As a child subreaper it also inherits those that left their
+//! session or whose parent ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -22,14 +22,14 @@ use crate::failure::Failure;
 use crate::process_tree::Pid;
 use crate::{cores, ending};
 
-/// Who fills a folder before the command starts says with this file in it that it is to be removed.
+/// A caller that fills a folder before the command starts puts this file into it, to say that it is to be removed.
 const MADE_FOR_THIS: &str = ".crumple-scratch";
 const LONGEST_GRACE_S: f64 = 3600.0;
 
 #[derive(clap::Args)]
 pub struct Guard {
-    /// Folder to make for the command and to remove, with all in it, at the end; one that is there has to be
-    /// empty, or to hold a file .crumple-scratch
+    /// Folder to create for the command and to remove, with its contents, at the end; an existing folder has to
+    /// be empty, or to hold a file .crumple-scratch
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
     /// Cores the command may use, for instance 0,1
@@ -41,7 +41,7 @@ pub struct Guard {
     /// File that takes the command's standard output and error
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
-    /// Seconds between asking to end (SIGTERM) and ending (SIGKILL)
+    /// Seconds from SIGTERM, which asks to end, to SIGKILL
     #[arg(long, value_name = "SECONDS", default_value = "3", value_parser = grace)]
     grace: Duration,
     /// The command and its arguments
@@ -50,15 +50,15 @@ pub struct Guard {
 }
 
 enum Event {
-    /// The asker closed our standard input, or a signal asked us to end.
+    /// The caller closed the guard's standard input, or a signal asked the guard to end.
     Dismissed,
-    /// The command itself ended; its descendants may live on.
+    /// The command itself ended. Its descendants may still run.
     CommandEnded(ExitStatus),
     /// No descendant is left.
     AllGone,
 }
 
-/// Runs the command until it or the asker ends. Prints `{"pid":N}`, then `{"exit":…,"signal":…}`.
+/// Runs the command until it or the caller ends. Prints `{"pid":N}`, then `{"exit":…,"signal":…}`.
 pub fn run(guard: Guard) -> Result<(), Failure> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| Failure::new(format!("cannot become a subreaper: {error}")))?;
@@ -78,7 +78,7 @@ fn grace(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("must be a number of seconds from 0 to {LONGEST_GRACE_S}"))
 }
 
-/// Makes `folder`, or takes one that holds nothing anybody could miss.
+/// Creates `folder`, or takes an existing one that is empty or marked by `MADE_FOR_THIS`.
 fn take_scratch(folder: &Path) -> Result<(), Failure> {
     let cannot = |what: &str, error| Failure::file(what, folder, &error);
     let is_empty = fs::read_dir(folder).map(|mut entries| entries.next().is_none());
@@ -98,10 +98,10 @@ fn take_scratch(folder: &Path) -> Result<(), Failure> {
 
 fn watch(guard: &Guard) -> Result<(), Failure> {
     let (events, inbox) = mpsc::channel();
-    // Signals first: one that arrives while the command starts must not be lost.
+    // Listen for signals first: one that arrives while the command starts must not be lost.
     dismiss_on_signals(events.clone())?;
     let pid = start(guard)?;
-    // Before it can be waited for: its number is still its own.
+    // Hold the command before anything waits for it: until then no other process has its number.
     let command = ending::hold(pid).ok();
     say(&format!("{{\"pid\":{pid}}}"));
     dismiss_at_end_of_input(events.clone());
@@ -138,11 +138,11 @@ fn start(guard: &Guard) -> Result<Pid, Failure> {
         command.stdout(io::stderr());
     }
     let cores = guard.cores.clone();
-    // SAFETY: only async-signal-safe system calls between fork and exec; `cores` is read, not grown.
+    // SAFETY: between fork and exec there are only async-signal-safe system calls; `cores` is only read.
     unsafe {
         command.pre_exec(move || {
             rustix::process::setsid()?;
-            // Should the guard itself be killed, at least the command goes with it.
+            // If the guard itself is killed, the kernel kills at least the command.
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
             cores::pin_current_thread(&cores)?;
             Ok(())
@@ -155,7 +155,7 @@ fn start(guard: &Guard) -> Result<Pid, Failure> {
     Ok(child.id() as Pid)
 }
 
-/// Waits for every child we have or inherit, until there is none.
+/// Waits for every child, started or inherited, until there is none.
 fn reap(command: Pid, events: &Sender<Event>) {
     loop {
         match wait(WaitOptions::empty()) {
@@ -183,7 +183,7 @@ fn end_descendants(
         match inbox.recv_timeout(Duration::from_millis(20)) {
             Ok(Event::CommandEnded(status)) => {
                 ended = Some(status);
-                // Children that the command leaves behind have not been asked as yet.
+                // Children that the command leaves behind have not been asked to end yet.
                 ask_to_end(None);
             }
             Ok(Event::AllGone) | Err(RecvTimeoutError::Disconnected) => return ended,
@@ -195,14 +195,14 @@ fn end_descendants(
     }
 }
 
-/// A process that is stopped meets SIGTERM only once it goes on.
+/// Asks to end with SIGTERM. A stopped process handles it only when SIGCONT lets it continue.
 fn ask_to_end(command: Option<&OwnedFd>) {
     signal_all(command, Signal::TERM);
     signal_all(command, Signal::CONT);
 }
 
-/// Signals every descendant. The command by what we hold of it where `/proc` shows none: without it we would
-/// wait for ever.
+/// Signals every descendant. If `/proc` shows none, signals the command by its pidfd; otherwise the guard would wait
+/// for ever.
 fn signal_all(command: Option<&OwnedFd>, signal: Signal) {
     if ending::signal_descendants_of(std::process::id() as Pid, signal) == 0 {
         let _ = command.map(|command| pidfd_send_signal(command, signal));
@@ -231,7 +231,7 @@ fn dismiss_on_signals(events: Sender<Event>) -> Result<(), Failure> {
 }
 
 fn say(line: &str) {
-    // The asker may be gone already; the ending goes on all the same.
+    // The caller may have ended. The guard ends the command all the same.
     let mut output = io::stdout().lock();
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }

@@ -1,13 +1,12 @@
-//! The histogram of the hot loop: HdrHistogram's buckets for three significant digits, in an array that
-//! remembers which part of it was written to, so that adding up and clearing touch only that part. What
-//! leaves the engine is a HdrHistogram.
+//! The histogram of the hot loop: HdrHistogram's buckets for three significant digits, in an array that records which
+//! part of it was written. Adding and clearing touch only that part. Outside the engine it is a HdrHistogram.
 
 use hdrhistogram::Histogram as HdrHistogram;
 
-/// Times from 1 ns to 5 minutes, in nanoseconds; longer ones count as that.
+/// The longest time that a histogram holds, 5 minutes. Longer times count as this one; the shortest is 1 ns.
 pub const LONGEST_NS: u64 = 300_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// Half of the 2,048 values that are told apart exactly; each doubling above has so many buckets.
+/// `HALF` is half of the 2,048 values that are told apart exactly. Each doubling above has `HALF` buckets.
 const HALF_BITS: u32 = 10;
 const HALF: usize = 1 << HALF_BITS;
 const BUCKETS: usize = index(LONGEST_NS) + 1;
@@ -21,7 +20,7 @@ pub fn hdr() -> HdrHistogram<u64> {
 pub struct Histogram {
     counts: Box<[u32]>,
     count: u64,
-    /// The buckets written to lie in `lowest..=highest`.
+    /// The written buckets lie in `lowest..=highest`.
     lowest: usize,
     highest: usize,
 }
@@ -55,7 +54,7 @@ impl Histogram {
         self.highest = self.highest.max(part.highest);
     }
 
-    /// Adds all of it to `total`.
+    /// Adds all counts to `total`.
     pub fn add_to(&self, total: &mut HdrHistogram<u64>) {
         for (ns, count) in self.recorded() {
             total.record_n(ns, u64::from(count)).expect("both have the same bounds");
@@ -69,7 +68,7 @@ impl Histogram {
         }
     }
 
-    /// The largest time of the bucket that holds quantile `q`, as HdrHistogram reports it; `None` of nothing.
+    /// Returns the largest time of the bucket that holds quantile `q`, as HdrHistogram does; `None` if it is empty.
     pub fn quantile_ns(&self, q: f64) -> Option<u64> {
         let rank = ((q * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -79,7 +78,7 @@ impl Histogram {
         })
     }
 
-    /// The least time of each bucket that holds any, and how many.
+    /// Returns the least time and the count of each bucket that is not empty.
     fn recorded(&self) -> impl Iterator<Item = (u64, u32)> {
         let written = if self.is_empty() { 0..0 } else { self.lowest..self.highest + 1 };
         written.map(|bucket| (least(bucket), self.counts[bucket])).filter(|&(_, count)| count > 0)
@@ -92,14 +91,14 @@ impl Default for Histogram {
     }
 }
 
-/// The bucket of a time: its eleven leading bits, and how far they were shifted.
+/// Returns the bucket of a time: its eleven leading bits, and how far they were shifted.
 #[inline]
 const fn index(ns: u64) -> usize {
     let shift = (u64::BITS - 1 - (ns | (HALF as u64)).leading_zeros()).saturating_sub(HALF_BITS);
     ((shift as usize) << HALF_BITS) + (ns >> shift) as usize
 }
 
-/// The least time in a bucket.
+/// Returns the least time in a bucket.
 fn least(bucket: usize) -> u64 {
     let shift = (bucket >> HALF_BITS).saturating_sub(1);
     ((bucket - (shift << HALF_BITS)) as u64) << shift

@@ -1,6 +1,6 @@
-//! The requests in flight of one thread, in the order in which they were due, so that the one whose patience ends
-//! first is known without a look at the others. A list that is linked through an array: taking out costs the same
-//! however many there are, and so does putting in a request that was due after the others.
+//! The requests in flight of one thread, in the order of their due times, so that the one that times out first is
+//! known without looking at the others. They form a linked list in an array. Removing a request costs the same
+//! however many there are, and so does adding one that was due after the others.
 
 const NONE: u32 = u32::MAX;
 
@@ -11,7 +11,7 @@ struct Links {
     since_ns: u64,
 }
 
-/// Users by their number, each at most once.
+/// Users by number. Each is in the list at most once.
 pub struct InFlight {
     links: Box<[Links]>,
     first: u32,
@@ -27,14 +27,14 @@ impl InFlight {
         }
     }
 
-    /// Whose request was due first, and when.
+    /// Returns the user whose request was due first, and when it was due.
     #[inline]
     pub fn first(&self) -> Option<(u32, u64)> {
         (self.first != NONE).then(|| (self.first, self.links[self.first as usize].since_ns))
     }
 
-    /// A request of `user` begins that was due at `since_ns`. Where it is sent late, it goes before those that were
-    /// due meanwhile.
+    /// Adds the request of `user` that was due at `since_ns`. If it is sent late, it goes before the requests that
+    /// were due after it.
     #[inline]
     pub fn push(&mut self, user: u32, since_ns: u64) {
         let (mut before, mut after) = (self.last, NONE);
@@ -47,7 +47,7 @@ impl InFlight {
         self.join(user, after);
     }
 
-    /// How many were due between these times.
+    /// Returns how many requests were due between these times, both included.
     pub fn count(&self, from_ns: u64, to_ns: u64) -> u64 {
         let mut count = 0;
         let mut user = self.first;
@@ -64,7 +64,7 @@ impl InFlight {
         self.join(before, after);
     }
 
-    /// Puts `after` right behind `before`; `NONE` is the end that the list has there.
+    /// Puts `after` right behind `before`. `NONE` stands for the beginning or the end of the list.
     #[inline]
     fn join(&mut self, before: u32, after: u32) {
         match before {

@@ -1,5 +1,5 @@
-//! One thread's tally of the present interval, and the two channels by which tallies go to the collector and come
-//! back.
+//! One thread's tally of the present interval, and the two channels through which tallies go to the collector and
+//! come back.
 
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -17,7 +17,7 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// `kinds`: of requests.
+    /// `kinds` is the number of kinds of requests.
     pub fn new(
         course: &'a Course,
         kinds: usize,
@@ -32,13 +32,13 @@ impl<'a> Ledger<'a> {
         self.tally.phase
     }
 
-    /// When the present interval ends.
+    /// Returns when the present interval ends.
     #[inline]
     pub fn ends_at_ns(&self) -> u64 {
         self.tally.ends_at_ns
     }
 
-    /// Opens the interval of `phase` in which `now_ns` lies.
+    /// Begins the interval of `phase` in which `now_ns` lies.
     pub fn begin_interval(&mut self, phase: Phase, now_ns: u64) {
         let began_ns = self.course.began_at_ns(phase);
         let index = now_ns.saturating_sub(began_ns) / INTERVAL_NS;
@@ -46,12 +46,12 @@ impl<'a> Ledger<'a> {
         self.tally.ends_at_ns = began_ns + (index + 1) * INTERVAL_NS;
     }
 
-    /// The end of the channel that spent tallies come back by, once the book is closed.
+    /// Returns the end of the channel through which spent tallies come back, after the last `hand_over`.
     pub fn into_spent(self) -> Receiver<Box<Tally>> {
         self.spent
     }
 
-    /// Sends the tally to the collector and takes up a spent one.
+    /// Sends the tally to the collector and takes a spent one, or a new one if none has come back.
     pub fn hand_over(&mut self, now_ns: u64, connections_open: u64) {
         let phase = self.tally.phase;
         let mut full = match self.spent.try_recv() {
@@ -60,6 +60,6 @@ impl<'a> Ledger<'a> {
         };
         full.ends_at_ns = now_ns;
         full.connections_open = connections_open;
-        let _ = self.outbox.send(full); // The collector outlives us.
+        let _ = self.outbox.send(full); // The collector outlives the worker.
     }
 }

@@ -1,5 +1,6 @@
-//! The engine of crumple: all that runs while the clock runs. It knows no server, no language and
-//! no study; a `TrialSpec` goes in, a `TrialRecord` comes out.
+//! The engine of crumple. It does everything that happens while the clock runs: it puts load on the server, reads
+//! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
+//! language or study.
 
 mod bounds;
 pub mod clock;

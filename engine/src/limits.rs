@@ -1,16 +1,16 @@
-//! How many descriptors this process may open.
+//! The number of descriptors that this process may open.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::failure::Failure;
 
-/// Beside connections and threads some fifteen: standard streams, spools, the files of `/proc`. The lab reckons alike
-/// (`descriptors_beside`).
+/// Descriptors besides those of connections and threads. Some fifteen are in use: standard streams, spools, the files
+/// of `/proc`. The lab has the same number (`descriptors_beside`).
 const OTHERS: u64 = 32;
-/// Of each thread: its epoll instance, a timer, and the file that tells how long it waited for a core.
+/// Descriptors of each thread: its epoll instance, a timer, and the file that says how long it waited for a core.
 const PER_THREAD: u64 = 3;
 
-/// The descriptors of a trial.
+/// Returns the number of descriptors that a trial needs.
 pub fn needed(connections: usize, threads: usize) -> u64 {
     connections as u64 + PER_THREAD * threads as u64 + OTHERS
 }
@@ -18,7 +18,7 @@ pub fn needed(connections: usize, threads: usize) -> u64 {
 /// Raises the soft limit to `needed`.
 ///
 /// # Errors
-/// Where the hard limit is lower than that.
+/// If the hard limit is lower than that.
 pub fn raise_descriptors(needed: u64) -> Result<(), Failure> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
@@ -37,7 +37,7 @@ pub fn raise_descriptors(needed: u64) -> Result<(), Failure> {
         .map_err(|errno| Failure::new(format!("cannot raise the limit of descriptors to {needed}: {errno}")))
 }
 
-/// Raises the soft limit as far as it goes.
+/// Raises the soft limit to the hard limit.
 pub fn raise_descriptors_to_the_most() {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });

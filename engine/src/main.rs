@@ -13,15 +13,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Run one trial: a TrialSpec in, progress on standard error, a TrialRecord out
+    /// Run one trial: read a TrialSpec, report progress on standard error, print a TrialRecord
     Run(run::Run),
-    /// Serve a fixed answer on loopback as fast as can be, for calibration
+    /// Serve a fixed answer on loopback as fast as possible, for calibration
     NullServer(null_server::NullServer),
     /// Print the JSON schemas of TrialSpec and TrialRecord
     Schema,
     /// Measure what system calls, context switches, threads and processes cost on this machine
     Costs(costs::Costs),
-    /// Start a command that ends, with all it started, when this process's standard input closes
+    /// Start a command, and end it and its descendants when this process's standard input closes
     Guard(guard::Guard),
 }
 

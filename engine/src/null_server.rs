@@ -1,6 +1,5 @@
-//! `crumple-engine null-server`: the fastest honest HTTP server that fits a page. It reads every
-//! request to its end and answers it with a fixed body; what an engine reaches against it is the
-//! engine's own ceiling.
+//! `crumple-engine null-server`: an HTTP server that does nothing but answer, as fast as possible. It reads every
+//! request to its end and answers with a fixed body. What an engine reaches against it is the engine's own ceiling.
 
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
@@ -17,7 +16,7 @@ use crate::{cores, limits, output};
 
 #[derive(clap::Args)]
 pub struct NullServer {
-    /// Loopback port; 0 takes a free one
+    /// Port on loopback; 0 takes a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
     /// Cores to run on, for instance 0,1
@@ -56,7 +55,7 @@ pub fn run(server: &NullServer) -> Result<(), Failure> {
 
 fn answer(body_bytes: usize) -> Arc<[u8]> {
     let mut answer = format!(
-        // Connection is said for HTTP/1.0 clients (ab), which close without it.
+        // HTTP/1.0 clients (ab) close the connection without this header.
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\nContent-Length: {body_bytes}\r\n\r\n"
     )
     .into_bytes();
@@ -101,7 +100,7 @@ fn accept(listener: &OwnedFd, epoll: &OwnedFd, peers: &mut Peers) {
         let place = peers.next_place();
         let watched = sockopt::set_tcp_nodelay(&socket, true)
             .and_then(|()| epoll::add(epoll, &socket, EventData::new_u64(place as u64), edges));
-        // One that is gone already, or for which the kernel has no room, is not there.
+        // A connection that has closed already, or that the kernel has no memory to watch, is dropped.
         if watched.is_ok() {
             peers.put(place, Peer { socket, matched: 0, owed: 0, sent: 0 });
         }
@@ -112,12 +111,12 @@ fn accept(listener: &OwnedFd, epoll: &OwnedFd, peers: &mut Peers) {
 #[derive(Default)]
 struct Peers {
     places: Vec<Option<Peer>>,
-    /// Places that were left.
+    /// Places whose connection has ended.
     empty: Vec<usize>,
 }
 
 impl Peers {
-    /// Where the next connection is to be put.
+    /// Returns the place of the next connection.
     fn next_place(&self) -> usize {
         self.empty.last().copied().unwrap_or(self.places.len())
     }
@@ -132,7 +131,7 @@ impl Peers {
 
     fn serve(&mut self, place: usize, ready: EventFlags, answer: &[u8], buffer: &mut [u8]) {
         let served = self.places[place].as_mut().map(|peer| match ready {
-            // No more than room to send: so it is with each new connection.
+            // Only room to send: this is reported for each new connection.
             EventFlags::OUT => peer.send(answer),
             _ => peer.serve(answer, buffer),
         });
@@ -145,15 +144,15 @@ impl Peers {
 
 struct Peer {
     socket: OwnedFd,
-    /// How much of the empty line that ends a request has come.
+    /// How many bytes of the empty line that ends a request have come.
     matched: usize,
-    /// Answers to be sent, and how much of the first of them was.
+    /// The number of answers to send, and the number of bytes sent of the first of them.
     owed: usize,
     sent: usize,
 }
 
 impl Peer {
-    /// Reads what has come and answers every request that it ends. An error ends the connection.
+    /// Reads what has come and answers every request that ends in it. An error ends the connection.
     fn serve(&mut self, answer: &[u8], buffer: &mut [u8]) -> Result<(), Errno> {
         loop {
             let bytes = match net::recv(&self.socket, &mut *buffer, RecvFlags::empty()) {
@@ -182,7 +181,7 @@ impl Peer {
         }
     }
 
-    /// Sends what is owed, as far as the socket takes it; the kernel tells when it takes more.
+    /// Sends the answers, as far as the socket takes them. The kernel reports when it takes more.
     fn send(&mut self, answer: &[u8]) -> Result<(), Errno> {
         while self.owed > 0 {
             match net::send(&self.socket, &answer[self.sent..], SendFlags::NOSIGNAL) {
@@ -216,7 +215,7 @@ mod tests {
             assert_eq!(peers.next_place(), place);
             peers.put(place, peer());
         }
-        // Not connected: it cannot be read.
+        // The socket is not connected, so reading fails.
         peers.serve(1, EventFlags::IN, b"", &mut [0; 8]);
         peers.serve(1, EventFlags::IN, b"", &mut [0; 8]);
         assert_eq!(peers.next_place(), 1);

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     Ok,
-    /// A whole answer with another status than expected.
+    /// A whole answer came, with another status than expected.
     WrongStatus,
-    /// The expected status with a body of another length or content.
+    /// The expected status came, with a body of another length or content.
     WrongBody,
-    /// Nobody accepted the connection.
+    /// The connection was not accepted.
     Refused,
     /// The peer reset the connection.
     Reset,
@@ -21,15 +21,15 @@ pub enum Outcome {
     ClosedEarly,
     ConnectTimeout,
     Timeout,
-    /// What came is not an HTTP/1.1 answer to this request.
+    /// What came was not an HTTP/1.1 answer to this request.
     Malformed,
-    /// Due, but the phase ended before it could be sent.
+    /// The request was due, but was never sent.
     NotSent,
-    /// Sent, and still without an answer when the phase ended.
+    /// The request was sent, and had no answer yet when the phase ended.
     Unfinished,
 }
 
-/// How many requests ended in which way.
+/// The number of requests with each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Outcomes {
@@ -68,7 +68,7 @@ impl Outcomes {
         }
     }
 
-    /// Requests that ended while the clock ran, and not well.
+    /// Returns the number of requests that ended while the clock ran, and not as `ok`.
     pub fn failed(&self) -> u64 {
         self.total() - self.ok - self.not_sent - self.unfinished
     }

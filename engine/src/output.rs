@@ -1,5 +1,5 @@
-//! What the engine says to whoever called it. A stream that nobody reads holds nobody up, and one that is
-//! closed ends nobody.
+//! What the engine writes for its caller. If the caller does not read progress, no other thread waits; if it closes a
+//! stream, the engine goes on.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -10,10 +10,10 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 
-/// One line on standard output.
+/// Writes one line on standard output.
 ///
 /// # Errors
-/// Where it cannot be written.
+/// If the line cannot be written.
 pub fn print(line: &str) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     writeln!(output, "{line}")
@@ -21,18 +21,17 @@ pub fn print(line: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("cannot write to standard output: {error}")))
 }
 
-/// One line on standard error, where there is somebody to read it.
+/// Writes one line on standard error. An error is ignored.
 pub fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Writes lines on standard error, on a thread of its own. While one waits to be read, the next ones are left
-/// out.
+/// Writes lines on standard error, on a thread of its own. While one line waits to be read, further lines are dropped.
 pub struct Progress(SyncSender<String>);
 
 impl Progress {
-    /// The thread runs where the calling one does, and ends with the process: it may wait for a reader for
-    /// ever. Where no thread is to be had, there are no lines.
+    /// Starts the thread, on the cores of the calling thread. It ends with the process, as it may wait for a reader for
+    /// ever. If it cannot be started, no lines are written.
     pub fn begin() -> Self {
         let (outbox, lines) = sync_channel(1);
         let _ = thread::Builder::new().name("progress".into()).spawn(move || write_all(&lines));
@@ -49,12 +48,12 @@ fn write_all(lines: &Receiver<String>) {
         line.push('\n');
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
-            // Not by way of `io::stderr`, whose lock others would then wait for.
+            // Not through `io::stderr`: other threads would wait for its lock.
             match rustix::io::write(rustix::stdio::stderr(), rest) {
                 Ok(written) => rest = &rest[written..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => thread::sleep(Duration::from_millis(10)),
-                Err(_) => return, // Nobody is there to read it, or ever will be.
+                Err(_) => return, // The reader has closed its end.
             }
         }
     }

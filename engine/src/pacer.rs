@@ -1,5 +1,5 @@
-//! How a thread waits for an instant: it sleeps until shortly before, and looks at the clock for the
-//! rest. How long that rest is, it learns from how late the machine wakes it. Pure; it does not sleep.
+//! How a thread waits for an instant: it sleeps until shortly before, and polls the clock for the rest. It learns how
+//! long this rest must be from how late the machine wakes it. Pure; it does not sleep.
 
 use std::num::NonZeroU64;
 
@@ -7,10 +7,10 @@ use rustix::time::Timespec;
 
 use crate::spec::Pacing;
 
-/// Looking at the clock takes this share of the core at most: at a high rate being a few microseconds late
-/// costs less than a core that only waits, and that looks as if it were busy.
+/// The largest share of the time in which the clock is polled. At a high rate, being a few microseconds late costs less
+/// than a core that only waits and looks busy.
 const MOST_OF_THE_TIME: f64 = 0.25;
-/// A machine that wakes us later than this cannot be helped by looking at the clock longer.
+/// If a machine wakes the thread later than this, polling the clock for longer does not help.
 const LONGEST_MARGIN_NS: u64 = 50_000;
 const SHORTEST_MARGIN_NS: u64 = 2_000;
 
@@ -27,7 +27,7 @@ impl Pacer {
         Self { spins: pacing == Pacing::Spin, late_ns: 10_000.0, ahead_ns: 1e6 }
     }
 
-    /// How long to sleep for something that is due at `due_ns`; zero when there is none to be had.
+    /// Returns how long to sleep for something that is due at `due_ns`, or 0 if there is no time to sleep.
     #[inline]
     pub fn sleep_ns(&mut self, now_ns: u64, due_ns: u64) -> u64 {
         let ahead_ns = due_ns.saturating_sub(now_ns);
@@ -39,7 +39,7 @@ impl Pacer {
         sleep_ns
     }
 
-    /// A sleep that was to end at `due_ns` ended at `now_ns`, and nothing but the clock ended it.
+    /// Learns from a sleep that was to end at `due_ns` and ended at `now_ns`, and that only the clock ended.
     #[inline]
     pub fn woke(&mut self, due_ns: u64, now_ns: u64) {
         let late_ns = now_ns.saturating_sub(due_ns).min(4 * LONGEST_MARGIN_NS) as f64;
@@ -52,16 +52,16 @@ impl Pacer {
     }
 }
 
-/// A length of time as the kernel takes it.
+/// Converts a length of time to the kernel's type.
 #[inline]
 pub fn timespec(ns: u64) -> Timespec {
     Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as _ }
 }
 
-/// Lets the kernel wake this thread to the nanosecond, where it would otherwise gather wake-ups within
-/// 50 µs to save energy (prctl(2), PR_SET_TIMERSLACK).
+/// Asks the kernel to wake this thread to the nanosecond. By default it gathers wake-ups within 50 µs to save energy
+/// (prctl(2), PR_SET_TIMERSLACK).
 pub fn ask_for_exact_timers() {
-    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)); // Only an older kernel has none.
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1)); // Only an older kernel refuses.
 }
 
 #[cfg(test)]

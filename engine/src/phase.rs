@@ -1,5 +1,5 @@
-//! Where a trial stands: warm-up, measured, over. The only state that the threads of the engine
-//! share while the clock runs; a handful of atomics, no lock.
+//! The phase of a trial: warm-up, measured, or over. This is the only state that the engine's threads share while the
+//! clock runs. It consists of a few atomics, without a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -28,8 +28,8 @@ pub struct Course {
     measured: Count,
 }
 
-/// Requests handed out and ended, where their number is what ends the phase. All threads write to these: they have
-/// cache lines of their own, apart from what is only read.
+/// The number of requests issued and ended, where a number ends the phase. All threads write to these, so each has a
+/// cache line of its own, apart from what is only read.
 #[repr(align(128))]
 struct Count {
     limit: Option<u64>,
@@ -41,8 +41,8 @@ struct Count {
 struct Apart(AtomicU64);
 
 impl Course {
-    /// A trial that is to begin. Either phase ends after its number of requests, where it
-    /// has one, and at its time limit at the latest.
+    /// A trial that has not begun. Each phase ends after its number of requests, if it has one, and at its time limit
+    /// at the latest.
     pub fn new(warm_up: Option<Stop>, measured: Stop) -> Self {
         Self {
             began_ns: AtomicU64::new(NOT_YET),
@@ -55,7 +55,7 @@ impl Course {
         }
     }
 
-    /// The trial begins at `began_ns`: now that all threads are ready, or soon.
+    /// Begins the trial at `began_ns`, which is now or soon. All threads must be ready.
     pub fn begin(&self, began_ns: u64) {
         self.began_ns.store(began_ns, Relaxed);
         self.begin_measuring(began_ns + self.warm_up_for_ns);
@@ -65,7 +65,7 @@ impl Course {
         self.began_ns.load(Relaxed)
     }
 
-    /// The phase at `now_ns`; `None` when the trial is over.
+    /// Returns the phase at `now_ns`, or `None` if the trial is over.
     #[inline]
     pub fn phase(&self, now_ns: u64) -> Option<Phase> {
         if now_ns < self.measured_from_ns() {
@@ -77,25 +77,25 @@ impl Course {
         }
     }
 
-    /// The phase that the trial begins with, even where its first instant is still to come.
+    /// Returns the phase that the trial begins with, even before its first instant.
     pub fn first_phase(&self) -> Phase {
         if self.warm_up_for_ns == 0 { Phase::Measured } else { Phase::WarmUp }
     }
 
-    /// The phase that what is due at `due_ns` belongs to.
+    /// Returns the phase of a request that is due at `due_ns`.
     #[inline]
     pub fn phase_of(&self, due_ns: u64) -> Phase {
         if due_ns < self.measured_from_ns() { Phase::WarmUp } else { Phase::Measured }
     }
 
-    /// Somebody wants no more: the trial is over at `now_ns`, and what is measured is kept.
+    /// Ends the trial early, at `now_ns`. What has been measured is kept.
     pub fn stop(&self, now_ns: u64) {
         let now_ns = now_ns.max(self.began_ns()); // The first instant may still be to come.
         self.measured_from_ns.fetch_min(now_ns, Relaxed);
         self.ends_at_ns.fetch_min(now_ns, Relaxed);
     }
 
-    /// When measuring begins; may come sooner, as a warm-up by number ends early.
+    /// Returns when measuring begins. This may still change: a warm-up by number may end early.
     pub fn measured_from_ns(&self) -> u64 {
         self.measured_from_ns.load(Relaxed)
     }
@@ -111,13 +111,13 @@ impl Course {
         }
     }
 
-    /// Hands out the next request; `None` when there is none to be had in this phase, or no phase.
+    /// Issues the next request. Returns its phase, or `None` if the phase has none left or the trial is over.
     #[inline]
     pub fn issue(&self, now_ns: u64) -> Option<Phase> {
         self.phase(now_ns).filter(|&phase| self.count(phase).issue())
     }
 
-    /// One request of `phase` has ended at `now_ns`. The last one ends its phase.
+    /// Counts one request of `phase` that ended at `now_ns`. The last one ends its phase.
     #[inline]
     pub fn end_one(&self, phase: Phase, now_ns: u64) {
         if self.count(phase).end_one() {
@@ -131,7 +131,7 @@ impl Course {
         }
     }
 
-    /// Requests that `phase` was to send and did not.
+    /// Returns the number of requests that `phase` was to send and did not.
     pub fn never_issued(&self, phase: Phase) -> u64 {
         let count = self.count(phase);
         count.limit.map_or(0, |limit| limit.saturating_sub(count.issued.0.load(Relaxed)))
@@ -157,7 +157,7 @@ impl Count {
 
     #[inline]
     fn issue(&self) -> bool {
-        // The load first: threads without work must not count the number up without end.
+        // Load first: otherwise threads without work would increase the counter without end.
         self.limit.is_none_or(|limit| {
             self.issued.0.load(Relaxed) < limit && self.issued.0.fetch_add(1, Relaxed) < limit
         })

@@ -1,5 +1,5 @@
-//! What one trial is to do, as it is meant: the `TrialSpec` checked, in nanoseconds, with all requests
-//! laid out. Nonsense ends here, numbers out of bounds included; whoever holds a `Plan` need not ask again.
+//! The plan of one trial: the `TrialSpec` after all checks, in nanoseconds, with all requests laid out. Values that
+//! make no sense or are out of bounds are refused here, so that no other module has to check them again.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -27,11 +27,11 @@ pub struct Plan {
     pub sources: Vec<IpAddr>,
     pub tls: Option<Tls>,
     pub requests: Vec<Request>,
-    /// Whether examples of what was expected are kept, too.
+    /// Whether examples of expected answers are kept, too.
     pub keeps_all_examples: bool,
     pub shape: Shape,
     pub connection: ConnectionUse,
-    /// Whether the kernel is to stamp what arrives.
+    /// Whether the kernel is asked to stamp what arrives.
     pub stamped: bool,
     pub pacing: Pacing,
     pub warm_up: Option<WarmUp>,
@@ -47,11 +47,11 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// One of the requests, and the answer it is to have.
+/// One of the requests, and the answer that it should have.
 pub struct Request {
     pub name: String,
     pub message: Message,
-    /// Whether it may be sent again where it is not known if the server acted on it (RFC 9110, 9.2.2).
+    /// Whether it may be sent again if it is not known whether the server acted on it (RFC 9110, 9.2.2).
     pub is_idempotent: bool,
     pub weight: u32,
     pub expect: Expectation,
@@ -64,7 +64,7 @@ pub struct WarmUp {
     pub stop: Stop,
 }
 
-/// End of a phase: after `requests` (when given), and after `within_ns` at the latest.
+/// The end of a phase: after `requests` (if given), and after `within_ns` at the latest.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop {
     pub requests: Option<u64>,
@@ -72,7 +72,7 @@ pub struct Stop {
 }
 
 impl TrialSpec {
-    /// Checks the whole document and says everything that is wrong with it at once.
+    /// Checks the whole document and reports everything that is wrong with it at once.
     ///
     /// # Errors
     /// One `Failure` (exit code 2) that names each key at fault and what it may be.

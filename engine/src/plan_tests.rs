@@ -78,7 +78,7 @@ fn an_unknown_key_does_not_parse() {
     assert!(serde_json::from_str::<TrialSpec>(&text).is_err());
 }
 
-/// Every number of a spec, with a value that is too small and one that is too large.
+/// Gives every number of a spec a value that is too small and one that is too large.
 #[test]
 fn every_number_has_a_least_and_a_most() {
     let text = include_str!("../../contract/golden/spec.json");

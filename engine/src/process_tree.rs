@@ -1,14 +1,14 @@
-//! Which processes descend from a process, read from `/proc`. Shared by the probe, which counts
-//! them, and the guard, which ends them. It measures nothing and ends nothing itself.
+//! Which processes descend from a process, read from `/proc`. The probe uses it to count them, the guard to end them.
+//! It measures nothing and ends nothing itself.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::OnceLock;
 
-/// A process id as the kernel prints it.
+/// A process id, as the kernel prints it.
 pub type Pid = i32;
 
-/// Each of `roots` and all their live descendants, once each, parents before their children.
+/// Returns each of `roots` and all their live descendants, once each, parents before their children.
 pub fn with_descendants_of(roots: &[Pid]) -> Vec<Pid> {
     if kernel_lists_children() {
         follow(roots, append_children)
@@ -20,7 +20,7 @@ pub fn with_descendants_of(roots: &[Pid]) -> Vec<Pid> {
     }
 }
 
-/// The live descendants of `root`, without `root`.
+/// Returns the live descendants of `root`, without `root`.
 pub fn descendants(root: Pid) -> Vec<Pid> {
     with_descendants_of(&[root]).split_off(1)
 }
@@ -37,17 +37,17 @@ fn follow(roots: &[Pid], append_children: impl Fn(Pid, &mut Vec<Pid>)) -> Vec<Pi
     found
 }
 
-/// Whether there is `/proc/<pid>/task/<tid>/children` (the kernel's option `PROC_CHILDREN`, on in every major
-/// distribution): then the cost grows with the tree and not with the machine.
+/// Returns whether `/proc/<pid>/task/<tid>/children` exists (the kernel option `PROC_CHILDREN`, on in every major
+/// distribution). Then the cost grows with the tree and not with the machine.
 fn kernel_lists_children() -> bool {
     static LISTS: OnceLock<bool> = OnceLock::new();
     *LISTS.get_or_init(|| fs::exists("/proc/thread-self/children").unwrap_or(false))
 }
 
 fn append_children(pid: Pid, found: &mut Vec<Pid>) {
-    // Children belong to the thread that forked them, so every thread is asked.
+    // A child belongs to the thread that forked it, so read the children of every thread.
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return; // It ended between two looks.
+        return; // The process has ended in the meantime.
     };
     for thread in threads.flatten() {
         let Ok(children) = fs::read_to_string(thread.path().join("children")) else {
@@ -57,7 +57,7 @@ fn append_children(pid: Pid, found: &mut Vec<Pid>) {
     }
 }
 
-/// Every process of the machine, and its parent.
+/// Returns every process of the machine, and its parent.
 fn parents() -> Vec<(Pid, Pid)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<Pid>().ok());
@@ -65,7 +65,7 @@ fn parents() -> Vec<(Pid, Pid)> {
         .collect()
 }
 
-/// Field 4 of `stat` (proc(5)), the second after the name, which may hold anything.
+/// Returns field 4 of `stat` (proc(5)), the second after the name, which may contain any character.
 fn parent(stat: &str) -> Option<Pid> {
     stat[stat.rfind(')')? + 1..].split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! What one trial came to: the `TrialRecord`, the only thing the engine hands back.
+//! The result of one trial: the `TrialRecord`, the only document that the engine returns.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::phase::Phase;
 use crate::probe::processes::Sample;
 use crate::spec::TrialSpec;
 
-/// One trial as it went. All times are in nanoseconds; all totals are of the measured phase alone,
-/// and `scheduled` is the sum of the outcomes.
+/// The result of one trial. All times are in nanoseconds. All totals are of the measured phase alone, and `scheduled`
+/// is the sum of the outcomes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRecord {
@@ -28,33 +28,34 @@ pub struct TrialRecord {
     pub measured_ns: u64,
     pub scheduled: u64,
     pub outcomes: Outcomes,
-    /// Why requests were not sent; adds up to the outcome `not-sent`.
+    /// Why requests were not sent. The sum is the outcome `not-sent`.
     pub not_sent: NotSent,
-    /// Requests that met a connection which the server had given up while it was idle, and went out
-    /// again over a new one.
+    /// Requests that met a connection which the server had closed while it was idle, and that were sent again over a
+    /// new connection.
     pub retried: u64,
-    /// Why no TLS connection came about, the first time that none did.
+    /// Why an attempt to establish a TLS connection failed, the first time that one did.
     pub tls_fault: Option<String>,
-    /// Why an answer counts as `malformed` though its head breaks no rule, the first time: it goes beyond a bound.
+    /// The bound that a head exceeded, for the first answer that counts as `malformed` although its head breaks no
+    /// rule.
     pub head_fault: Option<String>,
     pub warm_up: WarmUpRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
-    /// Of answers; under TLS as they were before it.
+    /// Bytes of the answers; with TLS, bytes of their plaintext.
     pub received_bytes: u64,
-    /// Of requests; under TLS as they were before it.
+    /// Bytes of the requests; with TLS, bytes of their plaintext.
     pub sent_bytes: u64,
     pub connections_opened: u64,
-    /// Connections that the server ended: with an answer, behind it, or while they were idle.
+    /// Connections that the server ended: with an answer, after it, or while they were idle.
     pub connections_closed_by_server: u64,
-    /// Connections of the shape that had a request in flight while measuring.
+    /// Connections of the shape that had a request in flight during the measured phase.
     pub users: u64,
-    /// Those of them that got no whole answer, right or wrong, in the measured phase.
+    /// Those of these connections that got no whole answer, right or wrong, in the measured phase.
     pub users_unanswered: u64,
-    /// How long users of a closed shape had nothing in flight because the engine had not got to them, all together:
-    /// before their first request, and before their next connection was begun. No response time holds it.
+    /// How long users of a closed shape had nothing in flight because the engine had not got to them, in total:
+    /// before their first request, and before their next connection was begun. No response time includes it.
     pub users_waited_ns: u64,
-    /// One for each request of the spec, in its order.
+    /// One record for each request of the spec, in the order of the spec.
     pub requests: Vec<RequestRecord>,
     pub arrivals: ArrivalRecord,
     pub histograms: Histograms,
@@ -67,7 +68,7 @@ pub struct TrialRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotSent {
-    /// The phase, or the request's own patience, was over before a connection was free for it.
+    /// No connection was free before the phase ended or the request timed out.
     pub too_late: u64,
     /// No local port was left to connect from.
     pub ports: u64,
@@ -111,50 +112,51 @@ impl std::ops::AddAssign for NotSent {
     }
 }
 
-/// What became of one request of the spec in the measured phase.
+/// The results of one request of the spec in the measured phase.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestRecord {
     pub name: String,
-    /// Requests of this kind that were sent, or tried to be. A request that never was (no connection was free in
-    /// time) is of no kind, so that these may add up to less than the trial's.
+    /// Requests of this kind that were sent, or that the engine tried to send. A request for which no connection was
+    /// free in time has no kind, so these numbers may add up to less than the trial's.
     pub scheduled: u64,
     pub outcomes: Outcomes,
     /// Whole answers by their status, expected or not.
     pub statuses: BTreeMap<u16, u64>,
-    /// From due to last byte, of those that ended `ok`.
+    /// From due to last byte, of the requests that ended `ok`.
     pub response_time: HistogramRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
-    /// Of each outcome and status the first of which the answer was kept, or else the first: from the first instant
-    /// on, warm-up included. Until one has ended so, answers that look right are not kept.
+    /// For each outcome and status, the first exchange whose answer was kept, or else the first exchange. They are
+    /// taken from the first instant on, warm-up included. An answer that looks right until its end is kept only after
+    /// an earlier one ended with the same outcome.
     pub examples: Vec<Example>,
 }
 
-/// One exchange. Bytes that are no UTF-8 are replaced; what a server sent is not escaped.
+/// One exchange. Bytes that are not UTF-8 are replaced. What a server sent is not escaped.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
     pub outcome: Outcome,
-    /// Null where no head came.
+    /// Null if no head came.
     pub status: Option<u16>,
-    /// When it ended, since the first instant.
+    /// When the exchange ended, since the first instant.
     pub at_ns: u64,
-    /// The first 4 KiB of the request as it was sent.
+    /// The first 4 KiB of the request, as it was sent.
     pub request: String,
-    /// The first 4 KiB of the answer's head; where none was whole, what came.
+    /// The first 4 KiB of the answer's head, or of what came if no head was whole.
     pub head: String,
-    /// The first KiB of its body, after chunked framing is taken off.
+    /// The first KiB of the body, without chunked framing.
     pub body: String,
 }
 
-/// Whose clock said when an answer had arrived.
+/// The clock that says when an answer had arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrivalClock {
-    /// The kernel's, as the last of the answer came in.
+    /// The kernel's clock, when the last byte of the answer came in.
     Kernel,
-    /// The engine's, as it got to read it: its own delay counts as the server's.
+    /// The engine's clock, when it read the answer. The engine's own delay then counts as the server's.
     Engine,
 }
 
@@ -162,9 +164,9 @@ pub enum ArrivalClock {
 #[serde(deny_unknown_fields)]
 pub struct ArrivalRecord {
     pub clock: ArrivalClock,
-    /// Answers that had no usable timestamp of the kernel's although it was asked; the engine's clock stood in.
+    /// Answers without a usable timestamp of the kernel although it was asked for one. The engine's clock was used.
     pub unstamped: u64,
-    /// How long answers had lain there when the engine took them up, all of them together.
+    /// How long answers had waited when the engine took them up, in total.
     pub held_ns: u64,
 }
 
@@ -180,30 +182,31 @@ pub struct WarmUpRecord {
 pub struct Histograms {
     /// From due to last byte, of the requests that ended `ok`.
     pub response_time: HistogramRecord,
-    /// From sent to last byte, of the same. Null in closed shapes: a request is sent when it is due.
+    /// From sent to last byte, of the same requests. Null in closed shapes: a request is sent when it is due.
     pub service_time: Option<HistogramRecord>,
-    /// From sent to the first byte of the answer (of the first piece that was read), of the same.
+    /// From sent to the first byte of the answer (of the first piece that was read), of the same requests.
     pub time_to_first_byte: HistogramRecord,
-    /// From due to sent, of all that were sent. Null in closed shapes.
+    /// From due to sent, of all requests that were sent. Null in closed shapes.
     pub lateness: Option<HistogramRecord>,
-    /// The engine's own part of the lateness: from when a request was due, and a connection was free for
-    /// it or could be opened, to when it was sent or the connection begun. In closed shapes of those requests
-    /// alone whose due time was known ahead: after a pause, and the first of a user who sets out later.
+    /// The engine's own part of the lateness: from when a request was due, and a connection was free for it or could
+    /// be opened, to when it was sent or the connection was begun. In closed shapes only of requests whose due time
+    /// was known ahead: those after a pause, and the first request of a user who begins later.
     pub engine_lateness: HistogramRecord,
-    /// From the attempt to connect to the connection, TLS included.
+    /// From the attempt to connect to the established connection, TLS included.
     pub connect_time: HistogramRecord,
-    /// From due to the failure, timeouts apart.
+    /// From due to the failure, without timeouts.
     pub failed: HistogramRecord,
     /// From due to when the engine gave up.
     pub timed_out: HistogramRecord,
     /// How long the unfinished requests had been due when the phase ended.
     pub unfinished_age: HistogramRecord,
-    /// How long requests of the warm-up went on in the measured phase that does not count them.
+    /// How long requests of the warm-up lasted in the measured phase, where that phase does not count them.
     pub carried_over: HistogramRecord,
-    /// How long before the measured phase those were due that it counts as its own, though they are of the
-    /// warm-up: in a closed shape whose phase ends by the clock, all that end in it, or after it. Else it would
-    /// lack the slowest, and the more of them the shorter it is. The times of the answers, the failures, the
-    /// unfinished and the carried over without this account for every connection at every instant.
+    /// How long before the measured phase those requests of the warm-up were due that the measured phase counts as
+    /// its own. In a closed shape whose phase ends by the clock, it counts all that end in it or after it: otherwise
+    /// it would lack the slowest requests, and the more of them the shorter it is. The times of the answers, the
+    /// failures, the unfinished and the carried over, minus these times, account for every connection at every
+    /// instant.
     pub taken_over: HistogramRecord,
 }
 
@@ -214,11 +217,11 @@ pub struct HistogramRecord {
     pub min_ns: Option<u64>,
     pub mean_ns: Option<f64>,
     pub max_ns: Option<u64>,
-    /// HdrHistogram, V2 compressed, base64; values in ns, three significant digits.
+    /// HdrHistogram, V2 compressed, base64. Values are in ns, with three significant digits.
     pub encoded: String,
 }
 
-/// One row per interval from the first instant on, column by column.
+/// One row per interval from the first instant on, stored by column.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
@@ -234,13 +237,13 @@ pub struct Series {
     pub max_ns: Vec<Option<u64>>,
     /// Requests that came due.
     pub scheduled: Vec<u64>,
-    /// The engine's own lateness; null where the interval has none.
+    /// The engine's own lateness; null if the interval has none.
     pub engine_late_p99_ns: Vec<Option<u64>>,
     /// Connections open when the interval ended.
     pub connections: Vec<u64>,
 }
 
-/// The response times of the answers that were ok, a histogram per interval of the measured phase.
+/// The response times of the answers that were `ok`: a histogram per interval of the measured phase.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
@@ -263,35 +266,36 @@ pub struct Probes {
     pub machine: MachineRecord,
 }
 
-/// CPU time of the whole machine, whoever used it.
+/// CPU time of the whole machine, over all that used it.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineRecord {
-    /// Over the measured phase; null where it could not be read at both its ends.
+    /// Over the measured phase; null if it could not be read at both ends.
     pub window: Option<MachineWindow>,
     pub unread: Vec<Unread>,
 }
 
-/// The kernel counts these in ticks, of 10 ms as a rule.
+/// The kernel counts these times in ticks, which are usually 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineWindow {
-    /// What everybody used: user, nice, system, irq and softirq; the engine and a server that runs here are among them.
+    /// All time that was used: user, nice, system, irq and softirq. The engine is included, and so is a server on
+    /// this machine.
     pub busy_ns: u64,
-    /// For how long a core had work and the hypervisor ran something else.
+    /// How long a core had work while the hypervisor ran something else.
     pub steal_ns: u64,
     /// Cores that are online.
     pub cores: u64,
 }
 
-/// One thread; a row per sample, cumulative. Null = could not be read.
+/// One thread: a row per sample, cumulative. Null = could not be read.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadRecord {
     /// Since the first instant.
     pub at_ns: Vec<u64>,
     pub cpu_ns: Vec<Option<u64>>,
-    /// Time it was ready to run and did not.
+    /// Time in which the thread was ready to run and did not run.
     pub run_queue_ns: Vec<Option<u64>>,
     /// Over the measured phase alone.
     pub window: Option<ThreadWindow>,
@@ -301,7 +305,7 @@ pub struct ThreadRecord {
 #[serde(deny_unknown_fields)]
 pub struct ThreadWindow {
     pub cpu_ns: u64,
-    /// Null where the kernel does not count it.
+    /// Null if the kernel does not count it.
     pub run_queue_ns: Option<u64>,
 }
 
@@ -311,11 +315,11 @@ pub struct ThreadWindow {
 pub struct SocketRecord {
     /// Since the first instant.
     pub at_ns: Vec<u64>,
-    /// Segments sent again; cumulative.
+    /// Segments that were sent again; cumulative.
     pub retransmitted: Vec<Option<u64>>,
     /// Sockets that hold a port.
     pub in_use: Vec<Option<u64>>,
-    /// Ports of closed connections that wait to be free again.
+    /// Ports of closed connections that are not free again yet.
     pub time_wait: Vec<Option<u64>>,
     pub unread: Vec<Unread>,
 }
@@ -324,12 +328,12 @@ pub struct SocketRecord {
 #[serde(deny_unknown_fields)]
 pub struct ProcessRecord {
     pub samples: SampleColumns,
-    /// Over the measured phase alone; null where it could not be read at both its ends.
+    /// Over the measured phase alone; null if it could not be read at both ends.
     pub window: Option<Window>,
     pub unread: Vec<Unread>,
 }
 
-/// One row per sample. CPU and switches are cumulative; null = not read this time.
+/// One row per sample. CPU and switches are cumulative. Null = not read this time.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SampleColumns {
@@ -390,7 +394,7 @@ pub fn encoded(histogram: &Histogram<u64>) -> String {
     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
 }
 
-/// What `encoded` wrote.
+/// Decodes what `encoded` wrote.
 pub fn decoded(text: &str) -> Histogram<u64> {
     let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text);
     let bytes = bytes.expect("it is base64 as it was written");
@@ -414,16 +418,16 @@ impl SampleColumns {
 }
 
 impl Window {
-    /// What happened between the first and the last of `samples`; `None` where the processes were
-    /// gone at either end.
+    /// Returns what happened between the first and the last of `samples`, or `None` if the processes were gone at
+    /// either end.
     pub fn over(samples: &[Sample]) -> Option<Self> {
         let (first, last) = (samples.first()?, samples.last()?);
         if first.processes == 0 || last.processes == 0 {
             return None;
         }
         let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
-        // The sum is exact. Its split into user and kernel time is estimated from ticks, anew at each reading, so
-        // either part may be less than before.
+        // The sum is exact. Its split into user and kernel time is estimated from ticks at each reading, so either
+        // part may be less than before.
         let user_ns = |sample: &Sample| sample.cpu_user_ns;
         let cpu_ns = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
         let spent_ns = cpu_ns(last).saturating_sub(cpu_ns(first));

@@ -1,5 +1,6 @@
-//! `crumple-engine run`: one trial from its spec to its record. This thread starts the others, sleeps while they
-//! load and collect, and finishes. It keeps its priority, so that what else runs here does not hold the record up.
+//! `crumple-engine run`: one trial, from its spec to its record. This thread starts the others, sleeps while they
+//! load and collect, and finishes the trial. It keeps its priority, so that other work on this machine does not delay
+//! the record.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
@@ -34,15 +35,17 @@ pub struct Run {
 }
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
-/// How often it is looked whether somebody wants no more.
+/// How often to check whether the trial is to end early.
 const ENOUGH_POLL_NS: u64 = 100_000_000;
 
-/// Reads the spec, runs the trial, prints the record. SIGINT ends the trial early, with its record.
+/// Reads the spec, runs the trial and prints the record. SIGINT ends the trial early; the record is printed then,
+/// too.
 ///
 /// # Errors
-/// A spec that makes no sense or names what is not there (exit code 2), too few descriptors.
+/// If the spec makes no sense or names something that does not exist (exit code 2), or if there are too few
+/// descriptors.
 pub fn run(run: &Run) -> Result<(), Failure> {
-    // Whoever ordered the trial has to be there to read it.
+    // A trial ends with the process that started it: otherwise no process would read the record.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let enough = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(signal_hook::consts::SIGINT, Arc::clone(&enough))
@@ -78,7 +81,7 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
 struct Workers {
     channels: Channels,
     threads: Vec<Pid>,
-    /// Says that one has come to its end.
+    /// Receives a message when a worker has ended.
     ended: Receiver<()>,
 }
 
@@ -90,7 +93,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         Shape::Closed(_) => None,
     };
     let begin = OnceLock::new();
-    // Threads that are started from here on run there, too.
+    // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
     let (began_unix_ns, mut collector, watches, filler) = thread::scope(|scope| {
@@ -102,13 +105,13 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         let (over, is_over) = mpsc::channel();
         let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
-        // The first instant is one at which all threads are ready; of an open shape somewhat later, since what is
-        // due while they wake up would be late.
+        // At the first instant all threads are ready. In an open shape it is somewhat later, as requests that are due
+        // while the threads wake up would be sent late.
         let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
         course.begin(beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
         let collecting = workers.and_then(|workers| collect(plan, &course, workers));
-        // None begins before the others: it would have their requests.
+        // No thread begins before the others: it would take their requests.
         let _ = begin.set(filling.is_ok() && collecting.is_ok());
         let (filling, (collecting, ended)) = (filling?, collecting?);
         keep_clear(plan);
@@ -128,7 +131,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
     Ok(collector.record(spec, &course, began_unix_ns, watches.record(&course)))
 }
 
-/// Starts the thread that collects, and says by which channel the end of a worker is told.
+/// Starts the thread that collects. Also returns the channel through which workers report that they have ended.
 fn collect(plan: &Plan, course: &Arc<Course>, workers: Workers) -> Result<(Shared, Receiver<()>), Failure> {
     let watches = Watches::new(&workers.threads, plan.server_pid);
     let collecting =
@@ -138,7 +141,7 @@ fn collect(plan: &Plan, course: &Arc<Course>, workers: Workers) -> Result<(Share
     Ok((shared, workers.ended))
 }
 
-/// Until the time is up, a worker has come to its end, or somebody wants no more.
+/// Waits until the time is over, a worker has ended, or the trial is to end early.
 fn wait_for_the_end(course: &Course, ended: &Receiver<()>, enough: &AtomicBool) {
     loop {
         let now_ns = now_ns();
@@ -153,40 +156,41 @@ fn wait_for_the_end(course: &Course, ended: &Receiver<()>, enough: &AtomicBool) 
     }
 }
 
-/// The first instant of a trial, by both clocks.
+/// The first instant of a trial, on both clocks.
 struct Beginning {
     at_ns: u64,
     unix_ns: u64,
 }
 
 impl Beginning {
-    /// So long from now.
+    /// Returns the instant `lead_ns` from now.
     fn after(lead_ns: u64) -> Self {
         let at_ns = now_ns() + lead_ns;
         Self { at_ns, unix_ns: at_ns.wrapping_add(unix_ahead_ns()) }
     }
 }
 
-/// Where the calling thread runs that watches and collects: what is due must not wait for it.
+/// Sets where the calling thread runs, which takes samples and collects: due requests must not wait for it.
 fn step_aside(pacing: Pacing, is_open: bool, cores: &[usize]) {
     match pacing {
-        // A thread that never sleeps leaves us nothing of its core.
+        // A thread that never sleeps leaves nothing of its core.
         Pacing::Spin => cores::keep_off(cores),
         Pacing::Sleep if is_open => cores::step_aside(),
-        // A closed load can wait, and may leave us nothing else.
+        // Requests of a closed load can wait for this thread. At idle priority it might get no core at all.
         Pacing::Sleep => {}
     }
 }
 
-/// Where a thread runs that sleeps nearly all the time.
+/// Sets where a thread runs that sleeps nearly all the time.
 fn keep_clear(plan: &Plan) {
     if plan.pacing == Pacing::Spin {
         cores::keep_off(&plan.cores);
     }
 }
 
-/// Where a thread runs that the workers wait for if it does not keep up: after them, and never not at all. At
-/// idle priority a busy server on the same core would starve it, and they with it.
+/// Sets where a thread runs that the workers wait for if it does not keep up. It runs after them, but always gets
+/// some time: at idle priority a busy server on the same core would leave it none, and the workers would have to
+/// wait.
 fn stand_back(plan: &Plan) {
     match plan.pacing {
         Pacing::Spin => cores::keep_off(&plan.cores),
@@ -194,8 +198,8 @@ fn stand_back(plan: &Plan) {
     }
 }
 
-/// Lays out the first of an open shape's schedule, and starts the thread that lays out the rest, a few
-/// microseconds at a time: nothing else that is done beside the load may hold it up.
+/// Lays out the beginning of an open shape's schedule, and starts the thread that lays out the rest. This thread
+/// works for a few microseconds at a time, and no other work beside the load may delay it.
 fn fill<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     plan: &'env Plan,
@@ -227,7 +231,7 @@ fn spawn<'scope, T: Send + 'scope>(
         .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))
 }
 
-/// Starts the threads, which wait for `begin`.
+/// Starts the workers, which then wait for `begin`.
 fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     plan: &'env Plan,
@@ -253,7 +257,7 @@ fn start<'scope, 'env>(
             if *begin.wait() {
                 let spent = worker.run();
                 let _ = ending.send(());
-                // The thread has to be there still when it is read for the last time.
+                // The thread must still exist when it is sampled for the last time.
                 while spent.recv().is_ok() {}
             }
         })?;
@@ -263,7 +267,7 @@ fn start<'scope, 'env>(
     Ok(Workers { channels: Channels { inbox, returns }, threads, ended })
 }
 
-/// Binds the calling thread to its core, and says which thread it is.
+/// Binds the calling thread to its core. Returns the id of the thread.
 fn settle(core: Option<usize>) -> Result<Pid, Failure> {
     cores::pin_current_thread(core.as_slice()).map_err(|errno| {
         Failure::new(format!("a thread cannot run on core {}: {errno}", core.unwrap_or_default()))
@@ -287,7 +291,7 @@ mod tests {
     fn both_clocks_name_the_same_first_instant() {
         for lead_ns in [0, OPEN_LEAD_NS] {
             let beginning = Beginning::after(lead_ns);
-            // By the distance between the clocks, which is read to the microsecond.
+            // The distance between the clocks is read to the microsecond.
             let about = beginning.at_ns - 1_000_000..=beginning.at_ns + 1_000_000;
             assert!(stamped_ns(beginning.unix_ns, unix_ahead_ns(), about).is_some());
             assert!(beginning.at_ns - lead_ns <= now_ns());

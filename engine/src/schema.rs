@@ -1,4 +1,4 @@
-//! `crumple-engine schema`: both documents of the contract, as the Rust types have them.
+//! `crumple-engine schema`: the schemas of both documents of the contract, from the Rust types.
 
 use schemars::schema_for;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Sockets: opening them, and reading with the kernel's receive timestamps. It knows no protocol above.
+//! Sockets: how they are opened, and how they are read with the kernel's receive timestamps. TLS and HTTP are
+//! elsewhere.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -17,16 +18,16 @@ pub enum Address {
 }
 
 impl Address {
-    /// Whether it is reached over TCP: then the kernel can stamp what arrives, and throw away what nobody reads.
+    /// Returns whether it is reached over TCP. Then the kernel can stamp what arrives and discard what is not read.
     pub fn is_tcp(&self) -> bool {
         matches!(self, Self::Tcp(_))
     }
 
-    /// A non-blocking socket that is being connected, from `source` where one is given. `of_many`: there will be so
-    /// many that the kernel is to look for a port among all of them at once.
+    /// Opens a non-blocking socket and begins to connect it, from `source` if one is given. `of_many` says that there
+    /// will be so many that the kernel is to look for a port among all ports at once.
     ///
     /// # Errors
-    /// What the kernel says; `ADDRNOTAVAIL` when it has no port left.
+    /// What the kernel returns; `ADDRNOTAVAIL` if it has no port left.
     pub fn connect(&self, source: Option<IpAddr>, stamped: bool, of_many: bool) -> Result<OwnedFd, Errno> {
         let family = match self {
             Self::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
@@ -58,20 +59,21 @@ impl Address {
     }
 }
 
-/// Asks the kernel to stamp what it receives on this socket (timestamping.rst). SO_TIMESTAMPING could say
-/// more, and costs more to read.
+/// Asks the kernel to stamp what it receives on this socket (timestamping.rst). SO_TIMESTAMPING would give more
+/// timestamps, and would cost more to read.
 fn ask_for_stamps(socket: &OwnedFd) -> Result<(), Errno> {
     set_option(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)
 }
 
-/// Keeps the kernel stamping. It begins to only when the first socket asks, and takes a moment then.
+/// Keeps the kernel stamping. The kernel begins to stamp when the first socket asks for it, which takes a moment.
 pub struct Stamping {
     _socket: OwnedFd,
 }
 
 impl Stamping {
-    /// Asks, and waits until a datagram to ourselves is stamped on its way; `None` where none ever is. One that
-    /// came without a stamp is given the time of its reading, later than `sent_ns` (`__sock_recv_timestamp`).
+    /// Asks for stamps, and waits until the kernel stamps a datagram to this socket as it arrives. Returns `None` if
+    /// it never does. A datagram without a stamp gets the time of its reading, which is later than `sent_ns`
+    /// (`__sock_recv_timestamp`).
     pub fn begin() -> Option<Self> {
         let socket = net::socket_with(
             AddressFamily::INET,
@@ -98,44 +100,45 @@ impl Stamping {
 
 const STAMPING_TRIES: u32 = 1_000;
 
-/// The port is left to `connect`, which knows the other end and so may use one that is busy elsewhere (ip(7),
-/// IP_BIND_ADDRESS_NO_PORT).
+/// Binds without a port. `connect` chooses the port: it has the other end's address, and so may use a port that is in
+/// use towards another address (ip(7), IP_BIND_ADDRESS_NO_PORT).
 fn bind_without_port(socket: &OwnedFd, source: IpAddr) -> Result<(), Errno> {
     set_option(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)?;
     net::bind(socket, &SocketAddr::new(source, 0))
 }
 
-/// Of its own accord the kernel looks for a port of one parity first, and through all of these each time once they are
-/// taken. It takes the next one of a range that a socket names (ip(7), IP_LOCAL_PORT_RANGE); one that goes beyond the
-/// machine's own leaves that as it is. Linux before 6.3 knows no such range, and looks as ever.
+/// Lets the kernel look for a port among all ports. By default it looks among the ports of one parity first, and
+/// through all of these each time once they are taken. If a socket names a range, the kernel takes the next port of
+/// this range (ip(7), IP_LOCAL_PORT_RANGE); a range wider than the machine's own leaves the latter in effect. Linux
+/// before 6.3 has no such option, and looks as by default.
 fn look_among_all_ports(socket: &OwnedFd) {
     let _ = set_option(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, ALL_PORTS);
 }
 
-/// Of linux/in.h; libc does not have it.
+/// From linux/in.h; libc does not have it.
 const IP_LOCAL_PORT_RANGE: i32 = 51;
-/// The first in the lower half, the last in the upper.
+/// The first port is in the lower half, the last in the upper half.
 const ALL_PORTS: i32 = (65_535_u32 << 16 | 1) as i32;
 
-/// Lets the kernel report a TCP socket as readable only where so many bytes wait, or the peer has closed. It reports
-/// sooner where its buffer holds no more, so that nothing waits for ever (`tcp_epollin_ready`).
+/// Lets the kernel report a TCP socket as readable only if this many bytes wait, or the peer has closed. The kernel
+/// reports it sooner if its buffer holds no more, so that no socket waits for ever (`tcp_epollin_ready`).
 pub fn wake_at(socket: &OwnedFd, bytes: usize) {
-    // Not refused for a socket; were it, the reports would come as before.
+    // A socket does not refuse this. If it did, reports would come for any bytes, as before.
     let _ = set_option(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes as i32);
 }
 
 fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> Result<(), Errno> {
     let length = size_of::<i32>() as libc::socklen_t;
-    // SAFETY: `value` lives through the call, and `length` is its own.
+    // SAFETY: `value` lives through the call, and `length` is the length of `value`.
     let done =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
     if done == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// Reads once; with the kernel's timestamp, by the wall clock, where it was asked for.
+/// Reads once, with the kernel's timestamp by the wall clock if it was asked for.
 ///
 /// # Errors
-/// What the kernel says; `AGAIN` when there is nothing to read.
+/// What the kernel returns; `AGAIN` if there is nothing to read.
 #[inline]
 pub fn receive(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
     if stamped {
@@ -145,11 +148,11 @@ pub fn receive(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<R
     Ok(Received { bytes, stamp: 0 })
 }
 
-/// Reads once from a TCP socket and lets the kernel throw away what it reads, as many bytes as `buffer` has room
-/// for at most (tcp(7), MSG_TRUNC): nothing is copied.
+/// Reads once from a TCP socket and lets the kernel discard what it reads without a copy, at most as many bytes as
+/// `buffer` has room for (tcp(7), MSG_TRUNC).
 ///
 /// # Errors
-/// As of `receive`.
+/// Those of `receive`.
 #[inline]
 pub fn discard(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
     if stamped {
@@ -159,7 +162,7 @@ pub fn discard(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<R
     Ok(Received { bytes, stamp: 0 })
 }
 
-/// A control message as it comes.
+/// A control message, as the kernel writes it.
 #[repr(C, align(8))]
 struct Control {
     header: libc::cmsghdr,
@@ -170,7 +173,7 @@ struct Control {
 fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8], flags: i32) -> Result<Received, Errno> {
     let mut control = std::mem::MaybeUninit::<Control>::uninit();
     let mut whole = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: zero is a valid value for each field; the musl and glibc structs differ only in padding.
+    // SAFETY: zero is valid for each field; the structs of musl and glibc differ only in padding.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut whole;
     message.msg_iovlen = 1;
@@ -196,10 +199,10 @@ fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Waits for the end of a connection attempt on a socket that has become writable.
+/// Returns the result of an attempt to connect, on a socket that has become writable.
 ///
 /// # Errors
-/// Why it could not be connected.
+/// Why the socket could not be connected.
 pub fn connected(socket: impl AsFd) -> Result<(), Errno> {
     sockopt::socket_error(socket)?
 }
@@ -236,7 +239,7 @@ mod tests {
         let (socket, mut peer) = pair(true);
         let before_ns = unix_ns();
         peer.write_all(b"hello").unwrap();
-        // A busy machine may deliver a moment after `write` has returned.
+        // A busy machine may deliver the bytes a moment after `write` has returned.
         let after_ns = unix_ns() + 10_000_000;
         std::thread::sleep(std::time::Duration::from_millis(20));
         let received = read(&socket, true);
@@ -256,10 +259,10 @@ mod tests {
         }
     }
 
-    /// What the kernel keeps of the range; `None` where it knows none.
+    /// Returns the range that the kernel keeps for the socket, or `None` if the kernel has no such option.
     fn port_range(socket: &OwnedFd) -> Option<i32> {
         let (mut range, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
-        // SAFETY: both live through the call, and `length` is that of `range`.
+        // SAFETY: both live through the call, and `length` is the length of `range`.
         let got = unsafe {
             let range = (&raw mut range).cast();
             libc::getsockopt(

@@ -1,10 +1,10 @@
-//! What one trial is to do, as it is written: the `TrialSpec`, the only thing the engine is told. What
-//! it means is `plan.rs`'s to say.
+//! What one trial is to do, as it is written: the `TrialSpec`, the only input of the engine. `plan.rs` checks it and
+//! gives it its meaning.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Version of both documents; raised whenever either changes its meaning.
+/// Version of both documents. It is raised whenever either changes its meaning.
 pub const CONTRACT_VERSION: u32 = 4;
 
 /// One server, one workload, one load shape, one seed.
@@ -13,23 +13,24 @@ pub const CONTRACT_VERSION: u32 = 4;
 pub struct TrialSpec {
     /// Version of this document.
     pub version: u32,
-    /// Free text that comes back in the record.
+    /// Free text that is copied to the record.
     pub label: String,
     pub target: Target,
-    /// What is asked; of several, each as often as its weight says.
+    /// The requests. Each is sent in proportion to its weight.
     pub requests: Vec<RequestSpec>,
     pub shape: ShapeSpec,
     pub connection: ConnectionUse,
-    /// Take the arrival of answers from the kernel's receive timestamps, where the socket offers them.
+    /// Take the arrival of answers from the kernel's receive timestamps, if the socket offers them.
     pub kernel_timestamps: bool,
     pub pacing: Pacing,
-    /// Load before the clock counts; recorded in the series, left out of every total.
+    /// Load before the measured phase. It is recorded in the series and left out of every total.
     pub warm_up: Option<WarmUpSpec>,
     pub stop: StopSpec,
     pub timeouts: TimeoutSpec,
     /// Threads that send and receive, each with its own share of the connections.
     pub threads: usize,
-    /// Thread i is bound to the i-th of these cores, round and round; empty leaves them unbound.
+    /// Thread i is bound to the i-th of these cores. With more threads than cores the list begins again. If it is
+    /// empty, threads are not bound.
     pub cores: Vec<usize>,
     pub probe: ProbeSpec,
     pub progress: ProgressSpec,
@@ -46,7 +47,7 @@ pub struct Target {
     /// Value of the `Host` header.
     pub host: String,
     pub tls: Option<TlsSpec>,
-    /// Local addresses to connect from, in turn; empty leaves it to the kernel. Each has ports of its own.
+    /// Local addresses to connect from, in turn. If empty, the kernel chooses. Each address has ports of its own.
     pub sources: Vec<String>,
 }
 
@@ -57,26 +58,26 @@ pub struct TlsSpec {
     pub server_name: String,
     /// Whether the certificate is verified.
     pub verify: bool,
-    /// Certificates to trust (PEM); null = the system's.
+    /// Certificates to trust (PEM); null = those of the system.
     pub ca_file: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSpec {
-    /// What the record calls it; empty = its method and path.
+    /// The name of the request in the record; empty = its method and path.
     pub name: String,
     pub method: String,
     /// Path and query, for instance `/hello?delay_ms=5`.
     pub path: String,
     pub headers: Vec<(String, String)>,
     pub body: Option<String>,
-    /// File that holds the body, byte by byte; instead of `body`.
+    /// File that holds the body, byte by byte. It is given instead of `body`.
     pub body_file: Option<String>,
-    /// Whether `{seq}`, `{random:1-1000}` and `{line:FILE}` in path, header values and body stand for
-    /// values that vary; otherwise braces are braces.
+    /// Whether `{seq}`, `{random:1-1000}` and `{line:FILE}` in path, header values and body stand for values that
+    /// vary. If not, braces are braces.
     pub varies: bool,
-    /// How often beside the other requests.
+    /// How often it is sent, in proportion to the other requests.
     pub weight: u32,
     pub expect: ExpectSpec,
 }
@@ -85,13 +86,13 @@ pub struct RequestSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectSpec {
-    /// Null = any from 200 to 299.
+    /// Null = any status from 200 to 299.
     pub status: Option<u16>,
-    /// Length of the body, checked in every answer; null where it varies.
+    /// Length of the body, checked in every answer; null if it varies.
     pub body_bytes: Option<u64>,
-    /// SHA-256 of the body in hex, checked in a sample of the answers; null where it varies.
+    /// SHA-256 of the body in hex, checked in a sample of the answers; null if it varies.
     pub body_sha256: Option<String>,
-    /// Size of that sample: the first answer of each connection and then one in so many; 0 = none.
+    /// Size of that sample: the first answer of each connection, and one in this many answers; 0 = none.
     pub hash_one_in: u32,
 }
 
@@ -99,13 +100,13 @@ pub struct ExpectSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ShapeSpec {
-    /// So many connections; on each the next request is due when the answer, and a pause, are over. Each begins
-    /// within a pause.
+    /// A fixed number of connections. On each, the next request is due when the answer has come and a pause is over.
+    /// Each connection begins within one pause.
     Closed { connections: usize, pause_ms: f64, pause: Pause },
-    /// The same with a number of connections that rises evenly from the first instant of measuring on.
+    /// A closed shape whose number of connections rises evenly from the first instant of the measured phase on.
     Ramp { from_connections: usize, to_connections: usize, over_s: f64, pause_ms: f64, pause: Pause },
-    /// One schedule that waits for no answer. A request takes the next free connection; one more is
-    /// opened where none is free, up to `connections`; beyond that it queues.
+    /// One schedule that waits for no answer. A request takes the next free connection. If none is free, one more is
+    /// opened, up to `connections`; beyond that the request queues.
     Open { connections: usize, arrivals: Arrivals, rates: Vec<RateSpec> },
 }
 
@@ -124,12 +125,12 @@ pub enum Pause {
 pub enum Arrivals {
     /// Equal gaps.
     Even,
-    /// Independent of one another: exponential gaps.
+    /// Exponential gaps: arrivals are independent of one another.
     Poisson,
 }
 
-/// A stretch of the schedule; its rate runs evenly from one value to the other. What follows the last
-/// stretch keeps its last rate.
+/// A stretch of the schedule. Its rate changes evenly from one value to the other. The rate at the end of the last
+/// stretch goes on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateSpec {
@@ -142,27 +143,27 @@ pub struct RateSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pacing {
-    /// It sleeps, and looks at the clock for the last few microseconds.
+    /// It sleeps, and polls the clock for the last few microseconds.
     Sleep,
-    /// It never sleeps, and so has its core to itself.
+    /// It never sleeps, and uses all of its core.
     Spin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionUse {
-    /// A connection serves request after request.
+    /// A connection serves one request after another.
     KeepAlive,
-    /// Every request has a connection of its own, which the engine closes after the answer.
+    /// Every request has a connection of its own. The engine closes it after the answer.
     PerRequest,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WarmUpSpec {
-    /// Connections that warm up; null = as many as the shape begins with.
+    /// Connections of the warm-up; null = as many as the shape begins with.
     pub connections: Option<usize>,
-    /// Whether they pause as the shape says; if not, each sends its next request at once.
+    /// Whether they pause as the shape says. If not, each sends its next request at once.
     pub pauses: bool,
     pub stop: StopSpec,
 }
@@ -171,7 +172,7 @@ pub struct WarmUpSpec {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum StopSpec {
-    /// So many requests answered or failed; those not sent within the time are counted `not-sent`.
+    /// After this many requests were answered or failed. Those not sent within the time count as `not-sent`.
     Requests {
         requests: u64,
         within_s: f64,
@@ -193,7 +194,7 @@ pub struct TimeoutSpec {
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
     pub interval_ms: u64,
-    /// Root of the server's process tree; null when the server is not on this machine.
+    /// Root of the server's process tree; null if the server is not on this machine.
     pub server_pid: Option<i32>,
 }
 
@@ -202,16 +203,16 @@ pub struct ProbeSpec {
 #[serde(deny_unknown_fields)]
 pub struct ProgressSpec {
     pub every_ms: u64,
-    /// For each of these times: how many measured answers took longer, or have been waited for so long.
+    /// For each of these times, lines say how many measured requests took longer or have been in flight for longer.
     pub slower_than_ns: Vec<u64>,
 }
 
-/// Which exchanges are kept: the request, and the answer's head with the first of its body.
+/// Which exchanges are kept: the request, and the answer's head with the beginning of its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Examples {
-    /// Of each request, outcome and status the first, where it is not `ok`.
+    /// The first of each request, outcome and status, except `ok`.
     Unexpected,
-    /// The same, `ok` included.
+    /// The first of each request, outcome and status, `ok` included.
     All,
 }

@@ -1,5 +1,5 @@
-//! Rows set aside until the trial is over: in a file without a name, so that a long trial needs no more
-//! memory than a short one. What the rows say is not its business.
+//! Rows that are set aside until the trial is over. They are in a file without a name, so that a long trial needs no
+//! more memory than a short one. The content of the rows does not matter here.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Rows are written out so many bytes at a time.
+/// Rows are written to the file when they take this many bytes.
 const BUFFER_BYTES: usize = 16 * 1024;
 
-/// Rows in the order they came. Where no file is to be had, or its disk is full, they stay in memory.
+/// Rows in the order in which they came. If there is no file, or its disk is full, they stay in memory.
 pub struct Spool<T> {
     file: Option<File>,
     written: u64,
@@ -36,7 +36,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
         }
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub fn rows(&self) -> Vec<T> {
         let mut text = vec![0; self.written as usize];
         if let Some(file) = &self.file {
@@ -51,7 +51,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
         let Some(file) = &self.file else {
             return;
         };
-        // What a full disk took of them is written over the next time, or read from the buffer.
+        // If a full disk took a part of the rows, it is overwritten the next time; `rows` reads them from the buffer.
         if file.write_all_at(&self.buffer, self.written).is_ok() {
             self.written += self.buffer.len() as u64;
             self.buffer.clear();

@@ -1,4 +1,4 @@
-//! A connection's bytes, behind which plain and TLS sockets look alike. It knows no HTTP.
+//! The bytes of a connection, over a plain or a TLS socket. HTTP is elsewhere.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -16,10 +16,10 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// How many of `bytes` were taken.
+    /// Sends `bytes`. Returns how many of them were taken.
     ///
     /// # Errors
-    /// What the kernel says; `AGAIN` when it takes no more at present.
+    /// What the kernel returns; `AGAIN` if it takes no more now.
     #[inline]
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         match self {
@@ -28,10 +28,10 @@ impl Stream {
         }
     }
 
-    /// Whether nothing that was sent waits on this side of the socket.
+    /// Sends bytes that still wait on this side of the socket. Returns true if none are left.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// What the kernel returns.
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Errno> {
         match self {
@@ -40,10 +40,10 @@ impl Stream {
         }
     }
 
-    /// Reads once, with the kernel's timestamp where it is asked for.
+    /// Reads once, with the kernel's timestamp if it is asked for.
     ///
     /// # Errors
-    /// What the kernel says; `AGAIN` when there is nothing to read, `PROTO` where TLS is broken.
+    /// What the kernel returns; `AGAIN` if there is nothing to read, `PROTO` if TLS is broken.
     #[inline]
     pub fn receive(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
         match self {
@@ -52,16 +52,16 @@ impl Stream {
         }
     }
 
-    /// Whether its bytes are the socket's own, so that some can be left unread.
+    /// Returns whether its bytes are the socket's own, so that some can be left unread.
     #[inline]
     pub fn discards(&self) -> bool {
         matches!(self, Self::Plain(_))
     }
 
-    /// Reads once what nobody looks at; over TCP the kernel need not copy it.
+    /// Reads once, for bytes that are not looked at. Over TCP the kernel need not copy them.
     ///
     /// # Errors
-    /// As of `receive`.
+    /// Those of `receive`.
     #[inline]
     pub fn discard(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
         match self {
@@ -70,24 +70,24 @@ impl Stream {
         }
     }
 
-    /// Lets the kernel report it as readable only where so many bytes wait (socket(7), SO_RCVLOWAT).
+    /// Lets the kernel report it as readable only if this many bytes wait (socket(7), SO_RCVLOWAT).
     pub fn wake_at(&self, bytes: usize) {
         if let Self::Plain(socket) = self {
             socket::wake_at(socket, bytes);
         }
     }
 
-    /// Whether bytes wait on this side of the socket, of which epoll cannot tell.
+    /// Returns whether bytes wait on this side of the socket that epoll cannot report.
     pub fn has_more_at_hand(&self) -> bool {
         matches!(self, Self::Tls(_, session) if session.has_plaintext())
     }
 
-    /// Whether the peer's end came unannounced; over TLS it may then be anybody's (RFC 9112, 9.8).
+    /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     pub fn is_cut(&self) -> bool {
         matches!(self, Self::Tls(_, session) if session.is_cut())
     }
 
-    /// Why TLS failed.
+    /// Returns why TLS failed.
     pub fn why(&self) -> Option<String> {
         match self {
             Self::Tls(_, session) => session.why(),

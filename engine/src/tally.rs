@@ -1,12 +1,12 @@
-//! What one thread counted in one interval. The hot loop writes into it; once per interval it goes,
-//! whole, to the collector, and one that was read comes back to be filled again.
+//! What one thread counted in one interval. The hot loop writes to it. After each interval the whole tally goes to
+//! the collector, and one that has been read comes back to be filled again.
 
 use crate::histogram::Histogram;
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::record::{Example, NotSent};
 
-/// What is timed, response times apart: those are of a request's kind. The record says what each means.
+/// What is timed, except for response times, which belong to a kind of request. The record says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     Service,
@@ -55,7 +55,7 @@ impl Default for Times {
     }
 }
 
-/// What is counted, beside the outcomes.
+/// What is counted, besides the outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub scheduled: u64,
@@ -65,11 +65,11 @@ pub struct Counts {
     pub sent_bytes: u64,
     pub connections_opened: u64,
     pub connections_closed_by_server: u64,
-    /// Answers whose arrival the kernel was to stamp and did not.
+    /// Answers that the kernel was asked to stamp and did not stamp.
     pub unstamped: u64,
-    /// How long answers lay there before they were taken up.
+    /// How long answers waited until the engine took them up, in total.
     pub held_ns: u64,
-    /// How long users had nothing in flight because the engine had not got to them.
+    /// How long users had nothing in flight because the engine had not got to them, in total.
     pub users_waited_ns: u64,
     pub users: u64,
     pub users_unanswered: u64,
@@ -92,7 +92,7 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// Whole answers by status. Few statuses come, and mostly the same one.
+/// Whole answers by status. Only a few statuses come, and mostly the same one.
 #[derive(Clone, Debug, Default)]
 pub struct Statuses(Vec<(u16, u64)>);
 
@@ -110,7 +110,7 @@ impl Statuses {
     }
 }
 
-/// What became of one kind of requests.
+/// The results of one kind of request.
 #[derive(Default)]
 pub struct KindTally {
     pub scheduled: u64,
@@ -132,30 +132,30 @@ impl KindTally {
 
 pub struct Tally {
     pub phase: Phase,
-    /// Which interval of the phase, counted from its beginning.
+    /// The number of the interval in its phase.
     pub index: u64,
     pub ends_at_ns: u64,
-    /// Requests of this phase that were sent, or tried to be, by kind.
+    /// The requests of this phase that were sent, or that the engine tried to send, by kind.
     pub kinds: Box<[KindTally]>,
-    /// Requests of this phase that found no connection in time, and so are of no kind.
+    /// Requests of this phase that found no connection in time, and therefore have no kind.
     pub too_late: u64,
-    /// Requests of the warm-up that ended, or came to be sent, after it.
+    /// Requests of the warm-up that ended, were sent or were given up after it.
     pub stragglers: Outcomes,
     pub stragglers_scheduled: u64,
     /// Requests of the warm-up that this phase counts as its own.
     pub taken_over: u64,
     pub counts: Counts,
     pub times: Times,
-    /// Why TLS failed, the first time it did.
+    /// Why TLS failed the first time.
     pub tls_fault: Option<String>,
     pub head_fault: Option<&'static str>,
     /// The first exchanges of their kind, outcome and status.
     pub examples: Vec<(u16, Example)>,
     /// Connections open when the interval ended.
     pub connections_open: u64,
-    /// By how many more than in the interval before wait for longer than each of the times that are counted.
+    /// For each of the times that are counted: how many more requests wait for longer than in the interval before.
     pub waiting: Vec<i64>,
-    /// The thread's last.
+    /// Whether this is the thread's last tally.
     pub is_last: bool,
 }
 
@@ -181,7 +181,7 @@ impl Tally {
         }
     }
 
-    /// Makes a tally that was read ready for interval `index` of `phase`.
+    /// Clears a tally that has been read, for interval `index` of `phase`.
     pub fn clear(&mut self, phase: Phase, index: u64) {
         self.times.clear();
         self.kinds.iter_mut().for_each(KindTally::clear);
@@ -200,14 +200,14 @@ impl Tally {
         self.is_last = false;
     }
 
-    /// Requests of this phase, by how they ended.
+    /// Returns the outcomes of the requests of this phase.
     pub fn outcomes(&self) -> Outcomes {
         let mut sum = Outcomes { not_sent: self.too_late, ..Outcomes::default() };
         self.kinds.iter().for_each(|kind| sum += kind.outcomes);
         sum
     }
 
-    /// A request of `phase` and of this kind is about to be sent.
+    /// Counts a request of `phase` and of this kind that is about to be sent.
     #[inline]
     pub fn schedule(&mut self, phase: Phase, kind: u16) {
         if phase == self.phase {
@@ -218,7 +218,7 @@ impl Tally {
         }
     }
 
-    /// A request of `phase` found no connection in time.
+    /// Counts a request of `phase` that found no connection in time.
     pub fn give_up(&mut self, phase: Phase) {
         if phase == self.phase {
             self.counts.scheduled += 1;
@@ -230,7 +230,7 @@ impl Tally {
         }
     }
 
-    /// A request of this kind that was due `before_ns` before this phase is counted as its own.
+    /// Counts a request of this kind, due `before_ns` before this phase, as one of this phase.
     #[inline]
     pub fn take_over(&mut self, kind: u16, before_ns: u64) {
         self.taken_over += 1;
@@ -239,7 +239,7 @@ impl Tally {
         self.times.record(Time::TakenOver, before_ns);
     }
 
-    /// A request of this tally's phase has ended otherwise than `ok`, `took_ns` after it was due.
+    /// Counts a request of this tally's phase that ended otherwise than `ok`, `took_ns` after it was due.
     #[cold]
     pub fn fail(&mut self, kind: u16, outcome: Outcome, took_ns: u64) {
         self.kinds[usize::from(kind)].outcomes.count(outcome);

@@ -1,36 +1,36 @@
-//! Users who wait for an instant: the end of a pause or of a backoff. Adding one and taking the next cost the same
-//! however many wait: a wheel of slots, each level's slot as long as the whole level below (Varghese and Lauck,
-//! *Hashed and Hierarchical Timing Wheels*, SOSP 1987). Pure; it reads no clock.
+//! Users who wait for an instant: the end of a pause or of a backoff. Adding a timer and taking the next one cost the
+//! same however many there are. The timers are in a wheel of slots: each slot of a level is as long as the whole
+//! level below it (Varghese and Lauck, *Hashed and Hierarchical Timing Wheels*, SOSP 1987). Pure; it reads no clock.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Slots of the lowest level are 2^20 ns long, about a millisecond.
+/// A slot of the lowest level is 2^20 ns long, about a millisecond.
 const SLOT_BITS: u32 = 20;
 const LEVEL_BITS: u32 = 8;
 const SLOTS: usize = 1 << LEVEL_BITS;
-/// 2^52 ns are 52 days; a pause lasts a day at most.
+/// The levels cover 2^52 ns, which are 52 days. A pause lasts a day at most.
 const LEVELS: usize = 4;
 
 type Timer = (u64, u32);
 
 pub struct Timers {
-    /// Due in the present slot or before it, in order.
+    /// Timers due in the present slot or before it, in order.
     near: BinaryHeap<Reverse<Timer>>,
     levels: [Level; LEVELS],
-    /// The slot of the lowest level whose timers are in `near`.
+    /// The present slot, of the lowest level. Its timers are in `near`.
     slot: u64,
     count: usize,
 }
 
 struct Level {
     slots: Box<[Vec<Timer>]>,
-    /// A bit for each slot that holds any.
+    /// A bit for each slot that holds timers.
     occupied: [u64; SLOTS / 64],
 }
 
 impl Timers {
-    /// `now_ns`: no timer will be for an instant long before.
+    /// No timer may be due long before `now_ns`.
     pub fn new(now_ns: u64) -> Self {
         let level = |_| Level { slots: (0..SLOTS).map(|_| Vec::new()).collect(), occupied: [0; SLOTS / 64] };
         Self {
@@ -41,7 +41,7 @@ impl Timers {
         }
     }
 
-    /// The time is `now_ns`; where none waits, the next ones are placed from here.
+    /// Moves on to `now_ns` if there are no timers, so that the next ones are placed from there.
     pub fn begin(&mut self, now_ns: u64) {
         if self.count == 0 {
             self.slot = now_ns >> SLOT_BITS;
@@ -53,7 +53,7 @@ impl Timers {
         self.place((due_ns, user));
     }
 
-    /// The first that is due at `now_ns`.
+    /// Takes the first timer that is due at `now_ns`.
     #[inline]
     pub fn pop(&mut self, now_ns: u64) -> Option<Timer> {
         if self.count == 0 {
@@ -69,7 +69,7 @@ impl Timers {
         Some((due_ns, user))
     }
 
-    /// When to look again: the next instant, or the beginning of the slot that it lies in.
+    /// Returns when to look again: the next due time, or the beginning of the slot in which it lies.
     #[inline]
     pub fn next_ns(&self) -> Option<u64> {
         if self.count == 0 {
@@ -81,7 +81,7 @@ impl Timers {
         self.next_slot().map(|slot| slot << SLOT_BITS)
     }
 
-    /// All of them, in no order.
+    /// Removes all timers. Returns their users, in no order.
     pub fn drain(&mut self) -> Vec<u32> {
         self.count = 0;
         let slots = self.levels.iter_mut().flat_map(|level| {
@@ -113,7 +113,7 @@ impl Timers {
                 return;
             };
             self.slot = next;
-            // The slots that begin here, from the longest down: their timers belong to a lower level now.
+            // Take the slots that begin here, from the highest level down: their timers now belong to a lower level.
             for level in (0..LEVELS).rev() {
                 let index = (next >> (level as u32 * LEVEL_BITS)) as usize % SLOTS;
                 let begins = next.trailing_zeros() >= level as u32 * LEVEL_BITS;
@@ -122,14 +122,14 @@ impl Timers {
                     timers.drain(..).for_each(|timer| self.place(timer));
                     let slot = &mut self.levels[level].slots[index];
                     if slot.is_empty() {
-                        *slot = timers; // Keeps its memory for the next time round.
+                        *slot = timers; // It keeps its memory for the next time round.
                     }
                 }
             }
         }
     }
 
-    /// The first slot of the lowest level after the present one at which any slot that holds timers begins.
+    /// Returns the next slot of the lowest level, after the present one, at which a slot that holds timers begins.
     fn next_slot(&self) -> Option<u64> {
         let next_of = |(level, held): (usize, &Level)| {
             let bits = level as u32 * LEVEL_BITS;
@@ -151,7 +151,7 @@ impl Level {
         std::mem::take(&mut self.slots[index])
     }
 
-    /// How many slots after `index` the next one is that holds any, going round.
+    /// Returns how many slots after `index` the next one that holds timers is, going round.
     fn next_after(&self, index: usize) -> Option<usize> {
         let from = index + 1;
         for turn in 0..=self.occupied.len() {

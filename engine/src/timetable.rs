@@ -1,6 +1,6 @@
-//! The one schedule of an open trial, ahead of time, from which all threads take the next request that
-//! is due. A ring of due times between one filler, on a thread of its own, and many takers; nobody locks
-//! and no taker waits.
+//! The one schedule of an open trial, laid out ahead of time. All threads take the next due request from it. It is a
+//! ring of due times between one filler, on a thread of its own, and many takers. No thread locks, and no taker
+//! waits.
 
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
@@ -12,14 +12,14 @@ use std::time::Duration;
 use crate::shape::open::Open;
 use crate::shape::schedule::Schedule;
 
-/// How far ahead due times are laid out: far beyond the longest the filler is ever away.
+/// How far ahead due times are laid out. The filler is never away for nearly as long.
 const AHEAD_NS: f64 = 1e9;
 const LEAST_PLACES: usize = 1024;
 const MOST_PLACES: usize = 1 << 22;
-/// So many are laid out before takers see them, and before the first instant of a trial.
+/// The number of due times that are laid out before takers see them, and before the first instant of a trial.
 const PLACES_AT_ONCE: usize = 4096;
-/// The filler sleeps until about so many have been taken: it is not to keep a taker from its core for longer
-/// than laying out these takes, a few microseconds.
+/// The filler sleeps until about this many requests have been taken. It may keep a taker from its core only for as
+/// long as laying these out takes, which is a few microseconds.
 const REQUESTS_PER_TURN: f64 = 256.0;
 const SHORTEST_TURN_NS: f64 = 1e6;
 const LONGEST_TURN_NS: f64 = 50e6;
@@ -44,7 +44,7 @@ impl Timetable {
         }
     }
 
-    /// Takes the next due time; `None` where none is laid out at present, or ever again.
+    /// Takes the next due time. Returns `None` if none is laid out now, or if the schedule has ended.
     #[inline]
     pub fn take(&self) -> Option<u64> {
         let mut next = self.taken.load(Relaxed);
@@ -52,7 +52,7 @@ impl Timetable {
             if next >= self.filled.load(Acquire) {
                 return None;
             }
-            // Read before it is claimed: a place is filled anew only after it was taken.
+            // Read the place before claiming it: it is filled again only after it was taken.
             let due_ns = self.place(next).load(Relaxed);
             match self.taken.compare_exchange_weak(next, next + 1, Release, Relaxed) {
                 Ok(_) => return Some(due_ns),
@@ -61,7 +61,7 @@ impl Timetable {
         }
     }
 
-    /// Whether nothing will be laid out again.
+    /// Returns whether no more due times will be laid out.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Acquire)
     }
@@ -72,19 +72,19 @@ impl Timetable {
     }
 }
 
-/// Lays out a schedule in a timetable, and counts what nobody took.
+/// Lays out a schedule in a timetable, and counts the requests that no thread took.
 pub struct Filler {
     schedule: Schedule,
     began_ns: u64,
     warm_up_ends_ns: u64,
-    /// Requests of the measured phase at most.
+    /// The most requests of the measured phase.
     limit: Option<u64>,
-    /// How many of them were laid out.
+    /// The number of requests of the measured phase that were laid out.
     measured: u64,
     turn: Duration,
 }
 
-/// Requests that came due and were taken by no thread.
+/// The number of requests that came due and that no thread took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
     pub warm_up: u64,
@@ -92,7 +92,8 @@ pub struct Left {
 }
 
 impl Filler {
-    /// A trial that begins at `began_ns`, warms up for `warm_up_ns`, and measures `limit` requests at most.
+    /// The filler of a trial that begins at `began_ns`, warms up for `warm_up_ns`, and measures `limit` requests at
+    /// most.
     pub fn new(shape: &Open, began_ns: u64, warm_up_ns: u64, limit: Option<u64>, seed: u64) -> Self {
         let turn_ns = REQUESTS_PER_TURN / shape.peak_per_ns();
         Self {
@@ -105,10 +106,10 @@ impl Filler {
         }
     }
 
-    /// Keeps `table` full until the schedule ends, or `over` is closed.
+    /// Keeps `table` full until the schedule ends or `over` is closed.
     pub fn run(mut self, table: &Timetable, over: Receiver<()>) -> Self {
         while !table.has_ended() {
-            // A full ring has been taken from by the time the next turn comes.
+            // If the ring is full, it will have room again by the next turn.
             let turn = if self.fill(table) { self.turn } else { Duration::ZERO };
             if over.recv_timeout(turn) != Err(RecvTimeoutError::Timeout) {
                 break;
@@ -117,7 +118,7 @@ impl Filler {
         self
     }
 
-    /// Fills some of the free places; whether there is nothing more to do.
+    /// Fills some of the free places. Returns whether there is nothing more to do now.
     pub fn fill(&mut self, table: &Timetable) -> bool {
         let filled = table.filled.load(Relaxed);
         let free = table.taken.load(Acquire) + table.places.len() as u64 - filled;
@@ -134,8 +135,9 @@ impl Filler {
         free <= PLACES_AT_ONCE as u64
     }
 
-    /// What no thread has taken, once all have stopped, of what was due before `ends_at_ns`; or to be sent by
-    /// number, where `scheduled` were. Measuring began at `measured_from_ns`.
+    /// Counts the requests that no thread has taken, once all threads have stopped: those due before `ends_at_ns`. If
+    /// a number of requests was to be sent, counts those missing from it, of which `scheduled` were taken. Measuring
+    /// began at `measured_from_ns`.
     pub fn count_left(
         mut self,
         table: &Timetable,
@@ -154,7 +156,7 @@ impl Filler {
         left.warm_up += self.skip_to(measured_from_ns.min(ends_at_ns));
         left.measured += self.skip_to(ends_at_ns);
         if let Some(limit) = self.limit {
-            // A thread may hold one more that is due after the end.
+            // Not from the count above: a thread may have taken one more request, which is due after the end.
             left.measured = limit.saturating_sub(scheduled);
         }
         left
@@ -228,7 +230,7 @@ mod tests {
         for _ in 0..30 {
             table.take().unwrap();
         }
-        // 100 of the warm-up and 5,000 of five seconds, most of which were not even laid out.
+        // 100 of the warm-up, and 5,000 of five seconds, most of which were not even laid out.
         let left = filler.count_left(&table, 100_000_000, 5_100_000_000, 0);
         assert_eq!(left, Left { warm_up: 70, measured: 5_000 });
     }
@@ -256,7 +258,7 @@ mod tests {
             filler.count_left(&table, 0, 5, scheduled)
         };
         assert_eq!(left(1), Left { warm_up: 0, measured: 99_999 });
-        // The one that was taken is due after the end, and was not sent.
+        // The request that was taken is due after the end, and was not sent.
         assert_eq!(left(0), Left { warm_up: 0, measured: 100_000 });
     }
 
@@ -288,7 +290,7 @@ mod tests {
         let (over, is_over) = mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(|| filler.run(&table, is_over));
-            // Twice round the ring.
+            // This goes round the ring twice.
             for number in 0..2 * table.places.len() as u64 {
                 let due_ns = std::iter::from_fn(|| Some(table.take())).flatten().next();
                 assert_eq!(due_ns, Some(number * 200));

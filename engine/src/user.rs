@@ -1,29 +1,30 @@
-//! One connection's place in the load: the request in flight, and since when.
+//! The state of one user: its connection, its request in flight, and since when it has that request.
 
 use crate::connection::Connection;
 use crate::net::Network;
 use crate::outcome::Outcome;
 use crate::phase::Phase;
 
-/// A connection that was idle for so long may have been closed by the server without our knowing.
+/// The server may have closed a connection that was idle for this long, without the engine's knowledge.
 const IDLE_NS: u64 = 1_000_000;
 
-/// Two cache lines: a request touches a user at random among all of them.
+/// It takes two cache lines, as a request touches a random one among all users.
 #[repr(align(64))]
 pub struct User<S> {
     pub connection: Connection<S>,
-    /// When the request in flight was due; without one, since when there is none.
+    /// When the request in flight was due. Without a request in flight, since when there is none.
     pub since_ns: u64,
-    /// When the request was sent; while its connection is being made, since when that is.
+    /// When the request was sent; or, while its connection is being opened, when that began.
     pub sent_ns: u64,
-    /// The phase of the request in flight; `None` when there is none.
+    /// The phase of the request in flight, or `None` if there is none.
     pub in_flight: Option<Phase>,
     /// The phase in which the last request began, and the one in which the last whole answer came.
     pub asked_in: Option<Phase>,
     pub answered_in: Option<Phase>,
-    /// The request in flight may be sent again, should its connection turn out to be closed: it had been idle.
+    /// Whether the request in flight may be sent again if its connection turns out to be closed: the connection had
+    /// been idle, and the request is idempotent.
     may_repeat: bool,
-    /// It goes out for the second time.
+    /// Whether the request in flight is sent for the second time.
     pub is_repeated: bool,
 }
 
@@ -32,7 +33,7 @@ pub struct User<S> {
 pub struct Came {
     pub first_ns: u64,
     pub last_ns: u64,
-    /// Whether the last is by the network's stamp.
+    /// Whether `last_ns` is by the network's stamp.
     pub stamped: bool,
 }
 
@@ -50,13 +51,13 @@ impl<S> User<S> {
         }
     }
 
-    /// Whether the request in flight has no connection that stands: one is being made, or will be.
+    /// Returns whether the request in flight has no established connection: one is being opened, or will be.
     pub fn is_connecting(&self) -> bool {
         self.in_flight.is_some() && (self.connection.is_connecting() || !self.connection.has_socket())
     }
 
-    /// A request of `phase` that was due at `due_ns` is in flight from now on; true where it may have to be sent
-    /// again (RFC 9112, 9.3.1).
+    /// Puts a request of `phase` that was due at `due_ns` in flight. Returns whether it may have to be sent again
+    /// (RFC 9112, 9.3.1).
     #[inline]
     pub fn begin(&mut self, phase: Phase, due_ns: u64, now_ns: u64, is_idempotent: bool) -> bool {
         let was_idle = self.connection.has_socket() && now_ns.saturating_sub(self.since_ns) >= IDLE_NS;
@@ -69,20 +70,21 @@ impl<S> User<S> {
         self.may_repeat
     }
 
-    /// Whether the request in flight met a connection that the server had closed while it was idle, and is to be
-    /// sent once more. It will not be a third time.
+    /// Returns whether the request in flight met a connection that the server had closed while it was idle, and is to
+    /// be sent once more. It is never sent a third time.
     pub fn is_to_be_repeated(&mut self, outcome: Outcome) -> bool {
         let closed = matches!(outcome, Outcome::Reset | Outcome::ClosedEarly);
         self.is_repeated = closed && self.connection.is_unanswered() && std::mem::take(&mut self.may_repeat);
         self.is_repeated
     }
 
-    /// When the answer in hand came, as seen at `now_ns`; `is_stamped` says whether the network stamps what comes.
+    /// Returns when the answer in hand came, as seen at `now_ns`. `is_stamped` says whether the network stamps what
+    /// comes.
     #[inline]
     pub fn came<N: Network<Socket = S>>(&self, net: &mut N, is_stamped: bool, now_ns: u64) -> Came {
         let (first, last_stamp) = self.connection.arrivals();
         if !is_stamped {
-            // As it was read: counting it may have had to wait for others of its batch.
+            // Not `now_ns`: before it was counted, the answer may have had to wait for others of its batch.
             let first_ns = if first.seen_ns == 0 { last_stamp } else { first.seen_ns };
             return Came { first_ns, last_ns: last_stamp, stamped: false };
         }

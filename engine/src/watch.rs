@@ -1,4 +1,4 @@
-//! The probes of one trial on the trial's clock: when to sample, at which pace, and what the samples come to.
+//! The probes of one trial on the trial's clock: when to sample, how often, and what the samples add up to.
 
 use crate::clock::now_ns;
 use crate::phase::Course;
@@ -11,7 +11,7 @@ use crate::process_tree::Pid;
 use crate::record::{Probes, ProcessRecord, SampleColumns, Unread, Window};
 use crate::spool::Spool;
 
-/// Everything that is watched in a trial.
+/// Everything that is sampled in a trial.
 pub struct Watches {
     engine: Watch,
     server: Option<Watch>,
@@ -23,7 +23,7 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// The engine itself, its `threads` that send, and the server's process tree where it is known.
+    /// Samples the engine itself, its `threads` that send, and the server's process tree if it is known.
     pub fn new(threads: &[Pid], server: Option<Pid>) -> Self {
         Self {
             engine: Watch::new(std::process::id() as Pid),
@@ -36,13 +36,13 @@ impl Watches {
         }
     }
 
-    /// Whether the measured phase has begun, and that was not sampled yet.
+    /// Returns whether the measured phase has begun and its beginning was not sampled yet.
     pub fn are_to_open(&self, course: &Course, now_ns: u64) -> bool {
         !self.is_open && now_ns >= course.measured_from_ns()
     }
 
-    /// Takes the samples that were due at `due_ns`, as many as the pace allows; full ones where the measured phase
-    /// has begun.
+    /// Takes the samples that were due at `due_ns`, as many as the pace allows. If the measured phase has begun,
+    /// takes full ones.
     pub fn sample(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
         if self.are_to_open(course, now_ns) {
             self.open(course, now_ns);
@@ -61,7 +61,7 @@ impl Watches {
         self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
     }
 
-    /// The measured phase is over: takes the last samples, full ones.
+    /// Takes the last samples, full ones, as the measured phase is over.
     pub fn close(&mut self, course: &Course) {
         self.machine.close();
         self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
@@ -76,12 +76,12 @@ impl Watches {
         self.sockets.sample(now_ns, course.began_ns());
         let row_cost_ns = own_cpu_ns() - began_cpu_ns;
         self.read_more(&mut samples);
-        // Afterwards: rows that are dear themselves would leave no turn to the others.
+        // Account for the row only now: otherwise expensive rows would leave no turn to the other readings.
         self.pace.spent_on_row(now_ns, row_cost_ns);
         self.watches().zip(&samples).for_each(|(watch, sample)| watch.keep(sample));
     }
 
-    /// Reads into `samples`, one for each tree, what the pace allows of the rest; what was not read for longest
+    /// Reads into `samples`, one for each tree, as much of the rest as the pace allows. What was not read for longest
     /// comes first.
     fn read_more(&mut self, samples: &mut [Sample]) {
         let each = self.watches().enumerate();
@@ -123,11 +123,11 @@ impl Watches {
 /// Samples one process tree, and reads all of it at both ends of the measured phase.
 struct Watch {
     probe: Processes,
-    /// When each of what is dear was read last.
+    /// When each of `DEAR` was read last.
     read_ns: [u64; DEAR.len()],
     samples: Spool<Sample>,
     taken: usize,
-    /// The samples that open and close the measured phase, by position.
+    /// The positions of the samples at the beginning and at the end of the measured phase.
     opened: Option<usize>,
     closed: Option<usize>,
 }

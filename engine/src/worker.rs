@@ -1,5 +1,5 @@
-//! The hot loop: one thread's connections, from readiness to the next request, and only that. It
-//! allocates nothing, locks nothing and formats nothing per request, and visits no connection that has nothing to do.
+//! The hot loop: it serves the connections of one thread, from readiness to the next request. Per request it
+//! allocates, locks and formats nothing, and it visits no connection that has nothing to do.
 
 mod account;
 mod examples;
@@ -35,20 +35,20 @@ use crate::tally::Tally;
 use crate::timetable::Timetable;
 use crate::user::User;
 
-/// A connection that failed is replaced after this pause, as a user would: at once would turn a server that
-/// refuses into a race that the failures win.
+/// A connection that failed is replaced after this pause, as a user would do. If it were replaced at once, a server
+/// that refuses connections would fail most requests, as failures take the least time.
 const BACKOFF_NS: u64 = 10_000_000;
-/// A backlog that is full is tried again after this pause.
+/// If a backlog was full, connecting is tried again after this pause.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
 const EVENTS_AT_ONCE: usize = 256;
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// What a thread has in common with the others, and what is its own.
+/// What a thread shares with the others, and what it has alone.
 pub struct Place<'a> {
     pub course: &'a Course,
     /// The schedule of an open shape.
     pub timetable: Option<&'a Timetable>,
-    /// Which of the plan's threads this is.
+    /// The index of this thread among the plan's threads.
     pub thread: usize,
     pub feed: Feed,
     pub outbox: Sender<Box<Tally>>,
@@ -62,7 +62,7 @@ pub enum Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Fails where the kernel gives no epoll.
+    /// Fails if the kernel gives no epoll instance.
     pub fn new(plan: &'a Plan, place: Place<'a>) -> Result<Self, Failure> {
         let net = Kernel::new(plan)?;
         let threads = (place.thread, plan.threads);
@@ -81,8 +81,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs until the course is over. What it counted has then gone to the collector; what it was given
-    /// back by is returned.
+    /// Runs until the course is over. By then everything that it counted has gone to the collector. Returns the end
+    /// of the channel through which tallies come back.
     pub fn run(self) -> Receiver<Box<Tally>> {
         match self {
             Self::Closed(worker) => worker.run(),
@@ -100,33 +100,33 @@ pub struct Loop<'a, N: Network, L> {
     feed: Feed,
     pacer: Pacer,
     account: Account<'a>,
-    /// Requests in flight, the one that was due first in front.
+    /// The requests in flight, in the order of their due times.
     in_flight: InFlight,
-    /// How many of them waited for longer than each of the times that are counted, as the last interval ended.
+    /// For each of the times that are counted: how many of them had waited for longer when the last interval ended.
     waiting: Vec<i64>,
-    /// Attempts to connect and when they began; some are over.
+    /// Attempts to connect: when each began, and its user. Some are over.
     connecting: VecDeque<(u64, u32)>,
-    /// Who met a full backlog, with the beginning of the attempt, and when the first of them is to try again.
+    /// Users who met a full backlog, with the beginning of the attempt; and when the first of them is to try again.
     again: VecDeque<(u64, u32)>,
     again_at_ns: u64,
     /// Sockets with more to read than one turn allowed, as they were reported.
     unread: Vec<Ready>,
-    /// What is ready and was not acted upon yet.
+    /// What is ready and has not been handled yet.
     ready: Vec<Ready>,
     /// Answers of the present batch that have been read and not counted yet.
     ended: Vec<(u32, Outcome)>,
     /// Which answers are hashed, by kind.
     samples: Box<[Sample]>,
     random: Xoshiro256PlusPlus,
-    /// Connections opened in this turn.
+    /// The number of connections opened in this turn.
     opened: usize,
-    /// Requests that follow an answer, and wait for a later turn to open a connection.
+    /// Requests that follow an answer and wait for a later turn to open a connection.
     to_open: VecDeque<Act>,
-    /// The clock as last read.
+    /// The last reading of the clock in this turn; 0 = none.
     seen_ns: u64,
 }
 
-/// The users as their load sees them.
+/// The users, as far as the load may see them.
 struct Seen<'b, S>(&'b [User<S>]);
 
 impl<S> Users for Seen<'_, S> {
@@ -195,7 +195,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         self.finish()
     }
 
-    /// Closes the interval, or the phase, that `now_ns` is beyond.
+    /// Closes the interval or the phase that ended before `now_ns`.
     #[inline]
     fn account_for(&mut self, phase: Phase, now_ns: u64) {
         let is_over = phase == Phase::Measured || now_ns >= self.course.measured_from_ns();
@@ -208,13 +208,14 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         }
     }
 
-    /// Counts the requests that wait for longer than somebody wants to know, which costs as much as they are many.
+    /// Counts the requests that have waited for longer than each of `slower_than_ns`. The cost grows with their
+    /// number.
     #[cold]
     fn count_waiting(&mut self, phase: Phase, now_ns: u64) {
         if phase == Phase::WarmUp {
             return;
         }
-        // A closed shape counts what the warm-up left behind.
+        // In a closed shape this includes requests that the warm-up left in flight.
         let from_ns = if L::IS_OPEN { self.course.measured_from_ns() } else { 0 };
         let waiting = &mut self.account.tally().waiting;
         for (slower_than_ns, before) in self.plan.slower_than_ns.iter().zip(&mut self.waiting) {
@@ -234,7 +235,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             }
         }
         let never_opened = self.to_open.iter().filter_map(|act| match act {
-            // Of a number of requests this one is handed out already.
+            // If a number of requests ends the phase, this one is already issued.
             Act::Send { phase, .. } if self.plan.stop.requests.is_some() => Some(*phase),
             _ => None,
         });
@@ -244,7 +245,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         self.account.finish(&self.users, &mut self.wire, ended_ns)
     }
 
-    /// How long there is nothing to do but to wait for answers.
+    /// Returns for how long there is nothing to do but wait for answers.
     #[inline]
     fn sleep_ns(&mut self, phase: Phase, now_ns: u64) -> u64 {
         if self.plan.pacing == Pacing::Spin
@@ -275,7 +276,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
     }
 }
 
-/// Distinguishes the random numbers drawn here from those of other parts of the engine.
+/// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const SAMPLE_PURPOSE: u64 = 0x5a3b_0000;
 
 const _: () = assert!(INTERVAL_NS > BACKLOG_POLL_NS);

@@ -1,6 +1,6 @@
-//! Servers on which connections end: by an early answer, by an answer that is the last, by a reset, by nothing. What
-//! the server did is what the record says; what was the server's is not the engine's; and nothing is asked twice that
-//! must not be.
+//! Servers that end connections: with an early answer, with a last answer, with a reset, or without an answer. The
+//! record says what the server did. The engine is not charged with what the server caused. A request that is not
+//! idempotent is not sent twice.
 
 mod peer;
 
@@ -24,7 +24,7 @@ const NOT_FOUND: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno
 const TOO_LARGE: &[u8] =
     b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
 
-/// A trial of requests whose body, of 10 MB, is more than the sockets hold.
+/// Returns the spec of a trial of requests with a body of 10 MB, which is more than the sockets hold.
 fn large_requests(address: &str, requests: u64) -> Value {
     let mut spec = spec(address, requests);
     spec["requests"] = json!([request("POST", 200, 5)]);
@@ -33,7 +33,7 @@ fn large_requests(address: &str, requests: u64) -> Value {
     spec
 }
 
-/// Answers behind the head, and reads the body only then; what the engine goes on with on this connection it may.
+/// Answers after the head and reads the body only then. The engine may go on with the connection.
 fn answer_early(socket: &mut (impl Read + Write)) {
     while let Some(head) = read_head(socket) {
         if socket.write_all(NOT_FOUND).is_err() {
@@ -66,7 +66,7 @@ fn an_early_answer_is_taken_while_its_request_is_sent() {
 
 #[test]
 fn an_answer_before_a_reset_counts() {
-    // The unread body makes the kernel send a reset when the peer closes: long after the answer, or at once.
+    // The kernel sends a reset when the peer closes with an unread body: long after the answer, or at once.
     for rest in [Duration::from_millis(20), Duration::ZERO] {
         let address = play(move |mut socket| {
             read_head(&mut socket);
@@ -88,7 +88,8 @@ fn a_reset_without_an_answer_is_a_reset() {
     assert_all(&run(&large_requests(&address, 4)), "reset", 4);
 }
 
-/// A peer that answers over as many connections, once it has accepted them all; and how long that took.
+/// Plays a peer that accepts this many connections and then answers on all of them. Also returns how long accepting
+/// took.
 fn accepting(connections: usize) -> (String, Arc<OnceLock<Duration>>) {
     let (listener, address) = listen();
     let span = Arc::new(OnceLock::new());
@@ -118,8 +119,8 @@ fn connect_times_are_those_of_single_connections() {
     assert!(u128::from(median_ns) < all.as_nanos() / 4, "half of them took {median_ns} ns, and all {all:?}");
 }
 
-/// Two connections, each of which takes 100 ms for a request and then ends as `end` says, under 100 requests a
-/// second: most of what a request waits for is the server's.
+/// Returns the spec of 100 requests a second over two connections. Each takes 100 ms for a request and then ends as
+/// `end` says, so that most of what a request waits for is caused by the server.
 fn overloaded(end: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Value {
     let address = play(move |mut socket| {
         if read_request(&mut socket) {
@@ -133,19 +134,19 @@ fn overloaded(end: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Value 
     spec
 }
 
-/// Asserts that the requests of an overloaded server waited, and that the engine is not charged with it.
+/// Asserts that requests to an overloaded server waited, and that the engine is not charged with this.
 fn assert_not_ours(how: &str, spec: &Value) {
     let record = run(spec);
     let lateness_ns = times(&record, "lateness").max();
     assert!(lateness_ns > 500_000_000, "{how}: {lateness_ns}");
-    // Not the most: a busy machine may keep the engine, too, from its work.
+    // Not the maximum: a busy machine may delay the engine, too.
     let own = times(&record, "engine_lateness");
     let (median_ns, p90_ns) = (own.value_at_quantile(0.5), own.value_at_quantile(0.9));
     assert!(median_ns < lateness_ns / 20, "{how}: {median_ns} of {lateness_ns}");
     assert!(p90_ns < lateness_ns / 2, "{how}: {p90_ns} of {lateness_ns}");
 }
 
-/// Sends `answer` and closes, once the engine has.
+/// Sends `answer`, and closes when the engine has closed.
 fn answer_and_wait(answer: &'static [u8]) -> impl Fn(TcpStream) + Send + Sync + Clone + 'static {
     move |mut socket| {
         let _ = socket.write_all(answer);
@@ -189,7 +190,7 @@ fn timeouts_are_late_by_the_server() {
     assert_not_ours("timed out", &silent);
 }
 
-/// Asserts that users all of whose requests end as `outcome` come back no faster than they would, 10 ms later.
+/// Asserts that users all of whose requests end as `outcome` send again no sooner than 10 ms later.
 fn assert_unhurried(how: &str, mut spec: Value, outcome: &str) {
     spec["shape"]["connections"] = json!(2);
     spec["stop"] = for_seconds(0.5);
@@ -199,7 +200,7 @@ fn assert_unhurried(how: &str, mut spec: Value, outcome: &str) {
     assert!((2..=MOST_FAILURES).contains(&failures), "{how}: {failures}");
 }
 
-/// In 500 ms each of two users can begin 51 times, 10 ms apart.
+/// In 500 ms, each of two users can begin 51 times, 10 ms apart.
 const MOST_FAILURES: u64 = 2 * 51;
 
 #[test]
@@ -236,7 +237,7 @@ fn who_is_not_trusted_comes_back_after_a_rest() {
 
 #[test]
 fn what_is_not_idempotent_is_not_asked_twice() {
-    // The peer has done what the second request of a connection asked when it closes without a word (RFC 9110, 9.2.2).
+    // When the peer closes without an answer, it has done what the second request asked for (RFC 9110, 9.2.2).
     for (method, is_idempotent) in [("POST", false), ("PATCH", false), ("PUT", true), ("DELETE", true)] {
         let done = Arc::new(AtomicU64::new(0));
         let counter = done.clone();
@@ -266,7 +267,7 @@ fn what_is_not_idempotent_is_not_asked_twice() {
     }
 }
 
-/// Answers GET as expected and POST with another body of the same length.
+/// Plays a peer that answers GET as expected, and POST with another body of the same length.
 fn half_wrong() -> String {
     play(|mut socket| {
         while let Some(asked) = Asked::read(&mut socket) {
@@ -303,7 +304,7 @@ fn the_first_answer_of_each_connection_is_of_the_sample() {
 
 #[test]
 fn a_phase_once_begun_stays_begun() {
-    // The boundary may fall between two requests that go out together; once in some dozen trials it does.
+    // The phase may change between two requests that are sent together. This happens once in about a dozen trials.
     let address = play(|mut socket| while read_request(&mut socket) && socket.write_all(HELLO).is_ok() {});
     for _ in 0..10 {
         let mut spec = spec(&address, 0);

@@ -1,5 +1,5 @@
-//! Answers cut anywhere, as a connection reads them: whatever pieces they come in, over TCP and TLS, each request ends
-//! as the parser says of the whole. The peer sends the fuzzed corpus, and mutations of it, piece by piece.
+//! Answers in pieces, as a connection reads them over TCP and TLS: however they are cut, each request has the outcome
+//! that the parser finds in the whole answer. The peer sends the fuzzed corpus, and mutations of it, piece by piece.
 
 mod mutation;
 mod parser;
@@ -26,8 +26,8 @@ use crumple_engine::outcome::{Outcome, Outcomes};
 
 const MUTATIONS: usize = 150;
 
-/// The corpus and some mutations of it, each without what comes behind a whole answer: whether that comes with the
-/// answer or after it is chance.
+/// Returns the corpus and some mutations of it, each without what follows a whole answer: by chance, this comes with
+/// the answer or after it.
 fn answers() -> Vec<Vec<u8>> {
     let mut runner = TestRunner::new(cases(0));
     let mutations = mutations();
@@ -48,7 +48,7 @@ fn reading(bytes: &[u8]) -> Reading {
     parser::read([bytes], &expectation(200, b"hello", false))
 }
 
-/// How requests end that are answered so.
+/// Returns how requests with these answers end.
 fn predicted(answers: &[Vec<u8>]) -> Value {
     let mut outcomes = Outcomes::default();
     for answer in answers {
@@ -61,14 +61,14 @@ fn predicted(answers: &[Vec<u8>]) -> Value {
     json!(outcomes)
 }
 
-/// Sends `bytes` in pieces, between which the engine may read, or not.
+/// Sends `bytes` in pieces. The engine may or may not read between them.
 fn send_in_pieces(socket: &mut impl Write, bytes: &[u8], random: &mut Xoshiro256PlusPlus) {
     let longest = [1, 3, 20, 200][random.random_range(0..4)];
     let mut rest = bytes;
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at(random.random_range(1..=longest).min(rest.len()));
         if socket.write_all(piece).is_err() {
-            return; // It has been given up.
+            return; // The engine has given up the connection.
         }
         if random.random_range(0..4) == 0 {
             thread::sleep(Duration::from_micros(random.random_range(0..300)));
@@ -77,7 +77,7 @@ fn send_in_pieces(socket: &mut impl Write, bytes: &[u8], random: &mut Xoshiro256
     }
 }
 
-/// Each connection has one request, and answers are given in their order.
+/// Runs a trial in which each connection has one request, so that the answers are given in order.
 fn outcomes(address: &str, tls: Value, answers: usize) -> Value {
     let mut spec = spec(address, answers as u64);
     spec["target"]["tls"] = tls;
@@ -99,7 +99,7 @@ fn assert_read_as_parsed(answers: &[Vec<u8>], outcomes_of: impl Fn(&[Vec<u8>]) -
     assert_eq!(outcomes_of(answers), predicted(answers), "each alone is read as it is parsed");
 }
 
-/// Plays one of `answers` on each connection.
+/// Returns a function that gives the next of `answers` to each connection.
 fn player(answers: &[Vec<u8>]) -> impl Fn() -> (Vec<u8>, Xoshiro256PlusPlus) + Send + Sync + Clone + 'static {
     let (answers, next) = (Arc::new(answers.to_vec()), Arc::new(AtomicUsize::new(0)));
     move || {

@@ -1,5 +1,5 @@
-//! This side runs out: of ports, of descriptors. Requests that could not be sent for that say so, and
-//! none of them counts as the server's failure.
+//! This machine runs out of ports or descriptors. The record says why these requests were not sent, and none of them
+//! counts as a failure of the server.
 
 mod peer;
 
@@ -26,10 +26,10 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Takes the calling thread, and all that it starts from now on, into a network of its own, whose loopback
-/// device is up. The thread takes it with it when it ends.
+/// Moves the calling thread, and all that it starts from now on, to a network namespace of its own, and brings its
+/// loopback device up. The namespace ends with the thread.
 fn own_network() -> Result<(), String> {
-    // SAFETY: a network namespace holds nothing that Rust relies on.
+    // SAFETY: nothing in a network namespace is relied upon by Rust.
     unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
         .map_err(|errno| format!("{errno}; it takes root"))?;
     let up = Command::new("ip").args(["link", "set", "lo", "up"]).output();
@@ -37,7 +37,7 @@ fn own_network() -> Result<(), String> {
     up.status.success().then_some(()).ok_or_else(|| String::from_utf8_lossy(&up.stderr).into_owned())
 }
 
-/// Plays `act` in a network of its own, whose sockets have 100 ports to connect from.
+/// Plays `act` in a network namespace of its own, in which sockets have 100 ports to connect from.
 fn with_few_ports(act: impl FnOnce() + Send + 'static) -> Result<(), CannotRun> {
     let played = thread::spawn(|| own_network().map(|()| act()));
     played.join().unwrap().map_err(|why| CannotRun(format!("no network of our own is to be had here: {why}")))
@@ -48,7 +48,7 @@ fn narrow_ports() {
 }
 
 fn keep_alive(connections: usize) -> Value {
-    let address = answering(HELLO); // Listens before its port range narrows.
+    let address = answering(HELLO); // It has to listen before the range of ports is narrowed.
     narrow_ports();
     let mut spec = spec(&address, 0);
     spec["shape"]["connections"] = json!(connections);
@@ -76,7 +76,7 @@ fn ports_run_out_in_an_open_shape() -> Result<(), CannotRun> {
         spec["shape"] = open(50, 1000.0);
         std::fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "0").unwrap();
         let record = run(&spec);
-        // A port rests for a minute after its connection, and there are as many as requests in 100 ms.
+        // A port is not free for a minute after its connection. There are as many ports as requests in 100 ms.
         assert_eq!(count(&record, "ok"), 100);
         assert_eq!(record["scheduled"], 500);
         assert_eq!(count(&record, "not-sent") + count(&record, "unfinished"), 400);
@@ -102,7 +102,7 @@ fn descriptors_run_out() -> Result<(), CannotRun> {
     spec["stop"] = for_seconds(1.0);
     let engine = start(&spec);
     thread::sleep(Duration::from_millis(500));
-    // From now on it may open none.
+    // From now on the engine may open no descriptor.
     let none = Rlimit { current: Some(0), maximum: Some(0) };
     prlimit(Pid::from_child(&engine).into(), Resource::Nofile, none).unwrap();
     let record = record_of(engine);

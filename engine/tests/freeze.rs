@@ -1,5 +1,5 @@
-//! A server that answers at once and then, for a while, not at all: what each request waits for is known, in every
-//! shape. Upper bounds come from what the peer did by its own clock: a busy machine may make it late too.
+//! A server that answers at once, and for some time not at all. In every shape, what each request waits for is known.
+//! Upper bounds come from what the peer did by its own clock, as a busy machine may make the peer late, too.
 
 mod peer;
 
@@ -14,12 +14,12 @@ use peer::{for_seconds, impatient, open, run, spec};
 use serde_json::{Value, json};
 
 const FOR_EVER: Duration = Duration::from_secs(3600);
-/// Of the open shapes: few enough for a machine that has other things to do.
+/// The rate of the open shapes. It is low enough for a machine that is busy with other work.
 const PER_S: u64 = 250;
 const GAP_MS: u64 = 1000 / PER_S;
 
-/// A peer that answers at once, but for `length` from `from` after its first request on, when it does not answer
-/// before that is over.
+/// Plays a peer that answers at once, except for `length` from `from` after its first request on. During this time it
+/// answers nothing.
 fn frozen(from: Duration, length: Duration) -> (String, Witness) {
     let began = Arc::new(OnceLock::new());
     witnessed(move |read| {
@@ -31,7 +31,7 @@ fn frozen(from: Duration, length: Duration) -> (String, Witness) {
     })
 }
 
-/// Ten seconds against a peer that freezes for the second in their middle.
+/// Runs a trial of ten seconds against a peer that freezes for the second in the middle.
 fn frozen_second(shape: Value) -> (Value, Witness) {
     let (address, witness) = frozen(Duration::from_millis(4500), Duration::from_secs(1));
     let mut spec = spec(&address, 0);
@@ -41,17 +41,17 @@ fn frozen_second(shape: Value) -> (Value, Witness) {
     (run(&spec), witness)
 }
 
-/// When the request of an even schedule that has this number is due.
+/// Returns when the request with this number is due in an even schedule.
 fn due(exchange: &Exchange) -> Duration {
     Duration::from_millis((exchange.number - 1) * GAP_MS)
 }
 
-/// When the schedule began, as seen from the request that came soonest after it was due.
+/// Returns when the schedule began, by the request that came soonest after it was due.
 fn schedule_began(exchanges: &[Exchange]) -> Instant {
     exchanges.iter().map(|exchange| exchange.read - due(exchange)).min().unwrap()
 }
 
-/// The least and the most that the answered requests took from when they were due, by the peer's clock, in ms.
+/// Returns the least and the most that the answered requests took since they were due, by the peer's clock, in ms.
 fn waited_ms(exchanges: &[Exchange]) -> (Vec<f64>, Vec<f64>) {
     let began = schedule_began(exchanges);
     let waited = |exchange: &Exchange, answered: Instant| {
@@ -69,7 +69,7 @@ fn at_quantile(sorted: &[f64], quantile: f64) -> f64 {
     sorted[((quantile * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1]
 }
 
-/// One request more or less, what the quickest took to the peer, and what the histogram rounds.
+/// One request more or less, the time that the quickest took to the peer, and the rounding of the histogram.
 const TOLERANCE_MS: f64 = GAP_MS as f64 + 2.0;
 
 #[test]
@@ -84,8 +84,9 @@ fn an_open_shape_counts_every_request_that_was_due_in_the_freeze() {
     assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "only the last are left");
     assert!(exchanges.len() as u64 - count(&record, "ok") <= 64, "whatever was answered in time is ok");
     let (least_ms, most_ms) = waited_ms(&exchanges);
-    // The requests due in the frozen second waited for up to 1,000 ms, however busy the machine. They are a tenth of
-    // all, so that the quantile q is at least what one due (10 q - 9) seconds into it, counted from its end, waited.
+    // The requests due in the frozen second waited for up to 1,000 ms, however busy the machine is. They are a tenth
+    // of all requests. So the quantile q is at least the wait of a request that was due (10 q - 9) seconds into that
+    // second, counted from its end.
     let response = times(&record, "response_time");
     for (quantile, frozen_ms) in
         [(0.5, 0.0), (0.75, 0.0), (0.95, 500.0), (0.98, 800.0), (0.99, 900.0), (0.999, 990.0), (1.0, 1000.0)]
@@ -98,7 +99,7 @@ fn an_open_shape_counts_every_request_that_was_due_in_the_freeze() {
         assert!(lawful.contains(&measured_ms), "p{}: {measured_ms} ms of {lawful:?}", quantile * 100.0);
     }
     assert!(response.mean() >= 49e6, "a tenth waited for half a second each on average");
-    // Counted from when they were sent, all but one on each connection look fast: 64 and not 250.
+    // From when they were sent, all requests look fast except one on each connection: 64 and not 250.
     let slow = longer_than(&times(&record, "service_time"), 500);
     assert!((64..100).contains(&slow), "{slow}");
     let late = longer_than(&times(&record, "lateness"), 250);
@@ -109,7 +110,7 @@ fn an_open_shape_counts_every_request_that_was_due_in_the_freeze() {
 
 #[test]
 fn a_closed_shape_sees_one_slow_answer_per_connection() {
-    // Ten users who pause for 40 ms: 250 requests per second, if nothing else takes time.
+    // Ten users who pause for 40 ms send 250 requests per second, if nothing else takes time.
     let (record, witness) =
         frozen_second(json!({"kind": "closed", "connections": 10, "pause_ms": 40.0, "pause": "fixed"}));
     let ok = count(&record, "ok");
@@ -137,7 +138,7 @@ fn a_freeze_until_the_end_leaves_requests_unfinished_and_not_sent() {
     assert_eq!(count(&record, "unfinished"), 50, "one on each connection");
     assert_eq!(count(&record, "not-sent"), 2 * PER_S - ok - 50, "the rest found none");
     assert_eq!(record["not_sent"]["too_late"], record["outcomes"]["not-sent"]);
-    // What the peer has in hand tells how old each is when the phase ends.
+    // The requests that the peer has not answered say how old each is when the phase ends.
     let in_hand = witness.exchanges().into_iter().filter(|exchange| exchange.answered.is_none());
     let mut expected = Histogram::<u64>::new(3).unwrap();
     for exchange in in_hand {
@@ -161,7 +162,7 @@ fn a_freeze_until_the_end_of_a_closed_shape_is_one_unfinished_request_per_connec
     assert_eq!(count(&record, "unfinished"), 7);
     assert_eq!(count(&record, "ok"), witness.answered());
     assert_eq!(count(&record, "ok") + 7, record["scheduled"].as_u64().unwrap());
-    // Each was sent when the last answer on its connection was, and the peer has read it.
+    // Each was sent when the last answer on its connection was sent, and the peer has read it.
     let exchanges = witness.exchanges();
     let in_hand = exchanges.iter().filter(|exchange| exchange.answered.is_none());
     let sent = |unanswered: &Exchange| {
@@ -185,7 +186,7 @@ fn patience_ends_in_the_queue_as_it_does_on_the_wire() {
     let record = run(&spec);
     let ok = count(&record, "ok");
     assert_eq!(ok, witness.answered());
-    // Each connection gives up after 0.3 s, and is opened anew for a request that is about to be given up too.
+    // Each connection times out after 0.3 s, and is opened anew for a request that is about to time out, too.
     let rest = count(&record, "timeout") + count(&record, "not-sent") + count(&record, "unfinished");
     assert_eq!(ok + rest, record["scheduled"].as_u64().unwrap(), "{:#}", record["outcomes"]);
     assert!(count(&record, "timeout") >= 20 && count(&record, "not-sent") > 50, "{:#}", record["outcomes"]);

@@ -1,4 +1,4 @@
-//! What the guard takes for its command, and what it removes.
+//! Which folders and cores the guard takes for its command, and what it removes.
 
 mod peer;
 
@@ -8,7 +8,7 @@ use std::process::Stdio;
 use peer::{engine, output_of};
 use serde_json::Value;
 
-/// How the guard of `true` ends with these arguments, and what it says on standard error.
+/// Returns the exit code of the guard of `true` with these arguments, and what it writes on standard error.
 fn guarded(arguments: &[&str]) -> (Option<i32>, String) {
     let mut guard = engine();
     guard.arg("guard").args(arguments).args(["--", "true"]).stdin(Stdio::null());

@@ -1,5 +1,5 @@
-//! Peers that do what no server should. Whatever comes, each request ends as what it met, and the engine
-//! neither hangs nor grows.
+//! Peers that do what no server should do. Whatever comes, each request ends with the outcome that fits it, and the
+//! engine neither hangs nor grows.
 
 mod peer;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const HALF: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
 
-/// The most memory that the engine held.
+/// Returns the most memory that the engine used.
 fn engine_bytes(record: &Value) -> u64 {
     record["probes"]["engine"]["window"]["rss_max_bytes"].as_u64().unwrap()
 }
@@ -47,7 +47,7 @@ fn an_answer_that_drips() {
             thread::sleep(Duration::from_millis(10));
         }
     });
-    // The second byte already spoils it.
+    // The second byte already makes it malformed.
     assert_all(&run(&spec(&address, 4)), "malformed", 4);
     let address = play(|mut socket| {
         socket.set_nodelay(true).unwrap();
@@ -72,7 +72,7 @@ fn garbage() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
-        // Lengths that never come true.
+        // Lengths that are never reached.
         b"HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nhello",
     ] {
@@ -119,7 +119,8 @@ fn what_has_no_end_ends_with_the_timeout() {
 
 #[test]
 fn slow_accept() {
-    // One request at a time, 20 ms each: of four connections each waits for the three before it too.
+    // The server takes one request at a time, for 20 ms each. Each of the four connections also waits for three
+    // others.
     let (listener, address) = listen();
     let answered = Arc::new(Mutex::new(Vec::new()));
     let log = answered.clone();
@@ -140,17 +141,17 @@ fn slow_accept() {
     let answered = answered.lock().unwrap().clone();
     let ok = count(&record, "ok");
     assert!(ok <= 50 && (ok..=ok + 4).contains(&(answered.len() as u64)), "{ok} of {}", answered.len());
-    // A request goes out behind one answer, and the fourth from then on is its own.
+    // A request is sent after one answer, and the fourth answer from then on is its own.
     let mut rounds: Vec<u64> =
         answered.windows(5).map(|round| (round[4] - round[0]).as_nanos() as u64).collect();
     rounds.sort_unstable();
     let (round_ns, longest_ns) = (rounds[rounds.len() / 2], rounds[rounds.len() - 1]);
     let median_ns = times(&record, "response_time").value_at_quantile(0.5);
     assert!((79_000_000..round_ns + 20_000_000).contains(&median_ns), "{median_ns} in rounds of {round_ns}");
-    // The kernel shakes hands for a server that does not accept.
+    // The kernel completes handshakes for a server that does not accept.
     let connected_ns = times(&record, "connect_time").value_at_quantile(0.5);
     assert!(connected_ns < round_ns / 4, "{connected_ns} in rounds of {round_ns}");
-    // All are busy from beginning to end, but for what the engine takes to set out.
+    // All connections are busy from beginning to end, except while the engine starts.
     let busy = busy_connections(&record);
     let least = 3.9 - 4.0 * (longest_ns - 80_000_000) as f64 / 1e9;
     assert!((least..=4.01).contains(&busy), "{busy} of 4 connections");

@@ -1,4 +1,4 @@
-//! The null server answers in full, however long its answers are and whoever asks.
+//! The null server answers in full, however long its answers are and whichever client asks.
 
 mod peer;
 
@@ -30,7 +30,7 @@ fn requests_that_are_sent_ahead_are_all_answered() {
     let server = NullServer::start(&["--body-bytes", "3000000"]);
     let mut socket = TcpStream::connect(&server.address).unwrap();
     socket.write_all(&b"GET / HTTP/1.1\r\n\r\n".repeat(5)).unwrap();
-    // A whole answer each, the empty line that ends its head included.
+    // Each is a whole answer, including the empty line that ends its head.
     let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\nContent-Length: 3000000\r\n\r\n";
     let mut answers = vec![0; 5 * (head.len() + 3_000_000)];
     socket.read_exact(&mut answers).unwrap();

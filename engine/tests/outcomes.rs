@@ -1,4 +1,4 @@
-//! Every outcome of the glossary, from a peer that earns it.
+//! Every outcome of the glossary, from a peer that causes it.
 
 mod peer;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 #[test]
 fn ok() {
     let mut spec = spec(&answering(HELLO), 100);
-    spec["threads"] = json!(1); // Of two, one may be done before the other begins.
+    spec["threads"] = json!(1); // With two threads, one may be done before the other begins.
     let record = run(&spec);
     assert_all(&record, "ok", 100);
     assert_eq!(record["connections_opened"], 2);
@@ -98,7 +98,7 @@ fn refused() {
 #[test]
 fn reset() {
     let address = play(|socket| {
-        // Closing with the request unread makes the kernel answer with a reset.
+        // The kernel sends a reset if the peer closes with an unread request.
         std::thread::sleep(Duration::from_millis(20));
         drop(socket);
     });
@@ -143,7 +143,7 @@ fn timeout() {
 
 #[test]
 fn connect_timeout() {
-    // A listener that never accepts, and whose queue others have filled, answers no SYN.
+    // The listener never accepts, and its queue is full. So the kernel answers no SYN.
     let (listener, address) = listen();
     rustix::net::listen(&listener, 1).unwrap();
     let numeric = listener.local_addr().unwrap();

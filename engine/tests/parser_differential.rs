@@ -1,6 +1,6 @@
-//! Our parser beside two others that share none of its code for bodies: hyper's, live, over the kept corpus
-//! and its mutations; h11's, which reads the standard to the letter, as recorded over the corpus. They make
-//! the same of the same bytes, but for differences that are meant.
+//! The engine's parser beside two others that share none of its code for bodies: hyper's, run over the stored corpus
+//! and its mutations; and h11's, which follows the standard to the letter, as recorded over the corpus. They read the
+//! same from the same bytes, except for intended differences.
 
 mod mutation;
 mod parser;
@@ -30,7 +30,7 @@ proptest! {
     }
 }
 
-/// Where h11 reads otherwise, and why we do not.
+/// Where h11 reads something else, and why the engine does not.
 const OTHERWISE_IN_H11: &[(&str, &str)] = &[
     ("chunked-17-digits", "a size has no more digits than 64 bits can hold"),
     ("chunked-after-gzip", "a body in another coding is counted and hashed as it comes"),

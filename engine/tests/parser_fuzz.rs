@@ -1,5 +1,5 @@
-//! A bounded part of what the fuzz targets do without end: the kept corpus, and mutations of it that are
-//! the same in every run.
+//! A bounded part of what the fuzz targets do without end: the stored corpus, and mutations of it, which are the same
+//! in every run.
 
 mod mutation;
 mod parser;

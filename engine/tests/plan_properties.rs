@@ -1,5 +1,6 @@
-//! Specs with the numbers at which sums, products and conversions go wrong: each is refused in a sentence, or
-//! all that is laid out for it holds. A bounded part of what fuzz/fuzz_targets/plan.rs does without end.
+//! Specs with numbers at which sums, products and conversions go wrong. Each spec is refused in a sentence, or
+//! everything that is laid out for it holds. This is a bounded part of what fuzz/fuzz_targets/plan.rs does without
+//! end.
 
 mod spec_space;
 
@@ -16,7 +17,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
 use spec_space::assert_holds;
 
-/// As many cases, and the same ones in every run.
+/// Returns a configuration with this many cases, which are the same in every run.
 fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -48,7 +49,7 @@ const REAL: &[f64] = &[
     f64::NAN,
 ];
 
-/// Mostly what makes sense, sometimes what does not.
+/// Mostly numbers that make sense, and sometimes others.
 fn whole(sensible: Range<u64>) -> impl Strategy<Value = u64> {
     prop_oneof![12 => sensible, 1 => select(WHOLE), 1 => any::<u64>()]
 }

@@ -1,4 +1,4 @@
-//! What this machine has not got is said before anything is sent, in one line that names it.
+//! If this machine lacks something, the engine says so in one line that names it, before it sends anything.
 
 mod peer;
 
@@ -35,7 +35,7 @@ fn a_source_that_is_no_address_of_this_machine_is_named() {
 #[test]
 fn threads_have_their_descriptors_beside_the_connections() {
     let mut spec = spec(&answering(HELLO), 0);
-    // The last connection comes when all else has its descriptors.
+    // The last connection is opened when everything else has its descriptors.
     spec["shape"] = json!({"kind": "ramp", "from_connections": 1, "to_connections": 100, "over_s": 0.4,
         "pause_ms": 1.0, "pause": "fixed"});
     spec["threads"] = json!(40);

@@ -1,4 +1,4 @@
-//! What the probes say of a server that they cannot see whole.
+//! What the probes report of a server that they cannot read completely.
 
 mod peer;
 
@@ -16,7 +16,7 @@ fn why(record: &Value, field: &str) -> Option<String> {
 #[test]
 fn the_switches_of_a_server_with_a_thread_per_request_are_not_known() {
     let mut spec = spec(&after(Duration::from_millis(2)), 0);
-    // Its threads live as long as their connections.
+    // The server's threads live as long as their connections.
     spec["connection"] = json!("per-request");
     spec["shape"]["connections"] = json!(30);
     spec["stop"] = for_seconds(1.0);
@@ -34,7 +34,7 @@ fn what_the_machine_did_is_at_least_what_engine_and_server_did() {
     let of = |field: &str| machine["window"][field].as_u64().unwrap_or_else(|| panic!("{machine}"));
     assert_eq!(machine["unread"], json!([]));
     assert!(of("cores") >= 1);
-    // It is counted in ticks, which meet a thread in its work or not.
+    // This is counted in ticks, which may or may not fall while a thread works.
     let server = &record["probes"]["server"]["window"];
     let server_ns = server["cpu_user_ns"].as_u64().unwrap() + server["cpu_kernel_ns"].as_u64().unwrap();
     assert!(of("busy_ns") >= server_ns / 2, "{machine} beside {server}");
@@ -47,7 +47,8 @@ fn readings_keep_to_half_a_percent_of_the_time_however_often_they_are_due() {
     spec["probe"]["interval_ms"] = json!(1);
     spec["stop"] = for_seconds(1.0);
     let record = run(&spec);
-    // A quarter of a percent is for rows, 2.5 ms of this second: room for 400 of 6 us, and none takes less than that.
+    // Rows may take a quarter of a percent, 2.5 ms of this second. This is enough for 400 rows of 6 us, and no row
+    // takes less.
     let rows = record["probes"]["server"]["samples"]["at_ns"].as_array().unwrap().len();
     assert!((3..400).contains(&rows), "{rows}");
 }

@@ -1,4 +1,4 @@
-//! Whoever called the engine and does not listen, or no longer does, holds up no trial and ends none.
+//! A caller that does not read the engine's output, or has closed it, neither delays nor ends a trial.
 
 mod peer;
 
@@ -10,7 +10,7 @@ use peer::{HELLO, answering, engine, for_seconds, open, output_of, record_of, sp
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::{Value, json};
 
-/// A pipe that takes nothing more: its ends to read and to write.
+/// Returns both ends of a pipe that takes nothing more.
 fn full_pipe() -> (PipeReader, PipeWriter) {
     let (read, mut write) = pipe().unwrap();
     let flags = fcntl_getfl(&write).unwrap();
@@ -20,12 +20,12 @@ fn full_pipe() -> (PipeReader, PipeWriter) {
     (read, write)
 }
 
-/// A pipe whose reader has gone.
+/// Returns the writing end of a pipe whose reading end is closed.
 fn broken_pipe() -> PipeWriter {
     pipe().unwrap().1
 }
 
-/// Longer than the ring of due times reaches, with a line of progress every tenth of a second.
+/// A trial that lasts longer than the ring of due times reaches, with a line of progress every tenth of a second.
 fn long_open() -> Value {
     let mut spec = spec(&answering(HELLO), 0);
     spec["shape"] = open(4, 200.0);

@@ -1,5 +1,5 @@
-//! Templates of requests: what is written in them is what goes out, and no text whatever breaks them. A bounded part of
-//! what the fuzz target `template` does without end.
+//! Templates of requests: what they say is what is sent, and no text breaks them. This is a bounded part of what the
+//! fuzz target `template` does without end.
 
 mod mutation;
 mod template;
@@ -13,13 +13,13 @@ use template::{LINES, Lines, assert_templates_hold, parse, render};
 
 use crumple_engine::http::values::Files;
 
-/// A part of a text, as it is meant.
+/// A part of a text, by its meaning.
 #[derive(Clone, Debug)]
 enum Part {
     /// Without an opening brace.
     Text(String),
     Brace,
-    /// A brace, and behind it what begins no value.
+    /// A brace before a character that begins no value.
     BraceBefore(char),
     Seq,
     Random(u64, u64),
@@ -41,7 +41,7 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
     )
 }
 
-/// The parts as one writes them in a spec.
+/// Returns the parts as they are written in a spec.
 fn written(parts: &[Part], lines: &Lines) -> String {
     let mut text = String::new();
     for part in parts {
@@ -57,7 +57,7 @@ fn written(parts: &[Part], lines: &Lines) -> String {
     text
 }
 
-/// The parts as they go out in the first requests.
+/// Returns the parts as they are sent in the first requests.
 fn expected(parts: &[Part], requests: usize) -> Vec<String> {
     let mut random = crumple_engine::shape::random(1, 0);
     let one = |turn: usize| {
@@ -77,7 +77,7 @@ fn expected(parts: &[Part], requests: usize) -> Vec<String> {
     (0..requests).map(one).collect()
 }
 
-/// What a text is put together from to be read, or to be refused.
+/// The words of a text that is read or refused.
 const WORDS: &[&str] = &[
     "{",
     "{{",

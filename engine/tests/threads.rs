@@ -1,4 +1,4 @@
-//! Which thread does what at which priority, as the kernel has it.
+//! Which thread has which scheduling policy, as the kernel reports it.
 
 mod peer;
 
@@ -10,21 +10,22 @@ use std::time::{Duration, Instant};
 use peer::{HELLO, answering, for_seconds, open, record_of, spec, start};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The scheduling policy of each thread of `process` by its name; its first thread is `first`.
+/// Returns the scheduling policy of each thread of `process` by its name. The first thread is called `first`.
 fn policies(process: Pid) -> BTreeMap<String, i32> {
     let process = process.as_raw_nonzero().get();
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let each = tasks.filter_map(|task| {
         let tid: i32 = task.file_name().to_str()?.parse().ok()?;
         let name = fs::read_to_string(task.path().join("comm")).ok()?;
-        // SAFETY: it takes a number and gives one.
+        // SAFETY: the call takes a number and returns one.
         let policy = unsafe { libc::sched_getscheduler(tid) };
         Some((if tid == process { "first".into() } else { name.trim().into() }, policy))
     });
     each.collect()
 }
 
-/// Who may be left without a core by whatever else runs must not be needed for the record.
+/// Other work on the machine may leave a thread at idle priority no core. The record must not depend on such a
+/// thread.
 #[test]
 fn the_thread_that_writes_the_record_is_not_the_one_that_steps_aside() {
     let mut spec = spec(&answering(HELLO), 0);

@@ -1,4 +1,4 @@
-//! Whole trials over every transport: TLS, unix sockets, IPv6, several source addresses; and what is to be the same
+//! Whole trials over every transport: TLS, unix sockets, IPv6, several source addresses; and what must be the same
 //! over all of them.
 
 mod peer;
@@ -48,7 +48,7 @@ fn say_hello(socket: &mut (impl Read + Write)) {
     while read_request(socket) && socket.write_all(HELLO).is_ok() {}
 }
 
-/// A server of `authority` over TLS that says hello.
+/// Plays a server over TLS with a certificate from `authority`, which answers with `hello`.
 fn hello_over_tls(authority: &Authority, version: &'static SupportedProtocolVersion) -> (String, Handshakes) {
     play_tls(authority.server(version, false), |socket: &mut TlsSocket| {
         say_hello(socket);
@@ -56,7 +56,7 @@ fn hello_over_tls(authority: &Authority, version: &'static SupportedProtocolVers
     })
 }
 
-/// Listens at a path of its own, which goes with the folder, and plays `script` on every connection.
+/// Listens at a path of its own and plays `script` on every connection. The socket is removed with the folder.
 fn play_unix<S>(script: S) -> (TempDir, String)
 where
     S: Fn(std::os::unix::net::UnixStream) + Send + Clone + 'static,
@@ -74,7 +74,7 @@ where
     (folder, address)
 }
 
-/// A trial over TLS with the given target; one thread, so that all connections are sure to be used.
+/// Returns a trial over TLS. It has one thread, so that both connections are used.
 fn tls_spec(address: &str, requests: u64, tls: Value) -> Value {
     let mut spec = spec(address, requests);
     spec["target"]["tls"] = tls;
@@ -104,7 +104,7 @@ fn tls_of_either_version_carries_requests() -> Outcome {
     Ok(())
 }
 
-/// Asserts that every request ends as `malformed`, for a reason that names `why`; what the server saw instead.
+/// Asserts that every request ends as `malformed`, for a reason that contains `why`. Returns the server's reasons.
 fn assert_refused(address: &str, handshakes: &Handshakes, tls: Value, why: &str) -> Vec<String> {
     let record = run(&tls_spec(address, 4, tls));
     assert_all(&record, "malformed", 4);
@@ -162,7 +162,7 @@ fn a_user_who_comes_back_resumes_the_session() -> Outcome {
 }
 
 fn what_tls_says_behind_the_handshake_is_the_reason() -> Outcome {
-    // With TLS 1.3 a client has shaken hands before the server has seen that it brings no certificate.
+    // With TLS 1.3 the client's handshake ends before the server has seen that the client has no certificate.
     let authority = Authority::new("of the tests");
     let (address, _) = play_tls(authority.server(&TLS13, true), say_hello);
     let record = run(&tls_spec(&address, 4, authority.trusted()));
@@ -248,8 +248,8 @@ fn sources_take_turns() -> Outcome {
 
 const LONG_BODY_BYTES: usize = 8 << 20;
 
-/// Answers requests whose body is `expected` with hello, others with an error; begins to read them late, so that more
-/// comes than the sockets hold. Counts the bytes of all of them.
+/// Answers a request whose body is `expected` with `hello`, and any other with an error. Begins to read late, so that
+/// more comes than the sockets hold. Counts the bytes of all requests.
 fn take_long_bodies(socket: &mut (impl Read + Write), expected: &[u8], taken_bytes: &AtomicU64) {
     loop {
         thread::sleep(Duration::from_millis(50));
@@ -314,7 +314,7 @@ fn an_open_shape_with_a_warm_up_adds_up() -> Outcome {
             let column: Vec<u64> = series(&record, column);
             column.iter().zip(&phases).filter(|(_, of)| *of == phase).map(|(value, _)| value).sum()
         };
-        // No row has those of the warm-up that went out behind it, nor those that never did.
+        // The series counts no request of the warm-up that was sent after it, and none that was never sent.
         assert!(sum("scheduled", "warm-up") <= 350);
         let not_sent = count(&record, "not-sent");
         assert!((650 - not_sent..=650).contains(&sum("scheduled", "measured")), "{not_sent} not sent");
@@ -335,7 +335,7 @@ fn mixed_requests_keep_their_proportions_and_their_answers() -> Outcome {
             }
         }
     });
-    // Twice through the deck, which holds 1,024 requests.
+    // The deck holds 1,024 requests, so it is dealt twice.
     let mut spec = spec(&address, 2048);
     spec["threads"] = json!(1);
     spec["requests"] = json!([request("GET", 200, 5), request("POST", 201, 3)]);
@@ -344,7 +344,7 @@ fn mixed_requests_keep_their_proportions_and_their_answers() -> Outcome {
     let record = run(&spec);
     assert_all(&record, "ok", 2048);
     assert_eq!(*asked.lock().unwrap(), BTreeMap::from([("GET".into(), 1536), ("POST".into(), 512)]));
-    // Whose answers were held against the other's expectation would not be ok.
+    // An answer that is compared with the other request's expectation is not `ok`.
     spec["requests"][1]["expect"]["status"] = json!(200);
     let record = run(&spec);
     assert_eq!((count(&record, "ok"), count(&record, "wrong-status")), (1536, 512));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 #[test]
 fn a_warm_up_by_number_leaves_the_totals_alone() {
     let mut spec = spec(&answering(HELLO), 50);
-    spec["threads"] = json!(1); // Of two, one may be done before the other begins.
+    spec["threads"] = json!(1); // With two threads, one may be done before the other begins.
     spec["warm_up"] = json!({"connections": 1, "pauses": true, "stop": {"kind": "requests", "requests": 30, "within_s": 5.0}});
     let record = run(&spec);
     assert_all(&record, "ok", 50);
@@ -33,7 +33,7 @@ fn a_warm_up_cut_short_says_what_it_did_not_send() {
     let record = run(&spec);
     assert_all(&record, "ok", 4);
     let not_sent = record["warm_up"]["outcomes"]["not-sent"].as_u64().unwrap();
-    // One in each 100 ms, and one that the end finds under way.
+    // One request in each 100 ms, and one that is in flight at the end.
     assert!(not_sent >= 95, "{:#}", record["warm_up"]);
     assert_eq!(not_sent + witness.asked(), 100 + 4);
     assert_eq!(record["warm_up"]["scheduled"], 100);
@@ -51,7 +51,7 @@ fn a_warm_up_by_time_takes_its_time() {
     assert_eq!(record["measured_ns"], 500_000_000);
     let (ok, unfinished) = (count(&record, "ok"), count(&record, "unfinished"));
     assert!(ok <= 100 && (1..=2).contains(&unfinished), "{:#}", record["outcomes"]);
-    // What the peer answered was ok in one phase or the other, but for what came behind the end.
+    // What the peer answered was `ok` in one phase or the other, except for answers after the end.
     let ok = ok + record["warm_up"]["outcomes"]["ok"].as_u64().unwrap();
     assert!((ok..=ok + unfinished).contains(&witness.answered()), "{ok} of {}", witness.answered());
     let phases = record["series"]["phase"].as_array().unwrap();
@@ -61,7 +61,7 @@ fn a_warm_up_by_time_takes_its_time() {
 
 #[test]
 fn every_connection_is_accounted_for_at_every_instant() {
-    // The answers are long beside the phase, so that much of it is begun before or ended after.
+    // Answers take long compared with the phase, so that many requests begin before it or end after it.
     for wait_ms in [1, 30, 170] {
         let mut spec = spec(&after(Duration::from_millis(wait_ms)), 0);
         spec["shape"]["connections"] = json!(5);
@@ -81,7 +81,7 @@ fn a_phase_by_the_clock_counts_what_ends_in_it() {
         json!({"connections": null, "pauses": true, "stop": {"kind": "duration", "duration_s": 0.4}});
     spec["stop"] = json!({"kind": "duration", "duration_s": 0.5});
     let record = run(&spec);
-    // Each answers at 0.25, 0.5 and 0.75 s and is still waiting at 0.9 s.
+    // Each user has answers at 0.25, 0.5 and 0.75 s, and still waits at 0.9 s.
     assert_eq!((count(&record, "ok"), count(&record, "unfinished")), (10, 5), "{:#}", record["outcomes"]);
     assert_eq!((&record["warm_up"]["scheduled"], &record["scheduled"]), (&json!(5), &json!(15)));
     let histograms = &record["histograms"];
@@ -90,7 +90,7 @@ fn a_phase_by_the_clock_counts_what_ends_in_it() {
         (&histograms["taken_over"]["count"], &histograms["carried_over"]["count"]),
         (&json!(5), &json!(0))
     );
-    // By number it is the requests that were asked for, and no others.
+    // By number, the phase counts the requests that were asked for, and no others.
     spec["stop"] = json!({"kind": "requests", "requests": 10, "within_s": 10.0});
     let record = run(&spec);
     assert_eq!((count(&record, "ok"), &record["scheduled"]), (10, &json!(10)));
@@ -105,7 +105,7 @@ fn a_pause_makes_room_between_requests() {
     spec["shape"]["pause_ms"] = json!(50.0);
     spec["stop"] = json!({"kind": "duration", "duration_s": 1.02});
     let record = run(&spec);
-    // Two users, one request within the first 50 ms and then one every 50 ms and a little.
+    // Two users: each sends one request within the first 50 ms, and then one about every 50 ms.
     let ok = count(&record, "ok");
     assert!(ok <= 42 && ok == witness.answered(), "{ok} of {}", witness.answered());
     let mut gaps = witness.gaps();
@@ -117,7 +117,7 @@ fn a_pause_makes_room_between_requests() {
     assert_eq!(record["connections_opened"], 2);
 }
 
-/// Requests that ended in each interval of the measured phase; 100 users pause for `pause`, a second on average.
+/// Returns the requests that ended in each interval of the measured phase. 100 users pause for a second on average.
 fn ended_along(pause: &str, warm_up: Value) -> (Value, Vec<u64>) {
     let mut spec = spec(&after(Duration::from_millis(20)), 0);
     spec["shape"] = json!({"kind": "closed", "connections": 100, "pause_ms": 1000.0, "pause": pause});
@@ -133,7 +133,7 @@ fn ended_along(pause: &str, warm_up: Value) -> (Value, Vec<u64>) {
 fn who_pauses_is_met_within_a_pause() {
     for pause in ["fixed", "exponential"] {
         let (record, ended) = ended_along(pause, Value::Null);
-        // Ten in each tenth of a second, and less than 40 by more than five standard deviations.
+        // Ten end in each tenth of a second on average, and 40 is more than five standard deviations above that.
         assert!(ended.iter().all(|&each| each < 40), "{pause}: {ended:?}");
         assert!((140..=240).contains(&count(&record, "ok")), "{pause}: {}", record["outcomes"]);
     }
@@ -177,7 +177,7 @@ fn threads_share_the_work() {
 
 const WARM_UP: Duration = Duration::from_millis(400);
 
-/// A ramp from 1 connection to 8 within 1.6 s that eight had warmed up for.
+/// Returns the record of a ramp from 1 connection to 8 within 1.6 s. The warm-up has eight.
 fn ramp(pauses: bool) -> Value {
     let mut spec = spec(&answering(HELLO), 0);
     spec["shape"] = json!({"kind": "ramp", "from_connections": 1, "to_connections": 8, "over_s": 1.6,
@@ -188,7 +188,7 @@ fn ramp(pauses: bool) -> Value {
     run(&spec)
 }
 
-/// Connections open at the end of the intervals that begin in `ms`, since the first instant.
+/// Returns the connections open at the end of the intervals that begin in `ms`, since the first instant.
 fn open_within(record: &Value, ms: Range<u64>) -> Vec<u64> {
     let (at_ns, open): (Vec<u64>, Vec<u64>) = (series(record, "at_ns"), series(record, "connections"));
     let within = at_ns.iter().zip(open).filter(|(at_ns, _)| ms.contains(&(**at_ns / 1_000_000)));
@@ -201,11 +201,11 @@ fn who_warmed_up_for_a_ramp_comes_anew_when_its_turn_comes() {
         let record = ramp(pauses);
         let warmed_up = open_within(&record, 200..350);
         assert!(warmed_up.iter().all(|&open| open == 8), "{warmed_up:?}");
-        // One from the first instant on, the next after 0.23 s, the last after 1.6 s.
+        // One connection from the first instant on, the next after 0.23 s, the last after 1.6 s.
         let begun = open_within(&record, 400..550);
         assert!(begun.iter().all(|&open| open <= 2), "{begun:?}");
         let measured = open_within(&record, 400..2400);
-        // A thread that comes late to the end of an interval may have one more or less.
+        // A thread that is late at the end of an interval may have one more or less.
         assert!(measured.is_sorted_by(|one, next| *one <= next + 1), "{measured:?}");
         assert_eq!(measured.last(), Some(&8), "{measured:?}");
         assert_eq!(record["connections_opened"], 16);

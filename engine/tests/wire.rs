@@ -1,4 +1,4 @@
-//! Answers as the standard allows them, in all their forms, and connections that end between requests.
+//! Answers in all forms that the standard allows, and connections that end between requests.
 
 mod peer;
 
@@ -13,14 +13,14 @@ use peer::record::{assert_all, count};
 use peer::{HELLO, answering, play, read_request, request, reset, run};
 use serde_json::{Value, json};
 
-/// One thread, so that both connections are sure to be used.
+/// Returns a spec with one thread, so that both connections are used.
 fn spec(address: &str, requests: u64) -> Value {
     let mut spec = peer::spec(address, requests);
     spec["threads"] = json!(1);
     spec
 }
 
-/// The same, whose connections rest between requests, so that a server may give them up.
+/// Returns the same spec with pauses, in which a server may close the connections.
 fn resting(address: &str, requests: u64, pause_ms: f64) -> Value {
     let mut spec = spec(address, requests);
     spec["shape"]["pause_ms"] = json!(pause_ms);
@@ -38,7 +38,7 @@ fn interim_answers_precede_the_answer() {
     let answers = [
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello".as_slice(),
         b"HTTP/1.1 102 Wait\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-        // A length there says nothing: there is no body.
+        // A length in an interim answer means nothing: it has no body.
         b"HTTP/1.1 103 Hints\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     ];
     for answer in answers {
@@ -165,7 +165,7 @@ fn an_idle_connection_that_the_server_closes_is_replaced() {
     assert_eq!(record["retried"], 0, "it was seen to close before it was used");
 }
 
-/// Answers the first request of a connection; on the second it plays `then`.
+/// Plays a peer that answers the first request of a connection. On the second request it plays `then`.
 fn once(then: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
     play(move |mut socket| {
         if read_request(&mut socket) && socket.write_all(HELLO).is_ok() && read_request(&mut socket) {
@@ -179,7 +179,7 @@ fn a_request_that_meets_a_given_up_connection_goes_out_again() {
     for address in [once(drop), once(reset)] {
         let record = run(&resting(&address, 20, 5.0));
         assert_all(&record, "ok", 20);
-        // Two connections begin; every further request meets one that is given up.
+        // There are two connections at first. Every further request meets one that the server has closed.
         assert_eq!(record["retried"], 18);
         assert_eq!(record["connections_opened"], 20);
     }
@@ -187,7 +187,7 @@ fn a_request_that_meets_a_given_up_connection_goes_out_again() {
 
 #[test]
 fn a_busy_connection_that_is_given_up_is_a_failure() {
-    // Without a rest in between, nobody can tell a connection that was given up from a request refused.
+    // Without a pause, a connection that the server closed cannot be told from a request that it refused.
     let address = once(drop);
     let record = run(&spec(&address, 20));
     let ok = count(&record, "ok");
@@ -198,7 +198,7 @@ fn a_busy_connection_that_is_given_up_is_a_failure() {
 
 #[test]
 fn it_goes_out_again_only_once() {
-    // The first two connections answer once, all others close at once.
+    // The first two connections answer once. All others close at once.
     let seen = Arc::new(AtomicUsize::new(0));
     let address = play(move |mut socket| {
         let is_early = seen.fetch_add(1, Relaxed) < 2;
@@ -225,7 +225,7 @@ fn half_an_answer_is_no_given_up_connection() {
     assert_eq!(record["retried"], 0);
 }
 
-/// Bodies that nobody hashes are waited for in large pieces; what falls between two of them must not be lost.
+/// The engine waits for bodies that are not hashed in large pieces. What comes between two pieces must not be lost.
 #[test]
 fn long_bodies_come_whole_however_they_are_cut() {
     let pieces = |head: String, piece: usize, pieces: usize, end: &'static [u8]| {

@@ -1,6 +1,7 @@
 """The command line: one function per command with its flags, its help and an example. No logic.
 
-What a command does is in `commands`, imported when it is called, so that help is there at once.
+The work of a command is in `commands`, which is imported only when the command is called, so that help
+appears at once.
 """
 
 import os
@@ -16,7 +17,7 @@ from typer.core import TyperGroup
 
 from crumple import surroundings
 from crumple.drawing.shown import shown_text
-from crumple.errors import CrumpleError
+from crumple.errors import CrumpleError, UsageError
 from crumple.find import find_flags as find_flags
 from crumple.interrupt import interruptible
 from crumple.load import habits
@@ -28,7 +29,7 @@ def _aborting() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        # Else Typer ends with 130 by itself, and nobody says so.
+        # Otherwise Typer exits with 130 and prints nothing.
         raise typer.Abort from None
 
 
@@ -67,12 +68,25 @@ def top(
     """Finds the load at which a server crumples, and says why."""
 
 
+def _named(param: typer.CallbackParam, value: Any) -> Any:
+    """Return the value; raise UsageError if it is blank, as from an unset variable of a shell."""
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(each, str) and not each.strip(" ,"):
+            is_option = param.param_type_name == "option"
+            what = max(param.opts, key=len) if is_option else (param.metavar or "").strip("[].…")
+            remedy = "name what is meant" if param.required else "name what is meant, or leave it out"
+            raise UsageError(f"{what} is empty", remedy)
+    return value
+
+
 Json = Annotated[bool, typer.Option("--json", help="The same facts as JSON on stdout.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]
 Servers = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="SERVER…", help="Names, variants as name\\[key=value], folders as ./name; all if left out."
+        metavar="SERVER…",
+        help="Names, variants as name\\[key=value], folders as ./name; all if left out.",
+        callback=_named,
     ),
 ]
 
@@ -145,7 +159,10 @@ def verify(servers: Servers = None, json: Json = False) -> None:
 @app.command("new-server", epilog=_example("crumple new-server my-server", "crumple verify ./my-server"))
 def new_server(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The folder to write; its name is the server's.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="The folder to write; its name is the server's.", callback=_named
+        ),
     ],
     language: Annotated[str, typer.Option(help="As reports will show it.")] = "Python",
     json: Json = False,
@@ -162,26 +179,40 @@ def new_server(
     )
 )
 def run(
-    studies: Annotated[list[str] | None, typer.Argument(metavar="STUDY…", help="Names or files.")] = None,
+    studies: Annotated[
+        list[str] | None, typer.Argument(metavar="STUDY…", help="Names or files.", callback=_named)
+    ] = None,
     scale: Annotated[
-        str | None, typer.Option(help="tour, quick, full or published; quick if left out.")
+        str | None,
+        typer.Option(help="tour, quick, full or published; quick if left out.", callback=_named),
     ] = None,
     servers: Annotated[
         list[str] | None,
-        typer.Option(metavar="A,B", help="Only these servers, or variants: 'php-apache\\[workers=150]'."),
+        typer.Option(
+            metavar="A,B",
+            help="Only these servers, or variants: 'php-apache\\[workers=150]'.",
+            callback=_named,
+        ),
     ] = None,
     server: Annotated[
         list[str] | None,
-        typer.Option(metavar="FOLDER|URL", help="One of your own beside them: a folder, or http://…"),
+        typer.Option(
+            metavar="FOLDER|URL",
+            help="One of your own beside them: a folder, whose commands run as you, or http://…",
+            callback=_named,
+        ),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Every article's study, one after the other.")
     ] = False,
     database: Annotated[
-        str | None, typer.Option(metavar="URL", help="Your own MariaDB instead of a private one.")
+        str | None,
+        typer.Option(metavar="URL", help="Your own MariaDB instead of a private one.", callback=_named),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Order and load; drawn if left out.")] = None,
-    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Continue a run.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Continue a run.", callback=_named)
+    ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="With --resume: failed trials too.")
     ] = False,
@@ -192,7 +223,9 @@ def run(
         str | None,
         typer.Option(metavar="TIME", help="30m: decide as much as that time can, at the scale that fits."),
     ] = None,
-    only: Annotated[str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.", callback=_named)
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run studies. 3: a trial failed or is not valid; 1: a server was skipped; 130: interrupted."""
@@ -223,7 +256,11 @@ def run(
 def report(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="The latest if left out; of several, all their claims."),
+        typer.Argument(
+            metavar="[RUN]...",
+            help="The latest if left out; of several, all their claims.",
+            callback=_named,
+        ),
     ] = None,
     format_: Annotated[str, typer.Option("--format", help="text, html, md or json.")] = "text",
     open_it: Annotated[bool, typer.Option("--open", help="Write the HTML report and open it.")] = False,
@@ -243,8 +280,10 @@ def report(
     )
 )
 def compare(
-    before: Annotated[str, typer.Argument(metavar="BEFORE", help="A run, or the JSON of its report.")],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="Likewise.")],
+    before: Annotated[
+        str, typer.Argument(metavar="BEFORE", help="A run, or the JSON of its report.", callback=_named)
+    ],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="Likewise.", callback=_named)],
     metric: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated.")] = None,
     must_see: Annotated[
         str | None,
@@ -296,14 +335,14 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 
 def main() -> None:
-    """The `crumple` command. What is expected to go wrong is a line on stderr and its exit code."""
+    """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     surroundings.mend_streams()
     try:
         with interruptible():
             surroundings.check_memory()
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
-            # Here, where what becomes of it can still be said.
+            # Flush here, where a failed write can still be reported.
             sys.stdout.flush()
         sys.exit(code)
     except CrumpleError as error:
@@ -313,18 +352,18 @@ def main() -> None:
         _complain("interrupted")
         sys.exit(130)
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of stdout has closed the pipe.
         sys.stderr.close()
         _leave_unsaid()
         sys.exit(0)
     except OSError as error:
-        # Not one that was foreseen where it can be mended: a full disk behind stdout, for instance.
+        # An error that no other code handles: a full disk behind stdout, for instance.
         where = f"{error.filename}: " if error.filename else ""
         _complain(f"cannot go on: {where}{error.strerror or error}; mend that, then try again")
         _leave_unsaid()
         sys.exit(1)
     except Exception as error:
-        # Typer's own errors of usage have no common type that all its versions make public.
+        # Typer's usage errors have no common type that is public in all its versions.
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
@@ -339,7 +378,7 @@ def _complain(line: str) -> None:
 
 
 def _leave_unsaid() -> None:
-    """What stdout does not take goes nowhere: Python would try again as it ends, and complain."""
+    """Discard what stdout could not take: otherwise Python writes it again at exit, and complains."""
     try:
         sys.stdout.flush()
     except OSError:

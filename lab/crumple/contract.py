@@ -1,7 +1,7 @@
-"""The seam between lab and engine: `TrialSpec` goes in, `TrialRecord` comes out. Nothing else is exchanged.
+"""The documents that lab and engine exchange: `TrialSpec` goes in, `Progress` and `TrialRecord` come out.
 
-The engine's Rust types own the schema; these mirror them field by field, refuse what they do not know, and
-never change once read. No meaning is added here.
+The engine's Rust types define the schema. These types mirror them field by field, are immutable, and reject
+fields they do not know; only `Progress` ignores those.
 """
 
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ OUTCOMES = (
 
 
 class Frozen(BaseModel):
-    """A document that knows all its fields and never changes."""
+    """An immutable document that rejects unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,7 +36,7 @@ Header = tuple[str, str]
 
 
 class Tls(Frozen):
-    """The name the certificate must be for; whether it is verified; the authorities, if not the system's."""
+    """`server_name`: the certificate must be for it. `ca_file`: authorities instead of the system's."""
 
     server_name: str
     verify: bool = True
@@ -44,9 +44,9 @@ class Tls(Frozen):
 
 
 class Target(Frozen):
-    """Where to connect (`address`: "ip:port" or "unix:/path") and what to say in the Host header (`host`).
+    """Where to connect (`address`: "ip:port" or "unix:/path") and what to send in the Host header (`host`).
 
-    `sources`: local addresses to connect from, in turn; none leaves it to the kernel.
+    `sources`: local addresses to connect from, in turn; empty: the kernel chooses.
     """
 
     address: str
@@ -56,9 +56,9 @@ class Target(Frozen):
 
 
 class Expect(Frozen):
-    """What counts as `ok`. Of the bodies one in `hash_one_in` is hashed in full; None is not checked.
+    """The answer that counts as `ok`. `status` None: any from 200 to 299; other fields None: not checked.
 
-    `status` None: any from 200 to 299.
+    `hash_one_in`: the body of one answer in so many is hashed in full.
     """
 
     status: int | None
@@ -68,10 +68,10 @@ class Expect(Frozen):
 
 
 class Request(Frozen):
-    """What a request sends and the answer it expects; of several, each as often as its `weight` says.
+    """What a request sends and the answer it expects; several are sent in proportion to their `weight`.
 
-    `name`: what the record calls it; empty: its method and path. `body_file` instead of `body`: its bytes.
-    `varies`: {seq}, {random:1-1000}, {line:FILE} are filled in.
+    `name`: what the record calls it; empty: its method and path. `body_file`: a file whose bytes are sent
+    instead of `body`. `varies`: {seq}, {random:1-1000}, {line:FILE} are filled in.
     """
 
     name: str = ""
@@ -89,7 +89,7 @@ PauseKind = Literal["fixed", "exponential"]
 
 
 class ClosedShape(Frozen):
-    """`connections` of them, each sending its next request `pause_ms` (on average) after the reply."""
+    """`connections` that each send the next request `pause_ms` (fixed, or on average) after the reply."""
 
     kind: Literal["closed"] = "closed"
     connections: int
@@ -98,7 +98,7 @@ class ClosedShape(Frozen):
 
 
 class RampShape(Frozen):
-    """Closed, with connections that rise evenly over `over_s` from the first instant of measuring."""
+    """A closed shape whose connections rise evenly over `over_s` from the first instant of measuring."""
 
     kind: Literal["ramp"] = "ramp"
     from_connections: int
@@ -109,7 +109,7 @@ class RampShape(Frozen):
 
 
 class Rate(Frozen):
-    """A stretch of an open schedule: requests per second, evenly from one to the other."""
+    """A part of an open schedule: requests per second, which change evenly from one rate to the other."""
 
     from_per_s: float
     to_per_s: float
@@ -117,7 +117,7 @@ class Rate(Frozen):
 
 
 class OpenShape(Frozen):
-    """One schedule that waits for no reply; up to `connections` are opened as needed, beyond it queues."""
+    """A schedule that waits for no reply; it opens up to `connections` as needed, further requests queue."""
 
     kind: Literal["open"] = "open"
     connections: int
@@ -147,9 +147,9 @@ Stop = Annotated[AfterRequests | AfterDuration, Field(discriminator="kind")]
 
 
 class WarmUp(Frozen):
-    """Load before the measured window; `connections` None means as many as the shape has.
+    """Load before the measured window; `connections` None: as many as the shape has.
 
-    `pauses`: whether they pause as the shape says; if not, each sends its next request at once.
+    `pauses`: whether users pause as the shape says; if not, each sends its next request at once.
     """
 
     connections: int | None
@@ -165,21 +165,21 @@ class Timeouts(Frozen):
 
 
 class Probe(Frozen):
-    """How often processes are sampled, and whose besides the engine's own."""
+    """How often processes are sampled: the engine's own and, if given, those of the server."""
 
     interval_ms: int
     server_pid: int | None
 
 
 class ProgressSpec(Frozen):
-    """How often the engine writes a line of progress; it counts what takes longer than `slower_than_ns`."""
+    """How often the engine writes a line of progress, and the limits for which `Measured.slower` counts."""
 
     every_ms: int = 1000
     slower_than_ns: tuple[int, ...] = ()
 
 
 class TrialSpec(Frozen):
-    """All the engine needs to know for one trial. `cores` empty: not pinned."""
+    """All that the engine needs for one trial. `cores` empty: its threads are not pinned."""
 
     version: Literal[4] = CONTRACT_VERSION
     label: str
@@ -205,7 +205,7 @@ def _kebab(name: str) -> str:
 
 
 class Outcomes(Frozen):
-    """How the scheduled requests ended, each as exactly one."""
+    """The scheduled requests by outcome; each has exactly one."""
 
     model_config = ConfigDict(alias_generator=_kebab, populate_by_name=True, serialize_by_alias=True)
 
@@ -222,22 +222,22 @@ class Outcomes(Frozen):
     unfinished: Count
 
     def as_dict(self) -> dict[str, int]:
-        """Glossary name of the outcome → requests that ended so."""
+        """Name of the outcome, as in the glossary → requests that ended so."""
         return self.model_dump(by_alias=True)
 
     @property
     def total(self) -> int:
-        """All of them; equals the scheduled requests, or the record is broken."""
+        """The sum over all outcomes, which in a sound record equals the scheduled requests."""
         return sum(self.as_dict().values())
 
     @property
     def failed(self) -> int:
-        """Requests that ended otherwise than `ok`; those not sent or unfinished at the end are in neither."""
+        """Requests with any outcome but `ok`, `not-sent` and `unfinished`."""
         return self.total - self.ok - self.not_sent - self.unfinished
 
 
 class NotSent(Frozen):
-    """Why requests were not sent; adds up to the outcome. `too_late`: no connection was free in time."""
+    """Requests not sent, by reason; the sum is the outcome. `too_late`: no connection was free in time."""
 
     too_late: Count
     ports: Count
@@ -247,7 +247,7 @@ class NotSent(Frozen):
 
 
 class ArrivalRecord(Frozen):
-    """Whose clock said when an answer had arrived. `held_ns`: how long they lay unread, all together."""
+    """Which clock stamped the arrivals of answers. `held_ns`: how long answers lay unread, in total."""
 
     clock: Literal["kernel", "engine"]
     unstamped: Count
@@ -255,7 +255,7 @@ class ArrivalRecord(Frozen):
 
 
 class WarmUpRecord(Frozen):
-    """What became of the warm-up's requests."""
+    """The warm-up's requests and how they ended."""
 
     scheduled: Count
     outcomes: Outcomes
@@ -272,12 +272,13 @@ class Histogram(Frozen):
 
 
 class Histograms(Frozen):
-    """Of the measured window. `response_time`: answers that were ok; the others never mix into it.
+    """Times in the measured window. `response_time` holds only answers that were ok.
 
-    `service_time` and `lateness` are None in closed shapes, which send when it is due. `engine_lateness` has
-    there only the requests whose due time was known ahead: after a pause, and of users who set out later.
-    `carried_over`: how long requests of the warm-up went on in a window that does not count them.
-    `taken_over`: how long before the window those were due that it counts as its own.
+    `service_time` and `lateness` are None in closed shapes, where requests are sent when they are due. There
+    `engine_lateness` holds only requests whose due time was known ahead: after a pause, and the first of a
+    user who starts later. `carried_over`: how long requests of the warm-up went on in a window that does not
+    count them. `taken_over`: of requests that were due before the window but are counted in it, how long
+    before.
     """
 
     response_time: Histogram
@@ -309,10 +310,10 @@ class Example(Frozen):
 
 
 class RequestRecord(Frozen):
-    """What became of one request of the spec in the measured phase; `examples`: warm-up included.
+    """The measured results of one of the spec's requests; `examples` may be from the warm-up.
 
-    These may add up to less than the trial's: a request that found no connection in time is of no kind.
-    `statuses`: whole answers by status, expected or not.
+    All of these may add up to less than the trial's totals: a request that found no connection in time is
+    counted in none. `statuses`: whole answers by status, expected or not.
     """
 
     name: str
@@ -325,7 +326,7 @@ class RequestRecord(Frozen):
 
 
 class Series(Frozen):
-    """The trial in steps of `interval_ms`, warm-up included; all lists are of one length."""
+    """The trial in steps of `interval_ms`, warm-up included; all lists have the same length."""
 
     interval_ms: int
     at_ns: tuple[int, ...]
@@ -342,7 +343,7 @@ class Series(Frozen):
 
 
 class Log(Frozen):
-    """Response times of the measured phase, an encoded histogram per interval; `at_ns` from its beginning."""
+    """Response times of the measured phase: one encoded histogram per interval; `at_ns`: since it began."""
 
     interval_ms: int
     at_ns: tuple[int, ...]
@@ -351,7 +352,7 @@ class Log(Frozen):
 
 
 class Samples(Frozen):
-    """Readings of one process tree; CPU times and switches are cumulative, `late_ns`: how late each was."""
+    """Readings of one process tree; CPU times and switches are cumulative. `late_ns`: how late each was."""
 
     at_ns: tuple[int, ...]
     late_ns: tuple[int, ...]
@@ -366,7 +367,7 @@ class Samples(Frozen):
 
 
 class ProbeWindow(Frozen):
-    """The measured window only: what was spent in it, and the most that was held in it."""
+    """Over the measured window only: CPU time and switches in it, and the maxima of the rest."""
 
     cpu_user_ns: int
     cpu_kernel_ns: int
@@ -379,19 +380,19 @@ class ProbeWindow(Frozen):
 
     @property
     def cpu_ns(self) -> int:
-        """CPU time, the program's own and the kernel's."""
+        """CPU time in user and kernel mode together, in ns."""
         return self.cpu_user_ns + self.cpu_kernel_ns
 
 
 class Unread(Frozen):
-    """A field that could not be read, and why: absence never looks like zero."""
+    """A field that could not be read, and why, so that a missing value never looks like zero."""
 
     field: str
     why: str
 
 
 class ProbeRecord(Frozen):
-    """What was seen of one process tree. `window` None: not read over the window, see `unread`."""
+    """The readings of one process tree. `window` None: not read over the window, see `unread`."""
 
     samples: Samples
     window: ProbeWindow | None
@@ -399,7 +400,7 @@ class ProbeRecord(Frozen):
 
 
 class ThreadWindow(Frozen):
-    """One thread over the measured window: CPU time, and time it was ready to run and did not.
+    """One thread over the measured window: CPU time, and time it was ready to run but did not.
 
     `run_queue_ns` None: the kernel does not count it.
     """
@@ -428,7 +429,7 @@ class SocketRecord(Frozen):
 
 
 class MachineWindow(Frozen):
-    """CPU time of all cores: what everybody used, engine and server included; what the hypervisor took."""
+    """CPU time of all cores: used by all processes, engine and server included; taken by the hypervisor."""
 
     busy_ns: Count
     steal_ns: Count
@@ -453,11 +454,11 @@ class Probes(Frozen):
 
 
 class TrialRecord(Frozen):
-    """All the engine saw of one trial.
+    """All that the engine measured in one trial.
 
     `users`: connections that had a request in flight while measuring; `users_unanswered`: those of them that
-    got no whole answer, right or wrong. `users_waited_ns`: how long users of a closed shape had nothing in
-    flight because the engine had not got to them, all together.
+    got no whole answer, right or wrong. `users_waited_ns`: how long users of a closed shape, in total, had
+    nothing in flight because the engine had not yet begun their request or connection.
     """
 
     version: Literal[4]
@@ -490,8 +491,10 @@ class TrialRecord(Frozen):
 
 
 class Measured(Frozen):
-    """The measured phase so far. `slower`: right answers that took longer than each of the spec's times, and
-    requests that have waited for longer.
+    """The measured phase so far.
+
+    `slower`: for each of the spec's `slower_than_ns`, the right answers that took longer and the requests
+    that have waited for longer.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -503,7 +506,7 @@ class Measured(Frozen):
 
 
 class Progress(Frozen):
-    """One line the engine writes on stderr as often as the spec says. `phase`: "warm-up" or "measured".
+    """One line of progress, which the engine writes to stderr. `phase`: "warm-up" or "measured".
 
     `statuses`: whole answers so far by status, warm-up included.
     """

@@ -1,7 +1,7 @@
-"""Finds the engine and calls it: a TrialSpec in, a TrialRecord out, its progress as it comes.
+"""Finds the engine and runs it: passes a TrialSpec in, reports its progress, returns the TrialRecord.
 
-What a trial needs and means is decided elsewhere; between the first and the last request no Python runs but
-this reader of one line a second.
+Between the first and the last request the only Python that runs is this reader of progress: one line a
+second, unless the spec asks for more.
 """
 
 import json
@@ -20,6 +20,7 @@ from typing import IO
 
 from pydantic import ValidationError
 
+from crumple import faults
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
@@ -32,20 +33,20 @@ OnProgress = Callable[[Progress], None]
 
 
 class EndEarly:
-    """Called, it asks the load that runs to end at once and to give its record all the same."""
+    """A call asks the running engine to end its load at once and still return its record."""
 
     def __init__(self) -> None:
         self.asked = False
         self._process: subprocess.Popen[str] | None = None
 
     def __call__(self) -> None:
-        """Ask the engine that runs, or else the next one that begins."""
+        """Ask the running engine, or else the next one that starts."""
         self.asked = True
         if self._process is not None:
             self._process.send_signal(signal.SIGINT)
 
     def began(self, process: subprocess.Popen[str]) -> None:
-        """This is the engine to ask."""
+        """Set the engine to ask; ask it at once if a call came before."""
         self._process = process
         if self.asked:
             self()
@@ -53,14 +54,14 @@ class EndEarly:
 
 @dataclass(frozen=True)
 class Engine:
-    """An executable that was found, and its version as it states it."""
+    """The engine's executable and the version that it reports."""
 
     path: Path
     version: str
 
 
 def find(root: Path) -> Path:
-    """The engine's executable. Raises EngineMissing, which lists each place that was searched."""
+    """The path of the engine's executable. Raises EngineMissing, which lists each place that was searched."""
     named = os.environ.get("CRUMPLE_ENGINE")
     places = [(Path(sys.executable).parent / NAME, "beside this Python")]
     if named:
@@ -71,13 +72,13 @@ def find(root: Path) -> Path:
         if path.is_file() and os.access(path, os.X_OK):
             return path
         if named:
-            break  # who names one means that one
+            break  # CRUMPLE_ENGINE excludes the other places
     searched = ", ".join(f"{path} ({what})" for path, what in (places[:1] if named else places))
     raise EngineMissing(f"no engine in {searched}", _remedy(root))
 
 
 def load(root: Path) -> Engine:
-    """The engine, of the lab's own version. Raises EngineMissing, EngineMismatch, EngineFailed."""
+    """The engine, whose version is the lab's. Raises EngineMissing, EngineMismatch, EngineFailed."""
     path = find(root)
     try:
         asked = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)
@@ -95,19 +96,19 @@ def load(root: Path) -> Engine:
 def run(
     engine: Engine, spec: TrialSpec, on_progress: OnProgress, end_early: EndEarly | None = None
 ) -> TrialRecord:
-    """Put the load on; returns when it is over. Raises EngineFailed.
+    """Run one trial in the engine and return its record when the load is over. Raises EngineFailed.
 
-    The engine dies with the lab: it is ended here on any exception, and notices its parent's death itself.
+    The engine does not outlive the lab: any exception here ends it, and it ends itself when its parent dies.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
         try:
-            # A process group of its own: ctrl-C is for the lab, which then ends the engine in good order.
+            # A process group of its own: ctrl-C reaches only the lab, which then ends the engine.
             process = subprocess.Popen(
                 [engine.path, "run", "-"],
                 stdin=subprocess.PIPE,
                 stdout=answer,
                 stderr=subprocess.PIPE,
-                encoding="utf-8",  # whatever the locale says
+                encoding="utf-8",  # in every locale
                 errors="replace",
                 process_group=0,
             )
@@ -130,21 +131,21 @@ def _source(root: Path) -> Path:
 
 
 def _remedy(root: Path) -> str:
-    """How the lab comes by an engine of its own version, in a checkout or installed from its wheel."""
+    """How to get an engine of the lab's version: built in a checkout, installed beside a wheel."""
     if _source(root).is_dir():
         return "build it with: cargo build --release, in the engine folder"
     return f"install {NAME} {metadata.version('crumple')} into the environment of this Python"
 
 
 def at_most_s(spec: TrialSpec) -> float:
-    """The longest the engine may take for a spec before it counts as hanging, in seconds."""
+    """The time in seconds after which an engine that runs this spec counts as hanging."""
     phases = [spec.stop, *([spec.warm_up.stop] if spec.warm_up else [])]
     load_s = sum(stop.within_s if stop.kind == "requests" else stop.duration_s for stop in phases)
     return load_s + len(phases) * (spec.timeouts.request_s + spec.timeouts.connect_s) + GRACE_S
 
 
 def _converse(process: subprocess.Popen[str], spec: TrialSpec, on_progress: OnProgress) -> deque[str]:
-    """Hand over the spec, read progress until stderr closes; the last lines that were no progress."""
+    """Send the spec, read progress until stderr closes; return the last lines that were not progress."""
     assert process.stdin and process.stderr
     hanging = threading.Event()
 
@@ -160,7 +161,7 @@ def _converse(process: subprocess.Popen[str], spec: TrialSpec, on_progress: OnPr
             process.stdin.write(spec.model_dump_json())
             process.stdin.close()
         except BrokenPipeError:
-            pass  # it says why on stderr
+            pass  # the engine has ended, and wrote the reason to stderr
         tail = _listen(process.stderr, on_progress)
         process.wait()
     finally:
@@ -192,7 +193,7 @@ def _failure(code: int, tail: deque[str]) -> EngineFailed:
 
 
 def complaint(line: str) -> tuple[str, str] | None:
-    """Error and remedy, as the engine's commands put them into their last line; None: it is no such line."""
+    """Error and remedy from the last line of a failed engine command; None: it is no such line."""
     try:
         said = json.loads(line)
         return said["error"], said.get("remedy") or ""
@@ -204,9 +205,7 @@ def _record(text: str, spec: TrialSpec) -> TrialRecord:
     try:
         record = TrialRecord.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(step) for step in first["loc"])
-        message = f"the engine's record is not what the contract says: {where}: {first['msg']}"
+        message = f"the engine's record is not what the contract says ({faults.first(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None
     if record.spec.label != spec.label or record.spec.seed != spec.seed:
         raise EngineFailed(f"the engine answered for {record.spec.label}, not for {spec.label}")

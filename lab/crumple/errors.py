@@ -1,10 +1,10 @@
-"""What can go wrong, as types: each says in one line what happened and what to do about it.
+"""The expected errors: each says in one line what happened and what to do about it.
 
-The command line prints `str(error)` and exits with `exit_code`; a traceback means a bug in crumple. Not here:
-trials that failed, which are data (see run/store.py).
+The command line prints `str(error)` and exits with `exit_code`; a traceback means a bug in crumple. A failed
+trial is data, not an error; run/store.py stores it.
 """
 
-# ruff: noqa: N818 - they read as what happened: `except ServerFailed`
+# ruff: noqa: N818 - names say what happened: `except ServerFailed`
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ EXIT_USAGE = 2
 
 
 class CrumpleError(Exception):
-    """Expected to happen now and then. `message`: what happened. `remedy`: what to do, or empty."""
+    """An expected error. `message`: what happened. `remedy`: what to do, or empty."""
 
     exit_code = EXIT_NO
 
@@ -29,23 +29,23 @@ class CrumpleError(Exception):
 
 
 class UsageError(CrumpleError):
-    """Asked for something that does not exist or does not make sense; nothing was started."""
+    """The user asked for something that does not exist or makes no sense; nothing was started."""
 
     exit_code = EXIT_USAGE
 
 
 class Mistakes:
-    """Collects what is wrong with a command, so that all of it is said at once, a line each."""
+    """Collects the mistakes in a command, to report them together, one line each."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
 
     def add(self, message: str, remedy: str) -> None:
-        """One more."""
+        """Record a mistake."""
         self._lines.append(str(UsageError(message, remedy)))
 
     def of(self, read: Callable[[], Meant]) -> Meant | None:
-        """What `read` returns; where it raises UsageError, that is one more and the answer is None."""
+        """What `read` returns; if it raises UsageError, record that mistake and return None."""
         try:
             return read()
         except UsageError as mistake:
@@ -53,13 +53,13 @@ class Mistakes:
             return None
 
     def none(self) -> None:
-        """Return only if there are none. Raises UsageError."""
+        """Return if no mistake was recorded. Raises UsageError with all of them."""
         if self._lines:
             raise UsageError("\n".join(dict.fromkeys(self._lines)))
 
 
 class NotFound(UsageError):
-    """A name that is not there. The remedy holds the nearest names."""
+    """A name that does not exist. The remedy suggests the nearest names."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Problem:
 
 
 class FileInvalid(UsageError):
-    """A study, workload or server.toml that cannot be meant. Carries every problem, one line each."""
+    """A study, workload or server.toml with problems. Its message has one line for each."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -91,11 +91,11 @@ class EngineMissing(CrumpleError):
 
 
 class EngineMismatch(CrumpleError):
-    """The engine is of another version than the lab; their documents may differ."""
+    """The engine's version is not the lab's; their documents may differ."""
 
 
 class EngineFailed(CrumpleError):
-    """The engine refused the spec, ended early or answered something that is no record.
+    """The engine refused the spec, ended early or returned something that is not a record.
 
     `output_tail`: its last lines on stderr.
     """
@@ -118,11 +118,11 @@ class ServerFailed(CrumpleError):
 
 
 class DatabaseMissing(CrumpleError):
-    """No database to be started here; the remedy names the package that brings it."""
+    """No database server can be started here; the remedy names the package to install."""
 
 
 class DatabaseFailed(CrumpleError):
-    """A database that did not start, ended early, or refuses us. `output_tail`: the last lines it wrote."""
+    """The database did not start, ended early or refused a connection. `output_tail`: its last lines."""
 
     def __init__(self, message: str, output_tail: Sequence[str] = (), remedy: str = "") -> None:
         super().__init__(message, remedy)
@@ -130,7 +130,7 @@ class DatabaseFailed(CrumpleError):
 
 
 class WrongAnswer(CrumpleError):
-    """A server answered, but not what its workload's contract says."""
+    """A server's answer is not the one that its workload's contract specifies."""
 
 
 class NoAnswer(WrongAnswer):
@@ -138,16 +138,16 @@ class NoAnswer(WrongAnswer):
 
 
 class StorageFull(CrumpleError):
-    """The disk took no more; every trial stored before is intact."""
+    """The disk is full; every trial stored before is intact."""
 
 
 class NotWritable(CrumpleError):
-    """A folder of crumple's own takes no files; the remedy names the variable that moves it."""
+    """Crumple cannot write to one of its own folders; the remedy names the variable that moves it."""
 
 
 class NotStored(CrumpleError):
-    """A run or trial on disk that cannot be read as one."""
+    """A stored run or trial that cannot be read."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM. Not an `Exception`: a trial must not mistake it for its own failure."""
+    """Ctrl-C or SIGTERM. Not an `Exception`: otherwise a trial would record it as its own failure."""

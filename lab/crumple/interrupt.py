@@ -1,6 +1,6 @@
-"""Ctrl-C, SIGTERM and a closed terminal, turned into one `Interrupted` that lets everything be put away.
+"""Turns Ctrl-C, SIGTERM and a closed terminal into one `Interrupted`, so that everything can be cleaned up.
 
-After that one the command is about to end, and hears no other.
+After the first of these signals the command is ending and ignores the others.
 """
 
 import signal
@@ -13,7 +13,8 @@ from types import FrameType
 from crumple.errors import Interrupted
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A key held down, or hit twice, is one wish; so long after the last, or after the first, it is another.
+# A key that is held down or hit twice sends several signals for one request. A signal is a second request if
+# it comes ONE_WISH_S after the one before, or HELD_DOWN_S after the first.
 ONE_WISH_S = 1.0
 HELD_DOWN_S = 5.0
 
@@ -30,9 +31,9 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def ending_early(end: Callable[[], None]) -> Iterator[None]:
-    """Inside, the first of these signals calls `end`, and one that is another wish raises Interrupted.
+    """Inside, the first of these signals calls `end`; a second request (ONE_WISH_S) raises Interrupted.
 
-    After the first all are ignored in the end. Main thread only.
+    If one came, all are ignored after the block. Main thread only.
     """
 
     def end_then_stop(_number: int, _frame: FrameType | None) -> None:
@@ -54,8 +55,8 @@ def ending_early(end: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes started inside do not hear Ctrl-C, which their parent answers for them."""
-    # Blocked and not ignored: a process inherits either, and this one is to hear it, if later.
+    """Processes started inside do not receive Ctrl-C; their parent handles it."""
+    # Blocked, not ignored: children inherit either, but this process still gets a blocked signal afterwards.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -65,10 +66,10 @@ def deaf_children() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[Callable[[], None]]:
-    """Inside, these signals wait: until the function that it yields is called, or else for the end.
+    """Inside, these signals are held back until the yielded function is called or the block ends.
 
-    For the moment between a process's start and the `try` that ends it. Off the main thread nothing is
-    raised, so nothing waits.
+    For the time between a process's start and the `try` that ends it. Outside the main thread no signal
+    raises, so none is held back.
     """
     waiting: list[int] = []
 
@@ -76,7 +77,7 @@ def held_back() -> Iterator[Callable[[], None]]:
         waiting.append(number)
 
     here = threading.current_thread() is threading.main_thread()
-    # A process started inside inherits that one is ignored, but no handler.
+    # A handler, not SIG_IGN: a process started inside would inherit SIG_IGN, but inherits no handler.
     before = [(each, signal.signal(each, wait)) for each in (_heard() if here else ())]
 
     def let_through() -> None:
@@ -93,7 +94,7 @@ def held_back() -> Iterator[Callable[[], None]]:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    # Once is enough: a second one must not cut off the clearing away.
+    # A second signal must not interrupt the cleanup.
     _ignore()
     raise Interrupted(signal.Signals(number).name)
 
@@ -104,7 +105,7 @@ def _ignore() -> None:
 
 
 def _heard() -> list[signal.Signals]:
-    """One that is ignored stays so: by `nohup`, or after the first."""
+    """The signals that are not ignored. Those ignored because of `nohup` or a first signal stay ignored."""
     return [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
 
 

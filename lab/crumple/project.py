@@ -9,14 +9,15 @@ from crumple.errors import UsageError
 
 MARKS = ("contract/workloads", "servers", "studies")
 PACKAGE = Path(__file__).resolve().parent
-# The wheel's own copy, which is only read. In a checkout these are links to the project's folders.
+# The wheel's own copy, which is read only. In a checkout it holds links to the project's folders.
 CARRIED = PACKAGE / "carried"
 
 
 def root() -> Path:
-    """The project's folder: $CRUMPLE_ROOT, else upwards from here, else upwards from this package.
+    """The project's folder, which holds all MARKS. Raises UsageError if there is none.
 
-    Where there is none, CARRIED. Raises UsageError.
+    $CRUMPLE_ROOT; without it, the first of the working directory, its parents, the parents of this package
+    and CARRIED.
     """
     named = os.environ.get("CRUMPLE_ROOT")
     here = Path.cwd()
@@ -31,9 +32,9 @@ def root() -> Path:
 
 
 def runs(root: Path) -> Path:
-    """Where runs are stored: $CRUMPLE_RUNS, else `runs` in the project.
+    """The folder where runs are stored: $CRUMPLE_RUNS, else `runs` in the project.
 
-    For CARRIED, `runs` in the user's data folder, so that a report is found from wherever one stands.
+    For CARRIED, `runs` in the user's data folder, so that reports are found from any working directory.
     """
     if named := os.environ.get("CRUMPLE_RUNS"):
         return Path(named)

@@ -1,7 +1,7 @@
-"""The `crumple` command from its first instruction on: Ctrl-C while the command line is imported is one line.
+"""The entry point of the `crumple` command: while the command line is imported, Ctrl-C prints one line.
 
-That takes a fifth of a second, and `interrupt` listens only behind it. Nothing is open meanwhile that would
-have to be put away.
+The import takes a fifth of a second, and `interrupt` handles signals only after it. During the import nothing
+is open that needs cleanup.
 """
 
 import os
@@ -12,7 +12,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Hear Ctrl-C, import the command line and call it."""
+    """Handle Ctrl-C, then import the command line and run it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _end)
     from crumple import cli
@@ -21,6 +21,6 @@ def main() -> None:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    # No exception: an import in progress may take it for its own failure.
+    # No exception: an import in progress could treat it as its own failure.
     os.write(2, b"interrupted\n")
     os._exit(INTERRUPTED)

@@ -1,6 +1,6 @@
-"""What a command finds around itself as it begins, made fit: its standard streams, the memory it may address.
+"""Prepares and checks what a command starts with: its standard streams and the memory it may address.
 
-A result that took minutes is not to be lost because nobody reads it, or because an encoding lacks a letter.
+A result that took minutes must not be lost because a stream is closed or an encoding lacks a character.
 """
 
 import errno
@@ -12,17 +12,17 @@ from pathlib import Path
 
 from crumple.errors import CrumpleError
 
-# With less, what computes quantiles is not to be loaded.
+# With less, the libraries that compute quantiles cannot be loaded.
 ADDRESSED_MIN_BYTES = 192 << 20
 
 
 def mend_streams() -> None:
-    """Standard streams that are closed give and take nothing; what an encoding lacks becomes "?"."""
+    """Replace closed standard streams by /dev/null; characters that an encoding lacks become "?"."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest that is free, which no file or socket opened later is to become.
+            # open() returns the lowest free number, so no file or socket opened later gets this one.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     sys.stdin = sys.stdin or _nothing("r")
     sys.stdout = sys.stdout or _nothing("w")
@@ -33,7 +33,7 @@ def mend_streams() -> None:
 
 
 def refusal(folder: Path) -> str:
-    """Why nothing can be written to a folder that need not be there as yet; empty if it can."""
+    """Why a folder, which need not exist yet, cannot be written to; empty if it can."""
     there = next(each for each in (folder, *folder.parents) if each.exists())
     if not there.is_dir():
         return os.strerror(errno.ENOTDIR)
@@ -44,7 +44,7 @@ def refusal(folder: Path) -> str:
 
 
 def check_memory() -> None:
-    """Raises CrumpleError where too little may be addressed."""
+    """Raises CrumpleError if the limit of addressed memory (ulimit -v) is too low."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < ADDRESSED_MIN_BYTES:
         needed = ADDRESSED_MIN_BYTES >> 10
@@ -53,5 +53,5 @@ def check_memory() -> None:
 
 
 def _nothing(mode: str) -> io.TextIOWrapper:
-    # Where they are missing from the start, other files may have their numbers by now.
+    # By name: if a stream was missing from the start, another file may have its number by now.
     return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123

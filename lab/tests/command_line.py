@@ -1,4 +1,4 @@
-"""The command line called in this process, as a user would type it."""
+"""Runs the command line in this process, as a user would type it."""
 
 import sys
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Call = Callable[..., tuple[int, str, str]]
 
 
 def caller(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *first: str) -> Call:
-    """Calls `crumple`, the words of `first`, then those given; (exit code, stdout, stderr)."""
+    """A function that runs `crumple` with `first` and its arguments; returns (exit code, stdout, stderr)."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["crumple", *first, *arguments])

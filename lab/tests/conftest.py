@@ -1,7 +1,7 @@
-"""What several files of tests ask for by name: a project of its own, and stand-ins on its stage.
+"""Fixtures that several files of tests use: a project of its own, and stand-ins for servers and machine.
 
-And what each of them has without asking: a cache that is not the user's, turns to measure and scratch folders
-that no other crumple on the machine knows of, and signals as a shell leaves them.
+All tests get these automatically: a cache that is not the user's, names of turns and scratch folders that no
+other crumple on the machine uses, and signal handlers as a shell sets them.
 """
 
 import os
@@ -28,7 +28,7 @@ def names_of_its_own() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def signals() -> Iterator[None]:
-    """An interrupted command leaves them ignored, and so does a shell for what runs in the background."""
+    """Set default handlers: an interrupted command and a shell's background job leave signals ignored."""
     before = {each: signal.signal(each, signal.SIG_DFL) for each in (signal.SIGTERM, signal.SIGHUP)}
     before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
@@ -38,7 +38,7 @@ def signals() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def others_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials of tests count whatever else the machine does meanwhile, and are not done again."""
+    """Trials of tests count as undisturbed whatever else the machine does, and are not repeated."""
     for limit in ("OTHERS_TOO_MUCH", "STEAL_TOO_MUCH"):
         monkeypatch.setattr(disturbance, limit, 100.0)
 

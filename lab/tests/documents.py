@@ -1,4 +1,4 @@
-"""Documents for tests: a spec, a valid record, a stored trial, a study, an engine."""
+"""Documents for tests: a spec, a valid record, a stored trial, a study, a stand-in engine."""
 
 import http.client
 import json
@@ -78,7 +78,7 @@ def study() -> Study:
 
 
 def request(body_bytes: int | None = 13, **changes: Any) -> contract.Request:
-    """One for the workload above, and the length of its answer."""
+    """A request of the workload above; `body_bytes`: the length of its answer."""
     plain = contract.Request(
         method="GET",
         path="/hello",
@@ -89,7 +89,7 @@ def request(body_bytes: int | None = 13, **changes: Any) -> contract.Request:
 
 
 def spec(**changes: Any) -> contract.TrialSpec:
-    """32 connections for two seconds on core 1."""
+    """A spec of 32 connections for two seconds on core 1."""
     plain = contract.TrialSpec(
         label="shared/b01/go-nethttp",
         target=contract.Target(address="127.0.0.1:40001", host="127.0.0.1:40001"),
@@ -108,14 +108,14 @@ def spec(**changes: Any) -> contract.TrialSpec:
 
 
 def outcomes(**counts: int) -> contract.Outcomes:
-    """These, and none of the others."""
+    """These outcomes, and 0 of all others."""
     return contract.Outcomes.model_validate(
         dict.fromkeys(contract.OUTCOMES, 0) | {k.replace("_", "-"): n for k, n in counts.items()}
     )
 
 
 def histogram(counts: Mapping[int, int]) -> contract.Histogram:
-    """Times in ns, and how often each was seen."""
+    """A histogram of times in ns → how often each occurs."""
     counts = {value_ns: count for value_ns, count in counts.items() if count}
     if not counts:
         return contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
@@ -133,7 +133,7 @@ def histogram(counts: Mapping[int, int]) -> contract.Histogram:
 
 
 def record(**changes: Any) -> contract.TrialRecord:
-    """Two seconds of 10,000 answers per second at 3.2 ms: Little's law holds to the connection."""
+    """Two seconds of 10,000 answers per second at 3.2 ms: by Little's law exactly 32 connections."""
     none = histogram({})
     times = contract.Histogram(
         count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
@@ -181,7 +181,7 @@ def record(**changes: Any) -> contract.TrialRecord:
 
 
 def request_record(**changes: Any) -> contract.RequestRecord:
-    """Of the only request: all were answered 200 but those in flight at the end."""
+    """The record of the only request: all were answered 200, except those in flight at the end."""
     plain = contract.RequestRecord(
         name="GET /hello",
         scheduled=20_032,
@@ -206,7 +206,7 @@ def example(
     at_ns: int = 10**9,
     phrase: str | None = None,
 ) -> contract.Example:
-    """One exchange. `head`: of an answer with a status its headers; `phrase`: the server's own, if any."""
+    """One exchange. `head`: with a status, the answer's headers; `phrase`: the server's own, if any."""
     if phrase is None:
         phrase = http.client.responses.get(status or 0, "")
     lines = [f"HTTP/1.1 {status} {phrase}", *([head] if head else []), "", ""] if status else [head]
@@ -217,12 +217,12 @@ def example(
 
 
 def not_sent(**counts: int) -> contract.NotSent:
-    """These reasons, and none of the others."""
+    """Requests not sent for these reasons, and 0 for all others."""
     return contract.NotSent(**(dict.fromkeys(contract.NotSent.model_fields, 0) | counts))
 
 
 def progress(**measured: Any) -> contract.Progress:
-    """A line of the engine while it measures."""
+    """A line of progress while the engine measures."""
     now = contract.Measured(**measured)
     return contract.Progress(
         at_s=now.seconds, phase="measured", ok=now.outcomes.ok, failed=now.outcomes.failed,
@@ -233,7 +233,7 @@ def progress(**measured: Any) -> contract.Progress:
 def thread(
     cpu_share: float, waited_share: float = 0.0, measured_ns: int = 2_000_000_000
 ) -> contract.ThreadRecord:
-    """One of the engine's threads, and what share of the window it ran and waited to run."""
+    """One of the engine's threads, with the shares of the window that it ran and waited to run."""
     window = contract.ThreadWindow(
         cpu_ns=round(cpu_share * measured_ns), run_queue_ns=round(waited_share * measured_ns)
     )
@@ -241,7 +241,7 @@ def thread(
 
 
 def sockets(retransmitted: Sequence[int | None], interval_ns: int = 500_000_000) -> contract.SocketRecord:
-    """The machine's sockets, read at even intervals from the first instant on."""
+    """Readings of the machine's sockets at even intervals from the first instant on."""
     none = (None,) * len(retransmitted)
     return contract.SocketRecord(
         at_ns=tuple(index * interval_ns for index in range(len(retransmitted))),
@@ -296,10 +296,10 @@ def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTri
 
 
 def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
-    """An executable that speaks the contract: it answers any spec with a golden record of it.
+    """A stand-in for the engine, which answers any spec with a golden record of it.
 
-    `body`: Python that runs before the answer; it sees the dicts `spec` and `record`. As a null server it
-    names a port where nobody listens.
+    `body`: Python code that runs before the answer, with the dicts `spec` and `record`. As a null server it
+    prints a port on which no server listens.
     """
     golden = folder / "golden.json"
     golden.write_text(record().model_dump_json(by_alias=True))
@@ -309,7 +309,7 @@ def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
     }  # fmt: skip
     path = folder / "crumple-engine"
     path.write_text(
-        # Whatever a test does to Python's own variables is for the lab.
+        # -E: a test may change Python's own variables for the lab, but not for this program.
         f"#!{sys.executable} -E\n"
         "import json, os, sys, time\n"
         f"if sys.argv[1:] == ['--version']:\n    print('crumple-engine {version}'); sys.exit()\n"

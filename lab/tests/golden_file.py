@@ -1,4 +1,4 @@
-"""Golden files: what a format said when somebody read it and found it good.
+"""Golden files: the text of a format that was read and approved.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests, then read the difference.
 """
@@ -12,7 +12,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def as_golden(name: str, said: str) -> str:
-    """The golden file's text; written first if that was asked for."""
+    """Return the golden file's text; if CRUMPLE_WRITE_GOLDEN is set, first replace the text by `said`."""
     file = GOLDEN / name
     if os.environ.get("CRUMPLE_WRITE_GOLDEN"):
         file.write_text(said, encoding="utf-8")
@@ -20,7 +20,7 @@ def as_golden(name: str, said: str) -> str:
 
 
 def alike(found: object, wanted: object, where: str = "") -> None:
-    """Equal, but for the last digits that another release of numpy may round otherwise."""
+    """Assert equality, except for the last digits of floats, which numpy's releases round differently."""
     if isinstance(wanted, dict):
         assert isinstance(found, dict), where
         assert found.keys() == wanted.keys(), where

@@ -1,4 +1,4 @@
-"""A record, and what validity says of it: helpers for the tests of both; not a test itself."""
+"""Records and their validity: helpers for the tests of both; not a test itself."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ OPEN = contract.OpenShape(
 
 
 def the_problem(record: contract.TrialRecord, word: str) -> str:
-    """The only problem of a trial that had cores of its own; its word is checked."""
+    """Return the only problem of a trial that had cores of its own; assert its word."""
     judged = validity.assess(record, placement="separate", server_cores=(0,))
     assert judged.word == word
     (problem,) = judged.problems
@@ -23,7 +23,7 @@ def the_problem(record: contract.TrialRecord, word: str) -> str:
 
 
 def the_warning(record: contract.TrialRecord, **known: Any) -> str:
-    """The only warning of a trial that is valid."""
+    """Return the only warning of a trial; assert that it is valid."""
     judged = validity.assess(record, **{"placement": "separate", "server_cores": (0,)} | known)
     assert (judged.word, judged.problems) == ("valid", ())
     (warning,) = judged.warnings
@@ -35,7 +35,7 @@ def probed(**changes: Any) -> contract.TrialRecord:
 
 
 def open_load(late_ns: Mapping[int, int], response_ns: int = 3_200_000) -> contract.TrialRecord:
-    """An open trial; `late_ns`: the engine's own lateness → how often."""
+    """Return the record of an open trial; `late_ns`: the engine's own lateness in ns → how many requests."""
     late, times = documents.histogram(late_ns), documents.histogram({response_ns: 20_000})
     update = {"engine_lateness": late, "lateness": late, "response_time": times, "service_time": times}
     histograms = documents.record().histograms.model_copy(update=update)

@@ -8,7 +8,7 @@ from crumple.record.curve import Curve, Point
 from crumple.record.figures import Figures
 from crumple.record.histogram import Times
 
-# Within a block all servers share its luck; on top of it each trial wobbles by up to 1 %.
+# By what factor each trial of a server differs from the server's speed: by up to 1 %.
 WOBBLE = (1.0, 1.01, 0.99, 1.005, 0.995)
 USERS = tuple(range(20, 501, 20))
 
@@ -40,7 +40,7 @@ def twins(name: str = "go", speed: float = 30_000.0, apart: float = 1.0, **chang
 
 
 def times(ns: float, count: int = 1_000) -> Times:
-    """So many of one length."""
+    """Return `count` times of `ns`."""
     return Times(np.array([round(ns)]), np.array([count]))
 
 
@@ -54,19 +54,19 @@ def point(users: float, p50_ns: float = 1e6, **changes: Any) -> Point:
 
 
 def curve(p50_ns: Callable[[float], float], users: Sequence[int] = USERS, **along: Any) -> Curve:
-    """A point for each number of users; `along`: field → function of the users."""
+    """Return a point for each number of users; `along`: field → function of the users."""
     return tuple(
         point(each, p50_ns(each), **{name: of(each) for name, of in along.items()}) for each in users
     )
 
 
 def kneed(at: float, plateau_ns: float = 3.2e8, per_user_ns: float = 1.5e7) -> Callable[[float], float]:
-    """Flat up to `at`, then rising."""
+    """Return the response time in ns as a function of users: flat up to `at`, then rising."""
     return lambda users: plateau_ns + max(0.0, users - at) * per_user_ns
 
 
 def noisy(of: Callable[[float], float], seed: int, sigma: float = 0.02) -> Callable[[float], float]:
-    """The same with log-normal noise, another in every start."""
+    """Return the function with log-normal noise, which `seed` makes different in every start."""
     random = np.random.default_rng(seed)
     return lambda users: of(users) * float(np.exp(random.normal(0, sigma)))
 
@@ -74,7 +74,7 @@ def noisy(of: Callable[[float], float], seed: int, sigma: float = 0.02) -> Calla
 def ramp(
     name: str, p50_ns: Callable[[float], float], experiment: str = "ramp", seed: int = 1, **along: Any
 ) -> list[Figures]:
-    """Five starts of a server in a ramp."""
+    """Return five starts of a server in a ramp."""
     return [
         trial(name, block, 1_000, experiment=experiment,
               curve=curve(noisy(p50_ns, 100 * seed + block), **along))

@@ -1,10 +1,10 @@
-"""Levels of a search, made up: a load and how it came out, without a record. Not a test itself."""
+"""Made-up levels of a search: a load and its result, without a record. Not a test itself."""
 
 from crumple.find.next_level import Purpose, Tried
 from crumple.find.seen import Evidence, Judged, Outcome
 
 NAME, LIMIT = "p99<250ms", 0.01
-# Answers and slow ones of a level that is decided, or says nothing of the server.
+# Outcome of a level → its answers, and how many of them are slow.
 COUNTS: dict[Outcome, tuple[int, int]] = {
     "held": (308, 0),
     "broke": (50, 25),
@@ -14,13 +14,13 @@ COUNTS: dict[Outcome, tuple[int, int]] = {
 
 
 def judged(load: float, outcome: Outcome, start: int = 0) -> Judged:
-    """A level whose slow answers, if any, came one by one."""
+    """Return a level whose slow answers, if any, came one by one."""
     known, against = COUNTS[outcome]
     return counted(load, known, against, outcome, start)
 
 
 def counted(load: float, known: int, against: int, outcome: Outcome = "undecided", start: int = 0) -> Judged:
-    """The same with these numbers."""
+    """A level with these numbers of answers known and against the limit."""
     seen = (Evidence(NAME, LIMIT, known, against, bunches=against),) if known else ()
     return Judged(load, start, outcome, seen)
 
@@ -28,12 +28,12 @@ def counted(load: float, known: int, against: int, outcome: Outcome = "undecided
 def tried(
     load: float, outcome: Outcome, purpose: Purpose = "bracket", *, start: int = 0, per_s: float | None = None
 ) -> Tried:
-    """The same as the search remembers it; `per_s`: answers, as many as the load where not given."""
+    """A level as the search keeps it; `per_s`: answers per second, by default the load."""
     return Tried(judged(load, outcome, start), purpose, load if per_s is None else per_s)
 
 
 def levels(held: list[float], broke: list[float], start: int = 0) -> list[Judged]:
-    """Levels on one start."""
+    """Return levels on one start."""
     return [
         *(judged(load, "held", start) for load in held),
         *(judged(load, "broke", start) for load in broke),

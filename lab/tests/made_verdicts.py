@@ -1,4 +1,4 @@
-"""Runs whose claims came out as a test says: studies of one experiment, and effects written by hand."""
+"""Made-up runs whose claims have the answers that a test needs: one experiment, effects written by hand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def interval(estimate: float, wide: float = 1.1) -> Interval:
 
 
 def effect(of: str, to: str = "", answer: Answer = CONTRADICTED, **other: Any) -> Effect:
-    """A comparison; `ratio` and `value` by their estimates."""
+    """Return a comparison; a float for `ratio` or `value` is its estimate."""
     for name in ("ratio", "value"):
         if isinstance(other.get(name), float):
             other[name] = interval(other[name])
@@ -40,7 +40,7 @@ def effect(of: str, to: str = "", answer: Answer = CONTRADICTED, **other: Any) -
 
 
 def told(written: Mapping[str, Any], *effects: Effect, in_size_only: bool = False) -> Told:
-    """A claim as written, without its text, and the verdict that these effects make."""
+    """Return a claim as written, with a text, and the verdict that these effects make."""
     claim: Claim = TypeAdapter(Claim).validate_python(
         {"text": f"What {written['id']} says.", "experiment": "shared"} | dict(written)
     )
@@ -53,7 +53,7 @@ def told(written: Mapping[str, Any], *effects: Effect, in_size_only: bool = Fals
 
 
 def ratio(name: str, measured: float, published: float | None = 13.7, **other: Any) -> Told:
-    """Node.js over PHP in throughput; a direction that was missed is refuted."""
+    """Return a claim on the throughput of Node.js over PHP; a missed direction is refuted."""
     size = {"published": published} if other.get("expected") is None else {"expected": other["expected"]}
     answer = other.pop("answer", CONTRADICTED)
     claimed = published if other.get("expected") is None else other["expected"]
@@ -69,7 +69,7 @@ def ratio(name: str, measured: float, published: float | None = 13.7, **other: A
 
 
 def share(name: str, measured: float, above: str = "1 %", answer: Answer = CONTRADICTED) -> Told:
-    """The failed requests of PHP."""
+    """Return a claim on the share of PHP's failed requests."""
     made = effect(
         PHP, "", answer, value=measured, unit="share", bound=f"above {above}", bounds=(0.01,),
         what="share of failed requests",
@@ -78,13 +78,13 @@ def share(name: str, measured: float, above: str = "1 %", answer: Answer = CONTR
 
 
 def order(name: str, measured: float, answer: Answer = CONTRADICTED) -> Told:
-    """Node.js before PHP."""
+    """Return a claim that Node.js is faster than PHP."""
     made = effect(NODE, PHP, answer, ratio=measured, bounds=(1.0,))
     return told({"id": name, "kind": "order", "metric": "throughput", "tiers": [[NODE], [PHP]]}, made)
 
 
 def cost(name: str, ns: float, answer: Answer = CONTRADICTED) -> Told:
-    """What a read costs this machine; the article has 20 ns."""
+    """Return a claim on the cost of a read on this machine; the article has 20 ns."""
     made = effect(
         "this machine", "", answer, value=ns, unit="ns", bound="20 ns", bounds=(10.0, 40.0),
         what="cost of a non blocking read",
@@ -105,7 +105,7 @@ def run(
     name: str = "files",
     **update: Any,
 ) -> RunView:
-    """A run of these servers, whose claims came out so. `update`: of its run.json."""
+    """Return a run of these servers with these claims and verdicts. `update`: fields of its run.json."""
     made = synthetic_run.run_file()
     study = made.study.model_copy(
         update={"name": name, "title": title, "claims": tuple(c for c, _ in claims)}

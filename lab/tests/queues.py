@@ -1,6 +1,6 @@
-"""Queues that exist in numbers only, and searches on them without records or engine. Not a test itself.
+"""Simulated queues, and searches on them without records or engine. Not a test itself.
 
-What a request meets is computed, tick by tick as a level sees it; all else is what `crumple find` does.
+When requests are due and end is computed, and is given to the code of `crumple find` tick by tick.
 """
 
 import math
@@ -25,17 +25,17 @@ BESIDE_S, SETTLE_S = 0.3, 1.0
 
 
 def due(load: float, for_s: float, noise: np.random.Generator) -> Floats:
-    """Independent users."""
+    """When requests of independent users are due."""
     return np.sort(noise.uniform(0, for_s, noise.poisson(load * for_s)))
 
 
 def even(workers: int, takes_s: float) -> Server:
-    """So many workers, each of which takes as long for any request (M/D/c)."""
+    """Several workers, each of which takes the same time for every request (M/D/c)."""
 
     def put_on(load: float, for_s: float, noise: np.random.Generator) -> tuple[Floats, Floats]:
         due_s = due(load, for_s, noise)
         ended_s = np.empty(len(due_s))
-        # In turn: each request follows the one that many before it.
+        # Workers take requests in turn, so a request waits for the one `workers` places before it.
         for first in range(min(workers, len(due_s))):
             own_s = due_s[first::workers]
             count = np.arange(len(own_s))
@@ -57,7 +57,7 @@ def single(capacity: float) -> Server:
 
 
 def at_times(share: Callable[[float], float], takes_s: float = 0.6) -> Server:
-    """No queue: of all requests a share is slow, which depends on the load."""
+    """A server without a queue: the share of slow requests depends on the load."""
 
     def put_on(load: float, for_s: float, noise: np.random.Generator) -> tuple[Floats, Floats]:
         due_s = due(load, for_s, noise)
@@ -67,7 +67,7 @@ def at_times(share: Callable[[float], float], takes_s: float = 0.6) -> Server:
 
 
 def unsteady(server: Server, spread: float) -> Server:
-    """The same on a machine that is faster in some levels than in others."""
+    """The server on a machine that is faster in some levels than in others."""
 
     def put_on(load: float, for_s: float, noise: np.random.Generator) -> tuple[Floats, Floats]:
         slower = math.exp(noise.normal(0, spread))
@@ -80,7 +80,7 @@ def unsteady(server: Server, spread: float) -> Server:
 def share_beyond(
     server: Server, load: float, limit_s: float, noise: np.random.Generator, requests: int
 ) -> float:
-    """Which share of the requests takes longer in the long run."""
+    """The share of requests that take longer than `limit_s` in the long run."""
     due_s, ended_s = server(load, requests / load, noise)
     late = due_s > 0.05 * due_s[-1]
     return float((ended_s - due_s > limit_s)[late].mean())
@@ -102,7 +102,7 @@ def ticks(due_s: Floats, ended_s: Floats, measured_s: float, limit_s: float) -> 
 
 @dataclass
 class Search:
-    """A search by rate for p99 < `limit_s` that knows beforehand only what `guess` connections got."""
+    """A search by rate for p99 < `limit_s` that knows beforehand only the rate `guess`."""
 
     server: Server
     guess: float
@@ -117,7 +117,7 @@ class Search:
     ending: str = ""
 
     def run(self) -> Binding | None:
-        """Until it is over; what breaks first. `starts`: factors of the capacity, one for each start."""
+        """Run the search; return what breaks first. `starts`: factors of the capacity, one for each start."""
         noise = np.random.default_rng(self.seed)
         left_s, start, aim = self.budget_s - self.spent_s, 0, self._aim()
         while isinstance(step := next_step(self.tried, left_s, aim), Step):
@@ -126,7 +126,7 @@ class Search:
                 left_s -= aim.start_s or 0.0
             over_s, drains_s, judged = self._level(step, start, noise)
             left_s -= SETTLE_S + BESIDE_S + over_s
-            # How long a server works on what it was left with nobody can plan.
+            # The search cannot plan how long the server then needs for its backlog.
             assert left_s > -SETTLE_S, "it planned beyond its time"
             left_s -= drains_s
             self.tried.append(Tried(judged, step.purpose, step.load))
@@ -134,7 +134,7 @@ class Search:
         return binding(of_server(self.tried), aim.arrivals, self.calm)
 
     def _level(self, step: Step, start: int, noise: np.random.Generator) -> tuple[float, float, Judged]:
-        """When it was over, how long the server then had to do, and what it says."""
+        """When the level was over, how long the server then needed for its backlog, and the result."""
         factor = self.starts[start] if self.starts else 1.0
         due_s, ended_s = self.server(step.load / factor, (SETTLE_S + step.measure_s) * factor, noise)
         due_s, ended_s = due_s / factor - SETTLE_S, ended_s / factor - SETTLE_S

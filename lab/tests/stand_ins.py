@@ -1,4 +1,4 @@
-"""Stand-ins for servers and machine, so that tests of trials and runs need neither; not a test itself."""
+"""Stand-ins for servers and machine, so that tests of trials and runs need neither."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -23,10 +23,10 @@ DESCRIBED = ("go-nethttp", "node-http", "node-express")
 
 
 class Stage:
-    """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists are what happened.
+    """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists record what happened.
 
-    `calibrated`: the loads after which the engine's ceiling was asked; it is `ceiling`.
-    `files_left`: how many files the server leaves behind. `busy`: who uses the machine before a repeat.
+    `calibrated`: the loads after which the engine's ceiling was asked for, which is `ceiling`.
+    `files_left`: how many files the server leaves behind. `busy`: what uses the machine before a repeat.
     `programs`: the hash of a server's program.
     """
 
@@ -120,10 +120,10 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def description(name: str) -> Any:
-    """As much of a server's description as the lab's core reads."""
+    """The parts of a server's description that the lab reads."""
     return SimpleNamespace(
         name=name, title=name, language="Go", io_model="green-threads", about="", libraries={},
-        workloads=("hello",), settings={"workers": SimpleNamespace(default=4)},
+        model_is_checked=True, workloads=("hello",), settings={"workers": SimpleNamespace(default=4)},
     )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def project(root: Path) -> Path:
 
 
 def conducted(job: Job, load: Engine, store: RunStore, on_progress: OnProgress) -> StoredTrial:
-    """One trial by itself, stored."""
+    """Conduct one trial and store it."""
     told = SimpleNamespace(
         began=lambda _: None, slice=lambda *_: None, progress=lambda _, line: on_progress(line)
     )

@@ -1,4 +1,4 @@
-"""Made-up loads for tests of their summary, page and exports: deterministic, every figure invented."""
+"""Made-up loads for tests of summary, page and exports; deterministic, all figures are invented."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,19 +23,19 @@ NOTHING = HdrHistogram(1, 300_000_000_000, 3).encode().decode()
 
 
 def load(record: contract.TrialRecord, validity: Validity = VALID, **changes: Any) -> Load:
-    """What `crumple load` makes of a record."""
+    """The load that `crumple load` reports for a record."""
     return Load(record=record, validity=validity, url=URL, command=f"crumple load {URL}", **changes)
 
 
 def constant(**changes: Any) -> Load:
-    """20,000 requests a second by Poisson; a few time out, one connection had gone stale."""
+    """20,000 requests a second, Poisson arrivals; a few time out, and one is sent again."""
     rate = contract.Rate(from_per_s=20_000, to_per_s=20_000, duration_s=10)
     asked = spec(contract.OpenShape(connections=64, rates=(rate,)))
     return load(record(asked, [20_000] * 10, median_ns=150_000.0, timeouts=20), **changes)
 
 
 def stepped(**changes: Any) -> Load:
-    """Three, three and four seconds at rising rates; at the last the server holds 4,000 of 5,000 a second."""
+    """Three steps of rising rate; in the last the server answers 4,000 of 5,000 requests a second."""
     written = ((1_000, 3), (3_000, 3), (5_000, 4))
     rates = tuple(contract.Rate(from_per_s=rate, to_per_s=rate, duration_s=span) for rate, span in written)
     asked = spec(contract.OpenShape(connections=32, arrivals="even", rates=rates))
@@ -47,7 +47,7 @@ def stepped(**changes: Any) -> Load:
 
 
 def closed(**changes: Any) -> Load:
-    """32 connections at 10,000 answers a second, timed by the engine; nobody watched the server."""
+    """32 connections at 10,000 answers a second; the server's processes were not sampled."""
     asked = spec(contract.ClosedShape(connections=32), cores=(), threads=2)
     asked = asked.model_copy(update={"probe": contract.Probe(interval_ms=100, server_pid=None)})
     return load(record(asked, [10_000] * 10, median_ns=3_100_000.0), **changes)
@@ -66,7 +66,7 @@ def failing(**changes: Any) -> Load:
 
 
 def several(**changes: Any) -> Load:
-    """Three requests by weight, of which one is refused its content type now and then, and one redirected."""
+    """Three requests by weight: one is sometimes answered 415 for its content type, one with a redirect."""
     asked = spec(contract.ClosedShape(connections=32)).model_copy(
         update={
             "requests": (
@@ -114,7 +114,7 @@ def _of_several(asked: Sequence[contract.Request]) -> tuple[contract.RequestReco
 
 
 def starved(**changes: Any) -> Load:
-    """64 connections on a server of eight workers that keep theirs: 56 get no answer in three seconds."""
+    """64 connections on a server of eight workers, each bound to one: 56 get no answer in three seconds."""
     asked = spec(contract.ClosedShape(connections=64))
     ages = documents.histogram({3_500_000_000: 30, 3_900_000_000: 26, 20_000_000: 8})
     ended = documents.outcomes(ok=480, unfinished=64)
@@ -176,7 +176,7 @@ def record(
     examples: Sequence[contract.Example] = (),
     **changes: Any,
 ) -> contract.TrialRecord:
-    """So many answers in each second, the slower the more there are."""
+    """A record with `answered` answers in each second; response times rise with their number."""
     is_open = asked.shape.kind == "open"
     seconds = [times(count, median_ns * (1 + count / 20_000), spread) for count in answered]
     ok = sum(answered)
@@ -238,7 +238,7 @@ def record(
 
 
 def times(count: int, median_ns: float, sigma: float) -> Counter[int]:
-    """`count` of them, log-normal around `median_ns`, with a tail twice as long as it should have."""
+    """`count` times, log-normal around `median_ns`, with a tail twice as long as a log-normal one."""
     if not count:
         return Counter()
     ends = np.concatenate([np.linspace(0, count, 400), count * (1 - np.geomspace(1, 1 / count, 200))])

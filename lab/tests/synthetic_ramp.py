@@ -1,7 +1,7 @@
-"""A made-up run with a ramp and a canary, for tests of the report: what `synthetic_run` has none of.
+"""A made-up run with a ramp and a canary, for tests of the report; `synthetic_run` has neither.
 
-Deterministic. PHP leaves its plateau as its workers run out, at 150 and at 256 users; Node.js does not, and
-lets the canary wait. The figures are invented; nothing here was measured.
+Deterministic. PHP leaves its plateau when all its workers are busy, at 150 and at 256 users. Node.js does
+not, but its canary waits. The figures are invented; nothing here was measured.
 """
 
 import math
@@ -28,7 +28,7 @@ POOL_1 = "node-http[pool=1]"
 
 @dataclass(frozen=True)
 class Nature:
-    """What a made-up server is like along the ramp, by the number of users."""
+    """The figures of a made-up server along the ramp, as functions of the number of users."""
 
     title: str
     language: str
@@ -97,7 +97,7 @@ STUDY = Study.model_validate(
 
 
 def run_file() -> RunFile:
-    """The run the trials belong to."""
+    """The run to which the trials belong."""
     return RunFile(
         id="users-quick-20261121-063012",
         study=STUDY,
@@ -121,7 +121,7 @@ def run_file() -> RunFile:
 
 
 def trials() -> list[StoredTrial]:
-    """All of them, in the order they would have run."""
+    """All trials, in the order of the plan."""
     rng = np.random.default_rng(SEED)
     return [
         _trial(rng, block.experiment, identity)
@@ -139,7 +139,7 @@ def _trial(rng: np.random.Generator, experiment: str, identity: TrialIdentity) -
 
 
 def _ramp(rng: np.random.Generator, nature: Nature, luck: float) -> contract.TrialRecord:
-    """A minute in steps of half a second; each user asks about once a second."""
+    """A minute in steps of half a second; each user sends about one request a second."""
     steps = 2 * MEASURED_S
     at_ns = tuple(step * SECOND // 2 for step in range(steps))
     users = [max(1, round(USERS * (step + 0.5) / steps)) for step in range(steps)]
@@ -204,7 +204,7 @@ def _with(samples: contract.Samples, nature: Nature, **changes: Any) -> contract
 
 
 def _closed(luck: float) -> contract.TrialRecord:
-    """Heavy requests, of about 170 ms."""
+    """A record of heavy requests of about 170 ms."""
     times = documents.histogram({round(1.7e8 * luck): 300, round(2.1e8 * luck): 60})
     record = documents.record()
     return record.model_copy(
@@ -218,7 +218,7 @@ def _closed(luck: float) -> contract.TrialRecord:
 
 
 def _canary(rng: np.random.Generator, nature: Nature) -> contract.TrialRecord:
-    """A hundred light requests, of which an event loop answers some, late."""
+    """A hundred light requests; an event loop answers only some of them, and late."""
     answered = 14 if nature.io_model == "event-loop" else 100
     ns = [round(nature.canary_ns * math.exp(rng.normal(0, 0.35))) for _ in range(answered)]
     record = documents.record()

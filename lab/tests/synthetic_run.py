@@ -1,8 +1,8 @@
 """A made-up run for tests of the report: seven servers and a twin × three blocks × two experiments.
 
-Deterministic: the same seed gives the same trials. One trial failed to start, one measured the engine (not
-valid), one lost 2.3 % of its requests, one came near the engine's ceiling. The figures are invented; nothing
-here was measured.
+Deterministic: the same seed gives the same trials. One trial failed to start, one was limited by the engine
+and is not valid, one lost 2.3 % of its requests, one came near the engine's ceiling. The figures are
+invented; nothing here was measured.
 """
 
 import math
@@ -45,7 +45,7 @@ LOSSY = ("separate", 2, "node-express-cluster")
 
 
 def run_file() -> RunFile:
-    """The run the trials belong to."""
+    """Return the run to which the trials belong."""
     return RunFile(
         id="todo-json-quick-20261121-063012",
         study=STUDY,
@@ -73,7 +73,7 @@ def run_file() -> RunFile:
 
 
 def trials(seed: int = SEED) -> list[StoredTrial]:
-    """All 48 trials, in the order they would have run."""
+    """Return all 48 trials, in the order of the plan."""
     return list(_trials(np.random.default_rng(seed)))
 
 
@@ -213,7 +213,7 @@ def _spec(label: str, experiment: Experiment) -> contract.TrialSpec:
 
 
 def histogram(count: int, mean_ns: float, sigma: float) -> contract.Histogram:
-    """`count` values, log-normal around `mean_ns`, laid out by quantile, fine in the tail."""
+    """Return `count` values, log-normal around `mean_ns`, placed by quantile, in small steps in the tail."""
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     if count == 0:
         return contract.Histogram(
@@ -222,7 +222,8 @@ def histogram(count: int, mean_ns: float, sigma: float) -> contract.Histogram:
     edges = np.unique(np.round(count * (1 - np.geomspace(1, 1 / count, 160))).astype(int))
     edges = np.append(edges, count)
     middle = (edges[:-1] + edges[1:]) / 2 / count
-    # Median of a log-normal with that mean, and its upper half stretched as real tails are.
+    # The median is that of a log-normal distribution with that mean; the upper tail is stretched, as real
+    # tails are.
     median = mean_ns * math.exp(-(sigma**2) / 2)
     normal = np.array([_probit(q) for q in middle])
     values = median * np.exp(sigma * np.where(normal > 1.5, 1.5 + 2.0 * (normal - 1.5), normal))
@@ -238,7 +239,7 @@ def histogram(count: int, mean_ns: float, sigma: float) -> contract.Histogram:
 
 
 def _probit(q: float) -> float:
-    # A logistic stand-in is smooth and monotone, which is all a test wants.
+    # Approximate by the logistic function, which is smooth and monotone; that is enough for tests.
     return math.log(q / (1 - q)) / 1.702
 
 

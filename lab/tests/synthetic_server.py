@@ -1,7 +1,7 @@
-"""A server that exists in numbers only: one queue, answered at a known pace. Not a test itself.
+"""A simulated server: one queue with a known capacity.
 
-It stands in for server, engine and clock at once: a spec goes in, the record of what the queue did comes out,
-and its clock has moved on by as long as that would have taken.
+It stands in for server, engine and clock at once: it takes a spec and returns the record of what the queue
+did, and its clock has advanced by the time that this would have taken.
 """
 
 import math
@@ -30,10 +30,10 @@ Floats = NDArray[np.float64]
 class SyntheticServer:
     """It answers `capacity_per_s` on average, one after the other, each in a random (exponential) time.
 
-    `engine_limit_per_s`: above that the engine sends late. `spread`: of the capacity over starts, as a
-    logarithm. `dies_above_per_s`: a load that ends it. `slip_at`: levels that come out as a hiccup has them.
-    `wrong_share`: of the requests, answered 500. `takes_s`: each, besides. `interrupted_at`: the load during
-    which the user gives up.
+    `engine_limit_per_s`: above this load the engine sends late. `spread`: standard deviation of the logarithm
+    of the capacity over starts. `dies_above_per_s`: a higher load ends the server. `slip_at`: levels at which
+    the server takes twice as long. `wrong_share`: of the requests, answered 500. `takes_s`: added to each
+    response time. `interrupted_at`: the load during which the user interrupts the search.
     """
 
     capacity_per_s: float
@@ -58,11 +58,11 @@ class SyntheticServer:
         self._levels = 0
 
     def clock(self) -> float:
-        """Its seconds."""
+        """The simulated time in seconds."""
         return self.now_s
 
     def site(self, *, afresh: bool = True) -> Site:
-        """Where the search finds it."""
+        """The site at which the search finds the server; `afresh`: the search starts it itself."""
 
         @contextmanager
         def opened() -> Iterator[Place]:
@@ -74,7 +74,7 @@ class SyntheticServer:
                 target=contract.Target(address="127.0.0.1:1", host="127.0.0.1:1"),
                 requests=(documents.request(),),
                 options=Options(seed=1),
-                # Of a process that it did not start the search knows only what it answers.
+                # The search cannot see whether a process that it did not start is alive.
                 alive=lambda: self.alive or not afresh,
             )
 
@@ -86,7 +86,7 @@ class SyntheticServer:
         on_progress: Callable[[contract.Progress], None],
         end_early: EndEarly,
     ) -> contract.TrialRecord:
-        """What the engine would record, with its lines of progress on the way; it ends when asked to."""
+        """The record that the engine would return; calls `on_progress` and ends early if asked to."""
         self.loads.append(spec)
         warm_up_s = spec.warm_up.stop.duration_s if spec.warm_up else 0.0  # type: ignore[union-attr]
         by_number = spec.stop.requests if spec.stop.kind == "requests" else 0
@@ -130,10 +130,10 @@ class SyntheticServer:
         due_s = np.sort(self._random.uniform(0, ends_s, self._random.poisson(per_s * ends_s)))
         slower = 2.0 if self._levels in self.slip_at else 1.0
         served_s = np.cumsum(self._random.exponential(slower / self._capacity_per_s, len(due_s)))
-        # Lindley: an answer is ready when all before it are, and when its own request has come.
+        # Lindley: service begins when all answers before are done and the request itself has arrived.
         ended_s = served_s + np.maximum.accumulate(due_s - np.concatenate([[0.0], served_s[:-1]]))
         if per_s > self.engine_limit_per_s:
-            # Every tenth request is sent a second late, and takes as much longer.
+            # One request in ten is sent a second late, and takes as much longer.
             ended_s += self._random.uniform(size=len(due_s)) < 0.1
         ended_s += self.takes_s
         busy = min(1.0, slower * per_s / self._capacity_per_s)
@@ -141,19 +141,19 @@ class SyntheticServer:
         return Requests(due_s, ended_s, warm_up_s, busy=busy, wrong=wrong)
 
     def _in_turn(self, number: int) -> "Requests":
-        """One after the other."""
+        """`number` requests, one after the other."""
         took_s = self.takes_s + self._random.exponential(1 / self._capacity_per_s, number)
         ended_s = np.cumsum(took_s)
         return Requests(ended_s - took_s, ended_s, 0.0)
 
     def _closed(self, connections: int, warm_up_s: float, measured_s: float) -> "Requests":
-        """Each waits for all the others, which were there before it."""
+        """Requests on `connections`; each waits for those of all other connections."""
         ends_s = warm_up_s + measured_s
         answers = connections + round(self._capacity_per_s * ends_s)
         ended_s = np.cumsum(self._random.exponential(1 / self._capacity_per_s, answers))
         due_s = np.concatenate([np.zeros(connections), ended_s])[:answers]
         if self.takes_s:
-            # Far below its capacity: each connection waits for its own answers only.
+            # Far below the capacity: each connection waits only for its own answers.
             ended_s = self.takes_s * (1 + np.arange(answers) // connections)
             due_s = ended_s - self.takes_s
         return Requests(due_s, ended_s, warm_up_s, busy=1.0, carries_over=True)
@@ -161,10 +161,10 @@ class SyntheticServer:
 
 @dataclass
 class Requests:
-    """What became of all requests of a load, in seconds since it began; measured from `warm_up_s` on.
+    """All requests of a load, in seconds since it began; measured from `warm_up_s` on.
 
-    `refused`, `reset`: so many that ended otherwise. `wrong`: which were answered 500. `carries_over`: what
-    ends while it is measured is counted, whenever it was due.
+    `refused`, `reset`: the numbers of requests that ended so. `wrong`: which requests were answered 500.
+    `carries_over`: requests that end in the measured window are counted, whenever they were due.
     """
 
     due_s: Floats
@@ -177,7 +177,7 @@ class Requests:
     carries_over: bool = False
 
     def progress(self, at_s: float, slower_than_ns: Sequence[int]) -> contract.Progress:
-        """The engine's line when it has measured for `at_s`."""
+        """The engine's line of progress after measuring for `at_s` seconds."""
         now_s = self.warm_up_s + at_s
         ok, wrong, scheduled = self._ended(now_s)
         took_ns = (self.ended_s[ok] - self.due_s[ok]) * 1e9
@@ -190,7 +190,7 @@ class Requests:
             ),
             slower=tuple(int((np.append(took_ns, waits_ns) > limit_ns).sum()) for limit_ns in slower_than_ns),
         )
-        # Those of the warm-up are among these.
+        # These include the warm-up's requests.
         ended = self.ended_s <= now_s
         right = int((ended & ~self.wrong).sum()) if self.wrong is not None else int(ended.sum())
         failed = int(ended.sum()) - right + self.refused + self.reset
@@ -201,7 +201,7 @@ class Requests:
         )  # fmt: skip
 
     def record(self, spec: contract.TrialSpec, measured_s: float) -> contract.TrialRecord:
-        """What the engine records when it has measured for so long."""
+        """The engine's record after measuring for `measured_s` seconds."""
         ends_s = self.warm_up_s + measured_s
         ok, wrong, scheduled = self._ended(ends_s)
         waiting = scheduled & (self.ended_s > ends_s)
@@ -220,7 +220,7 @@ class Requests:
         )
 
     def _ended(self, now_s: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which were answered rightly by then, which wrongly, and which were due; measured ones only."""
+        """Of the measured requests, which had right answers by then, which wrong ones, and which were due."""
         begins_s = self.ended_s if self.carries_over else self.due_s
         scheduled = (begins_s >= self.warm_up_s) & (self.due_s <= now_s)
         ended = scheduled & (self.ended_s <= now_s)
@@ -268,7 +268,7 @@ def _record(
 
 
 def _rounded(times_ns: object) -> Counter[int]:
-    """To three digits, so that a histogram is written in no time; never less than a microsecond."""
+    """Times rounded to three digits, so that a histogram is made quickly; at least a microsecond."""
     array = np.maximum(np.asarray(times_ns, dtype=float), 1_000.0)
     if not array.size:
         return Counter()

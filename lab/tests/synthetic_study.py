@@ -1,4 +1,4 @@
-"""The made-up study and servers of `synthetic_run`: what is asked, and what each server is like."""
+"""The made-up study of `synthetic_run`, and the figures of its made-up servers."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from crumple.study.study import Study
 
 @dataclass(frozen=True)
 class Nature:
-    """What a made-up server is like. `warms_s`: how long it climbs; `tail`: sigma of log response time."""
+    """A made-up server. `warms_s`: how long its speed rises; `tail`: sigma of the log response time."""
 
     title: str
     language: str

@@ -1,4 +1,4 @@
-"""The five studies against the articles' own figures: arithmetic, whose figure it is, and where it stands."""
+"""The five studies and the articles' own figures: arithmetic, the source of each figure, and its place."""
 
 import tomllib
 from typing import Any
@@ -13,7 +13,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
     for claim in tomllib.loads((project.root() / "studies" / f"{name}.toml").read_text("utf-8"))["claims"]
 }
 
-# What the articles print, and the ratio that follows.
+# The figures that the articles print, as ratios.
 PUBLISHED = {
     "NP-1": [851 / 832],
     "NP-2": [4538 / 1072],

@@ -1,4 +1,4 @@
-"""The breaking point: what levels say of it. How often its interval is right: test_find_simulation."""
+"""The breaking point: what levels say of it. test_find_simulation tests how often its interval is right."""
 
 import math
 from dataclasses import replace
@@ -14,22 +14,22 @@ CALM = Base(median_s=0.01, variation=1.0)
 
 
 def posterior(of: list[Judged]) -> Posterior:
-    """Where slow answers come one by one."""
+    """The posterior of levels whose slow answers come one by one."""
     return Posterior(of, NAME, ShareLaw(LIMIT, 1.0))
 
 
 def interval(of: list[Judged]) -> Interval:
-    """The same."""
+    """The interval of that posterior."""
     return posterior(of).interval
 
 
 def width(of: list[Judged]) -> float:
-    """How far its ends lie apart, as a logarithm."""
+    """The width of that interval, as a logarithm."""
     return math.log(interval(of).high / interval(of).low)
 
 
 def queued(load: float, passed_s: float | None, pace: tuple[int, float] | None = None) -> Judged:
-    """Three seconds of a load before a queue, which grew beyond 250 ms then, or never."""
+    """A level of three seconds with a queue that grew beyond 250 ms at `passed_s`; None: it did not."""
     against = 0 if passed_s is None else 100
     seen = Evidence(
         NAME, LIMIT, 600, against, bunches=int(against > 0), crowded=against, settled_s=1.0, watched_s=3.0,
@@ -134,7 +134,7 @@ def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> N
 def test_slow_answers_that_come_in_crowds_are_those_of_a_queue() -> None:
     found = binding(QUEUE, 1.0, CALM)
     assert found is not None and found.queue
-    # A level that held says little of a load little below the capacity.
+    # A level that held says little of a load slightly below the capacity.
     assert found.posterior.interval.low < 950 and found.posterior.interval.high < 1_100
 
 

@@ -1,4 +1,4 @@
-"""A server's program is built once for each content, whole or not at all; what goes wrong is one sentence."""
+"""A server's program is built once for each content, completely or not at all; errors are one sentence."""
 
 import multiprocessing
 import os
@@ -19,7 +19,7 @@ command = [["sh", "-c", "echo built >> {log}; sleep {sleep_s}; echo made > made"
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Builds and scratch folders of a test stay in its own folder."""
+    """Keep builds and scratch folders of a test in its own folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -63,7 +63,7 @@ def test_what_is_built_of_read_only_files_may_be_written_to(tmp_path):
     for path in (*tiny.folder.rglob("*"), tiny.folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
     built = servers.build(tiny).folder
-    # Root writes whatever the modes say, so they are looked at.
+    # Root can write whatever the modes are, so check the modes.
     assert all(path.stat().st_mode & 0o200 for path in (built, *built.rglob("*")))
     assert (built / "part" / "made").is_file() and not (tiny.folder / "part" / "made").exists()
 

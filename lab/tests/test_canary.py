@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,13 +125,10 @@ def test_behind_a_warm_up_by_requests_it_begins_with_what_is_measured(real: Engi
     )
     spec = spec.model_copy(update={"stop": AfterDuration(duration_s=3)})
     seen: list[Progress] = []
-    began = time.monotonic()
     record, beside = canary.beside(real, spec, LIGHT, seen.append)
     assert beside is not None and beside.warm_up.scheduled == 0
     assert beside.began_unix_ns > record.began_unix_ns + record.warm_up_ns
-    # It is not waited for to the end of its own three seconds; slow machines are given time.
-    assert 1 <= beside.scheduled <= 31 and beside.measured_ns <= 3_100_000_000
-    assert seen and time.monotonic() - began < 60
+    assert seen and 1 <= beside.scheduled <= 31 and beside.measured_ns <= 3_100_000_000
 
 
 def test_an_experiments_canary_is_stored_beside_its_load(

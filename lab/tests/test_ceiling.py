@@ -1,4 +1,4 @@
-"""The engine's ceiling: measured once, remembered as long as it holds, and honest where it is not known."""
+"""The engine's ceiling: measured once, stored as long as it holds, and None with a reason if unknown."""
 
 import os
 from pathlib import Path
@@ -12,13 +12,13 @@ from crumple.machine import alone, capacity, ceiling, facts
 from crumple.machine.capacity import Cores
 from crumple.machine.ceiling import Ceiling
 
-# Notes what load was asked for before it answers.
+# Logs the connections of the load before it answers.
 NOTE = "print(spec['shape']['connections'], file=open({log!r}, 'a'))"
 
 
 @pytest.fixture(autouse=True)
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    """What goes on besides, as the ceiling sees it: nothing, unless a test says so."""
+    """CPU use by other programs, as the ceiling reads it: none, unless a test changes it."""
     shares = {"others": 0.0, "steal": 0.0}
     monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(**shares))
     return shares
@@ -27,7 +27,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 class Bench:
     """A stand-in engine of 10,000 answers per second, and the loads that were put on its null server.
 
-    `told`: how often it was said that one is put on.
+    `told`: how often `telling` was called before a measurement.
     """
 
     def __init__(self, folder: Path, body: str = "", version: str = "0.1.0") -> None:
@@ -41,7 +41,7 @@ class Bench:
         return ceiling.ceiling(self.engine, spec, self.cache)
 
     def after(self, per_s: float, busy: float = 0.8, **changes: object) -> Ceiling | None:
-        """What is said of a load over two seconds that kept the engine so busy."""
+        """The ceiling after a load of two seconds that kept the engine's thread so busy."""
         ok = documents.outcomes(ok=round(2 * per_s))
         probes = documents.record().probes.model_copy(update={"threads": (documents.thread(busy),)})
         record = documents.record(outcomes=ok, probes=probes, **changes)
@@ -52,7 +52,7 @@ class Bench:
 
     @property
     def connections(self) -> list[int]:
-        """Of each load so far, which is put on for as many readings as there are."""
+        """The connections of each load so far; each is measured READINGS times."""
         lines = self._log.read_text().split() if self._log.exists() else []
         every = [int(line) for line in lines]
         alike = every[:: ceiling.READINGS]
@@ -135,7 +135,7 @@ def test_the_engine_itself_has_one(tmp_path: Path) -> None:
     for connection in ("keep-alive", "per-request"):
         found = ceiling.ceiling(loaded, _closed(32, connection=connection), tmp_path)
         assert found is not None and found.throughput_per_s
-        # Other programs may be there.
+        # Other programs may disturb the reading.
         assert found.at_least or not found.why
 
 

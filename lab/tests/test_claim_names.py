@@ -1,4 +1,4 @@
-"""Names in claims that stand for nothing are said when a study is read, each with its key and the nearest."""
+"""Unknown names in claims are reported when a study is read, each with its key and the nearest names."""
 
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,12 @@ def test_what_exists_is_no_problem(claim: dict[str, Any]) -> None:
         (FLAT | {"servers": ["php[workers=25]"]}, "did you mean php[workers=256]"),
         (
             FLAT | {"pairs": [{"of": "ramp:node", "to": "go"}]},
-            "claims.X.pairs.0.of: no server of experiment ramp",
+            "claims.X.pairs.entry 1.of: no server of experiment ramp",
         ),
-        (FLAT | {"pairs": [{"of": "x:go", "to": "go"}]}, 'claims.X.pairs.0.of: no experiment is called "x"'),
+        (
+            FLAT | {"pairs": [{"of": "x:go", "to": "go"}]},
+            'claims.X.pairs.entry 1.of: no experiment is called "x"',
+        ),
         (FLAT | {"against": "ramp", "servers": ["node"]}, 'no server of experiment ramp is called "node"'),
         (
             FLAT | {"users": [1, 9]},

@@ -1,4 +1,4 @@
-"""Claims beyond order and ratio: each kind reached either way, and what may not speak."""
+"""Claims other than order and ratio: each kind supported and contradicted, and what makes one untestable."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ def answer(meant: Claim, figures: list[Figures], facts: Facts | None = None) -> 
 
 
 def shares(**of_servers: float) -> list[Figures]:
-    """Servers that fail so large a share of their requests, give or take a tenth of it."""
+    """Servers that fail these shares of their requests, which vary by a tenth from block to block."""
     return [
         trial(name, block, 1_000, failed_share=share * luck)
         for name, share in of_servers.items()
@@ -149,7 +149,8 @@ def test_a_fall_may_count_as_flat() -> None:
 @pytest.mark.parametrize(
     "p50_ns",
     [
-        # Down to a third by 350 users, and six times that at 500; and a roof over the last fifth.
+        # One falls to a third at 350 users and rises to six times that at 500; the other falls until 400,
+        # then stays high.
         lambda users: 3e6 - 2e6 * users / 350 if users < 350 else 1e6 + 5e6 * (users - 350) / 150,
         lambda users: 3e6 - 2e6 * users / 400 if users < 400 else 3e6,
     ],
@@ -160,7 +161,7 @@ def test_a_roof_after_a_fall_is_not_flat(p50_ns: Any) -> None:
 
 
 def test_a_knee_is_not_flat_though_the_answers_take_as_long_as_ever() -> None:
-    """Those who hold a worker are answered, and the others wait in no quantile."""
+    """Users that hold a worker are answered; the others wait, and are part of no quantile."""
     pool = ramp("php", lambda users: 1e6, ok=lambda users: round(1e4 * min(users, 250)))
     assert all(each.knee for each in pool)
     verdict = judge(claim("flatness", experiment="ramp", servers=["php"]), pool)
@@ -183,14 +184,14 @@ def test_users_who_never_came_are_not_flat() -> None:
 
 
 def test_a_server_that_stops_answering_is_not_flat() -> None:
-    """The requests have not failed when the ramp ends: their timeout comes later."""
+    """No request has failed when the ramp ends, because the timeout comes later."""
     meant = claim("flatness", experiment="ramp", metric="response_p50", servers=["node"])
     assert answer(meant, stuck(250)) is UNTESTABLE
     assert answer(meant, ramp("node", lambda users: 1e6)) is SUPPORTED
 
 
 def stuck(at: int) -> list[Figures]:
-    """Ramps in which nobody is answered beyond so many users."""
+    """Ramps in which no request is answered while more than `at` users are connected."""
     figures = []
     for each in ramp("node", lambda users: 1e6):
         whole = [replace(p, ok=0, times=times(1, 0)) if p.connections > at else p for p in each.curve]
@@ -337,14 +338,14 @@ def test_a_canary_that_waits_for_heavy_requests_is_stalled() -> None:
 
 @pytest.mark.parametrize("part", [0.5, 0.75, 0.95])
 def test_who_waits_for_half_a_heavy_request_does_not_never_wait(part: float) -> None:
-    """A light request that always finds one in service waits for half of it on average."""
+    """A light request that always finds a heavy one in service waits for half of it on average."""
     go = claim("stall", experiment="shared", servers=["go"], stalls=False)
     assert answer(go, beside("go", part * 6e7)) is CONTRADICTED
     assert answer(go, beside("go", 0.05 * 6e7)) is SUPPORTED
 
 
 def test_a_stall_is_measured_beyond_the_light_requests_own_time() -> None:
-    """40 ms beside requests of 60 are no stall where the light one takes 38 by itself."""
+    """40 ms beside requests of 60 ms are no stall if the light request takes 38 ms by itself."""
     own = [replace(each, response_ns={0.5: 3.8e7}) for each in server("go", 1_000, experiment="light")]
     meant = claim("stall", experiment="shared", servers=["go"], stalls=False)
     assert answer(meant, beside("go", 4e7)) is CONTRADICTED
@@ -405,7 +406,7 @@ def test_a_model_is_held_against_processes_and_threads() -> None:
 
 
 def light_and_heavy(**slowdowns: float) -> list[Figures]:
-    """Servers of different speed at light load, each slower by its factor at heavy load; go twice."""
+    """Servers of different speed at light load, each slower by its factor at heavy load."""
     figures = []
     for index, (name, slowdown) in enumerate(slowdowns.items()):
         speed = 1_000 * (index + 1)

@@ -1,4 +1,4 @@
-"""What a claim says of where it comes from: place, conditions, and whose figure it is held against."""
+"""The source of a claim: its place, its conditions, and whether its figure is published or expected."""
 
 import json
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_switches_are_compared() -> None:
 
 
 def conditioned(**written: Any) -> RunView:
-    """A run whose first claim is of the article's second chart, and holds for kept connections."""
+    """Return a run whose first claim is from the article's second chart, and holds for kept connections."""
     run = synthetic_run.run_file()
     first, *others = run.study.claims
     update = {"place": "second chart", "conditions": ("users keep <their> connections", "PHP 8.2")}

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: help with examples, errors in one line, exit codes, JSON."""
+"""The command line: help with examples, errors in one line, exit codes, JSON."""
 
 import json
 import shutil
@@ -41,7 +41,7 @@ NEEDS_GONE = '[requires.gone]\ncommand = ["no-such-tool"]\nversion = "(1)"\n'
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple …` in a small project; (exit code, stdout, stderr)."""
+    """A function that runs `crumple …` in a small project and returns (exit code, stdout, stderr)."""
     root = stand_ins.project(tmp_path / "project")
     (root / "studies" / "hello.toml").write_text(STUDY_TOML)
     tiny_servers.write(root, "tiny")
@@ -53,7 +53,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.fixture
 def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real engine, or skip."""
+    """Use the real engine; skip if there is none."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:
@@ -91,6 +91,40 @@ def test_every_command_helps_with_an_example(call: Call, command: str) -> None:
 )
 def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], line: str) -> None:
     assert call(*arguments) == (2, "", line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("verify", ""), "SERVER"),
+        (("verify", "tiny", " "), "SERVER"),
+        (("setup", ","), "SERVER"),
+        (("run", "hello", "--servers", ""), "--servers"),
+        (("run", "hello", "--server", ""), "--server"),
+        (("run", "hello", "--scale", ""), "--scale"),
+        (("run", "hello", "--only", ""), "--only"),
+        (("run", "hello", "--database", ""), "--database"),
+        (("run", "--resume", ""), "--resume"),
+        (("run", ""), "STUDY"),
+        (("report", ""), "RUN"),
+    ],
+)
+def test_an_empty_name_does_not_stand_for_all(call: Call, arguments: tuple[str, ...], what: str) -> None:
+    assert call(*arguments) == (2, "", f"{what} is empty; name what is meant, or leave it out\n")
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [(("new-server", ""), "NAME"), (("compare", "", "x"), "BEFORE"), (("compare", "x", " "), "AFTER")],
+)
+def test_nor_does_it_where_one_is_needed(call: Call, arguments: tuple[str, ...], what: str) -> None:
+    assert call(*arguments) == (2, "", f"{what} is empty; name what is meant\n")
+
+
+def test_whose_commands_a_folder_runs_is_said(call: Call) -> None:
+    _, out, _ = call("run", "--help")
+    assert "a folder, whose commands run as you" in " ".join(out.replace("│", " ").split())
 
 
 def test_a_full_disk_behind_stdout_is_one_line(call: Call) -> None:
@@ -166,6 +200,15 @@ def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: 
         "elsewhere/mine exists; choose another name, or remove it first\n"
     )
     assert "small letters" in call("new-server", "My Server")[2]
+
+
+def test_a_new_server_takes_no_name_that_another_has(call: Call) -> None:
+    line = "there is a server tiny already; choose another name\n"
+    assert call("new-server", "elsewhere/tiny") == (2, "", line)
+    assert not Path("elsewhere").exists()
+    Path("servers/tiny/server.toml").write_text("not TOML")
+    assert call("new-server", "tiny") == (2, "", line)
+    assert call("new-server", "other")[0] == 0
 
 
 def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:

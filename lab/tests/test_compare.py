@@ -1,4 +1,4 @@
-"""Two runs against each other: no false alarm, nothing slow overlooked, and what changed in verdicts."""
+"""Comparing two runs: no false alarm, no slower server missed, and the verdicts that changed."""
 
 import json
 import re
@@ -23,7 +23,7 @@ SERVERS = ("go", "java", "node", "express")
 
 
 def side(random: Generator, slower: dict[str, float] | None = None, blocks: int = 5, **changes: Any) -> Side:
-    """A run of four servers and a twin; `slower`: server → by what factor."""
+    """Return a run of four servers and a twin; `slower`: server → by what factor."""
     values = {}
     for server, twin in (*((name, False) for name in SERVERS), ("go", True)):
         factor = (slower or {}).get(server, 1.0)
@@ -108,7 +108,7 @@ def test_one_start_that_fails_a_little_more_is_chance() -> None:
 
 
 def test_a_server_that_failed_is_neither_slower_nor_faster() -> None:
-    """Fast because it refused most; that it became better is no alarm."""
+    """A server that refuses most requests is fast; that it now refuses fewer raises no alarm."""
     random = np.random.default_rng(12)
     for before, after in (((0.67,) * 5, (0.0,) * 5), ((0.67,) * 5, (0.7,) * 5)):
         seen = compared(
@@ -135,14 +135,14 @@ def test_a_server_whose_starts_no_longer_count_is_slower() -> None:
     none, some = starts | {("shared", "node"): (0, 5)}, starts | {("shared", "node"): (3, 5)}
     seen = compared(side(random), side(random, starts=none))
     assert {each.reason for each in seen.slower} == {"0 of 5 starts count, and 5 of 5 did before"}
-    # Two that do not count are chance, and none after few says nothing.
+    # Two starts that do not count may be chance; so may five after two of four did not.
     assert not compared(side(random), side(random, starts=some)).slower
     few = starts | {("shared", "node"): (2, 4)}
     assert not compared(side(random, starts=few), side(random, starts=none)).slower
 
 
 def test_a_server_that_now_and_then_fails_raises_an_alarm_in_one_pair_of_twenty_at_most() -> None:
-    """It loses 3 % in a quarter of its starts, before and after."""
+    """Before and after, each server loses 3 % of its requests in a quarter of its starts."""
     random = np.random.default_rng(14)
 
     def sometimes() -> Side:
@@ -194,7 +194,7 @@ def test_what_else_differs_is_a_caution() -> None:
 
 
 def document(factor: float = 1.0) -> dict[str, Any]:
-    """The report of the made-up run, its Node server that much slower."""
+    """Return the report of the made-up run, with its Node server slower by `factor`."""
     written = json.loads(data(view(synthetic_run.run_file(), synthetic_run.trials())))
     for trial in written["trials"]:
         if trial["server"] == "node-http" and trial["figures"]:
@@ -241,7 +241,7 @@ def test_a_pass_that_could_have_seen_nothing_is_none(
 
 
 def limited(factor: float) -> dict[str, Any]:
-    """The report, in which the engine was the limit of each start of Node, which is that much faster."""
+    """Return the report with the engine as the limit of each start of Node, which is faster by `factor`."""
     written = document(1 / factor)
     for trial in written["trials"]:
         if trial["server"] == "node-http":
@@ -250,7 +250,7 @@ def limited(factor: float) -> dict[str, Any]:
 
 
 def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughput") -> comparison.Difference:
-    """What became of Node, on shared cores."""
+    """Return the difference for Node on shared cores."""
     seen = comparison.compare(sides.side(before, "a"), sides.side(after, "b"), (metric,))
     return next(
         each for each in seen.differences if (each.experiment, each.server) == ("shared", "node-http")
@@ -262,13 +262,13 @@ def test_starts_that_were_too_fast_for_the_engine_are_lower_bounds_and_no_alarm(
     assert (faster.change, faster.limit) == ("faster", "at least")
     assert faster.reason == "the engine was the limit of starts in the second run"
     assert faster.ratio is not None and 1.5 < faster.ratio.low < 2 and faster.ratio.high == np.inf
-    # That it became slower the engine would have hidden; that it was not faster before nobody knows.
+    # A limit of the engine hides whether Node became slower, and how fast Node was before.
     assert node(document(), limited(0.5)).change == "not known"
     assert node(limited(0.5), document()).change == "not known"
     slower = node(limited(2.0), document())
     assert (slower.change, slower.limit) == ("slower", "at most")
     assert node(limited(2.0), limited(1.0)).reason.startswith("the engine was the limit in both runs")
-    # Of other figures such a start says nothing.
+    # Such a start counts for no other figure.
     assert "0 and 3 starts" in node(limited(2.0), document(), "response_p50").reason
 
 
@@ -351,12 +351,28 @@ def test_what_is_no_report_is_a_mistake_of_usage(tmp_path: Path, text: str) -> N
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [{"version": 99}, {"machine": "x"}, {"versions": None}, {"trials": [{}]}, {"run": 3}],
+    ("changed", "fault"),
+    [
+        ({"version": 99}, "version: is 99"),
+        ({"machine": "x"}, 'machine: is "x"'),
+        ({"versions": None}, "versions: is nothing"),
+        ({"trials": [{}]}, "trials.entry 1.experiment: is missing"),
+        ({"run": 3}, "run: is 3"),
+    ],
 )
-def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(NotStored, match=f"not the report of a study: {next(iter(changed))}"):
+def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any], fault: str) -> None:
+    with pytest.raises(NotStored) as caught:
         sides.side(document() | changed, "baseline.json")
+    assert str(caught.value).startswith(
+        f"baseline.json is not the report of a study ({fault}); write it with"
+    )
+
+
+def test_a_report_that_lacks_a_part_is_refused() -> None:
+    written = document()
+    del written["run"]
+    with pytest.raises(NotStored, match=r"not the report of a study \(run: is missing\)"):
+        sides.side(written, "baseline.json")
 
 
 @pytest.mark.parametrize("figure", ["fast", float("inf"), float("nan"), [1]])

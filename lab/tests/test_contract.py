@@ -1,4 +1,4 @@
-"""The Python mirror of the contract: golden documents survive the round trip, the schemas agree."""
+"""The Python types of the contract: golden documents survive a round trip, and the schemas agree."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord}
 
 
 def _normal(value: Any) -> Any:
-    """1 and 1.0 are one number in JSON."""
+    """The value with all integers as floats: JSON does not distinguish 1 from 1.0."""
     if isinstance(value, dict):
         return {key: _normal(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -31,7 +31,7 @@ def test_a_golden_document_is_read_and_written_without_loss(file: Path) -> None:
 
 
 def _keys(schema: dict[str, Any], part: dict[str, Any], seen: tuple[str, ...] = ()) -> Any:
-    """Nested keys and which are required, whatever else the two generators put in their schemas."""
+    """Nested keys and which are required; leaves out all else, in which the two generators differ."""
     if "$ref" in part:
         name = part["$ref"].rsplit("/", 1)[-1]
         return _keys(schema, schema["$defs"][name], (*seen, name)) if name not in seen else name

@@ -1,4 +1,4 @@
-"""Costs of this machine, by the real engine and by stand-ins that fail."""
+"""Costs of this machine, from the real engine and from stand-ins that fail."""
 
 import re
 import stat

@@ -1,4 +1,4 @@
-"""The loop of the workload mix takes the CPU time asked for, however fast the machine is at the moment."""
+"""The loop of the workload mix takes the CPU time asked for, whatever the machine's speed at the moment."""
 
 import importlib.util
 import itertools
@@ -28,7 +28,7 @@ def test_a_machine_of_another_pace_does_other_work_in_the_same_time(
     looks = itertools.count()
     monkeypatch.setattr(spin, "thread_time_ns", lambda: next(looks) * piece_us * 1000)
     spin.spin(5_000)
-    # One look as it begins, one after each piece, and one more than is counted here.
+    # The loop reads the clock once at its start and once after each piece; this line reads it once more.
     assert next(looks) * piece_us == pytest.approx(5_000, abs=2 * piece_us)
 
 

@@ -103,7 +103,7 @@ def test_a_part_of_it_is_one_point_with_merged_quantiles() -> None:
     part = between(points, 100, 300)
     assert part is not None
     assert (part.ok, part.connections, part.seconds) == (2_000, 205, 20)
-    # Of 2 and 3 ms half each and 8 and 12 ms behind them, six in ten lie at 3 ms or below.
+    # Six in ten answers took 2 or 3 ms, half of them each, and the others 8 or 12 ms: the median is 3 ms.
     assert part.quantile_ns(0.5) == pytest.approx(3e6, rel=1e-3)
     assert between(points, 600, 700) is None
 
@@ -115,7 +115,7 @@ def test_a_part_it_did_not_go_through_is_none() -> None:
 
 
 def made(failed: dict[int, int]) -> tuple[Point, ...]:
-    """60 answers a bin, rounds of a second, and so many failures in the bins at these numbers of users."""
+    """60 answers per bin and rounds of a second; `failed`: number of users → failures in the bin."""
     known = made_figures.curve(lambda users: 1e6, users=range(20, 601, 20))
     return tuple(
         replace(p, ok=60, seconds=1.0, waiting=1.0, pause_s=1.0, failed=failed.get(round(p.connections), 0))
@@ -178,7 +178,7 @@ def test_figures_bring_the_curve() -> None:
 def late_ramp(
     late_ns: dict[int, int], interval_p99_ns: list[int], times: list[dict[int, int]]
 ) -> TrialRecord:
-    """A ramp of 100 answers a second: how late all were, the p99 of it in each second, and its answers."""
+    """A ramp of 100 answers a second: its lateness, the p99 of it in each second, and its response times."""
     plain = ramp()
     series = plain.series.model_copy(
         update={
@@ -264,7 +264,7 @@ def test_a_quantile_over_users_says_that_the_engine_was_late() -> None:
 
 
 def test_a_bin_that_is_not_the_servers_alone_is_left_out_of_its_ramp() -> None:
-    # Late throughout in one second, which is a bin and no good part of a fifth.
+    # The engine was late for one second, which is a bin and a small part of a fifth.
     record = late_ramp(
         {50_000: 3_900, 4_000_000: 100},
         [4_000_000 if step == 30 else 60_000 for step in range(STEPS)],

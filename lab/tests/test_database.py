@@ -1,4 +1,4 @@
-"""The private database and the user's, with a real mariadbd where there is one."""
+"""The private database and the user's, with a real mariadbd if it is installed."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ import pymysql
 import pytest
 from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
 from crumple.machine.leftovers import ScratchFolder
-from crumple.subject import database, right_answers, wp_options
+from crumple.subject import books, database, wp_options
 from crumple.subject import database_process as database_files
 from crumple.subject import database_process as database_process
 from crumple.subject.database_process import Process
@@ -33,7 +33,7 @@ def found() -> database_files.Programs:
 
 @pytest.fixture(scope="module")
 def users(found: database_files.Programs) -> Iterator[Process]:
-    """Stands for the user's own, which crumple did not start."""
+    """A database that stands for the user's own, which crumple did not start."""
     data = database_files.filled(found)
     with database_process.running(found, cores=(), data=data) as process:
         done(process, "CREATE USER alice@127.0.0.1 IDENTIFIED BY 'p@ss/word'")
@@ -42,7 +42,7 @@ def users(found: database_files.Programs) -> Iterator[Process]:
 
 @pytest.fixture
 def empty(users: Process, request: pytest.FixtureRequest) -> str:
-    """A URL of an empty database there, in which its user may do all."""
+    """The URL of an empty database there, in which its user has all privileges."""
     name = f"own_{abs(hash(request.node.name)) % 10**9}"
     done(users, f"CREATE DATABASE {name}")
     done(users, f"GRANT ALL ON {name}.* TO alice@127.0.0.1")
@@ -50,13 +50,13 @@ def empty(users: Process, request: pytest.FixtureRequest) -> str:
 
 
 def done(process: Process, statement: str) -> tuple[tuple[object, ...], ...]:
-    """By somebody who may do all."""
+    """Execute the statement with all privileges; its rows."""
     with contextlib.closing(process.opened()) as connection:
         return rows(connection, statement)
 
 
 def connected(environment: dict[str, str]) -> pymysql.connections.Connection:
-    """As a server does it."""
+    """A connection with a server's variables."""
     return pymysql.connect(
         host=environment["DB_HOST"],
         port=int(environment["DB_PORT"]),
@@ -82,10 +82,10 @@ def test_it_holds_both_tables_counts_and_goes(found):
             assert rows(server, f"SELECT {listed} FROM wp_options ORDER BY option_id") == wp_options.rows()
             before = data.counters("books")
             for _ in range(3):
-                assert rows(server, TEN) == right_answers.book_rows()[:10]
+                assert rows(server, TEN) == books.rows()[:10]
             after = data.counters("books")
             assert (after.selects - before.selects, after.rows_read - before.rows_read) == (3, 30)
-            # Looking counts nothing.
+            # Reading the counters does not change them.
             assert data.counters("books") == after
         assert data.cpu_ns() > 0
     assert not data.alive()
@@ -110,7 +110,7 @@ def test_a_server_may_read_and_nothing_else(found):
         ):
             with pytest.raises(pymysql.Error, match="denied"):
                 rows(server, statement)
-        assert len(rows(server, "SELECT id FROM books")) == right_answers.HOW_MANY
+        assert len(rows(server, "SELECT id FROM books")) == books.HOW_MANY
 
 
 @pytest.mark.parametrize("user", ["root", "", "nobody", "crumple_lab"])
@@ -152,7 +152,7 @@ def test_one_that_died_is_told_and_started_again(found):
 
 KILLED = """
 import os, signal
-from crumple.database import database
+from crumple.subject import database
 with database.private(()) as data:
     guarded = data._process.guarded
     print(guarded.pid, guarded.scratch, flush=True)
@@ -226,7 +226,7 @@ def test_the_users_is_filled_once_and_never_changed_again(empty):
             data = databases.ready((0,))
             assert databases.ready(()) is data and databases.users
             with contextlib.closing(connected(data.environment())) as server:
-                assert rows(server, TEN) == right_answers.book_rows()[:10]
+                assert rows(server, TEN) == books.rows()[:10]
             assert data.cpu_ns() is None and data.place.startswith("127.0.0.1:")
             assert "p@ss/word" not in data.place
             before = data.counters("books")

@@ -1,4 +1,4 @@
-"""Trials that ask a database: honest, from memory, with one that dies, and without any."""
+"""Trials that query a database: an honest server, one that answers from memory, a dying database, none."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ from crumple.subject.database import OnDemand
 
 ROOT = project.root()
 
-# A connection for each thread, as a client's connection is one. REMEMBER keeps what it was told.
+# One database connection per thread, and one thread per client's connection. REMEMBER: keep the first answer.
 PROGRAM = """
 import http.server, json, os, sys, threading
 import pymysql

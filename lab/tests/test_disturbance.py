@@ -1,4 +1,4 @@
-"""What others did to a machine while a trial was measured: seen in the window, whatever came out of it."""
+"""How much others used a machine while a trial was measured: read from the window, whatever its results."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ SECOND = 1_000_000_000
 
 @pytest.fixture(autouse=True)
 def others_may_work() -> None:
-    """Here the limits are as they are."""
+    """Keep the real limits in this module."""
 
 
 def record(busy_s: float, steal_s: float = 0.0, cores: int = 2, **changes: Any) -> contract.TrialRecord:
-    """Two seconds of which the engine used one core-second and the server 1.8."""
+    """A record of two seconds, in which the engine used one second of CPU time and the server 1.8."""
     window = contract.MachineWindow(
         busy_ns=round(busy_s * SECOND), steal_ns=round(steal_s * SECOND), cores=cores
     )

@@ -40,7 +40,7 @@ BUSY = "a thread of the engine used 92% of a core (limit 85%): it may have limit
 
 
 def warned(of: dict[str, int], warning: str = NEAR) -> list[Figures]:
-    """The run, in which so many of a server's five trials carry the warning."""
+    """Return the run with the warning in the first trials of servers; `of`: server → how many of its five."""
     return [
         replace(seen, warnings=("more than 1 % failed", warning))
         if seen.block <= of.get(seen.server, 0)

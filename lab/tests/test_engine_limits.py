@@ -166,7 +166,7 @@ def test_waiting_for_a_core_is_judged_by_lateness_in_an_open_shape() -> None:
 
 
 def _starved(ran: float, waited: float, held_share: float, **changes: Any) -> contract.TrialRecord:
-    """A closed trial, the engine bound to no core, whose answers lay unread for so much of the time."""
+    """A closed trial with an engine bound to no core; answers lay unread for `held_share` of the time."""
     times = documents.histogram({round(3_200_000 * (1 - held_share)): 20_000})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     held = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=round(20_000 * 3_200_000 * held_share))
@@ -292,7 +292,7 @@ def test_a_spinning_engine_is_judged_by_its_lateness_after_pauses_too() -> None:
 
 
 def test_a_queue_in_front_of_a_server_that_closes_its_connections_is_the_servers() -> None:
-    """One worker, 10 ms a request, 200/s where it serves 100/s: the engine opens each connection in time."""
+    """One worker serves 100/s at 10 ms a request and gets 200/s: the engine opens each connection in time."""
     queued = documents.histogram({1_900_000_000: 900, 2_000_000_000: 100})
     update = {
         "engine_lateness": documents.histogram({30_000: 980, 900_000: 20}),

@@ -1,4 +1,4 @@
-"""Right bodies, and what is said of others."""
+"""Checking bodies: right ones pass, and the fault of wrong ones is named."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""How requests failed is said where more than one in a hundred did."""
+"""Reports state how requests failed where more than one in a hundred did."""
 
 import documents
 import pytest

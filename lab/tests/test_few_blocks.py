@@ -1,4 +1,4 @@
-"""What few blocks leave open: knees that ramps do not show, and blocks that were not run everywhere."""
+"""Claims with few blocks: knees that ramps do not show, and blocks that not all experiments have."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def claim(kind: str, **written: Any) -> Claim:
 
 
 def ramps(*knees: float | None, **along: Any) -> list[Figures]:
-    """A start for each knee; None: a plateau to the end."""
+    """Return a start for each knee; None: a plateau to the end."""
     return [
         trial("php", block, 1_000, experiment="ramp",
               curve=curve(noisy(kneed(at) if at else lambda users: 1e6, block), **along))

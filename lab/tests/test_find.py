@@ -1,4 +1,4 @@
-"""The search with everything but a server: on queues whose breaking point is known beforehand."""
+"""The whole search, with a simulated server: on queues whose breaking point is known beforehand."""
 
 import math
 from typing import Any
@@ -17,7 +17,7 @@ EDGE_BELOW_CAPACITY_PER_S = 18.42
 
 
 class Notes:
-    """A watcher that keeps what it was told."""
+    """A watcher that keeps all its arguments."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
@@ -59,7 +59,7 @@ def question(**changes: Any) -> Question:
 
 
 def searched(server: SyntheticServer, *, afresh: bool = True, **changes: Any) -> tuple[Found, Notes]:
-    """What comes of it, and what was told on the way."""
+    """The result of a search, and the calls to its watcher."""
     notes = Notes()
     return find(question(**changes), server.site(afresh=afresh), server.run, server.clock, notes), notes
 
@@ -108,7 +108,7 @@ def test_the_first_guess_is_closed_and_levels_are_open_with_a_warm_up() -> None:
     guess, over, calm, first, *_ = server.loads
     assert guess.shape.kind == "closed" and notes.guesses == [64]
     assert found.guess and guess.warm_up and guess.warm_up.stop.duration_s == 2.0  # type: ignore[union-attr]
-    # What the guess left behind is over before the first level.
+    # The backlog of the guess is answered before the first level.
     assert [spec.stop.requests for spec in (over, calm)] == [1, 20]  # type: ignore[union-attr]
     assert over.shape.connections == calm.shape.connections == 1  # type: ignore[union-attr]
     assert first.shape.kind == "open" and first.warm_up
@@ -116,7 +116,7 @@ def test_the_first_guess_is_closed_and_levels_are_open_with_a_warm_up() -> None:
 
 
 def test_by_connections_the_load_is_closed() -> None:
-    # Each of n connections waits for the others: half of them 250 ms long at 250 ms x capacity.
+    # Each of n connections waits for the others: the median is 250 ms at n = 250 ms x capacity.
     server = SyntheticServer(400.0)
     found, notes = searched(server, by="connections", objective=objective.parse("p50<250ms"))
     assert not notes.guesses and found.guess is None
@@ -151,7 +151,7 @@ def test_where_nothing_answers_it_says_so_at_once() -> None:
 def test_the_engine_gives_in_first() -> None:
     found, _ = searched(SyntheticServer(20_000.0, engine_limit_per_s=6_000.0))
     assert found.ending == "engine" and found.point is None
-    # A level of seconds may hold a little above it, in spite of the engine.
+    # A level of seconds may hold slightly above the engine's limit.
     assert found.highest_held is not None and 5_000 < found.highest_held <= 6_300
 
 
@@ -195,7 +195,7 @@ def test_it_says_what_the_budget_can_reach() -> None:
 
 
 def test_it_goes_far_below_the_first_level_that_broke() -> None:
-    # Alone a request takes 10 ms on average, and half of them 6.9 ms at most.
+    # A request alone takes 10 ms on average; the median is 6.9 ms.
     found, _ = searched(SyntheticServer(100.0), objective=objective.parse("p50<8ms"), afresh=False)
     edge = 100 - math.log(2) / 0.008
     first_broken = found.levels[0]

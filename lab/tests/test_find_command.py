@@ -1,4 +1,4 @@
-"""`crumple find` as a user meets it: its help, its exit codes, what it prints and writes."""
+"""`crumple find` from the outside: its help, its exit codes, what it prints and writes."""
 
 import dataclasses
 import json
@@ -41,7 +41,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.fixture
 def with_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The real engine, or skip."""
+    """Use the real engine; skip without one."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:
@@ -99,7 +99,7 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
         "--seed", "3", "--json", "--html", str(page),
     )  # fmt: skip
     said = json.loads(out)
-    # A busy machine may leave no level valid, and that is an answer too.
+    # On a busy machine no level may be valid, which is a possible result.
     assert code == command.CODES[said["ending"]], err
     assert said["took_s"] <= 12.5 and said["seed"] == 3 and said["levels"]
     assert (
@@ -112,7 +112,7 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
 
 
 def watched(console: Console, quiet: bool = False) -> Found:
-    """A search that is shown on a console."""
+    """Run a search that is shown on a console."""
     server = SyntheticServer(2_000.0)
     with FindView("rate", 90.0, quiet=quiet, console=console) as view:
         return conduct.find(question(), server.site(), server.run, server.clock, view)
@@ -151,6 +151,6 @@ def test_what_was_not_answered_is_told_by_its_record() -> None:
 
 
 def watched_on(server: SyntheticServer) -> Found:
-    """A search of that server that nobody is shown."""
+    """Run a search on that server that is not shown."""
     with FindView("rate", 90.0, quiet=True) as view:
         return conduct.find(question(), server.site(), server.run, server.clock, view)

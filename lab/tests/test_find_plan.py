@@ -41,7 +41,7 @@ def of_url(**flags: Any) -> UrlPlan:
 
 
 def mistakes(call: Any) -> str:
-    """What is said of it."""
+    """The message of the UsageError that the call raises."""
     with pytest.raises(UsageError) as said:
         call()
     return str(said.value)

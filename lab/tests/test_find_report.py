@@ -1,4 +1,4 @@
-"""What is said and drawn of a search: in a terminal, as a page, as data."""
+"""The report of a search: in a terminal, as a page, as data."""
 
 import json
 import re
@@ -26,7 +26,7 @@ COMMAND = "crumple find synthetic --seed 5"
 
 @cache
 def searches(kind: str) -> tuple[Any, Found]:
-    """Question and answer of a search that ended so."""
+    """Question and result of a search that ended as `kind` says."""
     by_connections = {"by": "connections", "objective": objective.parse("p50<250ms")}
     asked: dict[str, tuple[SyntheticServer, dict[str, Any], bool]] = {
         "found": (SyntheticServer(2_000.0), {}, True),
@@ -47,7 +47,7 @@ KINDS = ("found", "one start", "connections", "never", "engine", "dies", "gone",
 
 
 def finding(kind: str, **changes: Any) -> Finding:
-    """As a reader meets it."""
+    """The report's view of such a search."""
     asked, found = searches(kind)
     plain = Finding(
         question=asked,
@@ -96,7 +96,7 @@ def test_the_answer_comes_first_and_then_what_it_rests_on(kind: str, headline: s
 
 
 def plain(said: str) -> str:
-    """With spaces that a test can be written with."""
+    """Replace narrow spaces by plain ones."""
     return said.replace("\u202f", " ")
 
 
@@ -184,7 +184,7 @@ def test_sentences_that_differ_by_their_figures_are_said_once() -> None:
 
 
 def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Finding:
-    """As a reader meets that search, had it had these levels, whose slow answers came one by one."""
+    """The report's view of such a search with these levels, whose slow answers came one by one."""
     seen = finding(kind)
     like = (seen.found.levels or finding("one start").found.levels)[0]
     made = tuple(
@@ -195,7 +195,7 @@ def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Find
 
 
 def around(edge: float) -> list[tuple[float, Outcome]]:
-    """Levels of a server that breaks there."""
+    """Levels of a server that breaks at `edge`."""
     held: list[tuple[float, Outcome]] = [(edge * share, "held") for share in (0.9, 0.95, 0.97, 0.98)]
     return [*held, *((edge * share, "broke") for share in (1.02, 1.03, 1.05, 1.1))]
 
@@ -231,6 +231,20 @@ def test_where_the_budget_was_over_and_every_level_broke_that_is_the_answer() ->
     # The engine's own limit says nothing of the server.
     assert plain(say.headline(broke)) == "does not hold at any load that was tried, down to 20.00 /s"
     assert say.why(broke).startswith("the budget was over before there was a load that held")
+
+
+def test_where_the_engine_gave_in_below_what_broke_there_is_one_answer() -> None:
+    def ended_by_the_engine(*levels: tuple[float, Outcome]) -> Finding:
+        seen = of_levels("budget", *levels)
+        return replace(seen, found=replace(seen.found, ending="engine"))
+
+    seen = ended_by_the_engine((80.0, "broke"), (40.0, "broke"), (20.0, "limited"), (20.0, "limited"))
+    assert plain(say.headline(seen)) == "broke at 40.00 /s and above; below, the engine gave in"
+    assert say.why(seen).startswith("at the lowest load tried the engine gave in: ")
+    assert "no answer:" not in text(seen, width=100, styled=False)
+    none = ended_by_the_engine((20.0, "limited"), (20.0, "limited"))
+    assert say.headline(none) == "no answer: the engine gave in at every load"
+    assert say.why(none).startswith("no level was valid: ")
 
 
 def test_where_one_level_leaned_to_hold_or_none_broke_it_is_not() -> None:

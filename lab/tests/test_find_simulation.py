@@ -1,6 +1,7 @@
-"""How often the interval of a search holds the true breaking point, and how near to it it lies: on queues
-whose share of slow answers is known in the long run, though their levels last some seconds, and on servers
-without a queue.
+"""How often the interval of a search holds the true breaking point, and how close to it the interval lies.
+
+The servers are queues whose share of slow answers in the long run is known, although levels last only
+seconds, and servers without a queue.
 """
 
 import math
@@ -12,17 +13,17 @@ from crumple.find.seen import Base
 from crumple.stats.stats import Interval
 from queues import Search, Server, at_times, even, share_beyond, single, unsteady
 
-# Five workers of 50 ms: 100 per second at most. In the long run 1 % of the requests take longer than 250 ms
-# at:
+# Five workers of 50 ms each: 100 answers per second at most. In the long run 1 % of the requests take longer
+# than 250 ms at a load of:
 FIVE_WORKERS, FIVE_BREAK_AT = even(5, 0.05), 89.5
-# One by one each takes 50 ms, and 64 connections get a hundred answers in the second of the first guess.
+# Sent one by one a request takes 50 ms, and 64 connections get a hundred answers in the second of the guess.
 FIVE_CALM = Base(0.05, 0.0, (100, 1.0))
 COVERED_MIN = 0.93
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What came of searches that differ in their seed."""
+    """The results of searches that differ in their seed."""
 
     intervals: list[Interval]
     truth: float
@@ -33,13 +34,13 @@ class Outcomes:
         return self._share(lambda each: each.low <= self.truth <= each.high)
 
     def near(self, factor: float) -> float:
-        """How often all of the interval lay so near to the truth."""
+        """How often the whole interval lay within `factor` of the truth."""
         least, most = self.truth * (1 - factor), self.truth * (1 + factor)
         return self._share(lambda each: least <= each.low and each.high <= most)
 
     @property
     def half_width(self) -> float:
-        """Of the interval: the median, as a share."""
+        """The median of half the width of the interval, as a share."""
         return float(np.median([math.log(each.high / each.low) / 2 for each in self.intervals]))
 
     def _share(self, holds: object) -> float:
@@ -57,7 +58,7 @@ def searched(
     starts: float = 0.0,
     calm: Base | None = None,
 ) -> Outcomes:
-    """Searches of 60 s; `starts`: spread of the capacity over starts."""
+    """Run searches of 60 s; `starts`: spread of the capacity over starts."""
     intervals = []
     for seed in range(searches):
         factors = np.exp(np.random.default_rng(seed).normal(0, starts, 40)) if starts else ()
@@ -99,9 +100,9 @@ def test_the_interval_holds_what_lasts_and_is_narrow(
     server: Server, truth: float, guess: float, limit_s: float, half_width: float
 ) -> None:
     found = searched(server, truth, guess, 20, limit_s=limit_s)
-    # Of twenty searches two miss more often than not where nine in ten hold, which is less than is asked.
+    # If nine in ten intervals held, which is less than required, two or more of twenty would often miss.
     assert found.covered >= 0.85
-    # An interval that holds everything would hold the truth too.
+    # An interval of any load would hold the truth as well, so its width is bounded.
     assert found.half_width <= half_width
 
 
@@ -123,7 +124,7 @@ def test_where_the_limit_has_room_for_few_requests_the_interval_is_wide_and_righ
 
 
 def lasting(server: Server, limit_s: float, share: float, capacity: float) -> float:
-    """The load at which that share takes longer in the long run."""
+    """The load at which `share` of the requests take longer than `limit_s` in the long run."""
     low, high = 0.1 * capacity, capacity
     for _ in range(10):
         middle = (low + high) / 2

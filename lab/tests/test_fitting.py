@@ -1,4 +1,4 @@
-"""What of a shape a machine has room for: files, ports, and the sentence where it is less than asked."""
+"""How a shape is reduced to what the machine can carry: open files, ports, and the sentence that says so."""
 
 import pytest
 from crumple import contract

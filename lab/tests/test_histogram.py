@@ -14,7 +14,7 @@ STAIRS = (
     "yuP2+6SDpwVH4i/xmMAVeI3gc2NvIGA59mG44FziJ+wU+yjWyxsssVbEsf27xAxT5Zq4ylf7+i4wjuAmJ6mu2v7u93NQioxQROWPTcy0"
     "y+3yYSy//dg8BN/pPvA="
 )
-# The same: 1, 2, 2, 2047, 2048 and 4095 ns, on both sides of where buckets become two wide.
+# Also by the Rust crate: 1, 2, 2, 2047, 2048 and 4095 ns, on both sides of where buckets become two wide.
 NEAR_ZERO = "HISTFAAAAD14nAEyAM3/HISTEwAAAAoAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAACBPcfAgL7DwKFpQaB"
 LONGEST_NS = 300_000_000_000
 WITHIN = 5.1e-4
@@ -79,7 +79,7 @@ def test_who_has_no_answer_waits_longer_than_who_has() -> None:
 
 
 def test_who_had_waited_for_less_says_nothing_of_later() -> None:
-    """By hand: of four one is answered at 1, one leaves at 2, then half of two at 3: 1 - 3/4 * 1/2 = 5/8."""
+    """By hand: of four, one is answered at 1, one leaves at 2, half of two at 3: 1 - 3/4 * 1/2 = 5/8."""
     answered, left = times_of([1, 3, 4]), times_of([2])
     seen = {q: histogram.censored_quantile_ns(q, answered, left, NOBODY) for q in (0.25, 0.26, 0.62, 0.63)}
     assert seen == {0.25: 1, 0.26: 3, 0.62: 3, 0.63: 4}

@@ -1,5 +1,6 @@
-"""Signals held back: when they take effect, and what a process started meanwhile inherits."""
+"""Handling of signals: when they take effect, and what a process started meanwhile inherits."""
 
+import importlib.util
 import signal
 import subprocess
 import sys
@@ -12,11 +13,11 @@ from crumple.errors import Interrupted
 from crumple.interrupt import SIGNALS, ending_early, held_back, interruptible
 
 COMMANDS = {
-    "try": "tour", "setup": "setup", "costs": "costs", "servers": "lists", "workloads": "lists",
-    "studies": "lists", "verify": "verify", "new-server a": "new_server", "run": "run", "report": "report",
+    "try": "run", "setup": "setup", "costs": "lists", "servers": "lists", "workloads": "lists",
+    "studies": "lists", "verify": "verify", "new-server a": "setup", "run": "run", "report": "report",
     "compare a b": "compare", "load http://127.0.0.1:1": "load", "find http://127.0.0.1:1": "find",
 }  # fmt: skip
-# Hits Ctrl-C as a module is about to be imported.
+# Sends SIGINT just before a module is imported.
 HITS = """
 import os, signal, sys
 class Hits:
@@ -82,7 +83,7 @@ def test_after_the_first_none_is_heard_until_the_command_is_over():
     with interruptible():
         with pytest.raises(Interrupted), interruptible():
             signal.raise_signal(signal.SIGINT)
-        # Where it says what became of it, for instance.
+        # For instance while the command prints that it was interrupted.
         for number in SIGNALS:
             signal.raise_signal(number)
         with interruptible():
@@ -118,12 +119,14 @@ def test_off_the_main_thread_nothing_is_held_back():
     [
         ("--help", "crumple.cli"),
         ("load http://127.0.0.1:1", "typer"),
-        # As the words of the command line are read.
+        # While the arguments are parsed.
         ("--help", "typer.rich_utils"),
         *((arguments, f"crumple.commands.{module}") for arguments, module in COMMANDS.items()),
     ],
 )
 def test_ctrl_c_while_modules_are_imported_is_one_line(arguments, module, tmp_path):
+    # Of a module that is not there nothing would be hit, and the command would do what it is for.
+    assert importlib.util.find_spec(module) is not None
     code = HITS.format(module=module, arguments=arguments.split())
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")

@@ -1,4 +1,4 @@
-"""Records that cannot be true, each found by the invariant it breaks; and those that can."""
+"""Records that cannot be true, each found by the invariant it violates; and records that can be true."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from crumple.record import invariants, validity
 
 
 def waiting(path: str, per_s: int, connections: int = 100) -> TrialRecord:
-    """Two seconds of so many answers per second."""
+    """A record of two seconds with `per_s` answers per second."""
     shape = documents.spec().shape.model_copy(update={"connections": connections})
     spec = documents.spec(requests=(documents.request(path=path),), shape=shape)
     ok = documents.outcomes(ok=2 * per_s)
@@ -60,7 +60,7 @@ def test_before_each_of_eight_slices_so_many_may_have_waited(
     sliced = plain.model_copy(update={"histograms": histograms})
     found = invariants.broken(sliced, workers=workers)
     assert bool(found) is broken
-    # A single run takes over one for each connection, and that makes no difference.
+    # A single run takes over one request for each connection, which changes nothing.
     assert invariants.broken(plain, workers=workers)
 
 

@@ -1,4 +1,4 @@
-"""The I/O model that counts of processes and threads allow, and those of a tiny server that is watched."""
+"""The I/O models that counts of processes and threads allow, and the counts of a tiny server."""
 
 import pytest
 import tiny_servers
@@ -13,7 +13,7 @@ def seen(idle: tuple[int, int], waiting: tuple[int, int], at_once: int) -> Obser
     return Observed(Tree(*idle), Tree(*waiting), MANY, at_once)
 
 
-# What servers of each kind look like: processes and threads at rest, then with 64 requests that wait.
+# Counts of each kind of server: processes and threads when idle, then while 64 requests wait.
 NODE = seen((1, 11), (1, 11), MANY)
 CLUSTER = seen((5, 55), (5, 55), MANY)
 WIDE_CLUSTER = seen((17, 187), (17, 187), MANY)
@@ -94,7 +94,7 @@ def test_a_thread_for_each_connection_is_seen(tmp_path, own_cache):
     with servers.start(built, cores=(), settings={}) as running:
         pids = Pids(running.guarded.guard_pid)
         assert effects.count(pids).processes == 1
-        # Long enough for a busy machine to start so many threads.
+        # Long enough for a busy machine to start 64 threads.
         request = hello.request_with({"delay_ms": 1500})
         observed = effects.observe(running.address, pids, request, 1.5)
     assert observed.at_once == MANY

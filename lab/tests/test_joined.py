@@ -1,4 +1,4 @@
-"""Slices of one start, by the real engine, as one record: sums, merged times, columns without a seam."""
+"""Slices of one start, by the real engine, as one record: sums, merged times, continuous columns."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ from crumple.record.metrics import METRICS, SLICED
 ROOT = Path(__file__).resolve().parents[2]
 LONG_S, SHORT_S, WINDOW_S = 0.4, 0.1, 0.25
 SLICES = 4
-# One process of one thread. /break and /mend say how it answers from then on.
+# One process with one thread. /break and /mend switch how it answers from then on.
 PROGRAM = """
 import asyncio
 
@@ -49,7 +49,7 @@ asyncio.run(serve())
 
 @contextmanager
 def started(*command: str) -> Iterator[tuple[str, int]]:
-    """A server that says its port: its address and process."""
+    """Start a server that prints its port; yield its address and pid."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         assert process.stdout
@@ -92,7 +92,7 @@ def asked(address: str, path: str) -> None:
 
 @pytest.fixture(scope="module")
 def real() -> tuple[tuple[TrialRecord, ...], TrialRecord]:
-    """The slices of a server that is held between them; and one more, in which it fails."""
+    """The slices of a server that is stopped between them, and one more in which it fails."""
     slices = []
     with started(sys.executable, "-c", PROGRAM) as (address, pid):
         for number in range(SLICES):
@@ -173,7 +173,7 @@ def test_memory_that_depends_on_how_many_others_are_resident_is_not_told(
     assert PAGES_SHARED in probe.unread and [each.field for each in probe.unread].count("pss_bytes") == 1
     assert probe.window.pss_max_bytes is None and set(probe.samples.pss_bytes) == {None}
     assert probe.window.rss_max_bytes > 0
-    # Resident sizes are what other trials do not show.
+    # Resident sizes were read, but other trials show proportional ones, so there is no figure.
     seen = figures.figures(documents.stored(record=joined(slices)))
     assert seen is not None and (seen.memory_peak_bytes, seen.memory_per_connection_bytes) == (None, None)
     assert METRICS["memory"].reason(seen) == METRICS["memory_per_connection"].reason(seen) == SLICED
@@ -191,7 +191,7 @@ def test_histograms_merge_without_loss(slices: Sequence[TrialRecord], fast: Sequ
 
 
 def merged(whole: contract.Histogram | None, parts: Sequence[contract.Histogram | None]) -> None:
-    """Asserts that `whole` is all of `parts`."""
+    """Assert that `whole` holds all samples of `parts`."""
     known = [part for part in parts if part is not None]
     if whole is None:
         assert not known
@@ -210,7 +210,7 @@ def merged(whole: contract.Histogram | None, parts: Sequence[contract.Histogram 
 
 def test_a_healthy_trial_in_slices_is_valid(slices: Sequence[TrialRecord]) -> None:
     for each in (*slices, joined(slices)):
-        # Cores of its own would be judged by who else works on this machine.
+        # With cores of its own the result would depend on what else runs on this machine.
         judged = validity.assess(each, placement="shared", server_cores=(0, 1))
         assert (judged.word, judged.problems) == ("valid", ())
     assert steadiness.sentence(joined(slices)) == ""
@@ -257,7 +257,7 @@ def test_columns_are_of_one_length_and_never_go_back(slices: Sequence[TrialRecor
 
 
 def spent(record: TrialRecord, samples: contract.Samples, name: str) -> int:
-    """By one of its cumulative columns, from the reading that opens the measured phase on."""
+    """The increase of a cumulative column from the reading that opens the measured phase."""
     opened = next(row for row, at_ns in enumerate(samples.at_ns) if at_ns >= record.warm_up_ns)
     column: tuple[int, ...] = getattr(samples, name)
     return column[-1] - column[opened]
@@ -269,11 +269,11 @@ def test_what_is_spent_between_windows_is_not_in_the_columns(slices: Sequence[Tr
     for name in ("cpu_user_ns", "cpu_kernel_ns"):
         engines = [spent(each, each.probes.engine.samples, name) for each in slices]
         assert spent(whole, whole.probes.engine.samples, name) == sum(engines), name
-    # Of the engine's own threads some may have ended before their switches were read.
+    # The engine's switches are not compared: some of its threads may end before theirs are read.
     for name in ("cpu_user_ns", "cpu_kernel_ns", "voluntary_switches", "involuntary_switches"):
         servers = [spent(each, each.probes.server.samples, name) for each in slices if each.probes.server]
         assert spent(whole, whole.probes.server.samples, name) == sum(servers), name
-    # The server itself went on to count while it was warmed up again.
+    # The server's own counters also increased during the re-warming.
     own_ns, ours_ns = (
         samples.cpu_user_ns[-1] + samples.cpu_kernel_ns[-1]
         for samples in (last.samples, whole.probes.server.samples)
@@ -287,10 +287,10 @@ def test_segments_sent_again_between_windows_are_nobodys(slices: Sequence[TrialR
 
 
 def retransmissions(record: TrialRecord, measured: int) -> TrialRecord:
-    """A hundred while it warms up, and so many while it measures."""
+    """The record with a hundred segments sent again in the warm-up, and `measured` in the window."""
     sockets = record.probes.sockets
     column = [100 if at_ns >= record.warm_up_ns else 0 for at_ns in sockets.at_ns]
-    # What was read last before the window is what a record of one run is counted from.
+    # A record of a single run is counted from the last reading before the window.
     column = [100 if record.warm_up_ns == round(LONG_S * 1e9) else value for value in column]
     column[-1] = 100 + measured
     changed = sockets.model_copy(update={"retransmitted": tuple(column)})
@@ -308,7 +308,7 @@ def test_cumulative_readings_go_on_where_some_were_not_read(slices: Sequence[Tri
 
 
 def switches(record: TrialRecord, ends: tuple[int | None, int | None]) -> TrialRecord:
-    """The first of these at all readings but the last."""
+    """The record with the first of `ends` at all readings but the last, which has the second."""
     server = record.probes.server
     assert server
     column = (ends[0],) * (len(server.samples.at_ns) - 1) + (ends[1],)
@@ -334,7 +334,7 @@ def test_a_slice_that_failed_shows(slices: Sequence[TrialRecord], failing: Trial
     assert whole.histograms.failed == failing.histograms.failed
     assert "503" in (failures.sentence(whole) or "")
     (example,) = whole.requests[0].examples
-    # It failed as it was warmed up again, which takes no place: at the beginning of its window.
+    # It failed during the re-warming, which has no place on the time axis: it stands where its window begins.
     assert example.status == 503
     assert example.at_ns == slices[0].warm_up_ns + 2 * slices[0].measured_ns
     begin, end = example.at_ns, example.at_ns + failing.measured_ns
@@ -405,12 +405,12 @@ def test_waiting_for_a_core_and_steal_are_summed(slices: Sequence[TrialRecord]) 
     assert probes.machine.window and probes.machine.window.steal_ns == 15
     assert probes.threads[0].window and probes.threads[0].window.run_queue_ns == 15
     column = probes.threads[0].run_queue_ns
-    # Each reading adds one, but for the first of each later window.
+    # Each reading adds one, except for the first of each later window.
     assert column[-1] == len(column) - (SLICES - 1)
 
 
 def held_up(record: TrialRecord, ns: int) -> TrialRecord:
-    """By the hypervisor, and by others: so long, and one more at each reading of a thread."""
+    """The record with `ns` of steal and of waiting for a core; the waiting grows by 1 at each reading."""
     machine, thread = record.probes.machine, record.probes.threads[0]
     assert machine.window and thread.window
     changes = {
@@ -480,7 +480,7 @@ def test_of_each_outcome_and_status_the_first_example_with_something_kept(
 
 
 def bracketed(parts: Sequence[TrialRecord]) -> Iterator[TrialRecord]:
-    """Joined in pairs, in every way."""
+    """Join the parts in pairs, in every possible order of joining."""
     if len(parts) == 1:
         yield parts[0]
     for split in range(1, len(parts)):
@@ -501,7 +501,7 @@ def test_in_whatever_order_slices_are_joined_it_is_the_same(
 
 
 def same(one: Any, other: Any) -> None:
-    """Alike, but for the rounding of means."""
+    """Assert that both are equal, up to the rounding of means."""
     if isinstance(one, dict):
         assert one.keys() == other.keys()
         for key in one:

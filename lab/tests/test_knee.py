@@ -1,4 +1,4 @@
-"""Knees: found where they are, refused where one line fits as well. Seeded simulations, answers by hand."""
+"""Knees: found where they are, not found where one line fits as well. Seeded simulations, answers by hand."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ def test_a_knee_is_recovered_and_its_interval_holds_it(at: float, noise: float) 
     seen = [each for each in found(bent(at), noise, round(at)) if each]
     assert len(seen) >= 0.98 * RAMPS
     assert np.mean([each.at for each in seen]) == pytest.approx(at, abs=0.03 * at)
-    # A knee just beside a point is held least often, one midway between two almost always.
+    # The interval misses a knee just beside a point most often, and one midway between two hardly ever.
     assert np.mean([each.low <= at <= each.high for each in seen]) >= 0.88
 
 
@@ -102,7 +102,7 @@ def test_a_smooth_curve_has_no_knee(shape: str, noise: float) -> None:
 def test_a_parabola_is_taken_for_a_knee_only_where_noise_hides_what_it_is(
     rise: float, noise: float, most: float
 ) -> None:
-    """More evidence against it would lose knees: of those at 10 % of noise, 98 in a hundred are found."""
+    """Demanding more evidence would lose knees: of those at 10 % of noise, 98 in a hundred are found."""
     seen = found(320 * (1 + rise * (USERS / 492) ** 2), noise, 11)
     assert sum(each is not None for each in seen) <= most * RAMPS
 

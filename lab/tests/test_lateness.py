@@ -21,7 +21,7 @@ OPEN = contract.OpenShape(
 def record(
     late_ns: Mapping[int, int], times_ns: Mapping[int, int], shape: contract.Shape = OPEN
 ) -> contract.TrialRecord:
-    """How late the engine was, and how long the answers took → how often."""
+    """A record with this lateness and these response times, each in ns → how often."""
     update = {
         "engine_lateness": documents.histogram(late_ns),
         "response_time": documents.histogram(times_ns),
@@ -31,14 +31,14 @@ def record(
 
 
 def late(number: int, late_ns: int, response_ns: int, of: int = 20_000) -> contract.TrialRecord:
-    """So many of the requests were sent so late; all answers took as long."""
+    """`number` of the requests were sent `late_ns` late; all answers took `response_ns`."""
     return record({20_000: of - number, late_ns: number}, {response_ns: of})
 
 
 @pytest.mark.parametrize(
     ("response_ns", "late_ns", "missed"),
     [
-        (3 * MS, MS * 9 // 10, False),  # below a millisecond it is no reason to leave a trial out
+        (3 * MS, MS * 9 // 10, False),  # less than a millisecond leaves no trial out
         (3 * MS, MS * 11 // 10, True),
         (250 * MS, 24 * MS, False),  # a tenth
         (250 * MS, 26 * MS, True),
@@ -88,7 +88,7 @@ def test_where_hardly_any_was_answered_all_that_waited_are_judged() -> None:
 
 
 def test_what_an_objective_asks_decides_where_there_is_one() -> None:
-    # Lateness of 8 ms is most of what is shown, and nothing beside the 250 ms that are asked.
+    # Lateness of 8 ms is most of the time shown, but little compared with the limit of 250 ms.
     busy = late(2_000, 8 * MS, 10 * MS)
     assert lateness.missed(busy) is not None
     assert lateness.missed(busy, {0.99: 250 * MS}) is None
@@ -127,7 +127,7 @@ def test_what_a_calm_machine_does_is_no_warning() -> None:
 
 def test_in_a_closed_shape_only_some_due_times_are_known_ahead() -> None:
     closed = contract.ClosedShape(connections=32)
-    # Each user's first request was late, and all others were sent as they became due.
+    # The first request of each user was late, and all others were sent as they became due.
     assert lateness.missed(record({30 * MS: 32}, {10 * MS: 20_000}, closed)) is None
     assert lateness.missed(record({30 * MS: 32}, {10 * MS: 2_000}, closed)) is not None
 
@@ -145,12 +145,12 @@ LATE_MS = st.sampled_from([0.0, 0.05, 0.5, 2.0, 9.0, 40.0, 300.0])
     st.lists(st.tuples(SERVED_MS, LATE_MS, st.integers(1, 400)), min_size=1, max_size=8),
     st.sampled_from(lateness.JUDGED),
 )
-# The late ones are none of the slow ones, and push what is the p99.8 down to the p99.
+# The late requests are not the slow ones, and move the p99.8 down to the p99.
 @example([(1.0, 0.0, 9_890), (1.0, 40.0, 90), (20.0, 0.0, 20)], 0.99)
 def test_a_quantile_that_counts_is_too_long_by_so_much_at_most(
     requests: Sequence[tuple[float, float, int]], q: float
 ) -> None:
-    """The rule's promise: a tenth (or 1 ms) above the true quantile, halfway from its rank to the end."""
+    """The bound of the rule: a tenth (or 1 ms) above the true quantile halfway from rank q to the end."""
     served, lates, all_ns = Counter[int](), Counter[int](), Counter[int]()
     for served_ms, late_ms, number in requests:
         served[round(served_ms * MS)] += number

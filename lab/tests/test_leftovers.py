@@ -1,4 +1,4 @@
-"""A lab and its guard killed at once: what they leave is ended by whoever comes next, and nothing else is."""
+"""A lab and its guard are killed at once: the next crumple ends what they leave, and nothing else."""
 
 import contextlib
 import os
@@ -19,20 +19,20 @@ from crumple.machine.leftovers import Ended, ScratchFolder, locked
 LAB = """
 import signal, sys, tempfile
 from pathlib import Path
-from crumple.processes import scratch_folder
-from crumple.server import server, servers
-tempfile.tempdir, scratch_folder.PREFIX = sys.argv[2:]
-with servers.start(servers.build(server.load(Path(sys.argv[1]))), cores=(), settings={}) as running:
+from crumple.machine import leftovers
+from crumple.subject import server_toml, servers
+tempfile.tempdir, leftovers.PREFIX = sys.argv[2:]
+with servers.start(servers.build(server_toml.load(Path(sys.argv[1]))), cores=(), settings={}) as running:
     print(running.guarded.guard_pid, running.guarded.scratch, flush=True)
     sys.stdin.read()
 """
-# As `conftest` has it, so that the labs of other suites on this machine are none of ours.
+# The same as in `conftest`, so that folders of other test suites on this machine are left alone.
 PREFIX = f"crumple-test-{os.getpid()}-"
 SLEEPS = [sys.executable, "-c", "import time; print('there', flush=True); time.sleep(600)"]
 
 
 class Lab:
-    """A lab of its own process, with a server that left a daemon behind."""
+    """A lab in its own process, whose server has started a daemon."""
 
     def __init__(self, folder: Path) -> None:
         pid_file = folder / "daemon.pid"
@@ -48,7 +48,7 @@ class Lab:
         self.guard, self.scratch, self.daemon = int(guard), Path(scratch), int(pid_file.read_text())
 
     def killed(self) -> None:
-        """With no time for anything."""
+        """Kill the lab, which cannot clean up then."""
         self.process.kill()
         self.process.wait()
 
@@ -70,7 +70,7 @@ def _said(process: subprocess.Popen[str]) -> str:
 
 
 def _gone(pid: int, within_s: float = 10.0) -> bool:
-    """No such process, or only its zombie, which nobody here waits for."""
+    """Whether the process is gone, or a zombie, which no process here waits for."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         try:
@@ -123,7 +123,7 @@ def test_the_next_command_does_it_and_says_so(
 
 def test_what_a_living_lab_holds_is_left_alone(lab: Lab) -> None:
     assert not leftovers.end_all()
-    # Also when its guard was killed: it clears away itself.
+    # Also if its guard was killed: the lab cleans up itself.
     os.kill(lab.guard, signal.SIGKILL)
     assert not leftovers.end_all()
     assert not _gone(lab.daemon, within_s=0.2) and lab.scratch.is_dir()
@@ -182,7 +182,7 @@ def test_a_mark_alone_is_no_reason_to_end_anything(tmp_path: Path, name: str) ->
 def test_a_number_that_has_become_anothers_is_not_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look at all processes and the end of one, that one ends and its number is used again."""
+    """A process ends after it was listed and before it is killed, and another process gets its pid."""
     folder = tmp_path / f"{PREFIX}nobodys0"
     folder.mkdir()
     other = subprocess.Popen(SLEEPS, stdout=subprocess.PIPE, text=True)

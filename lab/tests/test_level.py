@@ -24,7 +24,7 @@ STEP = Step(5_000.0, 2.0, "bisect")
 def record(
     times_ns: Mapping[int, int], *, too_late: int = 0, unfinished: int = 0, **changes: Any
 ) -> TrialRecord:
-    """Two seconds of an open load with these response times."""
+    """A record of two seconds of an open load with these response times."""
     plain, ok = documents.record(), sum(times_ns.values())
     rate = Rate(from_per_s=5_000, to_per_s=5_000, duration_s=2)
     shape = OpenShape(connections=64, rates=(rate,))
@@ -50,9 +50,9 @@ def judged(
     asked: str = "p99<250ms, failed<0.1%",
     expected: float = 10_000,
 ) -> Level:
-    """The level of a record; `expected`: answers at most. What is in the record came evenly over its time.
+    """The level of a record; `expected`: the most answers. Requests come and end evenly over its time.
 
-    What waits grew evenly in number.
+    The number of waiting requests grows evenly.
     """
     meant = objective.parse(asked)
     watch = Watch(meant, STEP, expected, lambda: None)
@@ -72,7 +72,7 @@ def judged(
 
 
 def failing(ok: int, wrong: int, response_ns: int = 10 * MS) -> TrialRecord:
-    """With so many answers of another status."""
+    """A record with `ok` answers and `wrong` ones of another status."""
     outcomes = documents.outcomes(ok=ok, wrong_status=wrong)
     return record({response_ns: ok}, outcomes=outcomes, scheduled=ok + wrong)
 
@@ -90,7 +90,7 @@ def test_a_level_that_broke_says_by_what() -> None:
     (part,) = level.broken
     assert level.outcome == "broke" and part.name == "p99<250ms"
     assert part.value == pytest.approx(900 * MS, rel=1e-3)
-    # All those against it are known, and of the others those that were due 250 ms before it ended.
+    # All answers against it are known, and of the others those that were due 250 ms before the end.
     assert (part.known, part.against, part.share) == (8_750, 5_000, 5_000 / 8_750)
 
 
@@ -103,7 +103,7 @@ def test_a_share_near_its_limit_is_undecided_and_leans_to_a_side() -> None:
 def test_a_backlog_that_grows_is_no_load_that_lasts() -> None:
     growing = judged(record({10 * MS: 10_000}, unfinished=400))
     assert growing.outcome == "broke" and [part.name for part in growing.broken] == [levels.KEEPS_UP]
-    # As far as there were lines: 19 of 20.
+    # The lines of progress cover 19 of 20 parts of the level.
     assert growing.backlog_grew == 380
     steady = judged(record({10 * MS: 10_000}, unfinished=10))
     assert steady.outcome == "held" and 5 < steady.backlog_grew < 15
@@ -241,7 +241,7 @@ def test_shares_are_evidence_with_the_time_the_load_was_on_before() -> None:
 def test_the_median_and_the_variance_of_its_times_are_kept_where_answers_are_enough() -> None:
     base = judged(record({10 * MS: 500, 30 * MS: 500})).base
     assert base is not None and base.median_s == pytest.approx(0.01, rel=1e-3)
-    # Around a mean of 20 ms.
+    # The variation is relative to a mean of 20 ms.
     assert base.variation == pytest.approx(0.25, rel=1e-2)
     assert judged(record({10 * MS: 19})).base is None
 

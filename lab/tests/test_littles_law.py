@@ -19,7 +19,7 @@ def _with_mean(mean_ns: float) -> contract.Histograms:
 
 
 def _record(shape: contract.Shape, mean_ns: float, **changes: object) -> contract.TrialRecord:
-    """20,000 answers in 2 s: a mean of 3.2 ms makes 32 connections."""
+    """20,000 answers in 2 s; a mean of 3.2 ms accounts for 32 connections."""
     stop = changes.pop("stop", contract.AfterDuration(duration_s=2.0))
     spec = documents.spec(shape=shape, stop=stop)
     return documents.record(spec=spec, histograms=_with_mean(mean_ns), **changes)
@@ -77,7 +77,7 @@ def test_pauses_count_by_number_and_mean(pause: contract.PauseKind) -> None:
 
 
 def test_few_random_pauses_may_be_off_their_mean_and_fixed_ones_may_not() -> None:
-    # 1,000 pauses of 60 ms make 60 s of 64: two standard errors are 3.8 s.
+    # 1,000 pauses of 60 ms account for 60 of 64 s; two standard errors are 3.8 s.
     short = _with_mean(4_000_000 - 3_800_000)
     times = short.response_time.model_copy(update={"count": 1_000})
     few = {
@@ -102,7 +102,7 @@ def test_few_random_pauses_may_be_off_their_mean_and_fixed_ones_may_not() -> Non
 
 @pytest.mark.parametrize("outcome", ["refused", "connect_timeout", "reset", "closed_early", "malformed"])
 def test_whose_connection_broke_waits_before_it_tries_again(outcome: str) -> None:
-    # 100 waits of 10 ms are 1 s of 64; answers take the rest.
+    # 100 backoffs of 10 ms account for 1 of 64 s; answers account for the rest.
     outcomes = documents.outcomes(ok=20_000, unfinished=32, **{outcome: 100})
     shape = contract.ClosedShape(connections=32)
     full = _record(shape, 3_150_000, outcomes=outcomes, scheduled=20_132)
@@ -139,7 +139,7 @@ def test_a_ramp_is_the_sum_of_what_each_connection_stays(
 def test_connections_that_idle_for_the_last_answer_are_not_missing() -> None:
     shape = contract.ClosedShape(connections=32)
     after = contract.AfterRequests(requests=20_032, within_s=9)
-    # The longest took 9 ms of 2 s.
+    # The longest request took 9 ms of 2 s.
     assert invariants.problem(_record(shape, 3_200_000 * 0.976, stop=after)) is None
     assert invariants.problem(_record(shape, 3_200_000 * 0.976)) is not None
     assert invariants.problem(_record(shape, 3_200_000 * 0.974, stop=after)) is not None
@@ -159,7 +159,7 @@ def test_it_is_not_asked_of_open_shapes_few_or_failing_requests() -> None:
 
 
 def test_in_a_ramp_everybody_may_be_in_the_middle_of_a_long_pause_at_the_end() -> None:
-    # Users who join evenly over 2 s, ask at once and then every 0.25 s or so; on average half are there.
+    # Users join evenly over 2 s, ask at once and then about every 0.25 s; on average half of them are there.
     draw, users, pause_s = random.Random(1), 4_000, 0.25
     asked = 0
     for user in range(users):

@@ -1,4 +1,4 @@
-"""One load from spec to record: threads, interruption, and who is watched."""
+"""One load from spec to record: threads, interruption, and the watched process."""
 
 import os
 import signal
@@ -19,7 +19,8 @@ from crumple.errors import EngineFailed, Interrupted, UsageError
 from crumple.load import engine_spec
 from crumple.machine import process_tree
 
-# Listens in a child; with --child-only no longer in itself. Says its port, its pid and the child's.
+# Listens in itself and in a child, with --child-only in the child alone. Prints its port, its pid, the
+# child's pid.
 SERVER = """
 import os, socket, sys, time
 server = socket.socket()
@@ -65,7 +66,7 @@ def _ignored(_: contract.Progress) -> None:
 
 
 def _when(file: Path, then: Callable[[], None]) -> threading.Thread:
-    """Do it as soon as the file is there, in a thread of its own."""
+    """Call `then` as soon as the file exists, in a thread of its own."""
 
     def wait() -> None:
         deadline = time.monotonic() + 20
@@ -78,7 +79,7 @@ def _when(file: Path, then: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-# As the engine: it ends at the first SIGINT, unless told otherwise, and gives its record.
+# A stand-in for the engine: it ends at the first SIGINT, unless told otherwise, and prints its record.
 WAITS = """
 import signal
 from pathlib import Path
@@ -119,7 +120,7 @@ def _often(times: int, every_s: float) -> None:
 def test_another_interruption_gives_it_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, every_s: float
 ) -> None:
-    """One that comes later, or a key that is held down and on."""
+    """A second Ctrl-C that comes later, or a key that is held down for long."""
     monkeypatch.setattr("crumple.interrupt.ONE_WISH_S", 0.4)
     monkeypatch.setattr("crumple.interrupt.HELD_DOWN_S", 0.6)
     ready = tmp_path / "ready"
@@ -140,7 +141,7 @@ def test_several_interruptions_at_once_are_one_and_nothing_is_lost(
     conducted = engine_spec.conduct(running, documents.spec(), _ignored)
     assert conducted.ended_early and conducted.record.measured_ns == 5
     hitting.join()
-    # And none that follows keeps it from being shown.
+    # A later Ctrl-C does not keep the result from being shown.
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
@@ -165,7 +166,7 @@ def test_an_engine_that_fails_is_a_failure(tmp_path: Path) -> None:
 
 @contextmanager
 def _server(*arguments: str) -> Iterator[tuple[int, int, int]]:
-    """Port, pid and the child's pid of a server that forked."""
+    """Port, pid and the child's pid of a server that has forked."""
     with subprocess.Popen(
         [sys.executable, "-c", SERVER, *arguments], stdout=subprocess.PIPE, text=True
     ) as server:

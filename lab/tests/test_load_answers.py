@@ -1,4 +1,4 @@
-"""What came instead of the answer expected: counted by status and outcome, and said with what explains it."""
+"""What came instead of the expected answer: counted by status and outcome, and reported with its cause."""
 
 import documents
 import pytest
@@ -30,7 +30,7 @@ def kind(statuses: dict[int, int], *examples: contract.Example, **ends: int) -> 
 
 
 def found(example: contract.Example) -> Unexpected:
-    """One that ended as the example."""
+    """An unexpected end like that of the example."""
     status = example.status if example.outcome == "wrong-status" else None
     return Unexpected(example.outcome, status, 1, documents.request(), example)
 

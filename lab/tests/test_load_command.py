@@ -1,4 +1,4 @@
-"""`crumple load` as a user meets it: its help, what it prints and writes, its exit codes."""
+"""`crumple load` from the outside: its help, what it prints and writes, its exit codes."""
 
 import dataclasses
 import inspect
@@ -47,7 +47,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.fixture
 def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """A stand-in for the engine that answers with this record, whatever it is told."""
+    """A stand-in for the engine that returns this record, whatever spec it gets."""
 
     def stand_in(record: TrialRecord, body: str = "") -> None:
         stored = tmp_path / "record.json"
@@ -199,7 +199,7 @@ def test_flags_as_in_hey_and_oha(
 def test_a_mistake_is_one_line_and_two_and_nothing_is_sent(
     call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
 ) -> None:
-    # An engine that cannot be started: whoever tried to would fail with 1.
+    # This engine cannot be started: an attempt would exit with 1.
     monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
     code, out, err = call(*arguments)
     assert (code, out) == (2, "") and err.count("\n") == 1
@@ -219,10 +219,10 @@ def test_flags_of_other_tools_are_none_of_crumples_own() -> None:
 
 
 def test_a_port_that_refuses_is_said_at_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    # An engine that cannot be started: whoever tried to would say so.
+    # This engine cannot be started: an attempt would report so.
     monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
     with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))  # and does not listen
+        bound.bind(("127.0.0.1", 0))  # bound, but not listening
         address = f"127.0.0.1:{bound.getsockname()[1]}"
         said = (1, "", f"nobody listens at {address}; start the server, or mend the URL\n")
         assert call(f"http://{address}/") == said
@@ -243,12 +243,12 @@ def test_a_socket_file_that_refuses_is_said_at_once(
 
 
 def test_nothing_heavy_is_imported_before_the_first_request() -> None:
-    """What draws and judges takes longer to import than all else together."""
+    """The modules that draw and judge take longer to import than all others together."""
     asks = (
         "import sys; from crumple import cli; from crumple.commands import load\n"
-        "from crumple.load import plan; from crumple.load.flags import LoadFlags\n"
-        "from crumple.live.load import LoadView\n"
-        "meant = plan.plan('http://127.0.0.1:8080/', LoadFlags())\n"
+        "from crumple.load import load_plan; from crumple.load.load_flags import LoadFlags\n"
+        "from crumple.load.load_live import LoadView\n"
+        "meant = load_plan.plan('http://127.0.0.1:8080/', LoadFlags())\n"
         "with LoadView(meant.spec, meant.resolved.url): pass\n"
         "print(*sorted({'numpy', 'scipy', 'altair', 'hdrh', 'jinja2', 'pymysql'} & {*sys.modules}))"
     )
@@ -285,7 +285,7 @@ def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., N
 def test_conditions_of_failure(
     call: Call, answering: Callable[..., None], condition: str, code: int, said: str
 ) -> None:
-    # The engine is told to hold 50.
+    # The record says that there were 50 users.
     answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     ended, out, err = call(URL, "--fail-if", condition)
     assert ended == code, err
@@ -405,7 +405,7 @@ def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path:
 def test_an_interrupted_load_shows_what_was_measured(
     answering: Callable[..., None], tmp_path: Path, hits: int
 ) -> None:
-    """Also where the key is hit twice, or held down until everything is over."""
+    """Also if the key is hit twice, or held down until everything is over."""
     waits = (
         "import signal\n"
         "class Ended(Exception): pass\n"
@@ -496,7 +496,7 @@ def test_a_real_load_is_ended_by_ctrl_c_and_shown(null_server: tuple[str, int], 
     process = subprocess.Popen(
         [*arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
-    # The first line of the live view: it runs. Another crumple on this machine is told of before.
+    # The first line of the live view shows that the load runs. A line about another crumple may come before.
     assert process.stderr and any("/s" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)

@@ -20,7 +20,7 @@ ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_i
 
 
 def exchanged(example: contract.Example | None, outcome: str, **changes: object) -> Exchange:
-    """A request that was sent once and ended so."""
+    """A request that was sent once and ended with `outcome`."""
     ended = contract.Outcomes.model_validate(dict.fromkeys(contract.OUTCOMES, 0) | {outcome: 1})
     times = documents.record().histograms.model_copy(
         update={
@@ -123,7 +123,7 @@ def test_as_data_it_is_what_the_engine_kept() -> None:
 
 
 class Orders(BaseHTTPRequestHandler):
-    """A service that wants JSON."""
+    """A service that accepts only JSON."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -139,7 +139,7 @@ class Orders(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def test_the_series_has_a_row_per_interval_with_units_in_its_names() -> None:
     read = [dict(zip(header, row, strict=True)) for row in rows]
     assert len(read) == 120
     assert sum(int(row["ok"]) for row in read if row["phase"] == "measured") == load.record.outcomes.ok
-    # Nothing was answered then: an absent time is no zero.
+    # There were no answers then: a missing time is not a zero.
     assert [row["response_time_p99_ns"] for row in read[60:80]] == [""] * 20
 
 
@@ -39,7 +39,7 @@ def test_requests_have_a_row_each_and_statuses_a_column() -> None:
     assert (orders["ok"], orders["wrong-status"], orders["reset"]) == ("27000", "2500", "500")
     assert (orders["status_200"], orders["status_201"], orders["status_415"]) == ("0", "27000", "2500")
     assert float(orders["response_time_p50_ns"]) == pytest.approx(4.1e6, rel=0.02)
-    # Nothing was answered as expected: an absent time is no zero.
+    # No answer was as expected: a missing time is not a zero.
     assert rows[2]["response_time_p99_ns"] == ""
 
 

@@ -1,4 +1,4 @@
-"""The figures of one load: only what samples carry, steps merged from histograms, bins that lose nothing."""
+"""The figures of one load: only from enough samples, steps merged from histograms, bins that lose nothing."""
 
 import pytest
 import synthetic_load
@@ -21,7 +21,7 @@ def test_a_load_in_figures() -> None:
 def test_a_closed_shape_has_no_service_time_of_its_own() -> None:
     spreads = synthetic_load.closed().spreads
     assert {"service_time", "lateness"}.isdisjoint(spreads)
-    # No request of it was due at a time known ahead.
+    # No request of this load was due at a time known ahead.
     assert spreads["engine_lateness"].count == 0
 
 
@@ -46,7 +46,7 @@ def test_steps_are_merged_from_the_histograms_of_their_seconds() -> None:
 def test_failures_are_counted_in_the_step_they_fell_in() -> None:
     asked = synthetic_load.stepped().record.spec
     record = synthetic_load.record(asked, [1_000] * 10, median_ns=1e6, timeouts=5)
-    # The builder has them all in the sixth second of measuring.
+    # The synthetic record has all timeouts in the sixth second of measuring.
     assert [step.failed for step in synthetic_load.load(record).steps] == [0, 5, 0]
 
 

@@ -51,7 +51,7 @@ SPEC = TrialSpec(
 
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eight cores, 5,000 files and 1,000 ports."""
+    """A machine with eight cores, 5,000 files and 1,000 ports."""
     monkeypatch.setattr(facts, "usable_cores", lambda: list(range(8)))
     monkeypatch.setattr(facts, "open_files_hard", lambda: 5_000)
     monkeypatch.setattr(facts, "port_range", lambda: [30_001, 31_000])

@@ -1,4 +1,4 @@
-"""Load shapes as typed: what the flags mean together, and every way in which they mean nothing."""
+"""Load shapes as typed: what the flags mean together, and every combination that is refused."""
 
 from typing import Any
 

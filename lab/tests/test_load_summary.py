@@ -1,4 +1,4 @@
-"""The summary in the terminal: against golden files, one screen long, and what it must never leave out."""
+"""The summary in the terminal: golden files, one screen long, and what it must never leave out."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The live view: quiet where asked, lines where nobody watches, redrawn where somebody does."""
+"""The live view: nothing with --quiet, lines without a terminal, redrawn on a terminal."""
 
 import io
 import re
@@ -95,7 +95,7 @@ def test_nothing_answered_yet_is_no_error() -> None:
 def test_of_a_number_of_requests_the_time_left_goes_by_how_many_are_left() -> None:
     spec = documents.spec(stop=contract.AfterRequests(requests=100_000, within_s=3_600))
     lines = (progress(1.0, left_s=3_600.0), progress(5.0, ok=60_000, left_s=3_595.0))
-    # 20,000 of the 60,000 belonged to the warm-up.
+    # Of the 60,000 requests 20,000 belonged to the warm-up.
     assert "0:03 left" in watched(console(terminal=False), *lines, spec=spec)
 
 

@@ -1,4 +1,4 @@
-"""Looks: what each may spend, and that all of them together err no more often than one may. Seeded."""
+"""Looks: the error each may spend, and that all together err no more often than one look. Seeded."""
 
 import math
 
@@ -32,7 +32,7 @@ def missed(random: np.random.Generator, looks: Looks, overall: float) -> float:
 ], ids=str)  # fmt: skip
 def test_all_looks_together_miss_no_more_often_than_one_may(looks: Looks, overall: float) -> None:
     share = missed(np.random.default_rng([looks.most, looks.least]), looks, overall)
-    # Three standard deviations of so many studies.
+    # Allows for three standard deviations over this number of studies.
     assert share <= 1 - overall + 3 * math.sqrt(overall * (1 - overall) / STUDIES)
 
 
@@ -74,7 +74,7 @@ def test_the_look_at_which_the_time_was_over_has_what_those_before_it_left(looks
         left = 1 - over.confidence(ended, 0.95)
         assert left >= 0.05 - sum(before) - 1e-12
         assert 1 - looks.confidence(ended, 0.95) < left <= 0.05 + 1e-12
-    # Ended before the first look, or after all of them, nothing is different.
+    # If the time ends before the first look or after the last one, nothing changes.
     for ended in (looks.least - 1, looks.most):
         over = Looks(looks.least, looks.most, ended)
         assert [over.confidence(n, 0.95) for n in range(2, 11)] == [

@@ -1,4 +1,4 @@
-"""What a load sent in secret stands in nothing that it shows, writes or hands on."""
+"""Secrets that a load sends appear in nothing that it shows, writes or passes on."""
 
 import json
 import sys
@@ -90,7 +90,7 @@ def test_words_of_a_command_line(typed: list[str], shown: list[str]) -> None:
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """Answers 401 and repeats what it was told, as servers do that are being debugged."""
+    """Answers 401 and repeats the request, as a server in debug mode does."""
 
     protocol_version = "HTTP/1.1"
 

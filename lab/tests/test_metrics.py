@@ -1,4 +1,4 @@
-"""Figures of one trial: known answers, and absence that never looks like zero."""
+"""Figures of one trial: known answers, and missing figures that are never shown as zero."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def golden(**changes: Any) -> TrialRecord:
 
 
 def measured(**changes: Any) -> Figures:
-    """20,000 ok answers in 2 s, 45 µs of server CPU each; changes to the record."""
+    """Figures of 20,000 ok answers in 2 s at 45 µs of server CPU each; `changes`: to the record."""
     record = documents.record()
     times = record.histograms.response_time.model_copy(update={"encoded": STAIRS, "count": 1007})
     histograms = record.histograms.model_copy(update={"response_time": times})
@@ -121,7 +121,7 @@ def test_a_damaged_histogram_names_its_trial() -> None:
 
 
 HIGHER = ("throughput", "successes", "knee")
-# Of a trial that is no ramp, has no canary and asks no database.
+# Metrics that are missing in a trial that is not a ramp, has no canary and uses no database.
 ABSENT = (
     "cores_busy_to_knee", "memory_per_connection", "knee", "canary_p50", "canary_p90", "canary_p99",
     "database_cpu", "switches",
@@ -146,7 +146,7 @@ def value(name: str, **stored: Any) -> float | None:
 
 
 def canary_of(answered: dict[int, int], **others: dict[int, int]) -> TrialRecord:
-    """A canary with these times in ns, and how often each was seen; `others` by the histogram's name."""
+    """A canary with these times (ns → how often); `others`: histograms by their name."""
     times = {name: documents.histogram(each) for name, each in others.items()}
     times["response_time"] = documents.histogram(answered)
     ok, unfinished, timeout = (
@@ -198,7 +198,7 @@ def test_only_timeouts_have_timed_out() -> None:
 
 
 def sampled(path: str = "/hello") -> TrialRecord:
-    """100 connections; the server had 12 threads and 4 MB as they came, and at most 112 and 14 MB."""
+    """100 connections; the server began with 12 threads and 4 MB, and had at most 112 threads and 14 MB."""
     record = documents.record()
     server = record.probes.server
     assert server is not None and server.window is not None
@@ -229,7 +229,7 @@ def test_what_waits_at_once_follows_from_the_wait() -> None:
         documents.stored(record=sampled("/hello?delay_ms=80").model_copy(update={"histograms": NONE}))
     )
     assert seen is not None
-    # 1,000 answers per second that waited 80 ms each.
+    # 1,000 answers per second, each of which waited 80 ms.
     assert seen.waiting == Observed(Tree(1, 12), Tree(1, 112), 100, 80)
     quick = figures(documents.stored(record=sampled().model_copy(update={"histograms": NONE})))
     assert quick is not None

@@ -1,4 +1,4 @@
-"""The moderated t: known answers, missing trials, what no server borrows. Coverage: test_simulation.py."""
+"""The moderated t: known answers, missing trials, limits of borrowing. test_simulation.py tests coverage."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_without_a_prior_it_is_students_t() -> None:
 
 
 def test_the_moments_recover_the_variance_and_how_alike_servers_are() -> None:
-    """Two hundred servers whose variances are drawn as the model has it: 8 degrees of freedom."""
+    """Two hundred servers whose variances are drawn from the model with 8 degrees of freedom."""
     random = np.random.default_rng(2)
     spreads = list(np.sqrt(0.0025 * 8 / random.chisquare(8, 200)))
     found = prior(rows(spreads, 5, seed=3))
@@ -57,7 +57,7 @@ def test_too_little_to_learn_from() -> None:
     assert prior([{1: 0.1, 2: 0.1}] * 4) == NO_PRIOR
     apart = [{1: 0.1, 2: 0.2}, {1: 0.3}, {2: 0.1}, {3: 0.2, 4: 0.5}, {3: 0.1}, {4: 0.3}]
     assert prior(apart) == NO_PRIOR
-    # Two that share a block have one difference between them, of which nobody knows whose it is.
+    # Two servers that share blocks have only their difference, which does not show whose noise it is.
     assert prior(rows([0.05, 0.05], 5)).freedom == 0
 
 

@@ -1,4 +1,4 @@
-"""Objectives: what a text means, what a record says of it, and when it says nothing."""
+"""Objectives: what a text means, whether a record meets it, and when it has too few requests to tell."""
 
 import documents
 import pytest
@@ -12,7 +12,7 @@ MS = 1_000_000
 def answered(
     times_ns: dict[int, int], waiting_ns: dict[int, int] | None = None, **others: int
 ) -> TrialRecord:
-    """A record of these response times, of requests that still waited, and of other outcomes."""
+    """A record with these response times, requests that still waited, and other outcomes."""
     plain = documents.record()
     ok, unfinished = sum(times_ns.values()), sum((waiting_ns or {}).values())
     times = plain.histograms.model_copy(

@@ -1,4 +1,4 @@
-"""Judging after every block: which look decides, and where each claim of a run stands."""
+"""Judging after every block: which look decides, and how far each claim of a run has come."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ def faster(experiment: str = "shared", tiers: list[list[str]] | None = None, **w
 
 
 def pair(ratios: list[float], experiment: str = "shared") -> list[Figures]:
-    """Go over node, block by block, beside a third that runs like node and its twin."""
+    """Return figures of go, with these ratios to node, and of node, its twin and java, which are alike."""
     blocks = len(ratios)
     seen = [
         trial("go", block, 10_000 * ratio, experiment=experiment) for block, ratio in enumerate(ratios, 1)
@@ -49,13 +49,13 @@ CLEAR, BLURRED = [1.5, 1.5, 1.5], [0.4, 2.0]
 def test_the_verdict_is_that_of_the_last_look_that_decides() -> None:
     clear = judged(pair([*CLEAR, 1.5, 1.52]), Looks(2, 6))
     assert (clear.answer, clear.blocks) == (SUPPORTED, 5)
-    # Two blocks that say nothing do not take back what the three before them showed.
+    # Two blocks that show nothing do not reverse what the three before them showed.
     later = judged(pair([*CLEAR, *BLURRED]), Looks(2, 6))
     assert (later.answer, later.blocks) == (SUPPORTED, 3)
     assert all("b04" not in name and "b05" not in name for name in later.trials)
     ratio = later.effects[0].ratio
     assert ratio is not None and (ratio.n, ratio.confidence) == (3, 0.95)
-    # A fixed design looks once, at all of them.
+    # A fixed design looks once, at all blocks.
     fixed = judge(faster(), pair([*CLEAR, *BLURRED]))
     assert (fixed.answer, fixed.blocks) == (OPEN, 5)
 
@@ -84,7 +84,7 @@ def test_a_claim_over_two_experiments_is_judged_on_the_blocks_both_have() -> Non
     found = judged(seen, Looks(2, 6), both)
     assert (found.answer, found.blocks) == (SUPPORTED, 3)
     assert {name.split("/")[1] for name in found.trials} == {"b01", "b02", "b03"}
-    # An experiment that has not begun leaves it open, however many blocks the other one has.
+    # While one experiment has not begun, the claim is not decided, however many blocks the other one has.
     assert judged(pair([*CLEAR, *BLURRED]), Looks(2, 6), both).answer is UNTESTABLE
 
 
@@ -163,7 +163,7 @@ def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_n
 
 
 def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
-    """The estimate of few blocks may be near a bound by chance: then all blocks are worth a try."""
+    """With few blocks an estimate may lie near a bound by chance, so the claim may use all blocks."""
     seen = pair([1.02, 1.0, 1.03])
     effect = judged(seen, Looks(2, 8)).effects[0]
     assert effect.blocks_needed is not None and effect.blocks_hoped is not None
@@ -174,7 +174,7 @@ def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
 def test_before_the_first_look_it_is_that_which_is_waited_for() -> None:
     assert (at([]).over, at([]).blocks_needed) == (False, 2)
     assert at(pair([1.5])).blocks_needed == 2
-    # A fixed design is judged when all of its blocks are there, however clear it looks.
+    # A fixed design is judged when all of its blocks are done, however clear the figures are.
     fixed = at(pair(CLEAR), least=None, blocks=5)
     assert (fixed.over, fixed.blocks_needed) == (False, 5)
     assert at(pair(CLEAR), least=None, blocks=3).over
@@ -205,7 +205,7 @@ def test_a_server_that_took_part_in_its_blocks_is_not_waited_for() -> None:
 
 
 def test_a_claim_is_judged_as_often_as_its_servers_have_blocks() -> None:
-    """Of a server that takes part in two of eight blocks there is one look, at two."""
+    """A server that takes part in two of eight blocks is looked at once, after two."""
     limited = study(faster(), blocks=8, least=3, blocks_of={"go": 2})
     looks = looks_of(limited, "quick")
     known = blocks_of(faster(), pair(CLEAR), {}, looks)
@@ -215,7 +215,7 @@ def test_a_claim_is_judged_as_often_as_its_servers_have_blocks() -> None:
     assert (verdict.answer, verdict.blocks) == (SUPPORTED, 2)
     others = faster(tiers=[["node"], ["java"]])
     assert blocks_of(others, seen, {}, looks).looks == Looks(3, 8)
-    # One block shows nothing of a server, and does not keep the others from what they show.
+    # One block shows nothing, so a server with one block does not limit the others.
     once = looks_of(study(faster(), blocks=8, least=3, blocks_of={"go": 1}), "quick")
     three = faster(tiers=[["go", "node"], ["java"]])
     assert blocks_of(three, seen, {}, once).looks == Looks(3, 8)

@@ -1,4 +1,4 @@
-"""Which folder is the project, and where its runs go, for every way of installing and standing."""
+"""Which folder is the project and where runs are stored, for each installation and working directory."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def nothing_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stands in an empty folder with the lab as from its wheel; what the wheel carries."""
+    """What the wheel carries, with the lab as installed from it and an empty working directory."""
     package = tmp_path / "site-packages" / "crumple"
     carried = stand_ins.project(package / "carried")
     elsewhere = tmp_path / "elsewhere"

@@ -1,4 +1,4 @@
-"""Whether a share lies below its limit: how many answers that takes, and how often it is wrong."""
+"""The test of a share against its limit: how many answers it takes, and how often it is wrong."""
 
 import numpy as np
 import pytest
@@ -16,13 +16,13 @@ LIMIT = 0.01
 
 
 def half_or_twice(limit: float, factor: float) -> float:
-    """The share whose odds are so many times those of the limit."""
+    """The share whose odds are `factor` times those of the limit."""
     odds = factor * limit / (1 - limit)
     return odds / (1 + odds)
 
 
 def ended(share: float, noise: np.random.Generator) -> tuple[Verdict, int]:
-    """What independent answers, looked at one by one, come to, and how many it took."""
+    """The verdict of independent answers, tested one by one, and how many it took."""
     against = np.cumsum(noise.uniform(size=20_000) < share)
     for known in range(1, len(against) + 1):
         slow = int(against[known - 1])
@@ -49,7 +49,7 @@ def test_it_errs_in_one_of_a_hundred_at_half_and_at_twice_the_limit(factor: floa
     noise, trials = np.random.default_rng(1), 500
     said = [ended(half_or_twice(LIMIT, factor), noise)[0] for _ in range(trials)]
     assert said.count("undecided") == 0
-    # Three standard deviations of so many trials at an error of 1 %.
+    # Allows for three standard deviations over the trials at an error of 1 %.
     assert said.count(wrong) / trials < ERROR + 3 * (ERROR * (1 - ERROR) / trials) ** 0.5
     assert said.count("broke") > 0 or factor < 1
 
@@ -66,7 +66,7 @@ def test_as_many_answers_break_it_as_it_says_on_average() -> None:
     noise = np.random.default_rng(3)
     for share in (0.05, 0.5):
         took = [ended(share, noise)[1] for _ in range(200)]
-        # It ends with a slow answer, which says more than was missing: at most as much as one says.
+        # The test ends with a slow answer, which may exceed the bound by up to the weight of one answer.
         expected = answers_to_break(LIMIT, share)
         assert 0.9 * expected < np.mean(took) < 1.4 * expected
 
@@ -76,7 +76,7 @@ def test_where_the_share_does_not_speak_against_the_limit_no_number_breaks_it() 
 
 
 def test_slow_answers_of_one_occasion_are_one() -> None:
-    # Twenty slow answers at once among four hundred are as one among twenty.
+    # Twenty slow answers at once among four hundred count as one among twenty.
     assert verdict(LIMIT, Counted(400, 20, 20)) == "broke"
     assert verdict(LIMIT, Counted(400, 20, 1)) == "undecided"
     assert evidence(LIMIT, Counted(400, 20, 1)) == pytest.approx(evidence(LIMIT, Counted(20, 1, 1)))

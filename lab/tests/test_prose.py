@@ -1,4 +1,4 @@
-"""A study's prose may be someone else's: no page and no Markdown made of it loads or runs anything."""
+"""A page or Markdown made from a study's prose loads and runs nothing: its author may be a stranger."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -29,7 +29,7 @@ PLAIN = """It *waits*, see <https://example.org/a> and `a < b`.
 
 
 class Elements(HTMLParser):
-    """What a browser would make of a page: its elements, and what they name."""
+    """The elements that a browser would find in a page, and the URLs and handlers in them."""
 
     def __init__(self, said: str) -> None:
         super().__init__()

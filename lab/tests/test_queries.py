@@ -1,4 +1,4 @@
-"""The database's counters against the answers: as many as there should be, too few, too many."""
+"""The database's counters compared with the answers: the right number of queries, too few, too many."""
 
 import documents
 import pytest
@@ -13,7 +13,7 @@ RECORD = documents.record()
 
 
 def after(times: int, selects: int | None = None) -> Counters:
-    """What a server leaves that asked `times`."""
+    """The counters after a server has queried `times` times."""
     return Counters(7 + (times if selects is None else selects), 120 + 10 * times)
 
 

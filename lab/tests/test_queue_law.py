@@ -8,7 +8,7 @@ from crumple.find import likelihood
 from crumple.find.likelihood import DEVIATIONS, QueueLaw, balance_s, below
 from crumple.find.seen import Base, Evidence, Judged
 
-# One worker of a random (exponential) time and independent users: the variances of gaps and work are 1 each.
+# One worker with random (exponential) times and independent users: the variances of gaps and work are 1 each.
 LIMIT, LIMIT_S, CAPACITY = 0.01, 0.25, 1_000.0
 CALM = Base(median_s=0.0, variation=1.0)
 AS_SAID = int(np.argmin(np.abs(DEVIATIONS)))
@@ -18,14 +18,14 @@ LOGS = np.log(np.linspace(700.0, 1_400.0, 701))
 def law(
     limit_s: float = LIMIT_S, near: float = CAPACITY, calm: Base = CALM, arrivals: float = 1.0
 ) -> QueueLaw:
-    """Of levels that last three seconds."""
+    """The law for levels that last three seconds."""
     return QueueLaw(LIMIT, limit_s, calm, arrivals, 3.0, near)
 
 
 def likely(
     load: float, passed_s: float | None, *, watched_s: float = 3.0, pace: tuple[int, float] | None = None
 ) -> np.ndarray:
-    """How likely such a level is at each of the breaking points, by the variance as it is said."""
+    """How likely such a level is at each of the breaking points, with the variance as computed."""
     against = 0 if passed_s is None else 100
     seen = Evidence(
         "p99", LIMIT, 3_000, against, 1, settled_s=1.0, watched_s=watched_s, passed_s=passed_s, pace=pace,
@@ -36,15 +36,16 @@ def likely(
 
 
 def best(likelihoods: np.ndarray) -> float:
-    """The breaking point at which it is likeliest."""
+    """The breaking point with the highest likelihood."""
     return math.exp(LOGS[int(np.argmax(likelihoods))])
 
 
 def walked(drift: float, until: float, walks: int, seed: int) -> np.ndarray:
-    """When walks that cannot fall below zero come to 1; infinite for those that do not in that time.
+    """When walks that cannot fall below zero reach 1; infinite for walks that do not within `until`.
 
-    In small steps, the least of each by the bridge within it, and towards a bound that is nearer by as much
-    as a walk in steps looks over it (Siegmund, *Corrected diffusion approximations*, 1979).
+    The walk goes in small steps. The lowest value within a step is drawn from a Brownian bridge. The bound is
+    lowered to correct for what a walk in steps overshoots (Siegmund, *Corrected diffusion approximations*,
+    1979).
     """
     noise, step = np.random.default_rng(seed), 1e-3
     at, passed = np.zeros(walks), np.full(walks, np.inf)
@@ -77,7 +78,7 @@ def test_it_is_the_walk_that_cannot_fall_below_zero(drift: float) -> None:
     passed = walked(drift, 1.5, 4_000, seed=1)
     times = np.array((0.1, 0.2, 0.4, 0.8, 1.2))
     share = (passed[:, np.newaxis] > times).mean(axis=0)
-    # Three standard deviations of that share, and what the cells make of a walk.
+    # Allows for three standard deviations of that share, and for the error of the cells.
     assert below(np.full(5, drift), times) == pytest.approx(share, abs=0.03)
 
 
@@ -114,7 +115,8 @@ def test_even_arrivals_and_even_work_leave_less_of_a_gap() -> None:
 
 
 def test_a_wait_that_passed_the_limit_stays_beyond_it_for_as_long_as_the_drift_takes_it_back() -> None:
-    # It is beyond it by variance / (2 × drift) on average, and falls by the drift: 18.4 below the capacity.
+    # The wait exceeds the limit by variance / (2 × drift) on average, and falls at the rate of the drift; the
+    # load is 18.4 below the capacity.
     drift = math.log(1 / LIMIT) / LIMIT_S / CAPACITY
     assert law().beyond_s(CAPACITY) == pytest.approx(2 / CAPACITY / (2 * drift) / drift, rel=1e-6)
 
@@ -126,7 +128,7 @@ def test_it_holds_where_a_queue_of_many_fits_into_the_limit_and_stays() -> None:
 
 
 def test_a_level_that_held_says_little_of_loads_just_below_the_capacity() -> None:
-    # A level at 990 holds often though 981.6 is what lasts, and far above what lasts it does not.
+    # A level at 990 often holds although only 981.6 lasts; far above the load that lasts it does not.
     held = likely(990.0, None)
     near, far = np.interp(np.log([981.6, 850.0]), LOGS, held)
     assert near > 0.5 and far < 0.02
@@ -141,17 +143,17 @@ def test_the_longer_a_level_held_the_more_it_says() -> None:
 
 def test_the_sooner_a_queue_passed_the_limit_the_lower_the_breaking_point() -> None:
     soon, late = best(likely(1_200.0, 0.5)), best(likely(1_200.0, 2.0))
-    # From an empty queue, a second before measuring began: the wait grows by load / capacity - 1.
+    # The queue is empty a second before measuring begins, and the wait grows by load / capacity - 1.
     assert soon == pytest.approx(1_200 / (1 + 0.25 / 1.5) - 18.4, rel=0.06)
     assert late == pytest.approx(1_200 / (1 + 0.25 / 3) - 18.4, rel=0.06)
 
 
 def test_a_queue_that_passed_the_limit_before_it_was_measured_may_have_done_so_at_any_time() -> None:
-    # 0.6 above the capacity the wait is 250 ms after 0.42 s, of the one before measuring began.
+    # At 1.6 times the capacity the wait is 250 ms after 0.42 s of the second before measuring began.
     told = likely(1_600.0, -0.25)
     lower, there, higher = np.interp(np.log([800.0, 981.6, 1_390.0]), LOGS, told)
     assert lower > 0.99 and there > 0.99 and higher < 0.3
-    # When that was is not seen where it was before, and is a little later.
+    # The instant is not seen if it is before measuring began, and is seen if it is a little later.
     assert likely(1_600.0, 0.1) == pytest.approx(likely(1_600.0, 0.1 - 1e-9))
     assert np.interp(math.log(800.0), LOGS, likely(1_600.0, 0.5)) < 0.01
 
@@ -163,7 +165,7 @@ def test_what_the_guess_got_says_what_the_capacity_is_before_the_first_level() -
 
 
 def test_under_a_closed_load_a_server_may_be_a_little_faster_or_slower() -> None:
-    # A million answers are no more exact than that.
+    # Even a million answers are no more exact than that.
     before = law(calm=Base(0.0, 1.0, (1_000_000, 1_000.0))).before(LOGS)
     assert before is not None
     at = np.interp(np.log([981.6, 981.6 * 1.03]), LOGS, before[AS_SAID])
@@ -181,7 +183,7 @@ def test_half_of_the_levels_hold_where_levels_tell_most_or_it_is_the_capacity() 
     assert CAPACITY - 92.1 < reach < CAPACITY
     half = below(np.array(drift / spread), np.array(3 * spread / 0.05**2))
     assert half == pytest.approx(0.5, abs=0.02)
-    # Three seconds are too short for most waits to grow to 250 ms below the capacity.
+    # Below the capacity three seconds are too short for most waits to grow to 250 ms.
     assert np.exp(law().reach(np.log([CAPACITY - 18.42]))[AS_SAID]) == pytest.approx(CAPACITY, rel=1e-3)
 
 

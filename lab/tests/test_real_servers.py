@@ -1,6 +1,6 @@
-"""Every server of the project: built, started on its cores, verified, one short real trial, ended.
+"""Every server of the project is built, started on its cores, verified, measured in a short trial, and ended.
 
-One that is not ready here is skipped with the reason.
+A server that cannot run here is skipped, with the reason.
 """
 
 from collections.abc import Iterator
@@ -20,6 +20,8 @@ from crumple.subject.effects import Pids
 from crumple.subject.server_check import HTTP, MODEL, Subject
 from crumple.subject.server_toml import ServerDescription
 
+# Its CPU time cannot be judged on a machine that is busy or changes its pace. All else is asked everywhere.
+MAY_BE_SKIPPED = {"mix"}
 ROOT = project.root()
 NAMES = sorted(file.parent.name for file in (ROOT / "servers").glob(f"*/{server_toml.FILE}"))
 
@@ -40,7 +42,7 @@ def test_there_are_servers():
 
 @pytest.fixture(scope="module")
 def databases() -> Iterator[OnDemand]:
-    """One private database for all of them."""
+    """One private database for all servers."""
     with database.on_demand() as shared:
         yield shared
 
@@ -73,8 +75,9 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
         findings = list(server_check.findings(subject))
         assert running.alive()
     assert not running.alive()
-    # Skipped: what a busy machine leaves unjudged.
     assert [finding for finding in findings if finding.state == "wrong"] == []
+    skipped = {finding.check: finding.reason for finding in findings if finding.state == "skipped"}
+    assert set(skipped) <= MAY_BE_SKIPPED, skipped
     assert {finding.check for finding in findings} == {*description.workloads, HTTP, MODEL}
 
 

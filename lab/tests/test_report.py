@@ -1,4 +1,4 @@
-"""The report's formats against golden files, and what every format must say whatever the run.
+"""The report's formats against golden files, and what every format must say for any run.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report.py, then read the difference.
 """
@@ -46,7 +46,7 @@ def page() -> str:
 
 
 def breakable(text: str) -> str:
-    """With ordinary spaces."""
+    """Return the text with ordinary spaces in place of no-break spaces."""
     return text.replace(NO_BREAK, " ")
 
 
@@ -65,6 +65,16 @@ def test_text_is_as_the_golden_file(width: int) -> None:
 def test_data_is_as_the_golden_file() -> None:
     said = data(seen())
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
+
+
+def test_an_io_model_that_nothing_checks_is_said_to_be_declared() -> None:
+    run = synthetic_run.run_file()
+    note = run.servers["node-http"].model_copy(update={"model_is_checked": False})
+    run = run.model_copy(update={"servers": {**run.servers, "node-http": note}})
+    shown = view(run, synthetic_run.trials())
+    for said in (markdown(shown), html(shown)):
+        assert said.count(f"{note.io_model} (declared)") == len(shown.experiments) == said.count("(declared)")
+    assert "(declared)" not in page()
 
 
 def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
@@ -89,7 +99,7 @@ def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
 
 
 def looking(stopped: dict[str, str]) -> RunView:
-    """The run with a scale that looks after two blocks and each further one up to nine."""
+    """Return the run with a scale that looks after two blocks and each further one up to nine."""
     run = synthetic_run.run_file()
     shared = run.study.experiments["shared"]
     scale = shared.scales[run.scale].model_copy(update={"least_blocks": 2, "blocks": 9})
@@ -262,7 +272,7 @@ def test_output_of_a_server_is_shown_as_text() -> None:
 
 def test_a_lossy_start_is_marked_wherever_it_appears() -> None:
     mark = f"2.3{run_sentences.NARROW}% failed in b02"
-    # Three bar charts and two of panels; some of them drawn twice, wide and narrow.
+    # There are three bar charts and two charts of panels; some are drawn twice, wide and narrow.
     assert page().count(f">{mark}</text>") >= 5
     assert mark.replace(run_sentences.NARROW, " ") in text(seen(), width=110, styled=False)
     assert f"2.3{run_sentences.NARROW}% in b02" in markdown(seen())
@@ -294,7 +304,7 @@ def test_a_restricted_run_is_repeated_with_its_servers() -> None:
 def test_badges_have_a_style() -> None:
     style = page().split("</style>")[0]
     for answer in BADGES:
-        if not answer.startswith("undecided"):  # it has the plain one
+        if not answer.startswith("undecided"):  # undecided has the style of all badges
             assert f".badge.{re.sub('[^a-z]', '-', answer)} " in style
 
 
@@ -340,7 +350,7 @@ def test_markup_in_a_study_stays_text() -> None:
 
 
 def starved() -> RunView:
-    """One start of a server left six of its eight users without an answer."""
+    """Return a run in which one start of a server left six of its eight users without an answer."""
     trials = []
     for trial in synthetic_run.trials():
         record = trial.record

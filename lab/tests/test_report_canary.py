@@ -1,4 +1,4 @@
-"""The chart of a canary: each answer, the quantiles that there are answers for, and how many never came."""
+"""The chart of a canary: each answer, the quantiles with enough answers, and how many never came."""
 
 from functools import cache
 
@@ -36,7 +36,7 @@ def test_without_a_canary_there_is_no_chart() -> None:
 
 def test_marks_are_those_that_the_answers_carry() -> None:
     carried = {mark["kind"]: mark for mark in run_charts._marks(row(PHP_150))}
-    # A hundred answers carry p90 and not p99.
+    # A hundred answers are enough for p90 and not for p99.
     assert set(carried) == {"p50", "p90", "start", run_charts.HEAVY}
     assert carried["p50"]["ns"] == pytest.approx(3e6, rel=0.2)
     assert carried["p50"]["end"] == carried["p90"]["ns"] > carried["p50"]["ns"]

@@ -1,4 +1,4 @@
-"""Charts: valid specifications, files beside the page, and only the percentiles that samples carry."""
+"""Charts: valid specifications, files beside the page, and only percentiles with enough samples."""
 
 from functools import cache
 from itertools import pairwise

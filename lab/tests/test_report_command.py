@@ -1,4 +1,4 @@
-"""crumple report of several runs: where its links lead, and what becomes of who draws."""
+"""crumple report of several runs: where its links lead, and how the processes that draw end."""
 
 import select
 import signal
@@ -17,7 +17,7 @@ from crumple.interrupt import deaf_children
 from crumple.run import run_file
 from crumple.run.store import RunStore
 
-# Has someone work for a minute, says who, and waits.
+# A parent that starts a worker for a minute, prints the worker's process id, and waits.
 PARENT = """
     import os, sys, time
     from concurrent.futures import ProcessPoolExecutor

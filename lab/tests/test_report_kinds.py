@@ -1,4 +1,4 @@
-"""Every kind of claim in every format of the report: measured with interval and unit, or why it is not."""
+"""Every kind of claim in every format of the report: the figure, interval and unit, or why there is none."""
 
 import json
 from functools import cache

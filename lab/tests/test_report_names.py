@@ -1,4 +1,4 @@
-"""Short names of variants: as few settings as tell them apart, and none where there is room."""
+"""Short names of variants: the fewest settings that tell them apart, and the whole label if there is room."""
 
 from crumple.drawing import page
 from crumple.run.report import server_names

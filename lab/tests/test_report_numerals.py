@@ -1,4 +1,4 @@
-"""Numbers as they are printed: three digits, thin units, intervals that claim no more than they know."""
+"""Numbers as they are printed: three digits, narrow spaces, and no false precision in intervals."""
 
 import math
 
@@ -73,7 +73,7 @@ def test_one_start_has_no_interval() -> None:
         (0.0013, 7.6e9, 2, "3,200 [two starts]"),
         (1_000.0, 9_900.0, 2, "3,200 [1,000 – 9,900]"),
         (0.0013, 7.6e9, 3, "3,200 [0.0013 – 7,600,000,000]"),
-        # A share of nothing has an end that its requests set.
+        # For a share of 0 the upper end follows from the number of requests.
         (0.0, 0.02, 2, "3,200 [0 – 0.020]"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Several runs on one page and in one text, against golden files; and links that lead where they say.
+"""Several runs on one page and in one text, against golden files; and where the links lead.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report_overview.py, then read the
 difference.
@@ -77,7 +77,7 @@ def test_answers_are_counted_over_all_runs() -> None:
 
 @cache
 def asking_less() -> RunView:
-    """The made-up run, whose scale may not answer its study's first claim."""
+    """Return the made-up run with a scale that may not answer the study's first claim."""
     shown = seen()[0]
     first, *others = shown.run.study.claims
     larger = first.model_copy(update={"scales": ("full", "published")})

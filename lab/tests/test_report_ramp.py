@@ -1,4 +1,4 @@
-"""The chart of a ramp: which panels tell something, what their lines are made of, and where knees stand."""
+"""The chart of a ramp: which panels are shown, how their lines are computed, and where the knees are."""
 
 from functools import cache
 
@@ -80,7 +80,7 @@ def test_lines_follow_what_each_server_is_like() -> None:
 
 
 def test_a_quantile_is_that_of_a_stretch_long_enough() -> None:
-    """150 answers in each point carry p90; of p99 it takes seven points, and none is drawn between them."""
+    """The 150 answers of a point are enough for p90; p99 takes seven points, and is drawn level over them."""
     few = trial(
         "php", 1, 1_000, curve=tuple(point(users, ok=150, times=times(1e6, 150)) for users in range(20))
     )
@@ -94,7 +94,7 @@ def test_a_quantile_is_that_of_a_stretch_long_enough() -> None:
 
 
 def test_points_without_a_histogram_share_the_one_before() -> None:
-    """Points may be shorter than an interval of the log, whose times lie in the point where it begins."""
+    """Points may be shorter than an interval of the log; its times belong to the point where it begins."""
     nothing = histogram.merge([])
     points = [point(n, times=times(1e6 * (1 + n // 4), 100) if n % 4 == 0 else nothing) for n in range(12)]
     stretches = ramp_rows._stretches(trial("php", 1, 1_000, curve=tuple(points)), 0.5)

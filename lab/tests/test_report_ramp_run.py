@@ -41,7 +41,7 @@ def test_a_claims_own_words_and_id_are_always_there(width: int) -> None:
     said = " ".join(text(seen(), width=width, styled=False).split())
     for verdict in seen().verdicts:
         assert verdict.claim_id in said
-        # Wrapped, but none of it missing.
+        # The text may be wrapped, but every word is there.
         assert all(word in said for word in verdict.text.split())
 
 

@@ -1,4 +1,4 @@
-"""Several runs on one screen, and the sentence that answers each: what comes first, and what fits."""
+"""Several runs on one screen, and the sentence that answers each study: the order, and what fits."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def sentence(claim: made.Told, **update: object) -> str:
     return findings.answer(made.run([claim], **update)).sentence
 
 
-# What comes first
+# The order of answers and claims
 
 
 def test_surprises_are_reversed_directions_then_sizes_then_orders_then_the_machine() -> None:
@@ -77,7 +77,7 @@ def test_one_contradiction_outweighs_what_holds_and_the_rest_is_counted() -> Non
     )
 
 
-# What a sentence says
+# The sentences
 
 
 def test_who_is_ahead_is_told_first_where_the_direction_is_reversed() -> None:
@@ -214,7 +214,7 @@ def test_no_label_of_a_known_server_stands_in_an_answer() -> None:
 
 
 def five() -> list[RunView]:
-    """Five studies with 26 claims, long in title and text."""
+    """Return five studies with 26 claims, with long titles and texts."""
     long = " which goes on for much longer than any screen is wide, so that it has to be cut: somewhere here"
     views = []
     for number in range(5):
@@ -242,7 +242,7 @@ def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most
     assert len(ids) == 26
     for name in ids:
         (line,) = [line for line in lines if re.match(rf". {name} ", line)]
-        # Neither the figure nor what it stands beside is cut.
+        # Neither the figure nor the claimed one beside it is cut.
         assert "…" not in line.rpartition("  ")[2]
 
 
@@ -289,7 +289,7 @@ def test_the_way_to_the_reports_is_that_of_the_greatest_surprise() -> None:
     )
 
 
-# What comes from elsewhere
+# Text from studies and servers
 
 HOSTILE = "<b>bold</b> \x1b[31mred\n[red]markup[/red] `code` *star*"
 
@@ -307,7 +307,7 @@ def test_text_from_elsewhere_does_not_act_on_a_terminal() -> None:
         shown = said(hostile(), width=width)
         assert "\x1b" not in shown and "\\x1b[31mred [red]markup[/red]" in shown
         assert max(map(len, shown.splitlines())) <= width
-        # A line's end in a claim's text does not part it from its figure.
+        # A line break in a claim's text does not separate it from its figure.
         assert re.search(r"^✗ R .*0\.400 \[0\.364–0\.440\]  13\.7$", shown, re.M)
     assert "\x1b" not in text(hostile(), width=100, styled=False)
 
@@ -329,7 +329,7 @@ def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
     assert "\x1b" not in run_page.picture([hostile()], 100, "a")
 
 
-# Under what it was found
+# The circumstances of a verdict
 
 
 def test_a_verdict_names_the_runtimes_of_its_own_servers_cores_kernel_and_month() -> None:

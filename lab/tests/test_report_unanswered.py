@@ -1,4 +1,4 @@
-"""Users who got no answer are in every table of a run: 56 of 64 of them must not look like "failed 0 %"."""
+"""Users who got no answer are in every table of a run: 56 of 64 of them must not show as "failed 0 %"."""
 
 import json
 
@@ -14,7 +14,7 @@ STARVED = ("shared", 1, "node-http")
 
 
 def starved(trial: StoredTrial) -> StoredTrial:
-    """56 of 64 users asked and waited for 3.5 s; the median of the others is far below."""
+    """Return the trial with 56 of 64 users who waited for 3.5 s in vain; the others' median is far below."""
     record = trial.record
     assert record is not None
     times = record.histograms.model_copy(update={"unfinished_age": documents.histogram({3_500_000_000: 56})})

@@ -214,7 +214,7 @@ def test_a_line_that_cannot_stand_in_a_path(tmp_path: Path) -> None:
 @given(st.lists(st.sampled_from(["{seq}", "{random:1-9}", "{", "{{", "}", "a", "{a}", '{"', "{seq"])))
 def test_all_other_braces_are_braces(parts: list[str]) -> None:
     text = "".join(parts)
-    # As the engine reads it: two open braces are one, and one before a letter begins a value.
+    # Read it as the engine does: two open braces are one, and one before a letter begins a value.
     read = re.sub(
         r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", request.template(text)
     )
@@ -296,29 +296,48 @@ def test_the_same_as_json(tmp_path: Path, wrapped: bool) -> None:
         ("a.toml", "requests = ", ["is not TOML"]),
         ("a.json", "[", ["is not JSON"]),
         ("a.json", "3", ["requests"]),
-        ("a.toml", "requests = []", ["requests: ", "needs at least 1"]),
+        ("a.toml", "requests = []", ["requests: is empty; write at least 1"]),
         ("a.toml", "", ["requests: is missing; add it"]),
         (
             "a.toml",
             '[[requests]]\npth = "/"',
-            ["requests.0.path: is missing", "pth: unknown key; did you mean path?"],
+            ["requests.entry 1.path: is missing", "pth: unknown key; did you mean path?"],
         ),
-        ("a.toml", '[[requests]]\npath = "x"', ["requests.0.path"]),
+        ("a.toml", '[[requests]]\npath = "x"', ["requests.entry 1.path"]),
         (
             "a.toml",
             '[[requests]]\nname = "a"\npath = "/"\n' * 2,
             ['requests: two requests have the name "a"; give each its own'],
         ),
-        ("a.toml", '[[requests]]\npath = "/"\nweight = 0', ["requests.0.weight", "write 1 or more"]),
+        (
+            "a.toml",
+            '[[requests]]\npath = "/"\nweight = 0',
+            ["requests.entry 1.weight: is 0; write 1 or more"],
+        ),
+        (
+            "a.toml",
+            '[[requests]]\nname = "search"\npath = "/"\nweight = 0\nmethod = 3',
+            ["requests.search.weight: is 0", "requests.search.method: is 3; write it in quotes"],
+        ),
+        (
+            "a.toml",
+            '[[requests]]\nname = "search"\npath = "/"\nbody = "{seq:1}"',
+            ["requests.search: {seq:1}: the sequence takes no argument"],
+        ),
+        (
+            "a.toml",
+            '[[requests]]\npath = "/"\nexpect_status = [200]',
+            ["requests.entry 1.expect_status: is a list; write a number, or text in quotes"],
+        ),
         (
             "a.toml",
             '[[requests]]\npath = "/"\n'
             '[[requests]]\npath = "/{random}"\nmethod = "("\nbody = ""\nbody_file = "no"',
             [
-                "requests.1: ( is no HTTP method",
-                "requests.1: a body and a body file are both given",
-                "requests.1: cannot read the body file",
-                "requests.1: {random}: a random number needs its ends",
+                "requests.entry 2: ( is no HTTP method",
+                "requests.entry 2: a body and a body file are both given",
+                "requests.entry 2: cannot read the body file",
+                "requests.entry 2: {random}: a random number needs its ends",
             ],
         ),
     ],

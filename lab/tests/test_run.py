@@ -9,6 +9,7 @@ from typing import Any
 
 import documents
 import pytest
+import stand_ins
 from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
@@ -23,6 +24,7 @@ from crumple.run.session import Session
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
 from crumple.study.study import Canary, Study
 from crumple.study.study_shape import ClosedShape
+from crumple.subject import servers
 from rich.console import Console
 from stand_ins import Stage
 
@@ -145,9 +147,17 @@ def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: 
     runs.execute(begun, root, notes)
     assert notes.skips == [("go-nethttp", "go is not installed; run: crumple setup")]
     skipped = [trial for trial in begun.store.trials() if trial.trial.server == "go-nethttp"]
-    assert len(skipped) == 8
-    assert {trial.failure.step for trial in skipped if trial.failure} == {"setup"}
+    assert len(skipped) == 5 and all(trial.skipped for trial in skipped)
     assert "go-nethttp" not in acts.built + acts.started
+
+
+def test_a_server_that_is_skipped_does_not_keep_the_twin(acts: Stage, root: Path) -> None:
+    acts.missing = {"go-nethttp"}
+    begun = _begin(root)
+    twins = {(trial.experiment, trial.server) for trial in begun.file.plan.trials if trial.twin}
+    assert twins == {("shared", "node-http"), ("separate", "node-http")}
+    assert "go-nethttp" in {trial.server for trial in begun.file.plan.trials}, "its trials say why"
+    assert _begin(root, only=("go-nethttp",)).file.study.experiments["shared"].twin == "go-nethttp"
 
 
 def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Stage, root: Path) -> None:
@@ -162,6 +172,16 @@ def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Sta
     # Failed, as the exit code says, and not skipped.
     assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
     assert code_of(begun.store.trials()) == NOT_VALID
+
+
+def test_a_run_notes_whose_io_model_nothing_checks(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    described = {name: stand_ins.description(name) for name in stand_ins.DESCRIBED}
+    described["node-http"].model_is_checked = False
+    monkeypatch.setattr(servers, "find", lambda _: described)
+    notes = _begin(root).file.servers
+    assert {name for name, note in notes.items() if not note.model_is_checked} == {"node-http"}
 
 
 def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -> None:

@@ -1,6 +1,7 @@
 """crumple run with several studies, variants and servers of one's own, as typed."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ title = "An article"
 author = "not named"
 published = "2026"
 """
+NOT_THERE = 'command = ["no-such-program", "--version"]'
 SETTING = """
 [settings.workers]
 default = 4
@@ -91,6 +93,20 @@ def test_ones_own_server_beside_those_of_the_study(call: Call, tmp_path: Path) -
     folder = tiny_servers.write(tmp_path / "elsewhere", "mine")
     call("run", "second", "--server", str(folder), "--servers", "tiny")
     assert "one/b01/mine" in _trials("second")
+
+
+def test_a_server_that_cannot_run_is_skipped_and_another_has_the_twin(call: Call) -> None:
+    folder = tiny_servers.write(Path.cwd(), "absent")
+    toml = folder / "server.toml"
+    toml.write_text(toml.read_text().replace(f'command = ["{sys.executable}", "--version"]', NOT_THERE))
+    first = Path("studies/first.toml")
+    first.write_text(
+        first.read_text().replace('"tiny"]\ntwin = "tiny"', '"absent", "tiny"]\ntwin = "absent"')
+    )
+    code, out, err = call("run", "first")
+    assert code == 1 and _trials("first") == {"one/b01/absent", "one/b01/tiny", "one/b01/tiny~twin"}
+    assert "first: tiny has the twin instead of absent, which does not run, in 1 experiment\n" in err
+    assert "absent: 1 trial was skipped: python is not installed" in out
 
 
 def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which executable a requirement finds: the PATH's, the newest beside it, what the launcher fetched."""
+"""Which executable meets a requirement: the PATH's, the newest of `also`, or what the launcher fetched."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def tool(folder: Path, version: str) -> Path:
 
 @pytest.fixture
 def places(tmp_path, monkeypatch) -> Path:
-    """A folder of places beside the PATH, which has a tool of version 17 in it."""
+    """A folder of places beside the PATH; the PATH has a tool of version 17."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     tool(tmp_path / "bin", "17.0.1")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
@@ -84,7 +84,7 @@ def test_what_the_launcher_fetched_is_found(tmp_path, places, monkeypatch):
     monkeypatch.setattr(runtimes, "FETCHED", tmp_path / "fetched")
     tool(tmp_path / "fetched" / "tools", "30")
     tool(tmp_path / "fetched" / "venv" / "bin", "40")
-    # A Rust that had to be fetched is newer than the PATH's; a uv is there where the PATH has none.
+    # A Rust is fetched because the PATH's is too old, so it comes first; uv is fetched if the PATH has none.
     assert runtimes.versions(described(tmp_path, "1"))["tool"] == "30"
     (tmp_path / "fetched" / "tools" / "tool").unlink()
     (tmp_path / "bin" / "tool").unlink()

@@ -32,7 +32,7 @@ def edge(**changes: object) -> list[Level]:
 
 
 def kinds(found: tuple[Sign, ...]) -> list[str]:
-    """Their names."""
+    """The kinds of the signs."""
     return [sign.kind for sign in found]
 
 

@@ -1,4 +1,4 @@
-"""What a server finds as it starts, who may reach it, and the files it left."""
+"""A server's scratch folder: what is in it, who may reach it, and counting the files the server left."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The search: which load comes next, and how it ends, on servers that are functions of a load."""
+"""The search: which load comes next, and how it ends, on servers that are functions of the load."""
 
 import math
 import random
@@ -10,7 +10,7 @@ from crumple.find.next_level import Aim, Step, Stop, Tried, next_step
 from crumple.find.seen import LEAST_S, Outcome
 from made_levels import counted, tried
 
-# 1 % of the requests may be slow, and no queue is known of.
+# 1 % of the requests may be slow, and nothing is known about a queue.
 AIM = Aim(
     first=500.0, lowest=1.0, highest=math.inf, step_up=1.6, whole=False, answers_needed=308, level_s=3.0,
     level_most_s=9.0, around_s=1.0, start_s=None, arrivals=None, calm=None, limit_s=0.25, seed=7,
@@ -21,12 +21,12 @@ Server = Callable[[float], Outcome]
 
 
 def below(edge: float) -> Server:
-    """It holds below that load."""
+    """A server that holds below `edge`."""
     return lambda load: "held" if load < edge else "broke"
 
 
 def at_level(number: int, outcome: Outcome, otherwise: Server) -> Server:
-    """Its level of that number, counted from 1, comes out so."""
+    """A server whose level of that number, counted from 1, has `outcome`; others are those of `otherwise`."""
     count = 0
 
     def server(load: float) -> Outcome:
@@ -40,7 +40,7 @@ def at_level(number: int, outcome: Outcome, otherwise: Server) -> Server:
 def searched(
     server: Server, aim: Aim = AIM, budget_s: float = BUDGET_S
 ) -> tuple[str, list[Tried], list[Step]]:
-    """How it ends, what was tried, and the steps to it. Fails where it plans beyond its time."""
+    """Run a search: its ending, the levels tried, the steps. Fails if a step goes beyond the time left."""
     levels: list[Tried] = []
     steps: list[Step] = []
     left_s, start = budget_s, 0
@@ -64,7 +64,7 @@ def top(levels: list[Tried]) -> float:
 
 
 def step_after(*levels: Tried, left_s: float = BUDGET_S, aim: Aim = AIM) -> Step:
-    """What follows these levels, which is not the end."""
+    """The step that follows these levels; the search must not be over."""
     step = next_step(levels, left_s, aim)
     assert isinstance(step, Step)
     return step
@@ -152,7 +152,7 @@ def test_at_the_highest_load_a_level_that_is_not_decided_is_tried_again() -> Non
     step = step_after(*undecided, aim=aim)
     assert (step.load, step.purpose) == (800.0, "repeat")
     assert next_step([*undecided, tried(800.0, "held")], BUDGET_S, aim) == Stop("highest")
-    # What never decides lasts as long as there is time.
+    # A search whose levels are never decided lasts as long as there is time.
     ending, levels, _ = searched(lambda load: "held" if load < 800 else "undecided", aim)
     assert ending == "budget" and len(levels) > 10
 
@@ -231,24 +231,24 @@ def test_by_connections_answers_are_reckoned_from_the_level_next_to_it() -> None
 
 
 def test_a_level_that_holds_lasts_until_a_queue_is_in_its_balance() -> None:
-    # Six times the square of the limit times half the load, where that is within reason.
+    # Six times the square of the limit times half the load, if that is not too long.
     by_rate = replace(AIM, arrivals=1.0)
     assert step_after(aim=replace(by_rate, first=20.0)).least_s == pytest.approx(6 * 0.25**2 * 20 / 2)
-    # Or else a second, and the limit, within which nothing is known to be slow.
+    # Otherwise a second plus the limit, within which no answer is known to be slow.
     assert step_after(aim=by_rate).least_s == LEAST_S + 0.25
     assert step_after(aim=replace(AIM, first=20.0)).least_s == LEAST_S + 0.25
     assert step_after(aim=replace(AIM, limit_s=2.0)).least_s == LEAST_S + 2.0
 
 
 def test_an_undecided_level_counts_by_what_it_leans_to() -> None:
-    # 4 of 400: no more than the limit allows.
+    # 4 of 400 are no more than the limit allows.
     assert step_after(tried(500.0, "undecided")).load == pytest.approx(800)
     slow = Tried(counted(500.0, known=400, against=9), "bracket", 500.0)
     assert step_after(slow).load < 500
 
 
 def test_on_the_way_down_it_goes_no_lower_than_a_level_can_tell() -> None:
-    # Where 8 % are slow some 47 answers say so; twice as many take the longest level at 10.5 per second.
+    # If 8 % are slow, 47 answers show it; at 10.5 per second, twice as many take the longest level.
     levels: list[Tried] = []
     while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), Step):
         levels.append(Tried(counted(step.load, 1_000, 81, "broke"), step.purpose, step.load))
@@ -259,7 +259,7 @@ def test_on_the_way_down_it_goes_no_lower_than_a_level_can_tell() -> None:
 @pytest.mark.parametrize(
     ("slow", "lowest"),
     [
-        # Few answers tell there, and many at a sixteenth of the first.
+        # With 50 % slow, few answers are enough far below; with 2 %, a sixteenth of the first needs many.
         (50, 500.0 / 64),
         (2, 500.0 / 16),
     ],

@@ -1,4 +1,4 @@
-"""What is seen of a share while a level runs: bunches, crowds, and how much it varies."""
+"""What is seen of a share while a level runs: bunches, crowds, and dispersion."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ Counts = tuple[int, int]
 
 
 def ticks(*counts: Counts, known: int | None = None) -> list[Tick]:
-    """Tenths of a second; of each how many ended and how many of these were slow."""
+    """Ticks of a tenth of a second; for each how many requests ended, and how many of these were slow."""
     return [
         Tick(round((number + 1) / 10, 1), ended, known or ended, slow, slow)
         for number, (ended, slow) in enumerate(counts)
@@ -17,7 +17,7 @@ def ticks(*counts: Counts, known: int | None = None) -> list[Tick]:
 
 
 def evidence(of: list[Tick], limit_s: float | None = 0.25) -> Evidence:
-    """For a limit of 1 %, after a second of the load."""
+    """The evidence for a limit of 1 %, after a second of the load."""
     return seen.evidence("p99<250ms", 0.01, of, limit_s=limit_s, settled_s=1.0)
 
 
@@ -47,21 +47,21 @@ def test_an_occasion_ends_though_slow_answers_go_on() -> None:
 
 def test_slow_answers_that_come_evenly_are_an_occasion_each() -> None:
     assert seen.counted(ticks(*[(100, 2)] * 20), 0.5) == seen.Counted(2_000, 40, 38)
-    # Independent ones are even in most levels, and in bunches of twenty they are in none.
+    # Independent slow answers are even in most levels, and bunches of twenty are even in none.
     alone, bunched = ([seen.counted(drawn(bunch, seed, 3.0), 0.5) for seed in range(50)] for bunch in (1, 20))
     assert sum(each.occasions > 0.8 * each.against for each in alone) > 40
     assert all(each.occasions <= 6 for each in bunched if each.against > 20)
 
 
 def test_a_stall_is_not_even_where_a_tenth_of_a_second_has_one_answer() -> None:
-    # Ten a second for six seconds, and for half a second all are slow: its number never varies by more.
+    # Ten answers a second, and for half a second all are slow: their number never varies by more.
     stall = [(1, 0)] * 30 + [(1, 1)] * 5 + [(1, 0)] * 65
     assert seen.counted(ticks(*stall), 1.0).occasions == 1
     assert seen.counted(ticks(*([(1, 0)] * 9 + [(1, 1)]) * 20), 0.5) == seen.Counted(200, 20, 20)
 
 
 def test_the_ends_of_a_level_do_not_tell_whether_they_come_evenly() -> None:
-    # What is slow is known a tick before what was due with it, and the record is not late.
+    # A slow answer is known a tick before others that were due with it, and the record is not late.
     lines = [
         Tick(0.1, 0, 25, 25),
         Tick(0.2, 500, 475, 25),
@@ -69,7 +69,7 @@ def test_the_ends_of_a_level_do_not_tell_whether_they_come_evenly() -> None:
     ]
     told = seen.counted([*lines, Tick(2.0, 500, 1_000, 25)], 0.5)
     assert told == seen.Counted(10_000, 500, 452)
-    # Of a stall at the end all are one.
+    # A stall at the end is one occasion.
     assert seen.counted(ticks(*[(100, 2)] * 20, (100, 90)), 0.5).occasions == 40
 
 
@@ -93,7 +93,7 @@ def test_evidence_says_how_much_slow_answers_vary() -> None:
 def test_a_bunch_goes_on_where_half_of_a_tick_is_slow() -> None:
     assert seen.bunches(ticks(SOME, SOME, QUIET, SOME)) == 3
     assert seen.bunches(ticks(QUIET, ALL_SLOW, ALL_SLOW, SOME, QUIET)) == 1
-    # Between them nothing became known.
+    # A tick in which nothing became known does not separate two bunches.
     assert seen.bunches(ticks(ALL_SLOW, (0, 0), ALL_SLOW)) == 1
     assert seen.bunches(ticks(QUIET, QUIET)) == 0
 
@@ -101,7 +101,7 @@ def test_a_bunch_goes_on_where_half_of_a_tick_is_slow() -> None:
 @pytest.mark.parametrize("bunch", [1, 5, 20])
 def test_dispersion_is_the_size_of_bunches(bunch: int) -> None:
     varied = seen.dispersion(drawn(bunch, seed=bunch), 0.25)
-    # 1 where answers are independent, but for the bunches that are slow together.
+    # The dispersion is 1 where answers are independent, and the size of the bunches otherwise.
     assert varied.freedom == pytest.approx(1_199)
     assert varied.excess / varied.freedom == pytest.approx(bunch, rel=0.15)
 
@@ -117,7 +117,7 @@ def test_blocks_are_as_long_as_what_belongs_together() -> None:
     assert seen.dispersion(of, 0.25).freedom == 1_199
     assert seen.dispersion(of, 2.0).freedom == 149
     assert seen.dispersion(of, None).freedom == 1_199
-    # Of one answer a second ten seconds have ten.
+    # With one answer a second, a block of ten known answers takes ten seconds.
     sparse = [Tick(float(second), 1, 1, second % 2, 0) for second in range(1, 101)]
     assert seen.dispersion(sparse, 0.25).freedom == 9
 
@@ -135,7 +135,7 @@ def test_slow_answers_in_rows_are_crowded_with_those_at_the_ends_of_the_rows() -
 
 def test_single_slow_answers_are_no_crowd() -> None:
     assert evidence(ticks(QUIET, SOME, SOME, QUIET)).crowded == 0
-    # All of a tick that has three, which are fewer than a crowd.
+    # All three answers of a tick are slow, but three are fewer than a crowd.
     assert evidence(ticks(QUIET, (3, 3), QUIET)).crowded == 0
     assert evidence(ticks(QUIET, (4, 4), QUIET)).crowded == 4
 
@@ -144,7 +144,7 @@ def test_what_failed_is_against_the_limit_and_in_no_crowd() -> None:
     failed = [Tick(tick.end_s, 10, 10, 10, 0) for tick in ticks(*[ALL_SLOW] * 5)]
     told = evidence(failed)
     assert (told.against, told.crowded, told.passed_s) == (50, 0, None)
-    # With some slow ones among them, which are not most.
+    # Some of them are slow, but not most.
     mixed = [Tick(tick.end_s, 10, 10, 10, 4) for tick in failed]
     assert evidence(mixed).crowded == 0
 
@@ -158,7 +158,7 @@ def test_a_queue_passed_its_limit_that_long_before_the_first_slow_answers() -> N
 
 
 def test_the_pace_is_of_the_inner_ticks_of_crowds() -> None:
-    # The first is before the crowd; in the second it begins, in the last it may end.
+    # The first tick is before the crowd; the crowd begins in the second and may end in the last.
     told = evidence(ticks((10, 0), (20, 12), (7, 7), (8, 8), (9, 9), (5, 3)))
     assert told.pace is not None and told.pace[0] == 7 + 8 + 9
     assert told.pace[1] == pytest.approx(0.3)
@@ -166,7 +166,7 @@ def test_the_pace_is_of_the_inner_ticks_of_crowds() -> None:
 
 
 def test_until_something_has_ended_there_is_no_pace() -> None:
-    # Requests are known to be slow, and none of those that were due while measuring has been answered.
+    # Requests are known to be slow, and no request that was due while measuring has been answered.
     waiting = [Tick(number / 10, 0, 10, 10, 10) for number in range(1, 6)]
     after = [Tick(number / 10, 10, 10, 10, 10) for number in range(6, 12)]
     told = evidence([*waiting, *after])

@@ -1,4 +1,4 @@
-"""Which servers a run takes: a name for all its variants, a variant for itself, one's own beside them."""
+"""Which servers a run takes: a name selects all its variants, a variant itself; the user's own are added."""
 
 from typing import Any
 
@@ -54,6 +54,29 @@ def test_an_experiment_left_without_servers_is_gone() -> None:
     separate = demo.experiments["separate"].model_copy(update={"servers": ("node-http",)})
     demo = demo.model_copy(update={"experiments": {**demo.experiments, "separate": separate}})
     assert list(selection.restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
+
+
+def test_a_twin_goes_to_a_server_that_can_run() -> None:
+    def twins(study: Study, *missing: str) -> list[str]:
+        experiments = selection.with_twins_that_run(study, missing).experiments
+        assert all(each.servers == study.experiments[name].servers for name, each in experiments.items())
+        return [each.twin for each in experiments.values()]
+
+    assert twins(documents.study()) == twins(documents.study(), *KNOWN) == ["go-nethttp", "node-http"]
+    assert twins(documents.study(), "go-nethttp") == ["node-http", "node-http"]
+    assert twins(documents.study(), "go-nethttp", "node-http") == ["node-express", "node-express"]
+    # A variant cannot run where its server cannot.
+    assert twins(_with(servers=(FEW, "node-http"), twin=FEW), "go-nethttp") == ["node-http", "node-http"]
+
+
+def test_a_twin_goes_to_a_server_that_is_in_every_block() -> None:
+    shared = documents.study().experiments["shared"]
+    scales = {"quick": shared.scales["quick"].model_copy(update={"blocks_of": {"node-http": 1}})}
+    fewer = documents.study().model_copy(
+        update={"experiments": {"shared": shared.model_copy(update={"scales": scales})}}
+    )
+    moved = selection.with_twins_that_run(fewer, {"go-nethttp"})
+    assert moved.experiments["shared"].twin == "node-express"
 
 
 @pytest.mark.parametrize(

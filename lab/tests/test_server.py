@@ -1,4 +1,4 @@
-"""server.toml → ServerDescription, and all that is wrong with one at once."""
+"""Reading server.toml into a ServerDescription, and reporting all its problems at once."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from crumple.subject import server_toml
 
 
 def problems_of(folder: Path) -> dict[str, str]:
-    """Key → the whole line."""
+    """Key → the whole line of the problem."""
     with pytest.raises(FileInvalid) as invalid:
         server_toml.load(folder)
     return {problem.key: str(problem) for problem in invalid.value.problems}
@@ -37,6 +37,13 @@ def test_a_program_may_be_a_siblings(tmp_path):
     two = tiny_servers.write(tmp_path, "two")
     rewrite(two, 'title = "Tiny"', 'title = "Tiny"\nprogram = "one"')
     assert server_toml.load(two).program_folder == tmp_path / "servers" / "one"
+
+
+def test_without_hello_nothing_checks_the_io_model(tmp_path):
+    folder = tiny_servers.write(tmp_path, "tiny")
+    assert server_toml.load(folder).model_is_checked
+    rewrite(folder, 'workloads = ["hello"]', 'workloads = ["todos"]')
+    assert not server_toml.load(folder).model_is_checked
 
 
 def test_every_problem_is_reported_with_file_key_and_remedy(tmp_path):

@@ -1,5 +1,6 @@
-"""Servers found, built, started and ended, with tiny ones that fail in every way a server can."""
+"""Finding, building, starting and ending servers, with tiny servers that fail in many ways."""
 
+import math
 import multiprocessing
 import os
 import signal
@@ -20,7 +21,7 @@ from crumple.subject import servers
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
-    """Builds and scratch folders of a test stay in its own folder."""
+    """Keep builds and scratch folders of a test in its own folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 
@@ -30,7 +31,7 @@ def started(description, settings=None):
 
 
 def gone(pid: int) -> bool:
-    """No such process, or only its zombie."""
+    """Whether the process is gone, or a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -147,37 +148,36 @@ def test_a_server_runs_on_its_cores(tmp_path):
 
 
 def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
-    # From another address than the server's, a socket that picks the awaited port is no connection to itself.
+    # The socket connects from another address than the server's, so it cannot connect to itself even if its
+    # local port is the awaited one.
     with started(tiny_servers.described(tmp_path)) as running:
         assert any(line.startswith(f"{process_tree.ASKED_FROM} ") for line in running.output_tail())
     assert process_tree.ASKED_FROM != process_tree.HOST
 
 
-def test_one_that_ends_at_once_fails_at_once_with_its_last_lines(tmp_path):
-    began = time.monotonic()
+def test_one_that_ends_fails_without_waiting_for_the_limit_with_its_last_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_tree, "LIMIT_S", math.inf)
     tiny = tiny_servers.described(tmp_path, here='print("no database"); sys.exit(7)')
     with pytest.raises(ServerFailed, match="ended with code 7 before it answered") as failed, started(tiny):
         pass
     assert failed.value.step == "start"
     assert failed.value.output_tail == ("no database",)
-    assert time.monotonic() - began < 5
 
 
 def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
     tiny = tiny_servers.described(tmp_path, here='print("thinking", flush=True); time.sleep(600)')
-    with pytest.raises(ServerFailed, match="does not listen") as failed, started(tiny):
+    said = "it did not listen on port [0-9]+ within 0.5 s"
+    with pytest.raises(ServerFailed, match=said) as failed, started(tiny):
         pass
     assert failed.value.output_tail == ("thinking",)
 
 
-def test_one_that_listens_and_says_nothing_fails_at_the_limit(tmp_path, monkeypatch):
+def test_one_that_listens_and_says_nothing_is_told_what_was_asked(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", 1.0)
     here = 'import socket; mute = socket.create_server(("127.0.0.1", PORT)); time.sleep(600)'
-    with (
-        pytest.raises(ServerFailed, match="it listens but did not answer"),
-        started(tiny_servers.described(tmp_path, here=here)),
-    ):
+    said = "it listens, but did not answer GET / on port [0-9]+ within 1 s; answer it with any status, 404"
+    with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path, here=here)):
         pass
 
 
@@ -213,7 +213,7 @@ def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
     tiny = servers.find(tmp_path)["tiny"]
     with pytest.raises(ServerFailed, match="check that the command exists and may be run"), started(tiny):
         pass
-    # What mounting needs is not every user's; the file cannot be run as it is.
+    # Not every user may mount, so the flag is faked; the file has no permission to run anyway.
     monkeypatch.setattr(guard.os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
     mount = next(folder for folder in tmp_path.parents if folder.is_mount())
     said = f"cannot start ./server.py: Permission denied .*; {mount} is mounted noexec; mount it with exec"
@@ -223,7 +223,7 @@ def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
 def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here):
-    # The one who took it even answers in HTTP, and must not be taken for the server.
+    # The program that took the port answers in HTTP, and must not be taken for the server.
     other = subprocess.Popen(
         [sys.executable, "-m", "http.server", "0", "--bind", "127.0.0.1", "-d", str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -329,6 +329,7 @@ def test_one_that_ignores_sigterm_is_ended_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(guard, "GRACE_S", 0.3)
     here = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     with started(tiny_servers.described(tmp_path, here=here)) as running:
-        began = time.monotonic()
+        pass
     assert gone(running.pid)
-    assert time.monotonic() - began < 3
+    # The guard lived to say so: nobody had to end the guard.
+    assert running.guarded.ended() == guard.Ended(exit=None, signal=signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Setup with an apt-get of its own: what it shows, asks, installs, and what it skips."""
+"""Setup with a stand-in for apt-get: what it shows, asks, installs and skips."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ version = '(\\d+)'
 apt = ["{tool}-package"]
 """
 
-# Installs by writing the tool into the PATH, if the policy is there; knows no package called gone-package.
+# Installs a tool by writing it into the PATH, if the policy file exists; has no package called gone-package.
 APT_GET = """#!/bin/sh
 echo "$@" >> "{log}"
 case "$*" in *install*) test -x "{policy}" || exit 1;; esac
@@ -45,7 +45,7 @@ done
 
 
 class Console:
-    """Keeps what was said and asked; answers `answer`."""
+    """Stores what was said and asked; answers `answer` to each question."""
 
     def __init__(self, answer: bool = True) -> None:
         self.lines: list[str] = []
@@ -63,7 +63,7 @@ class Console:
 
 @pytest.fixture
 def apt_log(tmp_path, monkeypatch) -> Path:
-    """A PATH with the fake apt-get first, run as root; what it was called with."""
+    """The log of the stand-in's calls; it is first in the PATH, and the test runs as root."""
     folder = tmp_path / "bin"
     folder.mkdir()
     log = tmp_path / "apt.log"
@@ -100,7 +100,7 @@ def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_lo
 
 
 def test_what_a_shell_had_to_look_for_is_looked_for_again(tmp_path, apt_log):
-    # The shell is the same before and after, what it finds is not.
+    # The shell is the same executable before and after; only what it finds changes.
     toml = NEEDS.format(tool="tinytool").replace(
         '["tinytool", "--version"]', '["sh", "-c", "tinytool --version 2>/dev/null"]'
     )
@@ -290,7 +290,7 @@ def test_a_database_is_installed_for_servers_whose_workloads_ask_one(tmp_path, a
     say = console.lines.append
     (prepared,) = installing.prepare([tiny], queried(), yes=True, say=say, ask=console.ask)
     assert "needs mariadb-server-core | mariadb-server-core-10.6: mariadbd is not installed" in console.said
-    # What stays out costs the workloads that ask it, no more.
+    # Without the database only the workloads that query it cannot run.
     assert "database: not ready, mariadbd is not installed" in console.said
     assert prepared.ready
 

@@ -1,4 +1,4 @@
-"""Load shapes: what a study writes is what the engine is told, over what is measured."""
+"""Load shapes: what a study writes, converted for the engine and the measured time."""
 
 import pytest
 from crumple import contract

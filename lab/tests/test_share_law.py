@@ -6,19 +6,19 @@ from crumple.find.likelihood import POWERS, ShareLaw, together
 from crumple.find.seen import Dispersion, Evidence
 from made_levels import LIMIT, counted
 
-# Breaking points from 100 to 10,000 per second; the level is put on at 1,000.
+# Breaking points from 100 to 10,000 per second; the level is at 1,000.
 LOGS = np.linspace(np.log(100), np.log(10_000), 401)
 PLAIN = ShareLaw(LIMIT, together=1.0)
 
 
 def likelihood(law: ShareLaw, known: int, against: int) -> np.ndarray:
-    """Of a level at 1,000 per second: curves × breaking points."""
+    """The likelihood of a level at 1,000 per second: curves × breaking points."""
     level = counted(1_000.0, known, against)
     return law.likelihood(level, level.evidence[0], LOGS)
 
 
 def likely(law: ShareLaw, known: int, against: int) -> np.ndarray:
-    """The same over all curves."""
+    """That likelihood, averaged over all curves."""
     return law.prior @ likelihood(law, known, against)
 
 
@@ -33,7 +33,7 @@ def test_a_level_without_a_slow_answer_puts_the_breaking_point_above_it_and_many
 
 
 def test_at_the_breaking_point_every_curve_has_the_limit() -> None:
-    # So no curve is told from another by a level there, and a share at the limit fits there as well as any.
+    # So a level there does not distinguish curves, and a share at the limit fits each of them perfectly.
     here = int(np.argmin(np.abs(LOGS - np.log(1_000))))
     there = likelihood(PLAIN, 10_000, 100)[:, here]
     assert there == pytest.approx(1.0, abs=1e-6)
@@ -41,7 +41,8 @@ def test_at_the_breaking_point_every_curve_has_the_limit() -> None:
 
 
 def test_shares_far_beyond_the_limit_count_all_alike() -> None:
-    # For a breaking point of a tenth of its load the steepest curve has everything slow; half of it was.
+    # If the breaking point is a tenth of the load, all answers are slow by the steepest curve; here half
+    # were.
     assert likelihood(PLAIN, 1_000, 500)[-1, 0] == pytest.approx(1.0)
     assert likelihood(PLAIN, 1_000, 20)[-1, 0] < 1e-6
 
@@ -75,7 +76,7 @@ def test_a_level_that_says_nothing_may_show_any_share() -> None:
 
 
 def varied(excess: float, freedom: int) -> Evidence:
-    """A level whose slow answers varied so much."""
+    """Evidence with this dispersion of the slow answers."""
     return Evidence("p99", LIMIT, 1_000, 20, 5, Dispersion(excess, freedom))
 
 

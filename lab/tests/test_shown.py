@@ -1,4 +1,4 @@
-"""What a server sent is shown without acting on the terminal or the page."""
+"""Text that a server sent is shown so that it does not act on the terminal or the page."""
 
 import unicodedata
 

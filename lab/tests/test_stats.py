@@ -1,4 +1,4 @@
-"""Intervals and steadiness: known answers and properties. Coverage is test_simulation.py's."""
+"""Intervals: known answers and properties. test_simulation.py tests their coverage."""
 
 import math
 
@@ -60,7 +60,7 @@ def test_swapping_inverts(pairs: list[tuple[float, float]]) -> None:
     of, to = zip(*pairs, strict=True)
     there, back = paired_ratio(of, to), paired_ratio(to, of)
     assert there.estimate * back.estimate == pytest.approx(1)
-    # The bootstrap draws the same resamples both ways, and its tails change places.
+    # The bootstrap draws the same resamples both ways, so its tails are exchanged.
     assert there.low * back.high == pytest.approx(1, rel=1e-6)
 
 

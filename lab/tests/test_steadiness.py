@@ -1,4 +1,4 @@
-"""A window in which the server still grew is told from one that is only noisy."""
+"""A window in which the server still grew is distinguished from one that is only noisy."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def record(
     threads: Sequence[int] = (),
     **changes: object,
 ) -> contract.TrialRecord:
-    """One second of warm-up and what follows, in tenths of a second; rates in answers per such a step."""
+    """A record with a second of warm-up, in steps of a tenth of a second; `rates`: answers per step."""
     steps = max(len(rates), len(processes), len(threads))
     series = documents.record().series.model_copy(
         update={
@@ -73,11 +73,11 @@ def test_threads_too() -> None:
 @pytest.mark.parametrize(
     ("processes", "threads"),
     [
-        ([6] * 10 + [29] * 20, ()),  # grown when the measuring began
+        ([6] * 10 + [29] * 20, ()),  # it had grown before measuring began
         ([29] * 10 + [29] * 10 + [14] * 10, ()),
-        ([1] * 30, [11] * 20 + [13] * 10),  # a runtime starts some for itself
+        ([1] * 30, [11] * 20 + [13] * 10),  # threads that a runtime starts for itself
         ([100] * 15 + [101] * 15, ()),
-        ([1] * 30, [5 + 30 * (step % 2) for step in range(30)]),  # one for each connection
+        ([1] * 30, [5 + 30 * (step % 2) for step in range(30)]),  # a thread for each connection
         ([6] * 10 + [14, 29], ()),  # too few readings
     ],
 )

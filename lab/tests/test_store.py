@@ -110,7 +110,10 @@ def test_an_interruption_while_writing_leaves_no_half_of_it(
 def test_a_file_that_is_no_trial_is_named(run: RunStore) -> None:
     path = run.add(documents.stored())
     path.write_text(path.read_text()[:100])
-    with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial"):
+    with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial \(is not JSON\); move it"):
+        run.trials()
+    path.write_text("{}")
+    with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial \(trial: is missing\)"):
         run.trials()
 
 
@@ -120,7 +123,7 @@ def test_bytes_that_are_no_text_are_named(run: RunStore) -> None:
     with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial"):
         run.trials()
     run.run_file.write_bytes(b'{"id": "\xff"}')
-    with pytest.raises(NotStored, match=r"run\.json is not a run of this version of crumple: Invalid JSON"):
+    with pytest.raises(NotStored, match=r"run\.json is not a run of this version of crumple \(is not JSON\)"):
         run_file.read(run)
 
 

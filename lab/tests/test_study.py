@@ -1,4 +1,4 @@
-"""Studies: what is wrong with a file is said at once, each with its key and what to do."""
+"""Studies: all problems of a file are reported at once, each with its key and remedy."""
 
 import copy
 from pathlib import Path
@@ -67,7 +67,7 @@ WRONG = [
     ((*SHAPE, "conections"), 32, "experiments.shared.shape.conections", "did you mean connections?"),
     ((*SHAPE, "pause_ms"), -1, "experiments.shared.shape.pause_ms", "write 0 or more"),
     ((*SHAPE, "pause_ms"), float("nan"), "experiments.shared.shape.pause_ms", "finite"),
-    ((*SHAPE, "kind"), "clsoed", "experiments.shared.shape", "'closed', 'ramp', 'open'"),
+    ((*SHAPE, "kind"), "cloosed", "experiments.shared.shape", "choose among closed, ramp, open"),
     (SHAPE, {"kind": "ramp", "from": 5, "to": 5}, "experiments.shared.shape", "end it higher"),
     (SHAPE, {"kind": "ramp", "form": 5, "to": 9}, "experiments.shared.shape.form", "did you mean from?"),
     (SHAPE, {"kind": "open"}, "experiments.shared.shape", "write one of them"),
@@ -146,7 +146,7 @@ WRONG = [
         ("experiments", "shared", "placement"),
         "both",
         "experiments.shared.placement",
-        "'shared' or 'separate'",
+        "choose among shared, separate",
     ),
     (("experiments", "shared", "servers"), [], "experiments.shared.servers", "at least 1"),
     (
@@ -181,17 +181,22 @@ WRONG = [
     ((*QUICK, "stop"), {}, "experiments.shared.scales.quick.stop", "write one of them"),
     ((*QUICK, "stop"), {"duration_s": -1}, "experiments.shared.scales.quick.stop.duration_s", "above 0"),
     ((*QUICK, "warm_up"), {"duration_s": 1, "connections": 99}, "experiments.shared", "32 or fewer"),
-    (("experiments", "shared", "scales", "fast"), {}, "experiments.shared.scales.fast", "'quick'"),
+    (
+        ("experiments", "shared", "scales", "fast"),
+        {},
+        "experiments.shared.scales.fast",
+        "choose among tour, quick, full",
+    ),
     (("claims", 0, "experiment"), "shard", "claims.X-1.experiment", "did you mean shared?"),
     (("claims", 0, "metric"), "speed", "claims.X-1.metric", "known: response_p99, throughput"),
     (("claims", 0, "tiers"), [["go-nethttp"], ["nod-http"]], "claims.X-1.tiers", "did you mean node-http"),
     (("claims", 0, "tiers"), [["go-nethttp"]], "claims.X-1.tiers", "at least 2"),
-    (("claims", 0, "kind"), "odrer", "claims.X-1", "'order', 'ratio'"),
+    (("claims", 0, "kind"), "odrer", "claims.X-1", "choose among order, ratio, share"),
     (("claims", 0, "tires"), [], "claims.X-1.tires", "did you mean tiers?"),
-    (("claims", 0, "scales"), ["fast"], "claims.X-1.scales.0", "'quick'"),
+    (("claims", 0, "scales"), ["fast"], "claims.X-1.scales.entry 1", "choose among tour, quick"),
     (("claims", 1, "id"), "X-1", "claims.X-1", "one of its own"),
-    (("claims", 1, "pairs", 0, "of"), "express", "claims.X-2.pairs.0.of", "did you mean node-express?"),
-    (("claims", 1, "pairs", 0, "published"), 0, "claims.X-2.pairs.0.published", "above 0"),
+    (("claims", 1, "pairs", 0, "of"), "express", "claims.X-2.pairs.entry 1.of", "did you mean node-express?"),
+    (("claims", 1, "pairs", 0, "published"), 0, "claims.X-2.pairs.entry 1.published", "above 0"),
     (("claims", 0, "confidence"), 0.9999, "claims.X-1.confidence", "write 0.999 or less"),
     (("claims", 1, "tolerance"), 1e308, "claims.X-2.tolerance", "write 100 or less"),
     ((*SHAPE, "pause_ms"), 1e308, "experiments.shared.shape.pause_ms", "write 86400000 or less"),
@@ -217,6 +222,44 @@ def test_what_is_wrong_is_said_with_key_and_remedy(
     assert found, [str(problem) for problem in problems]
     assert any(remedy in problem.remedy for problem in found), [str(problem) for problem in found]
     assert all(str(problem).startswith(f"demo.toml: {problem.key}: ") for problem in found)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "line"),
+    [
+        ((*SHAPE, "kind"), "cloosed", 'kind is "cloosed"; choose among closed, ramp, open'),
+        (SHAPE, {"connections": 3}, "has no kind; add kind = …"),
+        (SHAPE, 3, "is 3; write a table"),
+        ((*SHAPE, "connections"), 0, "is 0; write 1 or more"),
+        ((*SHAPE, "connections"), "32", 'is "32"; write a whole number, without quotes'),
+        ((*SHAPE, "connections"), 1.5, "is 1.5; write a whole number"),
+        ((*SHAPE, "pause_ms"), "x" * 99, f'is "{"x" * 59}…; write a number, without quotes'),
+        (("experiments", "shared", "servers"), [], "is empty; write at least 1"),
+        (("experiments", "shared", "servers"), "php", 'is "php"; write a list: […]'),
+        (("claims", 0, "tiers"), [["go-nethttp"]], "has 1; write at least 2"),
+        (("claims", 0, "users"), [1], "is missing; add it"),
+        (("claims", 0, "users"), [1, 2, 3], "has 3; write 2 at most"),
+        (("claims", 0, "text"), "", "is empty; write something"),
+        (("claims", 0, "confidence"), True, "is true; write a number, without quotes"),
+        (("experiments", "shared", "scales", "fast"), {}, "unknown key; choose among tour, quick, full, "),
+    ],
+)
+def test_it_is_said_in_our_own_words(path: tuple[str | int, ...], value: Any, line: str) -> None:
+    said = [str(problem) for problem in _problems(_changed(*path, to=value))]
+    assert any(f": {line}" in each for each in said), said
+
+
+@pytest.mark.parametrize("value", [True, [3], {"a": 3}])
+def test_a_value_of_several_types_is_wrong_once(value: Any) -> None:
+    figure = {
+        "id": "X-9",
+        "text": "So much.",
+        "kind": "figure",
+        "cost": "thread",
+        "published": value,
+    }
+    (problem,) = _problems({**documents.STUDY, "claims": [figure]})
+    assert (problem.key, problem.remedy) == ("claims.X-9.published", "write a number, or text in quotes")
 
 
 def test_all_of_it_at_once() -> None:
@@ -258,7 +301,7 @@ def test_what_is_no_value_of_a_parameter_is_said_once(value: Any) -> None:
 @pytest.mark.parametrize("claim_id", [["X"], {"a": 1}, 3])
 def test_an_id_of_another_type_is_said(claim_id: Any) -> None:
     (problem,) = _problems(_changed("claims", 0, "id", to=claim_id))
-    assert (problem.key, problem.remedy) == ("claims.0.id", "write it in quotes")
+    assert (problem.key, problem.remedy) == ("claims.entry 1.id", "write it in quotes")
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], [3], {"a": 3}])

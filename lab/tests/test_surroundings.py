@@ -1,4 +1,4 @@
-"""What was measured is not lost because nobody reads it, or for a letter that an encoding lacks."""
+"""A result is not lost because a stream is closed or an encoding lacks a character."""
 
 import json
 import os
@@ -13,15 +13,15 @@ import pytest
 import synthetic_load
 
 MAIN = [sys.executable, "-c", "from crumple.cli import main; main()"]
-# Of a locale whose letters are not UTF-8, as Python takes it.
+# The environment of a locale that Python does not treat as UTF-8.
 POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
-    """A URL where somebody listens, and an engine that answers with a load of it that went well."""
+    """A URL with a listener, and an engine that returns the record of a good load on it."""
     record = tmp_path / "record.json"
-    # The engine is told to hold 50.
+    # The command asks for 50 connections.
     went_well = synthetic_load.closed().record.model_copy(update={"users": 50})
     record.write_text(went_well.model_dump_json(by_alias=True))
     loaded = f"record = json.load(open({str(record)!r})); record['spec'] = spec"

@@ -1,4 +1,4 @@
-"""URLs as typed: where they lead, and which of them are refused before anything is sent."""
+"""URLs as typed: their targets, and which of them are refused before anything is sent."""
 
 import ipaddress
 import socket
@@ -153,7 +153,7 @@ def test_every_address_of_a_name_is_looked_at() -> None:
 
 @pytest.fixture
 def listener() -> Iterator[Callable[[str], int]]:
-    """Listens at an address; the port."""
+    """A function that listens at an address and returns the port."""
     opened: list[socket.socket] = []
 
     def listen(address: str) -> int:

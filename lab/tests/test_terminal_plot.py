@@ -1,4 +1,4 @@
-"""Plots in characters: everything stands where its value says, and nothing that was seen disappears."""
+"""Plots in characters: each value is drawn in its place, and none disappears."""
 
 import pytest
 from crumple.drawing import terminal

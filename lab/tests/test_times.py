@@ -16,12 +16,12 @@ PLANNED = Durations(level_s=2.5, longest_s=9.0, settle_s=1.0)
 
 
 def asked(budget_s: float, written: str = "p99<250ms") -> Durations:
-    """Of the levels of a search for that."""
+    """How long the levels of a search for that objective are."""
     return durations(objective.parse(written), budget_s)
 
 
 def levels(written: str, load: float | None, left_s: float = 84.0) -> int:
-    """How many the rest of a budget has; 0.2 s of each go by besides."""
+    """How many levels fit into `left_s`; each takes 0.2 s besides measuring."""
     return outlook(objective.parse(written), PLANNED, load, left_s, 0.2).levels
 
 
@@ -39,7 +39,7 @@ def test_of_a_long_budget_it_lasts_no_longer_than_is_of_use() -> None:
 
 
 def test_it_lasts_a_multiple_of_the_limit_within_a_fifth_of_the_budget() -> None:
-    # Four times the limit, and eight times at most; a fifth of 90 s is less than that.
+    # Four times the limit, at most eight times; but never more than a fifth of 90 s.
     assert asked(90.0, "p99<2s") == Durations(level_s=8.0, longest_s=16.0, settle_s=1.0)
     assert asked(90.0, "p99<3s") == Durations(level_s=12.0, longest_s=18.0, settle_s=1.0)
     assert asked(20.0, "p99<3s") == Durations(level_s=4.0, longest_s=4.0, settle_s=1.0)
@@ -71,7 +71,8 @@ def test_the_answers_needed_are_those_of_the_part_that_takes_most() -> None:
 
 
 def test_a_budget_has_as_many_levels_as_fit_into_it() -> None:
-    # A level that holds takes the least time, and four fifths of that on average: 84 / (0.8 + 1.2).
+    # A level that holds takes the least time, and levels take four fifths of that on average: 84 / (0.8 +
+    # 1.2).
     assert levels("p99<250ms", 1_000.0) == 42
     assert levels("p99<250ms", 1_000.0, left_s=42.0) == 21
     assert levels("p99<250ms", 1_000.0, left_s=0.1) == 1
@@ -79,14 +80,14 @@ def test_a_budget_has_as_many_levels_as_fit_into_it() -> None:
 
 def test_where_answers_are_few_levels_are_longer_and_fewer() -> None:
     assert levels("p99<250ms", 77.0) == int(84 / (0.8 * 4 + 1.2))
-    # No more than the longest, also where it is not known how many there are.
+    # A level never exceeds the longest duration, also where the number of answers is not known.
     assert levels("p99<250ms", 1.0) == levels("p99<250ms", None) == int(84 / (0.8 * 9 + 1.2))
 
 
 def test_a_share_that_a_level_can_tell_is_waited_for() -> None:
-    # 0.1 % takes 3,065 answers: 6.13 s at this load.
+    # 0.1 % needs 3,065 answers: 6.13 s at this load.
     assert levels("p99<250ms, failed<0.1%", 500.0) == int(84 / (0.8 * 6.13 + 1.2))
-    # At this one more than the longest level, so that nobody waits for it.
+    # At this load that takes longer than the longest level, so the search does not wait for it.
     assert levels("p99<250ms, failed<0.1%", 308.0) == levels("p99<250ms", 308.0)
 
 

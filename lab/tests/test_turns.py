@@ -1,4 +1,4 @@
-"""Several labs on one machine: one at a time, whoever waits comes next, and a dead one holds nobody up."""
+"""Several labs on one machine: one measures at a time, one that waits is next, and a dead one blocks none."""
 
 import os
 import select
@@ -13,12 +13,12 @@ from crumple.errors import Interrupted
 from crumple.interrupt import interruptible
 from crumple.machine import alone
 
-# Waits for its turn, says so, takes it, and keeps it until its standard input closes.
+# Waits for its turn and prints that, takes it, and keeps it until its standard input closes.
 OTHER = """
 import sys
-from crumple.machine import turns
-turns.NAME = sys.argv[1]
-with turns.turn(lambda: print("waits", flush=True)):
+from crumple.machine import alone
+alone.NAME = sys.argv[1]
+with alone.turn(lambda: print("waits", flush=True)):
     print("has it", flush=True)
     sys.stdin.read()
 """
@@ -60,7 +60,7 @@ def test_the_second_waits_and_comes_before_the_first_takes_another_turn(name: st
     with alone.turn(lambda: said.append("waits")):
         other = _other(name)
         assert _says(other) == "waits"
-    # Whoever asks again without delay is behind the one who waited.
+    # If this lab asked again at once, it would come after the one that waited.
     assert _says(other) == "has it"
     assert other.stdin
     other.stdin.close()
@@ -119,7 +119,7 @@ def test_waiting_can_be_interrupted(name: str) -> None:
     alarm = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     with pytest.raises(Interrupted), interruptible(), alone.turn(alarm.start):
         pytest.fail("another has it")
-    # And who gave up holds no place in the line.
+    # A lab that was interrupted holds no place in the line.
     other.kill()
     other.communicate()
     with alone.turn(lambda: pytest.fail("nobody else measures")):

@@ -1,4 +1,4 @@
-"""Users who get no answer are told from the last requests of a healthy load."""
+"""Users who get no answer are distinguished from the last requests of a healthy load."""
 
 import documents
 import synthetic_load
@@ -59,5 +59,5 @@ def test_who_only_met_failures_is() -> None:
 
 def test_where_all_or_none_were_answered_there_is_nothing_to_say() -> None:
     assert failures.unanswered_sentence(record(64, 0, {50 * MS: 437}, {20 * MS: 64})) == ""
-    # That nobody was is said by the validity.
+    # If no user got an answer, the validity states it.
     assert failures.unanswered_sentence(record(64, 64, {}, {3_000 * MS: 64})) == ""

@@ -1,4 +1,4 @@
-"""Knees of simulated ramps: users who pause and are answered by a pool, or by a server without one."""
+"""Knees of simulated ramps: users who pause, and a server with or without a pool of workers."""
 
 import numpy as np
 from crumple.record import histogram
@@ -12,10 +12,10 @@ RAMPS = 300
 
 
 def ramp(random: Generator, workers: int | None) -> Curve:
-    """With kept connections: who has a worker keeps it, and all the others wait in vain.
+    """A ramp with connections kept alive: a user with a worker keeps it, and all others get no answer.
 
-    Answers come by chance (Poisson), as pauses end by chance; each bin has luck of its own in its response
-    times, which rise by a fifth along the ramp.
+    The number of answers is random (Poisson), because pauses end at random. Response times rise by a fifth
+    along the ramp, with a random factor in each bin.
     """
     bin_s = SECONDS / BINS
     points = []

@@ -1,6 +1,6 @@
 """Validity: each rule on a record that breaks it alone, and on both sides of its limit.
 
-Those about the engine itself are in test_engine_limits.
+test_engine_limits tests the rules about the engine itself.
 """
 
 import documents
@@ -78,7 +78,7 @@ def test_separate_on_one_core_is_not_separate() -> None:
 def test_a_server_that_may_run_on_the_engines_core_is_a_warning() -> None:
     warning = the_warning(documents.record(), placement=None, server_cores=(0, 1))
     assert warning.startswith("the server may run on the engine's core 1 too")
-    # Whose the waiting was cannot be told then.
+    # On shared cores the waiting does not show whether another program or the server caused it.
     waited = probed(threads=(documents.thread(0.6, waited_share=0.3),))
     assert validity.assess(waited, server_cores=(0, 1)).word == "valid"
 
@@ -162,7 +162,7 @@ def test_of_several_requests_all_may_have_been_the_one_with_the_shortest_answer(
 @pytest.mark.parametrize(
     ("retransmitted", "said"),
     [
-        ((0, 5, 5, 5, 5, 7, 7), ""),  # until the first second it was the warm-up
+        ((0, 5, 5, 5, 5, 7, 7), ""),  # the first second is the warm-up
         ((0, 5, 5, 5, 5, 7, 8), "3 TCP segments"),
         ((None, None, 5, None, None, None, 8), "3 TCP segments"),
         ((None, 5, 5, None, None, 9, None), "4 TCP segments"),
@@ -208,7 +208,7 @@ def test_what_speaks_against_a_canary_leaves_the_load_valid() -> None:
 
 
 def test_a_canary_that_nobody_answered_is_no_fault_of_the_engines() -> None:
-    """A server that stalls for the whole window is what a canary is for."""
+    """A canary exists to show such a server, which stalls for the whole window."""
     none = documents.histogram({})
     times = {"response_time": none, "service_time": none, "engine_lateness": none, "lateness": none}
     silent = documents.record(

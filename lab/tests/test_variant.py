@@ -1,4 +1,4 @@
-"""Variants: one label for what is the same, the types of the defaults, and errors that name the remedy."""
+"""Variants: equal settings have one label, values have the defaults' types, and errors name the remedy."""
 
 import pytest
 from crumple.errors import NotFound, UsageError

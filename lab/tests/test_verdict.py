@@ -1,4 +1,4 @@
-"""Verdicts: each kind reached by hand-made figures, the rules on who may speak, and how it is worded."""
+"""Verdicts: each answer from hand-made figures, the rules on which trials count, and the wording."""
 
 import itertools
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def answered(verdict: Verdict) -> tuple[Answer, bool]:
 
 
 SUPPORTED, CONTRADICTED = (Answer.SUPPORTED, False), (Answer.CONTRADICTED, False)
-# The direction holds, and its size is refuted, or open.
+# The direction holds, and the size is refuted or undecided.
 REFUTED, SIZE_OPEN = (Answer.CONTRADICTED, True), (Answer.UNDECIDED, True)
 OPEN = (Answer.UNDECIDED, False)
 UNTESTABLE = (Answer.NOT_TESTABLE, False)
@@ -64,7 +64,7 @@ UNTESTABLE = (Answer.NOT_TESTABLE, False)
         ("go", "express", 9.0, REFUTED),  # wholly below
         ("go", "express", 6.65, SIZE_OPEN),  # around the lower bound, 5.32; the estimate is inside
         ("express", "node", 1.5, CONTRADICTED),
-        # A size is refuted in both directions alike, undershot or overshot by however much.
+        # A size is refuted in the same way whether it is too small or too large, and by however much.
         ("node", "express", 4.5, REFUTED),
         ("node", "express", 3.5, REFUTED),
         ("node", "express", 1.1, REFUTED),
@@ -82,7 +82,7 @@ def test_a_ratio(of: str, to: str, published: float, answer: tuple[Answer, bool]
 @pytest.mark.parametrize(
     ("measured", "published", "tolerance", "answer"),
     [
-        # A published 1 states likeness; so does 1.03, but not 1.10, however wide its tolerance.
+        # A published 1 states likeness, and so does 1.03; 1.10 does not, however wide its tolerance.
         (1.00, 1.0, 0.25, SUPPORTED),
         (1.10, 1.0, 0.25, SUPPORTED),
         (1.50, 1.0, 0.25, CONTRADICTED),
@@ -106,7 +106,7 @@ def test_published_ratios_near_1(
 
 
 def test_twins_of_another_server_that_lie_apart_decide_nothing() -> None:
-    """One disturbed pair of twins made every difference in its experiment indistinct."""
+    """A disturbed pair of twins must not hide the differences in its experiment."""
     claim = ratio(("express", "node", 0.51))
     for apart in (1.2, 1.9, 10.0):
         assert answered(judge(claim, run(apart=apart))) == SUPPORTED
@@ -137,7 +137,7 @@ def test_a_few_blocks_borrow_from_the_servers_beside_them() -> None:
         ([["go"], ["java"], ["express"], ["node"]], CONTRADICTED),
         ([["go"], ["node"], ["close"]], OPEN),
         ([["go"], ["php"], ["express"]], UNTESTABLE),
-        # One comparison against it outweighs one that cannot be made, and that one what is open.
+        # A contradicted comparison outweighs one that cannot be made, which outweighs an undecided one.
         ([["php"], ["express"], ["go"]], CONTRADICTED),
         ([["php"], ["node"], ["close"]], UNTESTABLE),
         ([["java"], ["go"], ["node"], ["close"]], CONTRADICTED),
@@ -154,7 +154,7 @@ def test_an_order_that_holds_names_neighbours_only() -> None:
 
 
 def test_an_order_is_compared_end_to_end() -> None:
-    """Neighbours too close to tell, and yet the last is ahead of the first."""
+    """Neighbours are too close to tell apart, and yet the last is ahead of the first."""
     noisy = (1.0, 1.05, 0.95, 1.025, 0.975)
     figures = [
         *server("go", 10_000, noisy), *server("java", 10_600, noisy, shift=1),
@@ -215,7 +215,7 @@ def test_swapping_of_and_to_inverts_the_ratio_and_keeps_the_answer(measured: flo
 def test_a_bound_is_met_when_it_is_reached_whichever_way_round(
     measured: float, published: float, tolerance: float, wanted: tuple[Answer, bool]
 ) -> None:
-    # Without noise: the interval is the estimate, and rounding alone could decide.
+    # Without noise the interval is only the estimate, so rounding alone could decide.
     even = [trial(name, block, speed) for block in range(1, 6)
             for name, speed in (("x", 10_000 * measured), ("y", 10_000.0))]  # fmt: skip
     there = judge(ratio(("x", "y", published), tolerance=tolerance), even)
@@ -246,7 +246,7 @@ def test_a_faster_machine_changes_no_answer(factor: float) -> None:
 
 
 def test_trials_are_paired_within_their_block() -> None:
-    # The machine slows down tenfold from block to block; the ratio within a block never moves.
+    # The machine slows down tenfold from block to block; the ratio within a block stays the same.
     drift = [10.0**-block for block in range(5)]
     figures = [
         *[trial("x", block, 2_000 * slow) for block, slow in enumerate(drift, 1)],
@@ -300,6 +300,23 @@ def test_what_failed_is_named_with_its_reason() -> None:
         "Not testable here. The throughput of node cannot be compared with that of php: it takes 2 blocks in "
         "which both have a valid trial, and there is none: php failed in all 5 blocks (build: no php-cgi)."
     )
+
+
+def test_what_was_skipped_did_not_fail() -> None:
+    skipped = {f"shared/b{block:02}/php": "php is not installed" for block in range(1, 6)}
+    sentence = judge(ratio(("node", "php", 2.0)), run(), skipped, facts=Facts(skipped={*skipped})).sentence
+    assert sentence.endswith("and there is none: php was skipped in all 5 blocks (php is not installed).")
+
+
+def test_a_server_that_was_skipped_at_first_is_ranked_by_the_blocks_it_has() -> None:
+    claim = ratio(("express", "node", 0.51))
+    known = [seen for seen in run() if seen.server != "node" or seen.block > 3]
+    missed = {f"shared/b{block:02}/node": "node is not installed" for block in (1, 2, 3)}
+    failed = judge(claim, known, missed)
+    assert failed.effects[0].ratio is None and "is not ranked by its speed" in failed.sentence
+    skipped = judge(claim, known, missed, facts=Facts(skipped={*missed}))
+    assert skipped.effects[0].ratio is not None and skipped.effects[0].ratio.n == 2
+    assert "left out: node was skipped in blocks 1, 2 and 3 (node is not installed)" in skipped.sentence
 
 
 def test_failures_elsewhere_are_not_named() -> None:
@@ -491,7 +508,7 @@ def test_what_is_decided_says_how_far_its_nearest_end_lies_from_the_bound() -> N
     assert f"its nearest end is {(effect.margin - 1) * 100:.2g} % from the bound" in said
     effect, _, said = only(ratio(("go", "express", 20.0)))
     assert "; its nearest end is a factor of 2." in said
-    # Of an order, and of a direction that is reversed, the interval itself says how far it is from 1.
+    # For an order and for a reversed direction the interval itself shows how far it is from 1.
     for claim in (order(["go"], ["java"]), ratio(("java", "go", 1.5))):
         effect, seen, said = only(claim)
         assert effect.margin == pytest.approx(max(seen.low, 1 / seen.high)) and "nearest end" not in said
@@ -514,7 +531,7 @@ LIMITED = "the engine used 91 % of its cores (more than 85 %): it measured itsel
 
 
 def limited(name: str, *blocks: int, speed: float = 40_000) -> list[Figures]:
-    """The run, in which the engine was the limit of that server's trials in these blocks."""
+    """Return the run with the engine as the limit of that server's trials in these blocks."""
     return [
         trial(name, seen.block, speed, valid=False, problems=(LIMITED,))
         if seen.server == name and seen.block in blocks and not seen.twin
@@ -529,14 +546,14 @@ def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds
     measured = verdict.effects[0].ratio
     assert measured is not None and (measured.n, measured.high) == (5, float("inf"))
     assert "was at least" in verdict.sentence
-    # How much faster it would have been nobody knows, nor whether two at the ceiling are alike.
+    # It is not known how much faster the server would have been, nor whether two at the ceiling are alike.
     assert answered(judge(ratio(("go", "java", 1.5)), limited("go", 1, 2, 3))) == SIZE_OPEN
     assert answered(judge(order(["java"], ["go"]), limited("go", 1, 2, 3))) == CONTRADICTED
     assert answered(judge(order(["go"], ["java"]), limited("java", 1, 2, 3, speed=20_000))) == OPEN
 
 
 def test_several_comparisons_share_the_error_of_a_contradiction() -> None:
-    """Just beyond chance for one comparison is within it for one of six."""
+    """A difference just beyond chance for a single comparison is within chance for one of six."""
     noisy = (1.0, 1.04, 0.96, 1.02, 0.98)
     pair = [*server("a", 10_000, noisy), *server("b", 10_750, noisy, shift=2)]
     others = [*server("c", 5_000, noisy, shift=1), *server("d", 2_000, noisy, shift=3)]

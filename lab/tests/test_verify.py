@@ -1,4 +1,4 @@
-"""Answers checked against the contract, with a server that is right and others wrong in one way each."""
+"""Checking answers against the contract, with a right server and others that are wrong in one way each."""
 
 import contextlib
 import socket
@@ -104,7 +104,7 @@ def test_a_server_that_says_nothing_is_given_up(monkeypatch):
 
 
 def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
-    # Answers half a request as if it were whole, in the way a parser does that expects one read per request.
+    # The server answers half a request as a whole one, like a parser that expects one read per request.
     right = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
     hasty = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
     listener = socket.create_server(("127.0.0.1", 0))
@@ -125,7 +125,8 @@ def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
 
 
 def test_the_second_question_comes_after_the_first_connection_is_closed():
-    # As gunicorn's only worker does: it closes, and takes nobody before the client has closed, too.
+    # As gunicorn with one worker does: it closes a connection, and accepts the next only after the client has
+    # closed, too.
     right = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\nConnection: close\r\n\r\n"
     listener = socket.create_server(("127.0.0.1", 0))
     closed = []

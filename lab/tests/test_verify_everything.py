@@ -1,4 +1,4 @@
-"""All that is asked of a running server, with a tiny one that is right and others wrong in one way each."""
+"""All checks of a running server, with a tiny right server and others that are wrong in one way each."""
 
 import pytest
 import tiny_servers
@@ -37,7 +37,7 @@ Handler.do_GET = do_GET
 
 @pytest.fixture(autouse=True)
 def short(tmp_path, monkeypatch):
-    """Builds of a test stay in its own folder, and waits are short."""
+    """Keep builds of a test in its own folder, and make the load short."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(server_check, "LOAD_S", 0.2)
 
@@ -122,7 +122,7 @@ def test_what_needs_a_database_is_skipped_with_the_reason(load, tmp_path, monkey
     assert found["no-such"].state == "wrong" and "no no-such.toml" in found["no-such"].reason
 
 
-# What to ask
+# Requests
 
 
 def paths(name: str) -> list[str]:
@@ -144,11 +144,11 @@ def test_defaults_hold_without_a_query():
     assert server_check.without_query(WORKLOADS["todos"]) is None
 
 
-# What answers do not show
+# Effects
 
 
 class Counting:
-    """A database whose counters are told beforehand."""
+    """A database that returns these counters, one after the other."""
 
     def __init__(self, *counters: Counters) -> None:
         self._counters = iter(counters)
@@ -197,13 +197,13 @@ def test_files_left_behind_are_counted():
         ([0.0, 0.0, 0.0], "", [10, 10, 10, 10], WrongAnswer),
         ([0.9, 0.8, 0.7], "", [10, 10, 10, 10], WrongAnswer),
         ([0.9, 0.8, 0.7], "other programs use 50% of the CPU", [10, 10, 10, 10], NotJudged),
-        # Slower than before the server started, by as much as a loop that was counted then would be off.
+        # The machine's speed has changed by as much as the CPU time of a loop calibrated at the start is off.
         ([0.7, 0.7, 0.7], "", [10, 14, 14, 14], NotJudged),
         ([0.34, 0.34, 0.34], "", [14, 10, 10, 10], NotJudged),
-        # That explains no more than it explains.
+        # The change does not explain these times.
         ([1.0, 1.0, 1.0], "", [10, 14, 14, 14], WrongAnswer),
         ([0.0, 0.0, 0.0], "", [10, 14, 14, 14], WrongAnswer),
-        # A steady machine's readings differ, too.
+        # The readings of a machine of constant speed differ as much.
         ([0.7, 0.7, 0.7], "", [10, 10.9, 10, 10], WrongAnswer),
     ],
 )
@@ -233,5 +233,5 @@ def test_cpu_time_is_that_of_the_whole_tree(tmp_path):
     with servers.start(
         servers.build(tiny_servers.described(tmp_path, here=here)), cores=(), settings={}
     ) as running:
-        # The child is gone; its time is not.
+        # The child has ended; its CPU time still counts.
         assert effects.cpu_s(Pids(running.guarded.guard_pid)) > 0.04

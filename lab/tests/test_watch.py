@@ -1,4 +1,4 @@
-"""A level while it runs: what the engine's lines say of each share, and when it may end."""
+"""A level while it runs: what the engine's lines show of each share, and when the level may end."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MS = 1_000_000
 
 
 class Level:
-    """A level that is watched for `asked`, and told its lines in hundreds of milliseconds."""
+    """A level that is watched for the objective `asked`, and gets its lines of progress."""
 
     def __init__(self, asked: str = "p99<250ms", *, least_s: float = 1.0, longest: float = 10_000) -> None:
         self.ends: list[float] = []
@@ -24,7 +24,7 @@ class Level:
         self.watch = Watch(self._objective, step, longest, lambda: self.ends.append(self._at_s))
 
     def told(self, at_s: float, ok: int, slow: int = 0, *, waiting: int = 0, **failed: int) -> None:
-        """So many ended until then; `slow`: took longer, or wait for longer; `waiting`: have not ended."""
+        """A line of progress. `slow`: took or wait longer than the limit; `waiting`: have not ended."""
         self._at_s = at_s
         ended = ok + sum(failed.values())
         self.watch(
@@ -37,19 +37,19 @@ class Level:
         )
 
     def evenly(self, per_s: float, until_s: float, slow_share: float = 0.0) -> None:
-        """Ten lines a second."""
+        """Ten lines a second with an even rate of answers."""
         for line in range(1, round(10 * until_s) + 1):
             ok = round(per_s * line / 10)
             self.told(line / 10, ok, round(slow_share * ok))
 
     @property
     def course(self) -> Course:
-        """Of its first share."""
+        """The course of the first share."""
         return self.watch.courses[0]
 
 
 def closed(level: Level, times_ns: dict[int, int], *, measured_s: float = 2.0, **changes: Any) -> None:
-    """The level is over, with this record."""
+    """End the level with this record."""
     ok, plain = sum(times_ns.values()), documents.record()
     histograms = {"response_time": documents.histogram(times_ns), **changes.pop("histograms", {})}
     made = {
@@ -64,7 +64,7 @@ def closed(level: Level, times_ns: dict[int, int], *, measured_s: float = 2.0, *
 def test_it_ends_once_enough_answers_held_and_says_so_once() -> None:
     level = Level()
     level.evenly(100.0, 6.0)
-    # 308 answers that were due longer ago than the limit, and than a line may be late.
+    # 308 answers were due longer ago than the limit plus the time that a line may be late.
     assert level.ends == [3.5] and level.course.verdict == "held"
 
 
@@ -129,7 +129,7 @@ def test_a_line_of_the_warm_up_says_nothing() -> None:
 def test_requests_that_wait_beyond_the_limit_are_slow_before_they_have_ended() -> None:
     level = Level("p99<200ms")
     for line in range(1, 6):
-        # A hundred are due in each tenth of a second, and none of them ends.
+        # A hundred requests are due in each tenth of a second, and none of them ends.
         level.told(line / 10, 0, 100 * max(0, line - 2), waiting=100 * line)
     assert level.course.counted == Counted(300, 300, 2)
     assert [tick.slow for tick in level.course.ticks] == [0, 0, 100, 100, 100]
@@ -139,13 +139,13 @@ def test_of_a_time_only_requests_count_that_were_due_longer_ago_than_the_limit()
     level = Level("p99<200ms")
     for line in range(1, 7):
         level.told(line / 10, 100 * line, waiting=50)
-    # At 0.6 s those due in the first 0.3 s, as a line may be late by 0.1 s.
+    # At 0.6 s the requests due in the first 0.3 s are known, since a line may be 0.1 s late.
     assert level.course.counted == Counted(350, 0, 0)
     level.told(0.65, 600, waiting=50)
-    # Between two lines they came evenly.
+    # Between two lines requests are assumed to come evenly.
     assert level.course.counted.known == 400
     closed(level, {MS: 650}, measured_s=0.7)
-    # The record is not late.
+    # The record is complete, unlike a line that may be late.
     assert level.course.counted == Counted(550, 0, 0)
 
 
@@ -165,7 +165,7 @@ def test_where_a_twentieth_takes_twice_the_limit_it_never_holds(limit_ms: int, p
             level.told(at_s, ended, int((due_s[slow] < at_s - limit_s).sum()), waiting=scheduled - ended)
             assert level.course.verdict != "held"
         broke += level.course.verdict == "broke"
-    # At 50 per second too few are known by then.
+    # At 50 per second too few answers are known by then.
     assert broke >= 15 or (per_s, limit_ms) == (50, 1_000)
 
 
@@ -175,7 +175,7 @@ def test_failures_count_for_times_as_of_then_and_are_not_slow() -> None:
     times, failures = level.watch.courses
     assert (times.counted.against, failures.counted.against) == (0, 10)
     level.told(0.45, 90, 5, reset=10)
-    # Those that were due in the first tenth of a second.
+    # Known are the requests that were due in the first tenth of a second.
     assert times.counted == Counted(100, 15, 1) and failures.counted.known == 100
     assert (times.ticks[-1].slow, failures.ticks[-1].slow) == (5, 0)
 
@@ -196,12 +196,13 @@ def test_of_failures_all_that_ended_is_known() -> None:
 def test_slow_answers_within_twice_the_limit_are_one_occasion_and_failures_within_half_a_second() -> None:
     level = Level("p99<200ms, failed<1%")
     for line in range(1, 31):
-        # In six ticks of thirty.
+        # There are slow answers in six of thirty ticks.
         level.told(line / 10, 100 * line, 3 * min(6, max(0, line - 9)))
     for line in range(31, 61):
         level.told(line / 10, 100 * line, 18, reset=3 * min(6, line - 30))
     times, failures = (course.counted for course in level.watch.courses)
-    # Each fourth; of failures, which speak against times too, each fifth.
+    # Every fourth tick of slow answers is an occasion. Failures count against times as well; every fifth tick
+    # of them is an occasion of failures.
     assert failures == Counted(6_018, 18, 2)
     assert (times.against, times.occasions) == (36, 4)
 
@@ -210,7 +211,7 @@ def test_the_record_has_the_last_word_on_sums_that_fell() -> None:
     level = Level("p99<200ms")
     for line in range(1, 6):
         level.told(line / 10, 10, 20 * max(0, line - 2), waiting=100 * line - 10)
-    # Of those that waited beyond the limit some had ended by another thread's line.
+    # Some requests that waited beyond the limit had ended by the line of another thread.
     closed(level, {10 * MS: 570, 300 * MS: 30}, measured_s=0.6)
     counted, ticks = level.course.counted, level.course.ticks
     assert (counted.known, counted.against) == (400, 30)
@@ -225,7 +226,7 @@ def test_the_record_counts_what_no_line_told_and_what_still_waits() -> None:
     outcomes = documents.outcomes(ok=100, unfinished=12)
     closed(level, {10 * MS: 100}, histograms=waiting, outcomes=outcomes, scheduled=112)
     counted = level.course.counted
-    # Of 112 in two seconds those due in the first 1.8 s.
+    # Of 112 requests in two seconds those due in the first 1.8 s are known.
     assert (counted.known, counted.against) == (101, 7)
 
 
@@ -260,7 +261,7 @@ def test_each_share_reads_its_own_limit(asked: str, place: int) -> None:
 
 
 def backlog(*waiting: int, carried: int = 0) -> Backlog:
-    """A level that has so many waiting at its lines; `carried`: of the warm-up, which end with the first."""
+    """The backlog with these numbers waiting at its lines; `carried`: from the warm-up, over at the first."""
     seen = Backlog()
     for line, number in enumerate(waiting, 1):
         ok = 1_000 * line
@@ -294,7 +295,7 @@ def test_few_lines_do_not_tell_whether_it_grows() -> None:
 def test_answers_that_take_long_are_no_growth_for_the_warm_up_left_as_many() -> None:
     level = Level("p99<1s")
     for line in range(1, 21):
-        # A thousand a second, each of which takes 0.9 s, after two seconds of warm-up.
+        # A thousand requests a second take 0.9 s each, after two seconds of warm-up.
         due, ended = 100 * line, 100 * max(0, line - 9)
         now = documents.progress(
             seconds=line / 10, scheduled=due, outcomes=documents.outcomes(ok=ended), slower=(0,)

@@ -1,7 +1,7 @@
-"""The lab's wheel: built, looked into, installed in a fresh environment, and used far from any checkout.
+"""The lab's wheel is built, inspected, installed in a fresh environment, and used outside of any checkout.
 
-The engine's wheel puts its executable into the environment's `bin` and does no more. Building it takes
-minutes and would test maturin; so the engine of this environment is linked there. `make wheels` builds both.
+The engine's wheel only puts its executable into the environment's `bin`. Building it takes minutes and would
+test maturin, so these tests link the engine of this environment there. `make wheels` builds both.
 """
 
 import json
@@ -20,15 +20,15 @@ from crumple import engine, project
 from crumple.errors import CrumpleError
 
 ROOT = Path(__file__).parents[2]
-# What a user's own builds leave beside the sources of servers.
+# Folders that a user's own builds leave beside the sources of servers.
 LEFTOVERS = ("node_modules", "target", "dist", "__pycache__")
-# One of them, whichever is there; each is ready within seconds.
+# The tests use the first of these that can run here; each is built within seconds.
 QUICK = ("go-nethttp", "node-http")
 LIMIT_S = 120.0
 
 
 def uv(*arguments: str | Path, cwd: Path = ROOT) -> None:
-    """Out of uv's cache, where setting up put all of this; from the index only if it is gone from there."""
+    """Run uv with its cache, which setup has filled; use the index only if a package is missing there."""
     found = shutil.which("uv", path=f"{os.environ['PATH']}:{ROOT / '.bootstrap' / 'venv' / 'bin'}")
     if found is None:
         pytest.skip("needs uv, which make test brings")
@@ -40,7 +40,7 @@ def uv(*arguments: str | Path, cwd: Path = ROOT) -> None:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """Name in the project → content, of all the project is to be found by."""
+    """Name in the project → content, for all files in the folders that mark a project."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for mark in project.MARKS
@@ -51,7 +51,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built in a copy of the checkout where somebody has built servers by hand, and which is no git's."""
+    """The wheel, built in a copy of the checkout without git, in which servers were built by hand."""
     copy = tmp_path_factory.mktemp("copy")
     for part in ("lab", "servers", "studies", "contract"):
         ignored = shutil.ignore_patterns(*LEFTOVERS)
@@ -82,7 +82,7 @@ class Installed:
         return found
 
     def crumple(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """`crumple …`, called in an empty folder by a user to whom this checkout is unknown."""
+        """Run `crumple …` in an empty folder, without variables that lead to this checkout."""
         here = self.folder / "here"
         here.mkdir(exist_ok=True)
         kept = {
@@ -93,7 +93,7 @@ class Installed:
         own = {
             "XDG_CACHE_HOME": str(self.folder / "cache"),
             "XDG_DATA_HOME": str(self.folder / "data"),
-            # Go's own would move with the first, and its standard library take a minute to build.
+            # Otherwise Go's cache would move with XDG_CACHE_HOME, and building Go's library takes a minute.
             "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
         }
         command = [self.bin / "crumple", *arguments]
@@ -102,7 +102,7 @@ class Installed:
         )
 
     def told(self, *arguments: str) -> Any:
-        """What `crumple … --json` answers."""
+        """The output of `crumple … --json`."""
         done = self.crumple(*arguments, "--json")
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -110,7 +110,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """With what the wheel says it needs and nothing else, in the versions of the lock."""
+    """The wheel, installed with its own dependencies only, in the versions of the lock."""
     here = Installed(tmp_path_factory.mktemp("installed"))
     python, lock = here.bin / "python", here.folder / "pylock.toml"
     uv("venv", "--python", sys.executable, here.bin.parent)
@@ -124,7 +124,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 @pytest.fixture(scope="module")
 def with_engine(installed: Installed) -> Installed:
-    """The same with the engine where its wheel puts it, or skip."""
+    """The same with the engine where its wheel puts it; skips if there is no engine."""
     try:
         executable = engine.load(ROOT).path
     except CrumpleError as error:
@@ -135,7 +135,7 @@ def with_engine(installed: Installed) -> Installed:
 
 @pytest.fixture
 def null_server(with_engine: Installed) -> Iterator[str]:
-    """The address of one."""
+    """The URL of a running null server."""
     command = [with_engine.bin / engine.NAME, "null-server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdin
@@ -174,7 +174,7 @@ def test_a_study_of_the_wheel_runs_and_is_found_again(with_engine: Installed) ->
     assert list((with_engine.folder / "cache" / "crumple" / "servers").glob(f"{server}-*[0-9a-f]"))
     assert {finding["state"] for finding in with_engine.told("verify", server)} == {"right"}
     done = with_engine.crumple("run", "todo-json", "--servers", server, "--only", f"shared/b01/{server}")
-    # 3: not valid, which is the machine's doing.
+    # 3: the trial is not valid, because of the machine.
     assert done.returncode in (0, 3), done.stderr
     (run,) = runs.iterdir()
     assert f"stored in {run}" in done.stderr
@@ -183,7 +183,7 @@ def test_a_study_of_the_wheel_runs_and_is_found_again(with_engine: Installed) ->
     assert trial["status"] == "measured" and trial["record"]["outcomes"]["ok"] > 0
     assert with_engine.crumple("report", "--format", "html").returncode == 0
     assert (run / "report.html").is_file()
-    # Nothing was built or noted among what is installed.
+    # Nothing was written to the installed files.
     assert {path: path.stat().st_mtime_ns for path in with_engine.carried.rglob("*")} == before
     assert not list((with_engine.folder / "here").iterdir())
 

@@ -1,4 +1,4 @@
-"""Workloads: the request with its parameters, the answer to the byte, and files that cannot be meant."""
+"""Workloads: the request with its parameters, the exact answer, and the problems of wrong files."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a command writes: the end of it is there to be shown, and a flood does not fill the disk."""
+"""A command's output: its end is kept to be shown, and a flood of it does not fill the disk."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from crumple.machine.leftovers import ScratchFolder
 LINE = "to be forgotten"
 FLOOD_BYTES = (len(LINE) + 1) << 22
 FLOODS = f"yes {LINE} | head -c {FLOOD_BYTES}; {{}}; sleep 600"
-# At the position all share, and as a server does that opens its log by name.
+# Written at the shared file position, and through a path, as by a server that opens its log by name.
 LAST_LINES = ("echo the end", "echo the end >> /proc/self/fd/2")
 
 

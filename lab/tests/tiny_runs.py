@@ -1,7 +1,4 @@
-"""Runs with real processes, for tests: a project of one tiny server, the real engine, tenths of a second.
-
-Not a test itself.
-"""
+"""Runs with real processes, for tests: a project of one tiny server, the real engine, tenths of a second."""
 
 from pathlib import Path
 
@@ -22,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class Quiet:
-    """A watcher that says nothing."""
+    """A watcher that prints nothing."""
 
     def preparing(self, server: str) -> None: ...
     def waiting(self) -> None: ...
@@ -40,7 +37,7 @@ class Quiet:
 
 
 def project(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
-    """A project with the server `tiny`, and the real engine; skips where there is none."""
+    """A project with the server `tiny` and the real engine; skips if there is no engine."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:
@@ -63,7 +60,7 @@ def study() -> Study:
 
 
 def begin(root: Path, *own: str, only: tuple[str, ...] = (), asked: Study | None = None) -> Begun:
-    """That study, with servers of one's own."""
+    """Begin a run of `asked`, by default of that study, with `own` servers added."""
     return runs.begin(
         asked or study(),
         "quick",

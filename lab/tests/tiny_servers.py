@@ -1,7 +1,4 @@
-"""Tiny servers for tests: a folder with a server.toml and a Python program, right or wrong in one way.
-
-Not a test itself.
-"""
+"""Tiny servers for tests: a folder with a server.toml and a Python program, right or wrong in one way."""
 
 import sys
 from pathlib import Path
@@ -25,7 +22,7 @@ at_least = "3.11"
 command = ["{python}", "server.py", "{{port}}", "{{scratch}}"]
 """
 
-# Answers the hello workload. The parts in capitals are what the wrong ones replace.
+# Answers the hello workload. Wrong servers replace the parts in capitals.
 PROGRAM = """
 import http.server, os, re, subprocess, sys, time, urllib.parse
 
@@ -60,7 +57,7 @@ http.server.ThreadingHTTPServer.request_queue_size = 1024
 http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
 """
 
-# Leaves its session and its parent, as a daemon does, and notes its process id.
+# Leaves its session and its parent, as a daemon does, and writes its pid to a file.
 DAEMON = """
 subprocess.Popen([sys.executable, "-c", '''
 import os, sys, time
@@ -85,5 +82,5 @@ def write(root: Path, name: str, *, here: str = "", program: str | None = None, 
 
 
 def described(root: Path, name: str = "tiny", **parts: str) -> ServerDescription:
-    """The same, loaded."""
+    """A server written as by `write`, and loaded."""
     return server_toml.load(write(root, name, **parts))

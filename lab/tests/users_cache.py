@@ -1,7 +1,4 @@
-"""The user's cache while tests run: what was built there is used, and nothing is added to it.
-
-A fixture for `conftest`, not a test itself.
-"""
+"""A fixture for `conftest`: tests use the builds in the user's cache, and add nothing to it."""
 
 import os
 from collections.abc import Iterator
@@ -10,16 +7,16 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-# Tools that servers are built with keep their downloads there, too; those may stay where they are.
+# Tools that build servers have their downloads in the user's cache, too, and may keep using them.
 KEPT_BY_TOOLS = {"UV_CACHE_DIR": "uv", "GOCACHE": "go-build", "PIP_CACHE_DIR": "pip"}
 SERVERS = {path.name for path in (Path(__file__).parents[2] / "servers").iterdir()}
-# Each folder in them is whole, named by its content, and only read once it is there.
+# Each folder in these is complete, named by its content, and only read after it was made.
 REUSED = ("servers", "database")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Everything a test caches goes into a temporary folder, which leads to the builds there are already."""
+    """A temporary cache folder for all tests, with links to the builds that exist in the user's."""
     users = platformdirs.user_cache_path("crumple")
     before = _made_up(users)
     own = tmp_path_factory.mktemp("cache")
@@ -35,7 +32,7 @@ def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def _made_up(cache: Path) -> set[str]:
-    """Builds of servers that the project does not have. Others may be the user's, who works on meanwhile."""
+    """Builds of servers that are not the project's; those of its own servers the user may be adding now."""
     return {
         str(path.relative_to(cache))
         for path in (cache / "servers").glob("*")
@@ -47,6 +44,6 @@ def _lead_to(cache: Path, own: Path) -> None:
     for kind in REUSED:
         (own / kind).mkdir(parents=True)
         for there in (cache / kind).glob("*"):
-            # Not a build that is under way: it has no dot in its name when it is done.
+            # Skip unfinished builds: they have a dot in the name, finished ones have none.
             if there.is_dir() and "." not in there.name:
                 (own / kind / there.name).symlink_to(there)

@@ -1,4 +1,4 @@
-//! Whatever bytes come, the parser of answers makes of them what hyper does, but where it is meant to differ.
+//! For any bytes, the parser of answers reads what hyper reads, except where the two are meant to differ.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Whatever bytes come, the parser of answers neither panics nor depends on how they were cut.
+//! For any bytes, the parser of answers does not panic, and what it reads does not depend on how they were cut.
 
 #![no_main]
 

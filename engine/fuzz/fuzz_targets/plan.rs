@@ -1,4 +1,4 @@
-//! Whatever TrialSpec parses, it is refused in a sentence, or all that is laid out for it is finite and in order.
+//! Any TrialSpec that parses is refused in a sentence, or everything that is laid out for it is finite and in order.
 
 #![no_main]
 
@@ -11,7 +11,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(mut spec) = serde_json::from_slice::<TrialSpec>(bytes) else {
         return;
     };
-    // Files that a spec names are another matter, and so are the values in requests.
+    // This target does not cover files that a spec names, and values in requests.
     spec.target.tls = None;
     for request in &mut spec.requests {
         request.varies = false;

@@ -1,4 +1,4 @@
-//! Whatever text a request is written as, what is said of it beforehand holds of all that it becomes.
+//! For any text of a request, what the template says of it beforehand holds of every text that is rendered from it.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What each kind of request came to in the measured phase, over all threads.
+//! The results of each kind of request in the measured phase, over all threads.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Kind {
     statuses: BTreeMap<u16, u64>,
     response_time: HdrHistogram<u64>,
     bodies_hashed: u64,
-    /// By outcome and status; of several threads' the first that has a head, or else the first.
+    /// Examples by outcome and status: the earliest that has a head, or the earliest of all if none has one.
     examples: BTreeMap<(Outcome, Option<u16>), Example>,
 }
 
@@ -57,14 +57,14 @@ impl Kinds {
         for (kind, example) in &tally.examples {
             let had = &mut self.kinds[usize::from(*kind)].examples;
             let first = had.entry((example.outcome, example.status)).or_insert_with(|| example.clone());
-            // One of which something was kept says more than an earlier one.
+            // An example with a head says more than an earlier one without.
             if (example.head.is_empty(), example.at_ns) < (first.head.is_empty(), first.at_ns) {
                 first.clone_from(example);
             }
         }
     }
 
-    /// Whole answers so far by status.
+    /// Returns the number of whole answers so far, by status.
     pub fn statuses(&self) -> BTreeMap<u16, u64> {
         let mut sum = BTreeMap::new();
         for (&status, &count) in self.kinds.iter().flat_map(|kind| &kind.statuses) {
@@ -73,7 +73,7 @@ impl Kinds {
         sum
     }
 
-    /// Right answers so far that took longer.
+    /// Returns the number of right answers so far that took longer than `ns`.
     pub fn slower_than(&self, ns: u64) -> u64 {
         let slower = |kind: &Kind| kind.response_time.count_between(ns.saturating_add(1), u64::MAX);
         self.kinds.iter().map(slower).sum()
@@ -83,7 +83,7 @@ impl Kinds {
         self.kinds.iter().map(|kind| kind.bodies_hashed).sum()
     }
 
-    /// Of all kinds together.
+    /// Returns the response times of all kinds together.
     pub fn response_time(&self) -> HdrHistogram<u64> {
         let mut sum = hdr();
         for kind in &self.kinds {

@@ -1,4 +1,5 @@
-//! The intervals of a trial, over all threads: the series, a row each; and the log, a histogram for several.
+//! The intervals of a trial, over all threads. The series has a row for each interval; the log has a histogram for
+//! several intervals together.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +16,14 @@ use crate::shape::closed::Closed;
 use crate::spool::Spool;
 use crate::tally::{Tally, Time};
 
-/// Intervals of the series to one of the log, where its shape has no course.
+/// The number of intervals that the log keeps as one, unless the shape is a ramp.
 const INTERVALS_LOGGED_AS_ONE: u64 = 10;
-/// What a ramp does is read along its course, in so many pieces as long as those are no longer than that.
+/// The figures of a ramp are read along its course. So its log has this many entries, or more if an entry would
+/// otherwise be longer than `INTERVALS_LOGGED_AS_ONE` intervals.
 const PIECES_OF_A_RAMP: u64 = 30;
-/// Intervals that a line of progress looks back on.
+/// The number of intervals that a line of progress covers.
 const INTERVALS_SHOWN: usize = 10;
-/// Entries of the log that wait for threads which are behind, before they are written.
+/// The number of log entries that wait for threads which are behind, before the first is written.
 const ENTRIES_OPEN: usize = 3;
 
 /// One interval of the series, over all threads.
@@ -34,11 +36,11 @@ struct Interval {
     connections: u64,
     response_time: Histogram,
     engine_lateness: Histogram,
-    /// Threads whose tally has come.
+    /// The number of threads whose tally has come.
     heard: usize,
 }
 
-/// An interval whose threads have all been heard.
+/// A closed interval, as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Row {
     ends_at_ns: u64,
@@ -52,14 +54,14 @@ struct Row {
     engine_late_p99_ns: Option<u64>,
 }
 
-/// Sorts the warm-up before the measured phase, and intervals by number.
+/// Whether the interval is of the measured phase, and its number. The warm-up sorts before the measured phase.
 type Key = (bool, u64);
 
 pub struct Intervals {
     threads: usize,
     logged_as_one: u64,
     open: BTreeMap<Key, Interval>,
-    /// The last ones; those before are in the spool.
+    /// The last intervals; the earlier ones are in `rows`.
     recent: BTreeMap<Key, Row>,
     rows: Spool<(Key, Row)>,
     /// Entries of the log that are not written yet.
@@ -67,7 +69,7 @@ pub struct Intervals {
     log: Spool<(u64, String)>,
 }
 
-/// The last full second.
+/// The figures of the last full second.
 #[derive(Default)]
 pub struct Recent {
     pub throughput_per_s: f64,
@@ -141,9 +143,9 @@ impl Intervals {
         }
     }
 
-    /// The series and the log, once every thread has handed in its last tally.
+    /// Returns the series and the log. Every thread must have handed in its last tally.
     pub fn finish(&mut self, course: &Course) -> (Series, Log) {
-        // A thread that was held up through a whole interval has no tally for it.
+        // A thread that did not run for a whole interval has no tally for it.
         while let Some((&key, _)) = self.open.first_key_value() {
             self.close(key);
         }
@@ -173,7 +175,7 @@ impl Intervals {
     }
 }
 
-/// Intervals of the series to one of the log.
+/// Returns the number of intervals that the log keeps as one.
 fn logged_as_one(plan: &Plan) -> u64 {
     match &plan.shape {
         Shape::Closed(Closed { ramp: Some(_), .. }) => {
@@ -183,7 +185,7 @@ fn logged_as_one(plan: &Plan) -> u64 {
     }
 }
 
-/// The log in its order; a thread that was far behind has given an entry a second part.
+/// Returns the log in order. If a thread was far behind, an entry has a second part, which is merged with the first.
 fn logged(mut entries: Vec<(u64, String)>, intervals: u64, course: &Course) -> Log {
     entries.sort_by_key(|&(entry, _)| entry);
     let each_ns = INTERVAL_NS * intervals;
@@ -253,7 +255,7 @@ mod tests {
         spec.plan().map_err(|failure| failure.error).unwrap()
     }
 
-    /// What one thread counted in one measured interval: `ok` answers of a millisecond each.
+    /// Returns what one thread counted in one measured interval: `ok` answers of a millisecond each.
     fn tally(index: u64, ok: u64) -> Tally {
         let mut tally = Tally::new(Phase::Measured, 1);
         tally.index = index;
@@ -284,7 +286,7 @@ mod tests {
         assert_eq!((&log.at_ns[..], counts(&log)), (&[0, 1_000 * MS][..], vec![30, 30]));
     }
 
-    /// One thread is held up for ten seconds and hands in nothing for their intervals.
+    /// One thread does not run for ten seconds, and hands in no tallies for these intervals.
     #[test]
     fn a_thread_that_skips_intervals_leaves_the_log_in_order() {
         let busy = (0..120).map(|index| tally(index, 1));

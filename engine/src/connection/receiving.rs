@@ -1,4 +1,4 @@
-//! A connection receives: an answer as its bytes come in, and how it ends.
+//! How a connection receives an answer, piece by piece, and how the answer ends.
 
 use rustix::io::Errno;
 
@@ -7,15 +7,16 @@ use crate::http::answer::{Expectation, Progress};
 use crate::net::{Network, Received};
 use crate::outcome::Outcome;
 
-/// Reads from one connection before the others have their turn. A full buffer that is looked at ends it sooner: to
-/// parse and hash one takes as long as to serve some hundred other answers.
+/// The most reads from one connection before the others have their turn. A full buffer that is looked at ends the
+/// turn sooner: parsing and hashing it takes as long as serving about a hundred other answers.
 const READS_AT_ONCE: usize = 8;
-/// Read at once where the body is long, so that little more than the head is copied.
+/// The number of bytes to read at once if the body is long, so that little more than the head is copied.
 const HEAD_READ_BYTES: usize = 2 * 1024;
-/// A rest of a body that nobody looks at is not copied, if it is as long as that.
+/// The rest of a body that is not looked at is discarded without a copy if it is at least this long.
 const DISCARD_FROM_BYTES: u64 = 8 * 1024;
-/// Where so much of it is still to come, it is waited for in pieces of this size at most. Less would wake us more
-/// often than there is something to do; more would not fit in the kernel's buffer (bench/experiments.md).
+/// If at least `LONG_REST_BYTES` of it are still to come, the engine waits for pieces of up to `PIECE_BYTES`. Smaller
+/// pieces would wake the engine more often than there is something to do; larger ones would not fit into the kernel's
+/// buffer (bench/experiments.md).
 const LONG_REST_BYTES: u64 = 64 * 1024;
 const PIECE_BYTES: u64 = 512 * 1024;
 
@@ -29,8 +30,8 @@ impl<S> Connection<S> {
         read != Err(Errno::AGAIN) && read != Err(Errno::INTR)
     }
 
-    /// Reads once; again only where all that was asked for came, or where the peer has closed and what it
-    /// sent before must be told from its end. What comes later is reported.
+    /// Reads once. Reads again only if all that was asked for came, or if the peer has closed and what it sent before
+    /// must be told from the end of the stream. The network reports what comes later.
     #[inline]
     pub(super) fn receive<N: Network<Socket = S>>(&mut self, to_the_end: bool, wire: &mut Wire<N>) -> Step {
         let kind = usize::from(self.kind);
@@ -97,7 +98,7 @@ impl<S> Connection<S> {
         Step::Unread
     }
 
-    /// Of a long rest that nobody looks at, the next report is to be of a good part.
+    /// If a long rest will not be looked at, lets the network report only a good part of it.
     #[inline]
     pub(super) fn wait_for_piece<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) {
         let ignored = self.answer.ignored_bytes();
@@ -121,7 +122,7 @@ impl<S> Connection<S> {
         if closing || !self.answer.keeps_alive() {
             self.closed_by_server(wire);
         } else if self.stage == Stage::Sending {
-            self.close(wire); // The rest of the request is not wanted, and nothing else can be sent before it.
+            self.close(wire); // The server does not want the rest, and nothing else can be sent before it.
         }
         if std::mem::take(&mut self.waits_for_piece)
             && let Some(socket) = &mut self.socket

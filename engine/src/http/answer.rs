@@ -1,5 +1,5 @@
-//! One answer, read as its bytes come in, and held against what was expected. Pure: it sees bytes,
-//! never a socket.
+//! One answer: it is read as its bytes come in, and compared with what was expected. Pure: it is given bytes and has
+//! no socket.
 
 use sha2::{Digest, Sha256};
 
@@ -10,13 +10,13 @@ use crate::outcome::Outcome;
 /// The answer that counts as `ok`.
 #[derive(Debug)]
 pub struct Expectation {
-    /// `None` = any from 200 to 299.
+    /// `None` = any status from 200 to 299.
     pub status: Option<u16>,
     pub body_bytes: Option<u64>,
     pub sha256: [u8; 32],
-    /// One answer in so many is hashed in full; 0 = none.
+    /// One answer in this many is hashed in full; 0 = none.
     pub hash_one_in: u32,
-    /// The request was a HEAD, whose answers have no body whatever their headers say.
+    /// The request was a HEAD. Its answer has no body, whatever its headers say.
     pub without_body: bool,
 }
 
@@ -31,7 +31,7 @@ impl Expectation {
 pub enum Progress {
     /// The answer goes on.
     More,
-    /// The answer is whole; so many bytes came behind it, which nobody asked for.
+    /// The answer is whole. `excess` bytes came after it, which no request asked for.
     Whole { excess: usize },
 }
 
@@ -53,7 +53,8 @@ enum Stage {
     ChunkEnd {
         carriage_return: bool,
     },
-    /// So many bytes into the lines that may follow the last chunk. They mean nothing to us, but must be fields.
+    /// In the lines that may follow the last chunk, of which `bytes` have come. They must be fields, but are not
+    /// used.
     Trailer {
         lines: FieldLines,
         bytes: u16,
@@ -62,13 +63,13 @@ enum Stage {
     Whole,
 }
 
-/// Where in the line that holds a chunk's size we are.
+/// The position in the line that holds a chunk's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ChunkLine {
     Size,
-    /// So many blanks behind the size: no digit may follow.
+    /// In the blanks after the size, of which this many have come. No digit may follow.
     Blank(u16),
-    /// So many bytes into what follows the size and means nothing to us.
+    /// In what follows the size and is not used. This many bytes of it have come.
     Extension(u16),
     CarriageReturn,
 }
@@ -77,14 +78,14 @@ enum ChunkLine {
 pub struct Answer {
     stage: Stage,
     keep_alive: bool,
-    /// An interim answer (1xx) has come.
+    /// Whether an interim answer (1xx) has come.
     interim: bool,
     status: u16,
     body_bytes: u64,
     more: Option<Box<More>>,
 }
 
-/// What only some answers need.
+/// State that only some answers need.
 #[derive(Debug, Default)]
 struct More {
     /// A head that comes in pieces.
@@ -101,7 +102,7 @@ pub struct Kept {
 }
 
 impl Answer {
-    /// Makes ready for the next answer; `hash` says whether this one is of the sample.
+    /// Prepares for the next answer. `hash` says whether it is in the sample that is hashed.
     #[inline]
     pub fn begin(&mut self, hash: bool) {
         self.stage = Stage::Head;
@@ -122,12 +123,12 @@ impl Answer {
         self.more.as_ref().is_some_and(|more| more.digest.is_some())
     }
 
-    /// Its status; `None` where no whole head has come.
+    /// Returns its status, or `None` if no whole head has come.
     pub fn status(&self) -> Option<u16> {
         (self.stage != Stage::Head && self.status != 0).then_some(self.status)
     }
 
-    /// How many bytes of content follow that nobody looks at, at least.
+    /// Returns how many bytes of content follow, at least, that are not looked at.
     #[inline]
     pub fn ignored_bytes(&self) -> u64 {
         let left = match self.stage {
@@ -138,7 +139,7 @@ impl Answer {
         if self.more.is_none() { left } else { 0 }
     }
 
-    /// Takes `bytes` of content that were not looked at, `ignored_bytes` at most.
+    /// Takes `bytes` of content that were not looked at, at most `ignored_bytes`.
     pub fn skip(&mut self, bytes: u64) -> Progress {
         self.body_bytes += bytes;
         match &mut self.stage {
@@ -152,7 +153,7 @@ impl Answer {
         if self.stage == Stage::Whole { Progress::Whole { excess: 0 } } else { Progress::More }
     }
 
-    /// What was kept of it: of an answer whose head was not whole, what came.
+    /// Takes what was kept of it. If its head was not whole, this is what came.
     pub fn take_kept(&mut self) -> Kept {
         let Some(more) = &mut self.more else {
             return Kept::default();
@@ -165,7 +166,7 @@ impl Answer {
         kept
     }
 
-    /// Keeps what came in place of an answer.
+    /// Keeps the bytes that came in place of an answer.
     pub fn keep_as_it_came(&mut self, bytes: &[u8]) {
         let more = self.more.get_or_insert_default();
         let mut head = [more.partial_head.bytes(), bytes].concat();
@@ -173,26 +174,27 @@ impl Answer {
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
     }
 
-    /// Which bound of ours its head goes beyond, that goes on with `bytes` and was not read for it.
+    /// Returns which of the engine's bounds its head exceeds, if it was not read for that. The head goes on with
+    /// `bytes`.
     pub fn head_fault(&self, bytes: &[u8]) -> Option<&'static str> {
         let before = self.more.as_ref().map_or(&[][..], |more| more.partial_head.bytes());
         let all = before.iter().chain(bytes).copied();
         (self.stage == Stage::Head).then(|| lines::fault(all)).flatten()
     }
 
-    /// Whether it is kept.
+    /// Returns whether its beginning is kept.
     pub fn is_kept(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.kept.is_some())
     }
 
-    /// Whether none of it has come yet.
+    /// Returns whether none of it has come yet.
     pub fn is_untouched(&self) -> bool {
         self.stage == Stage::Head
             && !self.interim
             && self.more.as_ref().is_none_or(|more| more.partial_head.bytes().is_empty())
     }
 
-    /// Whether the connection may serve another request.
+    /// Returns whether the connection may serve another request.
     pub fn keeps_alive(&self) -> bool {
         self.keep_alive
     }
@@ -227,7 +229,7 @@ impl Answer {
         Ok(Progress::More)
     }
 
-    /// The stream ended: true where that is a proper end of this answer.
+    /// Ends the stream. Returns whether this is a proper end of the answer.
     pub fn end_of_stream(&mut self) -> bool {
         if self.stage == Stage::UntilClose {
             self.stage = Stage::Whole;
@@ -235,7 +237,7 @@ impl Answer {
         self.stage == Stage::Whole
     }
 
-    /// How the whole answer compares with the expected one.
+    /// Compares the whole answer with the expected one.
     #[inline]
     pub fn outcome(&mut self, expect: &Expectation) -> Outcome {
         if !expect.accepts(self.status) {
@@ -252,7 +254,7 @@ impl Answer {
         Outcome::Ok
     }
 
-    /// The head and how many of `bytes` belong to it; `None` when it goes on.
+    /// Returns the head and how many of `bytes` belong to it, or `None` if the head goes on.
     #[inline]
     fn take_head(&mut self, bytes: &[u8], memo: &mut HeadMemo) -> Result<Option<(Head, usize)>, Malformed> {
         if self.more.as_ref().is_none_or(|more| more.partial_head.bytes().is_empty())
@@ -273,10 +275,10 @@ impl Answer {
         let Some(taken) = partial.take(bytes)? else {
             return Ok(None);
         };
-        let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both see the same end.
+        let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both find the same end.
         *partial = PartialHead::default();
         if !self.is_hashed() {
-            self.more = None; // Nothing else was kept as yet.
+            self.more = None; // Nothing else has been kept yet.
         }
         Ok(Some((head, taken)))
     }
@@ -286,9 +288,9 @@ impl Answer {
         self.status = head.status;
         self.keep_alive = head.keep_alive && head.framing != Framing::UntilClose;
         self.stage = match head.status {
-            101 => return Err(Malformed), // We never ask to switch protocols.
+            101 => return Err(Malformed), // The engine never asks to switch protocols.
             100..=199 => {
-                self.interim = true; // The real answer follows.
+                self.interim = true; // The final answer follows.
                 Stage::Head
             }
             204 | 304 => self.whole_without_body(head),
@@ -308,7 +310,7 @@ impl Answer {
         Stage::Whole
     }
 
-    /// Takes what of `bytes` belongs to the present stage and says how many bytes that was.
+    /// Takes those of `bytes` that belong to the present stage, and returns how many they are.
     #[inline]
     fn take_body(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
         match self.stage {
@@ -350,7 +352,7 @@ impl Answer {
         self.more.get_or_insert_default().kept = Some(Kept { head, body: Vec::new() });
     }
 
-    /// The stage that one byte of chunked framing (RFC 9112, 7.1) leads to.
+    /// Returns the stage after one byte of chunked framing (RFC 9112, 7.1).
     fn after_framing_byte(&self, byte: u8) -> Result<Stage, Malformed> {
         match self.stage {
             Stage::ChunkSize { size, digits, line } => chunk_size(size, digits, line, byte),
@@ -376,13 +378,13 @@ impl More {
     }
 }
 
-/// Of an answer that is kept.
+/// The most bytes that are kept of an answer's head.
 pub const KEPT_HEAD_BYTES: usize = 4096;
 const KEPT_BODY_BYTES: usize = 1024;
 const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
 const FIRST_TRAILER: Stage = Stage::Trailer { lines: FieldLines::BEGIN, bytes: 0 };
 const LONGEST_EXTENSION_BYTES: u16 = 4096;
-/// As many as 64 bits hold.
+/// As many hex digits as 64 bits hold.
 const MOST_DIGITS: u8 = 16;
 
 fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage, Malformed> {

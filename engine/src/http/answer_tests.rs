@@ -1,4 +1,4 @@
-//! Answers with known outcomes, each fed whole, byte by byte and at every split.
+//! Answers with known outcomes. Each is fed whole, byte by byte, and cut in two at every place.
 
 use super::*;
 use crate::http::lines::LONGEST_HEAD_BYTES;
@@ -13,7 +13,7 @@ fn expectation(body: &str) -> Expectation {
     }
 }
 
-/// Feeds `parts`, then ends the stream; `None` when the answer never became whole.
+/// Feeds `parts`, then ends the stream. Returns `None` if the answer never became whole.
 fn read(parts: &[&[u8]], expect: &Expectation) -> Result<Option<Outcome>, Malformed> {
     let mut memo = HeadMemo::default();
     let mut answer = Answer::default();
@@ -30,7 +30,7 @@ fn read(parts: &[&[u8]], expect: &Expectation) -> Result<Option<Outcome>, Malfor
     Ok(answer.end_of_stream().then(|| answer.outcome(expect)))
 }
 
-/// Reads `text` in every way of cutting it in two, and byte by byte; all must agree.
+/// Reads `text` cut in two at every place, and byte by byte. All readings must agree.
 fn read_all_ways(text: &str, expect: &Expectation) -> Result<Option<Outcome>, Malformed> {
     let bytes = text.as_bytes();
     let whole = read(&[bytes], expect);
@@ -142,10 +142,10 @@ fn folded_fields_mean_what_they_mean_unfolded() {
     ok(&folded("X: y\r\n z\r\nContent-Length: 5", "hello"), "hello");
     ok(&folded("Content-Length:\r\n 5\r\n\t", "hello"), "hello");
     ok(&folded("Transfer-Encoding: gzip,\r\n chunked", "1\r\nx\r\n0\r\n\r\n"), "x");
-    // Not a field of its own, which would frame the body.
+    // The folded line is not a field of its own, which would frame the body.
     ok(&folded("Content-Length: 5\r\nX: y\r\n Content-Length: 2", "hello"), "hello");
     ok(&folded("Content-Length: 5\r\nX: y\r\n Transfer-Encoding: chunked", "hello"), "hello");
-    // With a space in it, it is no number and no name of a coding.
+    // With a space in it, the value is neither a number nor the name of a coding.
     malformed(&folded("Content-Length: 1\r\n 0", "0123456789"));
     ok(&folded("Transfer-Encoding: chun\r\n ked", "until the end"), "until the end");
     malformed("HTTP/1.1 200 OK\r\n Content-Length: 5\r\n\r\nhello");

@@ -1,12 +1,12 @@
-//! In which order several requests are sent: a shuffled deck with as many cards of each as its weight
-//! says, dealt over and over, so that every pass holds the exact proportions. Pure.
+//! The order in which several requests are sent. A shuffled deck with as many cards of each request as its weight
+//! says is dealt over and over, so that every pass has the exact proportions. Pure.
 
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Long enough that its order does not show as a rhythm.
+/// A deck has at least this many cards, so that its order does not show as a rhythm.
 const FEWEST_CARDS: u64 = 1024;
-/// What a thread's cache holds beside its work.
+/// This many cards fit into a thread's cache besides its other data.
 const MOST_CARDS: u64 = 65_536;
 
 pub struct Deck {
@@ -15,7 +15,7 @@ pub struct Deck {
 }
 
 impl Deck {
-    /// A deck of the requests 0, 1, … by their weights, which `fault` has nothing against.
+    /// A deck of the requests 0, 1, … by their weights, in which `fault` finds no fault.
     pub fn new(weights: &[u32], random: &mut Xoshiro256PlusPlus) -> Self {
         let passes = if weights.len() == 1 { 1 } else { FEWEST_CARDS.div_ceil(total(weights)) };
         let divisor = common_divisor(weights);
@@ -39,7 +39,7 @@ impl Deck {
     }
 }
 
-/// Why no deck can hold requests of these weights; a sentence without its subject.
+/// Returns why no deck can hold requests of these weights, as a sentence without its subject.
 pub fn fault(weights: &[u32]) -> Option<String> {
     if weights.contains(&0) {
         return Some("must each have a weight of at least 1".into());
@@ -53,7 +53,7 @@ pub fn fault(weights: &[u32]) -> Option<String> {
     })
 }
 
-/// The sum of the weights in lowest terms.
+/// Returns the sum of the weights in lowest terms.
 fn total(weights: &[u32]) -> u64 {
     let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
     sum / u64::from(common_divisor(weights))
@@ -113,7 +113,7 @@ mod tests {
     fn what_is_dealt_next_does_not_follow_from_what_was_dealt_last() {
         let dealt = deal(&[1, 1], 1024, 3);
         let repeats = dealt.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64;
-        // Five standard deviations of 1,023 tosses of a coin.
+        // The bound is five standard deviations of 1,023 tosses of a coin.
         assert!((repeats - 511.5).abs() < 80.0, "{repeats}");
     }
 

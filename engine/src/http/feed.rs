@@ -1,5 +1,5 @@
-//! Where a thread's next request comes from. What varies is rendered ahead, on a thread of its own, in
-//! batches that go back and forth; the hot loop formats nothing, allocates nothing and locks nothing.
+//! The source of a thread's requests. Requests that vary are rendered ahead, on a thread of their own, in batches
+//! that go back and forth. So the hot loop formats, allocates and locks nothing.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -10,13 +10,13 @@ use crate::http::values::Values;
 use crate::plan::Request;
 use crate::shape;
 
-/// A batch ends with the request that reaches either.
+/// A batch ends with the request that reaches either limit.
 const BATCH_REQUESTS: usize = 256;
 const BATCH_BYTES: usize = 64 * 1024;
-/// One in hand, and the others ready: what a thread has in store while the renderer is away, for longer than
-/// a scheduler lets another run (20 ms at 200,000 requests per second). A megabyte for each thread.
+/// One batch is in use and the others are ready. They last while the renderer is away for longer than a scheduler
+/// lets another thread run (20 ms at 200,000 requests per second). They take a megabyte for each thread.
 const BATCHES_PER_FEED: usize = 16;
-/// Distinguishes the random numbers drawn here from those of other parts of the engine.
+/// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const PURPOSE: u64 = 0xfeed_0000;
 
 /// One thread's source of requests.
@@ -28,18 +28,17 @@ enum Source {
 }
 
 impl Feed {
-    /// Every request in the bytes of its kind.
+    /// A feed in which every request has the bytes of its kind.
     fn fixed(deck: Deck) -> Self {
         Self(Source::Fixed(deck))
     }
 
-    /// Requests from batches: out of the `inbox`, and back as `spent`.
+    /// A feed of requests in batches, which come out of the `inbox` and go back as `spent`.
     fn rendered(batch: Box<Batch>, inbox: Receiver<Box<Batch>>, spent: SyncSender<Box<Batch>>) -> Self {
         Self(Source::Rendered(Rendered { batch, next: 0, has_waited: false, inbox, spent }))
     }
 
-    /// Takes the next request and says which of the trial's it is. It waits only where the renderer is
-    /// behind by all that was in store.
+    /// Takes the next request and returns its kind. It waits only if the renderer is behind by all batches.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> u16 {
@@ -49,13 +48,13 @@ impl Feed {
         }
     }
 
-    /// Whether the request that was taken last had to be waited for.
+    /// Returns whether the thread had to wait for the request that it took last.
     #[inline]
     pub fn has_waited(&self) -> bool {
         matches!(&self.0, Source::Rendered(rendered) if rendered.has_waited)
     }
 
-    /// The bytes of the request that was taken last; `None` where they are those of its kind.
+    /// Returns the bytes of the request that was taken last, or `None` if they are those of its kind.
     #[inline]
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.0 {
@@ -93,7 +92,7 @@ impl Rendered {
         });
         let spent = std::mem::replace(&mut self.batch, full);
         self.next = 0;
-        let _ = self.spent.send(spent); // There is room for all batches.
+        let _ = self.spent.send(spent); // The channel has room for all batches.
     }
 
     #[inline]
@@ -105,9 +104,9 @@ impl Rendered {
     }
 }
 
-/// Requests one after the other; of those that do not vary only the kind.
+/// Requests in their order. Of those that do not vary it has only the kind.
 struct Batch {
-    /// Whose it is.
+    /// The index of its feed.
     feed: usize,
     requests: Vec<Entry>,
     bytes: Vec<u8>,
@@ -122,22 +121,22 @@ struct Entry {
 /// Renders the requests of all threads, until their feeds are dropped.
 pub struct Renderer<'a> {
     requests: &'a [Request],
-    /// Of each request, how many were rendered.
+    /// The number of requests of each kind that were rendered.
     turns: Vec<u64>,
-    /// The last number given out, over all threads.
+    /// The last sequence number that was given out, over all threads.
     last_seq: u64,
     strands: Vec<Strand>,
     spent: Receiver<Box<Batch>>,
 }
 
-/// What is one feed's own.
+/// The state of one feed.
 struct Strand {
     deck: Deck,
     random: Xoshiro256PlusPlus,
     outbox: SyncSender<Box<Batch>>,
 }
 
-/// A feed for each of so many threads, and who renders for them, where any request varies.
+/// Returns a feed for each of `threads` threads, and the renderer for them if any request varies.
 pub fn feeds(requests: &[Request], threads: usize, seed: u64) -> (Vec<Feed>, Option<Renderer<'_>>) {
     let weights: Vec<u32> = requests.iter().map(|request| request.weight).collect();
     let decks = (0..threads as u64).map(|thread| {
@@ -183,7 +182,7 @@ impl Renderer<'_> {
     }
 
     fn send(&self, batch: Box<Batch>) {
-        let _ = self.strands[batch.feed].outbox.send(batch); // Its thread may have ended.
+        let _ = self.strands[batch.feed].outbox.send(batch); // The thread may have ended.
     }
 
     fn fill(&mut self, batch: &mut Batch) {

@@ -27,7 +27,7 @@ fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
     Request { name: String::new(), message, is_idempotent: true, weight, expect }
 }
 
-/// What each of `threads` feeds gives, `count` times: the kind, and the path where it varies.
+/// Takes `count` requests from each of `threads` feeds. Returns the kind of each, and its path if that varies.
 fn take(requests: &[Request], threads: usize, count: usize, seed: u64) -> Vec<Vec<(u16, Option<String>)>> {
     let (feeds, renderer) = feeds(requests, threads, seed);
     thread::scope(|scope| {
@@ -69,7 +69,7 @@ fn numbers_are_unique_over_all_threads_and_rise_in_each() {
     assert!(each.iter().all(|numbers| numbers.len() == count && numbers.is_sorted()));
     let all: BTreeSet<u64> = each.concat().into_iter().collect();
     assert_eq!(all.len(), 3 * count);
-    // What was in store when the others ended was rendered and not taken.
+    // The requests in store when the other feeds had ended were rendered and not taken.
     let rendered = (3 * count + 3 * BATCHES_PER_FEED * BATCH_REQUESTS) as u64;
     assert!(all.first() == Some(&1) && all.last() <= Some(&rendered), "{:?}", all.last());
 }
@@ -134,7 +134,7 @@ fn the_renderer_ends_with_its_last_feed() {
     });
 }
 
-/// Whether a thread of ours sleeps.
+/// Returns whether a thread of this process sleeps.
 fn sleeps(tid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
     stat[stat.rfind(')').unwrap()..].starts_with(") S ")

@@ -1,14 +1,14 @@
-//! An answer's head: what its status line and headers say of the body that follows (RFC 9112, 6.3).
+//! The head of an answer: what its status line and headers say about the body that follows (RFC 9112, 6.3).
 
 use std::mem::MaybeUninit;
 
 use super::lines::MOST_FIELDS;
 pub use super::lines::{LONGEST_HEAD_BYTES, Malformed};
 
-/// Longest body, and longest chunk, that is waited for: what a file's offset can count (`off_t`). What is said to be
-/// longer never comes to an end.
+/// The longest body, and the longest chunk, for which the engine waits: as much as a file's offset can count
+/// (`off_t`). A body that is said to be longer would never end.
 pub const LONGEST_BODY_BYTES: u64 = i64::MAX as u64;
-/// From here on not copying a body saves more than one more read costs.
+/// From this length on, not copying a body saves more than one more read costs.
 const LONG_BODY_BYTES: u64 = 32 * 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,23 +20,24 @@ pub enum Framing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Bytes of the head itself, with its empty line.
+    /// The length of the head itself, with its empty line.
     pub bytes: usize,
     pub status: u16,
     pub framing: Framing,
-    /// Whether the server lets the connection live on.
+    /// Whether the server keeps the connection open.
     pub keep_alive: bool,
 }
 
 impl Head {
-    /// Reads a head; `None` when its end has not come yet.
+    /// Reads a head. Returns `None` if its end has not come yet.
     ///
     /// # Errors
     /// `Malformed` for anything but an HTTP/1.x head with one meaning.
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Malformed> {
         let mut headers = [MaybeUninit::uninit(); MOST_FIELDS];
         let mut response = httparse::Response::new(&mut []);
-        // A fold stays in the value; what we read of values are lists and numbers, and around those it counts as blank.
+        // A fold stays in the value. The values that are read are lists and numbers, around which a fold counts as
+        // blank.
         let parsed = httparse::ParserConfig::default()
             .allow_obsolete_multiline_headers_in_responses(true)
             .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
@@ -54,7 +55,7 @@ impl Head {
         }
         let is_http_1_1 = response.version == Some(1);
         if said.transfer_encoding && !is_http_1_1 {
-            return Err(Malformed); // Its framing is faulty (RFC 9112, 6.1).
+            return Err(Malformed); // The framing is faulty (RFC 9112, 6.1).
         }
         head.framing = said.framing();
         head.keep_alive = !said.close && (said.keep_alive || is_http_1_1);
@@ -62,7 +63,7 @@ impl Head {
     }
 }
 
-/// What the headers heard so far say of the body and of the connection.
+/// What the headers so far say about the body and the connection.
 #[derive(Default)]
 struct Said {
     length: Option<u64>,
@@ -75,7 +76,7 @@ struct Said {
 impl Said {
     fn hear(&mut self, name: &str, value: &[u8]) -> Result<(), Malformed> {
         if name.eq_ignore_ascii_case("content-length") {
-            // The same length several times over is one length (RFC 9112, 6.3).
+            // The same length, given several times, is one length (RFC 9112, 6.3).
             for length in tokens(value) {
                 let length = decimal(length)?;
                 if self.length.is_some_and(|earlier| earlier != length) {
@@ -116,8 +117,8 @@ fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
     number.filter(|&number| number <= LONGEST_BODY_BYTES).ok_or(Malformed)
 }
 
-/// The last head and its meaning. Servers repeat their head to the byte until the second of their
-/// `Date` turns, and comparing 150 bytes is an order of magnitude cheaper than parsing them.
+/// The last head and its meaning. Servers repeat their head to the byte until the second in their `Date` changes, and
+/// comparing 150 bytes is an order of magnitude cheaper than parsing them.
 #[derive(Default)]
 pub struct HeadMemo {
     bytes: Vec<u8>,
@@ -126,16 +127,16 @@ pub struct HeadMemo {
     pub keep: Keep,
 }
 
-/// Which answers are kept as examples: of every status that is not expected, or of every status, the first.
+/// Which answers are kept as examples: the first of every status that is not expected, or the first of every status.
 #[derive(Default)]
 pub struct Keep {
-    /// Expected ones, too.
+    /// Whether expected ones are kept, too.
     pub all: bool,
-    /// Statuses of which there is one already.
+    /// Statuses that already have an example.
     pub had: Vec<u16>,
-    /// So many answers more are kept whatever their status: one of these may have a wrong body again.
+    /// The number of further answers that are kept whatever their status, as one of them may have a wrong body again.
     pub more: u32,
-    /// There are as many as are shown.
+    /// Whether there are as many examples as are shown.
     pub enough: bool,
 }
 
@@ -152,19 +153,19 @@ impl Keep {
 }
 
 impl HeadMemo {
-    /// The head that was parsed last.
+    /// Returns the head that was parsed last.
     pub fn last(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Whether the answers seen last are so long that their head is best read apart from their body.
+    /// Returns whether the last answers were so long that their head is best read apart from their body.
     #[inline]
     pub fn is_long(&self) -> bool {
         self.head
             .is_some_and(|head| matches!(head.framing, Framing::Sized(bytes) if bytes >= LONG_BODY_BYTES))
     }
 
-    /// As `Head::parse`, from memory where these bytes begin with the last head.
+    /// Parses like `Head::parse`, but from memory if these bytes begin with the last head.
     #[inline]
     pub fn parse(&mut self, bytes: &[u8]) -> Result<Option<Head>, Malformed> {
         if let Some(head) = self.head

@@ -1,37 +1,37 @@
-//! The lines of a head, and of the trailers behind a last chunk, byte by byte: where they end, and whether HTTP
-//! allows them (RFC 9112, 2.2, 4 and 5). What they mean is `head.rs`'s to say.
+//! The lines of a head, and of the trailers after a last chunk, byte by byte: where they end, and whether HTTP allows
+//! them (RFC 9112, 2.2, 4 and 5). `head.rs` reads their meaning.
 
-/// Longest head that is read. By default Tomcat sends, and nginx takes from a server behind it, no head beyond 8 KiB,
-/// HAProxy and Node.js's client none beyond 16 KiB, Go's client 1 MB; curl reads 300 KB. So 64 KiB is more than most that
-/// users have can read. Only a head that comes in pieces is held, as far as it has come. A peer can make every connection
-/// hold this much: 640 MB at 10,000 connections.
+/// The longest head that is read. By default Tomcat sends no head beyond 8 KiB, and nginx takes none from a server
+/// behind it; HAProxy and Node.js's client take none beyond 16 KiB; Go's client takes 1 MB, and curl reads 300 KB. So
+/// 64 KiB is more than most clients can read. Only a head that comes in pieces is kept, as far as it has come. A peer
+/// can make every connection keep this much: 640 MB at 10,000 connections.
 pub const LONGEST_HEAD_BYTES: usize = 64 * 1024;
-/// Longest trailers that are read.
+/// The longest trailers that are read.
 pub const LONGEST_TRAILERS_BYTES: u16 = 16 * 1024;
-/// Most fields of a head or of trailers, as in hyper and in Python's http.client.
+/// The most fields of a head or of trailers, as in hyper and in Python's http.client.
 pub const MOST_FIELDS: usize = 100;
 
 /// What came is not an HTTP/1.1 answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Whether `byte` may stand in the name of a method or a field (RFC 9110, 5.6.2).
+/// Returns whether `byte` may stand in the name of a method or a field (RFC 9110, 5.6.2).
 pub fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Whether `byte` may stand in the value of a field (RFC 9110, 5.5).
+/// Returns whether `byte` may stand in the value of a field (RFC 9110, 5.5).
 pub fn is_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// Where in field lines we are. Lines may end with a mere line feed (RFC 9112, 2.2); one that begins with a blank goes
-/// on with the field before it (obs-fold; "a user agent … MUST replace each received obs-fold with one or more SP
-/// octets prior to interpreting the field value", RFC 9112, 5.2).
+/// The position in field lines. A line may end with a line feed alone (RFC 9112, 2.2). A line that begins with a
+/// blank continues the field before it (obs-fold; "a user agent … MUST replace each received obs-fold with one or
+/// more SP octets prior to interpreting the field value", RFC 9112, 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldLines {
     part: FieldPart,
-    /// Fields before this one.
+    /// The number of fields before this one.
     fields: u8,
 }
 
@@ -39,7 +39,7 @@ pub struct FieldLines {
 enum FieldPart {
     /// At the beginning of the first line.
     First,
-    /// At the beginning of a line behind a field.
+    /// At the beginning of a line after a field.
     Next,
     Name,
     Value,
@@ -50,10 +50,10 @@ enum FieldPart {
 impl FieldLines {
     pub const BEGIN: Self = Self { part: FieldPart::First, fields: 0 };
 
-    /// Where the next byte leads to; `None` where it ends the lines.
+    /// Returns the position after the next byte, or `None` if that byte ends the lines.
     ///
     /// # Errors
-    /// `Malformed` for a byte that may not stand there, and for more fields than there may be.
+    /// `Malformed` for a byte that may not stand there, and for too many fields.
     pub fn after(self, byte: u8) -> Result<Option<Self>, Malformed> {
         use FieldPart::{CarriageReturn, First, LastCarriageReturn, Name, Next, Value};
         let mut fields = self.fields;
@@ -82,34 +82,34 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Where in a head we are.
+/// The position in a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeadLines {
     /// In the empty lines that may come first.
     Empty {
         carriage_return: bool,
     },
-    /// So many bytes into version and status.
+    /// In version and status, of which this many bytes have come.
     Status(u8),
     Reason,
     ReasonCarriageReturn,
     Fields(FieldLines),
 }
 
-/// Version and status; zeros stand for any digit.
+/// Version and status. A zero stands for any digit.
 const STATUS: &[u8] = b"HTTP/1.1 000";
 const MINOR_VERSION_AT: usize = 7;
 
 impl HeadLines {
     const BEGIN: Self = Self::Empty { carriage_return: false };
 
-    /// Whether there are more fields than there may be, which is known as the line behind them begins.
+    /// Returns whether there are too many fields, which shows when the line after them begins.
     fn has_most_fields_before(self, byte: u8) -> bool {
         matches!(self, Self::Fields(FieldLines { part: FieldPart::Next, fields })
             if usize::from(fields) == MOST_FIELDS && !is_blank(byte))
     }
 
-    /// As `FieldLines::after`.
+    /// Does what `FieldLines::after` does.
     fn after(self, byte: u8) -> Result<Option<Self>, Malformed> {
         let next = match (self, byte) {
             (Self::Empty { .. }, b'\n') => Self::Empty { carriage_return: false },
@@ -140,8 +140,8 @@ impl HeadLines {
     }
 }
 
-/// Why a head that begins with `bytes`, and keeps to the rules so far, is not read any further: the bound of ours
-/// that it goes beyond.
+/// Returns why a head that begins with `bytes`, and breaks no rule so far, is not read any further: the engine's
+/// bound that it exceeds.
 pub fn fault(bytes: impl Iterator<Item = u8>) -> Option<&'static str> {
     let mut lines = HeadLines::BEGIN;
     for (at, byte) in bytes.enumerate() {
@@ -161,8 +161,8 @@ pub fn fault(bytes: impl Iterator<Item = u8>) -> Option<&'static str> {
 
 const _: () = assert!(LONGEST_HEAD_BYTES == 64 * 1024 && MOST_FIELDS == 100, "as `fault` says");
 
-/// A head that comes in pieces. Each byte is looked at once, so that a head costs the same however it is cut; the
-/// parser need only be asked when all of it is there.
+/// A head that comes in pieces. Each byte is looked at once, so that a head costs the same however it is cut. The
+/// parser is called only when the whole head is there.
 #[derive(Debug)]
 pub struct PartialHead {
     bytes: Vec<u8>,
@@ -174,7 +174,8 @@ impl PartialHead {
         Self { bytes: Vec::new(), lines: HeadLines::BEGIN }
     }
 
-    /// Takes the next piece; says how many of its bytes are of the head, `None` where the head goes on behind it.
+    /// Takes the next piece. Returns how many of its bytes belong to the head, or `None` if the head goes on after
+    /// it.
     ///
     /// # Errors
     /// `Malformed` as soon as no head can begin with these bytes.
@@ -194,12 +195,12 @@ impl PartialHead {
         Ok(None)
     }
 
-    /// What has come of the head.
+    /// Returns what has come of the head.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Room grows by doubling, but never beyond the longest head.
+    /// Appends a piece. The room grows by doubling, but never beyond the longest head.
     fn keep(&mut self, piece: &[u8]) {
         let needed = self.bytes.len() + piece.len();
         if needed > self.bytes.capacity() {

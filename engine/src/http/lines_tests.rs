@@ -1,16 +1,16 @@
-//! That lines end, and break the rules, at the same byte for us as for the parser is held over the fuzzed corpus, in
-//! tests/parser. Here are the bounds, and what those bytes do not reach.
+//! The bounds of heads and trailers, and what the fuzzed corpus does not reach. tests/parser checks over that corpus
+//! that lines end, and break the rules, at the same byte here as in the parser.
 
 use super::*;
 use crate::http::head::Head;
 
-/// A head of so many bytes, most of them in one line.
+/// Returns a head of this many bytes, most of which are in one line.
 fn head_of(bytes: usize) -> Vec<u8> {
     let (begin, end) = (b"HTTP/1.1 200 OK\r\nX: ".as_slice(), b"\r\nContent-Length: 5\r\n\r\n".as_slice());
     [begin, &vec![b'x'; bytes - begin.len() - end.len()], end].concat()
 }
 
-/// Takes `bytes` in pieces; how many of them are of the head, and what it holds then.
+/// Takes `bytes` in pieces and checks what is kept. Returns how many of the bytes belong to the head.
 fn take(bytes: &[u8], piece_bytes: usize) -> Result<Option<usize>, Malformed> {
     let mut partial = PartialHead::new();
     let mut before = 0;

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as a load generator needs it: requests laid out once or rendered ahead, answers read without
+//! HTTP/1.1 as a load generator needs it: requests are laid out once or rendered ahead, and answers are read without
 //! a copy.
 
 pub mod answer;

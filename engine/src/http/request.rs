@@ -1,5 +1,5 @@
-//! A request as it goes over the wire: laid out once before the clock starts, or, where it varies, as a
-//! template that is filled for each request anew.
+//! A request as it is sent: laid out once before the clock starts, or, if it varies, as a template that is filled
+//! anew for each request.
 
 use crate::faults::Faults;
 use crate::http::lines;
@@ -7,13 +7,13 @@ use crate::http::template::Template;
 use crate::http::values::{Files, Values};
 use crate::spec::RequestSpec;
 
-/// One of a trial's requests as meant.
+/// One of a trial's requests, after all checks.
 pub struct Message(Layout);
 
 enum Layout {
     Fixed(Vec<u8>),
     Varying {
-        /// All of it; or all before the length of `body`.
+        /// The whole request, or everything before the length of `body`.
         head: Template,
         /// A body whose length varies with its values.
         body: Option<Template>,
@@ -22,8 +22,8 @@ enum Layout {
 }
 
 impl Message {
-    /// Lays out `spec` for the server called `host`; its faults are named under `key`. Headers given by the
-    /// spec replace ours.
+    /// Lays out `spec` for the server called `host`. Its faults are reported under `key`. Headers of the spec replace
+    /// those of the engine.
     pub fn new(spec: &RequestSpec, host: &str, key: &str, faults: &mut Faults) -> Self {
         let mut files = Files::default();
         let mut text = |text: &str, key: &str, faults: &mut Faults| match spec.varies {
@@ -57,7 +57,7 @@ impl Message {
         })
     }
 
-    /// Its bytes, where they are always the same.
+    /// Returns its bytes, if they are always the same.
     #[inline]
     pub fn fixed(&self) -> Option<&[u8]> {
         match &self.0 {
@@ -84,7 +84,7 @@ impl Message {
     }
 }
 
-/// A request's parts; `None` for those that have faults.
+/// The parts of a request; `None` for those that have faults.
 struct Parts<'a> {
     spec: &'a RequestSpec,
     host: &'a str,
@@ -129,7 +129,7 @@ impl Parts<'_> {
             head.push(value.unwrap_or_default());
             head.push_text(b"\r\n");
         }
-        // "A user agent SHOULD send Content-Length" where the method foresees content (RFC 9110, 8.6).
+        // "A user agent SHOULD send Content-Length" if the method foresees content (RFC 9110, 8.6).
         let foresees_content = matches!(self.spec.method.as_str(), "POST" | "PUT" | "PATCH");
         match self.body.or_else(|| foresees_content.then(Template::default)) {
             Some(body) if !is_framed => framed(head, body, files),
@@ -142,7 +142,7 @@ impl Parts<'_> {
     }
 }
 
-/// The request of `head`, as far as the spec gives it, and `body`, whose length we say.
+/// Lays out the request of `head`, as far as the spec gives it, and `body`, and adds the length of the body.
 fn framed(mut head: Template, body: Template, files: Files) -> Message {
     head.push_text(b"Content-Length: ");
     let Some(bytes) = body.fixed() else {

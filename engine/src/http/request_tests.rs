@@ -34,7 +34,7 @@ fn fault(spec: &RequestSpec, host: &str) -> String {
     faults.none().expect_err("the request has a fault").error
 }
 
-/// The first `count` requests of one kind.
+/// Returns the first `count` requests of one kind.
 fn rendered(spec: &RequestSpec, count: u64) -> Vec<String> {
     let message = message(spec);
     assert!(message.fixed().is_none());

@@ -1,5 +1,5 @@
-//! A text in which some parts vary from request to request: `{seq}`, `{random:1-1000}` and `{line:FILE}`
-//! stand for values, `{{` for a brace. Pure: the values, and the lines of files, come from outside.
+//! A text in which some parts vary from request to request: `{seq}`, `{random:1-1000}` and `{line:FILE}` stand for
+//! values, `{{` for a brace. Pure: the values and the lines of files are passed in.
 //!
 //! Only a brace before a letter begins a value, so that JSON needs no escapes: `{"id": {seq}}`.
 
@@ -32,7 +32,7 @@ impl Template {
         template
     }
 
-    /// Reads `text`; `None` where it has faults, which are then named under `key`.
+    /// Reads `text`. Returns `None` if it has faults, which are reported under `key`.
     pub fn parse(text: &str, key: &str, files: &mut Files, faults: &mut Faults) -> Option<Self> {
         let mut template = Self::default();
         let mut is_sound = true;
@@ -77,7 +77,7 @@ impl Template {
         }
     }
 
-    /// Its bytes, where nothing in it varies.
+    /// Returns its bytes, if nothing in it varies.
     pub fn fixed(&self) -> Option<&[u8]> {
         match self.parts.as_slice() {
             [] => Some(b""),
@@ -86,7 +86,7 @@ impl Template {
         }
     }
 
-    /// The first of its texts, and of the lines that may stand in it, that is not as it must be.
+    /// Returns the first of its texts, and of the lines that may stand in it, for which `is_lawful` is false.
     pub fn find_unlike<'a>(
         &'a self,
         files: &'a Files,
@@ -99,7 +99,7 @@ impl Template {
         })
     }
 
-    /// Whether it begins with `byte` whatever its values are.
+    /// Returns whether it begins with `byte` whatever its values are.
     pub fn begins_with(&self, byte: u8, files: &Files) -> bool {
         match self.parts.first() {
             Some(Part::Text(text)) => text.first() == Some(&byte),
@@ -125,7 +125,7 @@ fn push_decimal(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// What stands between braces; the error is a sentence without its subject.
+/// Reads what stands between braces. The error is a sentence without its subject.
 fn part(value: &str, files: &mut Files) -> Result<Part, String> {
     match value.split_once(':') {
         None if value == "seq" => Ok(Part::Seq),
@@ -171,7 +171,7 @@ mod tests {
         }
     }
 
-    /// The text as it is in the first `count` requests.
+    /// Returns the text as it is in the first `count` requests.
     fn render(text: &str, count: u64) -> Vec<String> {
         let mut files = Files::default();
         let template = parse(text, &mut files).unwrap();

@@ -1,11 +1,11 @@
-//! What varying requests are filled with: a number, random numbers, lines of files. It knows nothing of
-//! where in a request they stand.
+//! The values of varying requests: a number, random numbers, lines of files. `template.rs` says where in a request
+//! they stand.
 
 use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The values of one request. Its number and its lines are the same wherever in it they stand; each random
-/// number is drawn anew.
+/// The values of one request. Its number and its lines are the same wherever they stand in it. Each random number is
+/// drawn anew.
 pub struct Values<'a> {
     turn: u64,
     last_seq: &'a mut u64,
@@ -14,8 +14,8 @@ pub struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// `turn`: how many requests of its kind came before it. `last_seq`: the last number that any request
-    /// took; this one takes the next, if it asks for one.
+    /// `turn` is the number of requests of its kind before it. `last_seq` is the last number that any request took;
+    /// this request takes the next one if it needs one.
     pub fn new(turn: u64, last_seq: &'a mut u64, random: &'a mut Xoshiro256PlusPlus) -> Self {
         Self { turn, last_seq, seq: None, random }
     }
@@ -27,22 +27,22 @@ impl<'a> Values<'a> {
         })
     }
 
-    /// From `low` to `high`, both included.
+    /// Returns a random number from `low` to `high`, both included.
     pub fn random(&mut self, low: u64, high: u64) -> u64 {
         self.random.random_range(low..=high)
     }
 
-    /// One line after the other, and then from the first again.
+    /// Returns the lines one after the other, and then begins with the first again.
     pub fn line<'f>(&self, file: &'f File) -> &'f [u8] {
         file.line((self.turn % file.ends.len() as u64) as usize)
     }
 }
 
-/// The lines of a file, of which there is at least one; empty ones are left out.
+/// The lines of a file. There is at least one; empty lines are left out.
 pub struct File {
     path: String,
     text: Vec<u8>,
-    /// Where in the text each line ends.
+    /// Where each line ends in the text.
     ends: Vec<usize>,
 }
 
@@ -74,15 +74,15 @@ impl File {
     }
 }
 
-/// The files that one request names, each read once.
+/// The files that one request names. Each is read once.
 #[derive(Default)]
 pub struct Files(Vec<File>);
 
 impl Files {
-    /// The index under which the lines of `path` are found.
+    /// Returns the index of the lines of `path`.
     ///
     /// # Errors
-    /// A sentence without its subject, for a file that cannot be read or holds no line.
+    /// A sentence without its subject, if the file cannot be read or holds no line.
     pub fn open(&mut self, path: &str) -> Result<usize, String> {
         if let Some(index) = self.0.iter().position(|file| file.path == path) {
             return Ok(index);
@@ -101,7 +101,7 @@ pub mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// A file that is gone when this is dropped.
+    /// A file that is removed when this is dropped.
     pub struct Written(pub PathBuf);
 
     impl Written {

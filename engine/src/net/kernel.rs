@@ -1,4 +1,4 @@
-//! Real sockets: epoll, plain or TLS, with the kernel's receive timestamps on the monotonic clock.
+//! Real sockets: epoll, plain or TLS, with the kernel's receive timestamps converted to the monotonic clock.
 
 use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
@@ -17,11 +17,11 @@ use crate::stream::Stream;
 use crate::tls::Resumable;
 
 const EVENTS_AT_ONCE: usize = 256;
-/// So many connections from one source leave the kernel ports of the parity that it tries first, of which there are
-/// 14,116 by default. Who listens has those of the other parity, as long as nobody connects from them.
+/// With this many connections from one source, the kernel still has ports of the parity that it tries first, of which
+/// there are 14,116 by default. Listening sockets get ports of the other parity, as long as no connection takes them.
 const FEW_FOR_A_SOURCE: usize = 8_192;
-/// How long the distance between wall clock and monotonic clock is taken to hold: even while the wall
-/// clock is being adjusted (at most 500 µs a second, adjtimex(2)) it moves half a microsecond meanwhile.
+/// How long a reading of the distance between wall clock and monotonic clock is used. Even while the wall clock is
+/// being adjusted (at most 500 µs a second, adjtimex(2)), the distance changes by half a microsecond in this time.
 const CLOCKS_HOLD_NS: u64 = 1_000_000;
 const INTEREST: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::OUT)
@@ -35,20 +35,20 @@ const WRITE: epoll::EventFlags =
 pub struct Kernel<'a> {
     plan: &'a Plan,
     epoll: OwnedFd,
-    /// Attempts to connect so far, by which the next one's local address is chosen.
+    /// The number of attempts to connect so far. It selects the local address of the next one.
     attempts: usize,
-    /// There are so many connections that the kernel is to look for a port among all at once.
+    /// Whether there are so many connections that the kernel is to look for a port among all ports at once.
     of_many: bool,
     /// How far the wall clock was ahead of the monotonic one when it was last read.
     unix_ahead_ns: u64,
     clocks_read_ns: u64,
-    /// Under TLS: of each user, its session before.
+    /// With TLS: for each user, what it needs to resume its last session.
     resumables: Vec<Resumable>,
 }
 
 impl<'a> Kernel<'a> {
     /// # Errors
-    /// Where the kernel gives no epoll, or cannot wait to the nanosecond.
+    /// If the kernel gives no epoll instance, or cannot wait to the nanosecond.
     pub fn new(plan: &'a Plan) -> Result<Self, Failure> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)
             .map_err(|errno| Failure::new(format!("cannot create an epoll instance: {errno}")))?;
@@ -68,7 +68,7 @@ impl<'a> Kernel<'a> {
         })
     }
 
-    /// Connects from the next source; where that has no port left, from the one after it, and so on.
+    /// Connects from the next source. If that has no port left, tries the one after it, and so on.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
         let sources = &self.plan.sources;
         let mut last = Errno::ADDRNOTAVAIL;
@@ -107,7 +107,7 @@ impl Network for Kernel<'_> {
         let timeout = pacer::timespec(sleep_ns);
         let mut events = [const { MaybeUninit::uninit() }; EVENTS_AT_ONCE];
         let Ok((events, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) else {
-            return; // Interrupted; nothing else comes of a valid instance and buffer.
+            return; // Interrupted: a valid instance and buffer cause no other error.
         };
         ready.extend(events.iter().map(|event| {
             let flags = event.flags;
@@ -120,8 +120,8 @@ impl Network for Kernel<'_> {
         }));
     }
 
-    /// One registration for a socket's whole life: with edges, readiness to send costs nothing while nobody
-    /// waits for it.
+    /// Registers the socket once for its whole life. As epoll reports edges, readiness to send costs nothing while no
+    /// request waits for it.
     fn connect(&mut self, token: u64) -> Result<Stream, Errno> {
         let socket = self.open()?;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), INTEREST)?;

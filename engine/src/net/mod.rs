@@ -1,5 +1,5 @@
-//! The seam below the loop: what carries bytes and says what is ready. `Kernel` is the real one; `Simulated` has
-//! neither sockets nor a clock of its own, so that the loop can be tested, and sized for more users than this
+//! The interface below the hot loop: what carries bytes and reports readiness. `Kernel` has real sockets. `Simulated`
+//! has neither sockets nor a real clock, so that the loop can be tested, and measured with more users than this
 //! machine has descriptors.
 
 pub mod kernel;
@@ -9,24 +9,24 @@ use std::ops::RangeInclusive;
 
 use rustix::io::Errno;
 
-/// What one read brought.
+/// The result of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// 0 = the peer has closed.
     pub bytes: usize,
-    /// When the last of them arrived, by the clock that stamps; `Network::stamped_ns` moves it to the monotonic
-    /// one. 0 = nobody stamped it.
+    /// When the last of these bytes arrived, by the clock that stamps. `Network::stamped_ns` converts it to the
+    /// monotonic clock. 0 = no stamp.
     pub stamp: u64,
 }
 
 /// What is ready on a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// What `connect` was given for the socket.
+    /// The token that `connect` got for the socket.
     pub token: u64,
     /// There is something to read.
     pub read: bool,
-    /// It takes more.
+    /// The socket takes more bytes.
     pub write: bool,
     /// The peer sends no more, or the connection is broken.
     pub closed: bool,
@@ -36,66 +36,66 @@ pub struct Ready {
 pub trait Network {
     type Socket;
 
-    /// The monotonic clock.
+    /// Returns the time on the monotonic clock.
     fn now_ns(&self) -> u64;
 
-    /// A stamp on the monotonic clock; `None` where there is none, or where it does not lie within `possible_ns`,
-    /// which ends now: then the clock that stamps was set in between.
+    /// Converts a stamp to the monotonic clock. Returns `None` if there is no stamp, or if the stamp lies outside
+    /// `possible_ns`, which ends now: then the clock that stamps was set in between.
     fn stamped_ns(&mut self, stamp: u64, possible_ns: RangeInclusive<u64>) -> Option<u64>;
 
-    /// Appends what has become ready, and sleeps for `sleep_ns` at most where nothing has.
+    /// Appends what has become ready. If nothing has, sleeps for at most `sleep_ns`.
     fn wait(&mut self, ready: &mut Vec<Ready>, sleep_ns: u64);
 
-    /// Begins to connect a socket; what becomes ready on it is reported with `token`.
+    /// Begins to connect a socket. What becomes ready on it is reported with `token`.
     ///
     /// # Errors
-    /// What the kernel says; `AGAIN` where the server's backlog is full and will not be waited for by the kernel.
+    /// What the kernel returns; `AGAIN` if the server's backlog is full and the kernel does not wait for room in it.
     fn connect(&mut self, token: u64) -> Result<Self::Socket, Errno>;
 
-    /// Goes on connecting, once the socket is ready; true when it stands, TLS included.
+    /// Goes on connecting when the socket is ready. Returns true when it is connected, TLS included.
     ///
     /// # Errors
-    /// Why it could not be connected; `PROTO` where TLS is the reason, and `why` says more.
+    /// Why it could not be connected; `PROTO` if TLS is the reason, and then `why` says more.
     fn stands(&mut self, socket: &mut Self::Socket) -> Result<bool, Errno>;
 
-    /// How many of `bytes` were taken.
+    /// Sends `bytes`. Returns how many of them were taken.
     ///
     /// # Errors
-    /// What the kernel says; `AGAIN` when it takes no more at present.
+    /// What the kernel returns; `AGAIN` if it takes no more now.
     fn send(&mut self, socket: &mut Self::Socket, bytes: &[u8]) -> Result<usize, Errno>;
 
-    /// Whether nothing that was sent waits on this side of the socket.
+    /// Sends bytes that still wait on this side of the socket. Returns true if none are left.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// What the kernel returns.
     fn flush(&mut self, socket: &mut Self::Socket) -> Result<bool, Errno>;
 
     /// Reads once.
     ///
     /// # Errors
-    /// What the kernel says; `AGAIN` when there is nothing to read, `PROTO` where TLS is broken.
+    /// What the kernel returns; `AGAIN` if there is nothing to read, `PROTO` if TLS is broken.
     fn receive(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<Received, Errno>;
 
-    /// Whether `discard` saves anything on this socket, and reads may be as short as one likes.
+    /// Returns whether `discard` saves anything on this socket, so that reads may be as short as wanted.
     fn discards(&self, socket: &Self::Socket) -> bool;
 
-    /// Reads once, as many bytes as `buffer` has room for at most, and may leave them out of it: for what nobody
-    /// looks at.
+    /// Reads once, at most as many bytes as `buffer` has room for, and may leave them out of it. This is for bytes
+    /// that are not looked at.
     ///
     /// # Errors
-    /// As of `receive`.
+    /// Those of `receive`.
     fn discard(&mut self, socket: &mut Self::Socket, buffer: &mut [u8]) -> Result<Received, Errno>;
 
-    /// Reports the socket as readable again only where so many bytes wait, or the peer has closed; 1 = any.
+    /// Reports the socket as readable again only if this many bytes wait, or the peer has closed; 1 = any.
     fn wake_at(&mut self, socket: &mut Self::Socket, bytes: usize);
 
-    /// Whether bytes wait on this side of the socket, of which `wait` cannot tell.
+    /// Returns whether bytes wait on this side of the socket that `wait` cannot report.
     fn has_more_at_hand(&self, socket: &Self::Socket) -> bool;
 
-    /// Whether the peer's end came unannounced; over TLS it may then be anybody's (RFC 9112, 9.8).
+    /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     fn is_cut(&self, socket: &Self::Socket) -> bool;
 
-    /// Why TLS failed.
+    /// Returns why TLS failed.
     fn why(&self, socket: &Self::Socket) -> Option<String>;
 
     fn close(&mut self, socket: Self::Socket);

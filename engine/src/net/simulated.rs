@@ -1,6 +1,6 @@
-//! A network without a kernel: sockets are numbers, time passes when nobody has anything to do, and every connection
-//! meets a scripted peer. It shows what the loop does, event by event, and what it costs with more users than a
-//! machine has descriptors.
+//! A network without a kernel. Sockets are numbers, the clock moves only while the loop waits or makes a call that
+//! the script gives a duration, and a scripted peer is at the other end of every connection. It shows what the loop
+//! does, event by event, and what it costs with more users than a machine has descriptors.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -16,29 +16,29 @@ pub enum Reply {
     Bytes(&'static [u8]),
     /// Sends these bytes and closes.
     BytesAndClose(&'static [u8]),
-    /// Closes without a word.
+    /// Closes without an answer.
     Close,
     Reset,
-    /// Says nothing.
+    /// Sends nothing.
     Silence,
 }
 
 /// How a peer behaves.
 pub struct Script {
-    /// How long a connection takes to come about.
+    /// How long it takes to establish a connection.
     pub connect_ns: u64,
-    /// What becomes of the attempt to make connection number so many (from 0).
+    /// The result of the attempt to open a connection, by the number of the attempt (from 0).
     pub connect: fn(u32) -> Result<(), Errno>,
-    /// How long a request takes to be answered.
+    /// How long it takes to answer a request.
     pub answer_ns: u64,
     /// How long it takes the engine to open a connection, and to read once.
     pub open_ns: u64,
     pub read_ns: u64,
-    /// What is answered to request number so many (from 0) over all connections.
+    /// The reply to a request, by its number (from 0) over all connections.
     pub answer: fn(u64) -> Reply,
-    /// How many bytes of a request a connection takes at once; the next after as long as an answer takes.
+    /// How many bytes of a request a connection takes at once. It takes the next ones `answer_ns` later.
     pub takes_bytes: usize,
-    /// A request is answered when so many bytes of it have come.
+    /// A request is answered when this many bytes of it have come.
     pub request_bytes: usize,
 }
 
@@ -57,10 +57,10 @@ impl Default for Script {
     }
 }
 
-/// Names a connection: the user, and which of its attempts.
+/// The token of a connection: the user, and the number of the attempt.
 pub struct Socket(u64);
 
-/// What a user's present connection has come to.
+/// The state of a user's present connection.
 #[derive(Clone, Default)]
 struct State {
     token: u64,
@@ -68,9 +68,9 @@ struct State {
     unread: &'static [u8],
     /// When the unread bytes came.
     came_ns: u64,
-    /// Bytes of the present request that were taken.
+    /// The number of bytes taken of the present request.
     taken: usize,
-    /// It takes no more bytes for the moment.
+    /// Whether it takes no more bytes for the moment.
     is_full: bool,
     end: Option<End>,
 }
@@ -85,20 +85,20 @@ pub struct Simulated {
     script: Script,
     now_ns: u64,
     states: Box<[State]>,
-    /// When connections come about, when requests are answered, and when more of one is taken; each in the order of
-    /// time, since each kind takes equally long.
+    /// When connections are established, when requests are answered, and when more of a request is taken. Each queue
+    /// is in the order of time, since all of its entries take equally long.
     connects: VecDeque<(u64, u64)>,
     answers: VecDeque<(u64, u64)>,
     takes: VecDeque<(u64, u64)>,
-    /// Answers that have come and were not reported yet.
+    /// Answers that have come and have not been reported yet.
     came: VecDeque<Ready>,
-    /// So many connections were begun, and so many requests answered.
+    /// The number of connections begun, and the number of requests answered.
     connected: u32,
     requests: u64,
 }
 
 impl Simulated {
-    /// For so many users; the clock begins at `now_ns`.
+    /// A network for `users` users. Its clock begins at `now_ns`.
     pub fn new(script: Script, users: usize, now_ns: u64) -> Self {
         Self {
             script,
@@ -122,7 +122,7 @@ impl Simulated {
         [first(&self.connects), first(&self.answers), first(&self.takes)].into_iter().flatten().min()
     }
 
-    /// What has been answered by now lies in its socket, reported or not.
+    /// Puts what has been answered by now into the sockets, reported or not.
     fn let_answers_come(&mut self) {
         while let Some((at_ns, token)) = due(&mut self.answers, self.now_ns) {
             if self.state(token).token == token {
@@ -154,7 +154,7 @@ fn due(events: &mut VecDeque<(u64, u64)>, now_ns: u64) -> Option<(u64, u64)> {
 }
 
 const EVENTS_AT_ONCE: usize = 256;
-/// What a turn of the loop takes that neither sleeps nor finds anything ready.
+/// The duration of a turn of the loop that neither sleeps nor finds anything ready.
 const TURN_NS: u64 = 500;
 
 impl Network for Simulated {
@@ -170,7 +170,7 @@ impl Network for Simulated {
 
     fn wait(&mut self, ready: &mut Vec<Ready>, sleep_ns: u64) {
         let next_ns = if self.came.is_empty() { self.next_event_ns().unwrap_or(u64::MAX) } else { 0 };
-        // Who looks at the clock until an instant comes sees it move.
+        // A loop that polls the clock until an instant comes must see it move.
         let ends_ns = self.now_ns + sleep_ns.max(TURN_NS);
         self.now_ns = self.now_ns.max(next_ns.min(ends_ns));
         self.let_answers_come();

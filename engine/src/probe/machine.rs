@@ -1,5 +1,5 @@
-//! CPU time of the whole machine over the measured phase: what everybody used, and what the hypervisor took. Read at both
-//! ends alone: the kernel sums over all cores and interrupts for it. It knows no process.
+//! CPU time of the whole machine over the measured phase: what all processes used, and what the hypervisor took. It
+//! is read only at both ends, as the kernel sums over all cores and interrupts for each reading.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ use super::reread::reread;
 use super::stat::ns_per_tick;
 use crate::record::{MachineRecord, MachineWindow, Unread};
 
-/// The lines of some hundred cores.
+/// Room for the lines of some hundred cores.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// `/proc/stat` (proc(5)) at one instant, in ticks since the machine started.
@@ -24,14 +24,14 @@ pub struct Machine {
     buffer: Box<[u8]>,
     opened: Option<Reading>,
     closed: Option<Reading>,
-    /// Why it could not be read, where it was tried.
+    /// Why it could not be read, if that was tried.
     why: Option<String>,
 }
 
 impl Machine {
     pub(crate) fn new() -> Self {
         Self {
-            // Kept open: a trial that runs out of descriptors is to be seen as well.
+            // The file stays open, so that a trial that runs out of descriptors can still be sampled.
             stat: File::open("/proc/stat"),
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             opened: None,
@@ -40,12 +40,12 @@ impl Machine {
         }
     }
 
-    /// The measured phase begins.
+    /// Reads at the beginning of the measured phase.
     pub fn open(&mut self) {
         self.opened = self.read();
     }
 
-    /// The measured phase is over.
+    /// Reads at the end of the measured phase.
     pub fn close(&mut self) {
         self.closed = self.read();
     }
@@ -68,8 +68,8 @@ impl Machine {
 }
 
 impl Reading {
-    /// `user nice system idle iowait irq softirq steal` of all cores, and a line for each of them. What guests of this
-    /// machine used is in `user` and `nice` already.
+    /// Parses `user nice system idle iowait irq softirq steal` of all cores, and counts the lines of single cores.
+    /// What guests of this machine used is already in `user` and `nice`.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let all: Option<Vec<u64>> = lines
@@ -133,7 +133,7 @@ mod tests {
         }
         machine.close();
         let window = machine.record().window.unwrap();
-        // Of 200 ms; ticks fall where they fall.
+        // This thread used 200 ms, but ticks do not fall evenly.
         assert!(window.busy_ns >= 100_000_000, "{window:?}");
         assert!(window.cores >= 1);
     }

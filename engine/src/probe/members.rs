@@ -1,9 +1,9 @@
-//! The processes of a tree from one reading to the next: what the tree has used, those that ended included.
-//! Pure; it is told what was read.
+//! The processes of a tree from one reading to the next, and the CPU time that the tree has used, including that of
+//! processes that ended. Pure: what was read is passed in.
 //!
-//! A parent that waits for a child takes over its CPU time. One that ignores SIGCHLD, or that ended before
-//! it, does not: then what the child had used when it was last read is kept here, and what it used after
-//! that is not known.
+//! A parent that waits for a child takes over its CPU time. A parent that ignores SIGCHLD, or that ended before the
+//! child, does not. Then the CPU time of the child at its last reading is kept here, and what it used after that is
+//! not known.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::process_tree::Pid;
 #[derive(Default)]
 pub struct Members {
     present: BTreeMap<Pid, Member>,
-    /// Of processes that ended and that no present one could have waited for.
+    /// Processes that ended and for which no present process can have waited.
     orphans: Account,
 }
 
 struct Member {
     last: Stat,
-    /// What it had from its children when it was first read.
+    /// The CPU time that it had from its children when it was first read.
     children_before: Cpu,
-    /// Of descendants that ended since, for it to take over.
+    /// Descendants that have ended since, and whose CPU time it is to take over.
     ended: Account,
 }
 
@@ -38,7 +38,7 @@ impl Account {
     }
 }
 
-/// What processes ended without anybody taking over their CPU time.
+/// Processes that ended and whose CPU time no process took over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unaccounted {
     pub processes: u64,
@@ -46,7 +46,7 @@ pub struct Unaccounted {
 }
 
 impl Members {
-    /// The tree is now `read`; what is not in it has ended.
+    /// Replaces the tree by `read`. A process that is not in it has ended.
     pub fn update(&mut self, read: &[Stat]) {
         let mut before = std::mem::take(&mut self.present);
         for &stat in read {
@@ -61,14 +61,14 @@ impl Members {
             before.values().map(|gone| (gone.last.pid, gone.last.parent)).collect();
         for gone in before.into_values() {
             let heir = self.heir(gone.last.parent, &parents).and_then(|heir| self.present.get_mut(&heir));
-            // With it, whoever waits for it takes over what it had taken over itself.
+            // A process that waits for it also takes over what it had taken over itself.
             heir.map_or(&mut self.orphans, |heir| &mut heir.ended).add(gone.last.own + gone.last.children, 1);
             let missing = gone.missing();
             self.orphans.add(missing.cpu, missing.processes);
         }
     }
 
-    /// The nearest ancestor that is there still, from `parent` on.
+    /// Returns the nearest ancestor that is still there, from `parent` on.
     fn heir(&self, mut parent: Pid, gone: &BTreeMap<Pid, Pid>) -> Option<Pid> {
         for _ in 0..=gone.len() {
             if self.present.contains_key(&parent) {
@@ -79,7 +79,7 @@ impl Members {
         None
     }
 
-    /// CPU time of all of them, since each began.
+    /// Returns the CPU time of all processes, since each began.
     pub fn cpu(&self) -> Cpu {
         let (mut split, mut unsplit_ns) = (self.orphans.cpu, 0);
         for member in self.present.values() {
@@ -97,7 +97,7 @@ impl Members {
         self.present.values().map(|member| &member.last)
     }
 
-    /// Of which process this is the number, where it is one of ours.
+    /// Returns when the process with this id began, if it is in the tree.
     pub fn started(&self, pid: Pid) -> Option<u64> {
         self.present.get(&pid).map(|member| member.last.started)
     }
@@ -112,8 +112,8 @@ impl Members {
 }
 
 impl Member {
-    /// What its descendants that ended had used and it has not taken over. Ticks being coarse, a difference
-    /// of one in either part is none.
+    /// Returns what its descendants that ended had used and it has not taken over. As ticks are coarse, a difference
+    /// of one tick in either part counts as none.
     fn missing(&self) -> Account {
         let ended_ns = self.ended.cpu.total_ns();
         let taken_over_ns = (self.last.children - self.children_before).total_ns();
@@ -123,7 +123,7 @@ impl Member {
         }
         let share = missing_ns as f64 / ended_ns as f64;
         let cpu = Cpu::like(self.ended.cpu, missing_ns);
-        // How many of them they are is not known; as many as their share, and one at least.
+        // How many processes this is, is not known. Take their share of the number, and one at least.
         Account { cpu, processes: ((self.ended.processes as f64 * share) as u64).max(1) }
     }
 }
@@ -149,7 +149,7 @@ mod tests {
         let mut members = Members::default();
         let many = (10..110).map(|pid| Stat { is_split: false, ..stat(pid, 1, 7, 0) });
         members.update(&[stat(1, 0, 40, 0)].into_iter().chain(many).collect::<Vec<_>>());
-        // Of the one that is known three quarters are the user's.
+        // Three quarters of the known CPU time are user time.
         let all_ns = (40 + 100 * 7) * MS;
         assert_eq!(members.cpu(), Cpu { user_ns: all_ns / 4 * 3, kernel_ns: all_ns - all_ns / 4 * 3 });
     }
@@ -159,7 +159,7 @@ mod tests {
         let mut members = Members::default();
         members.update(&[stat(1, 0, 100, 40), stat(2, 1, 300, 0)]);
         assert_eq!(total_ms(&members), 440);
-        // It used 50 ms more before it ended.
+        // The child used 50 ms more before it ended.
         members.update(&[stat(1, 0, 110, 40 + 350)]);
         assert_eq!((total_ms(&members), members.unaccounted()), (500, Unaccounted::default()));
     }
@@ -186,7 +186,7 @@ mod tests {
     fn a_parent_that_waits_late_takes_over_late() {
         let mut members = Members::default();
         members.update(&[stat(1, 0, 100, 0), stat(2, 1, 300, 0)]);
-        // The parent was read, then the child ended, was waited for, and was not there to be read.
+        // The parent was read. Then the child ended and was waited for, before it could be read.
         members.update(&[stat(1, 0, 100, 0)]);
         assert_eq!(total_ms(&members), 400);
         members.update(&[stat(1, 0, 100, 310)]);
@@ -205,7 +205,7 @@ mod tests {
     fn a_process_that_lost_its_parent_stays_counted_when_it_ends() {
         let mut members = Members::default();
         members.update(&[stat(1, 0, 10, 0), stat(2, 1, 200, 0), stat(3, 2, 400, 0)]);
-        // Its parent ended and was waited for; another process outside the tree inherits it.
+        // The parent ended and was waited for. A process outside the tree inherits the child.
         members.update(&[stat(1, 0, 10, 200), stat(3, 77, 450, 0)]);
         assert_eq!((total_ms(&members), members.unaccounted()), (660, Unaccounted::default()));
         members.update(&[stat(1, 0, 10, 200)]);

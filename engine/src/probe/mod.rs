@@ -1,4 +1,4 @@
-//! What the operating system sees while the load runs. Probes read; they never steer.
+//! What the operating system reports while the load runs. Probes read, and change nothing.
 
 mod cpu_clock;
 pub mod machine;
@@ -14,7 +14,7 @@ pub mod threads;
 pub use cpu_clock::own_ns as own_cpu_ns;
 pub use pace::Pace;
 
-/// The number that follows `name` at the beginning of a line.
+/// Returns the number that follows `name` at the beginning of a line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     line[name.len()..].split_ascii_whitespace().next()?.parse().ok()

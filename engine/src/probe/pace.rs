@@ -1,14 +1,13 @@
-//! How often the probes may read: all of them together take at most half a percent of the time, so that a
-//! server with thousands of threads or processes is not slowed down by being watched. Pure; time and cost
-//! come from outside.
+//! How often the probes may read. All of them together take at most half a percent of the time, so that sampling does
+//! not slow down a server with thousands of threads or processes. Pure: time and cost are passed in.
 
-/// After a reading that took so long, two hundred times as long goes by: half a percent.
+/// After a reading, 200 times its duration goes by: half a percent.
 const REST: u64 = 200;
-/// What may be spent ahead: that of so long. Readings that are due at once need not wait for one another.
+/// Readings may be ahead of the pace by this much, so that those that are due at once need not wait for one another.
 const CREDIT_NS: u64 = 100_000_000;
 
-/// The one pace of all readings of a trial. Rows (the CPU and memory of each process) come first, and take half
-/// of it at most; what is dearer has what they leave.
+/// The pace of all readings of a trial. Rows (the CPU and memory of each process) come first and take at most half of
+/// it. More expensive readings take what the rows leave.
 #[derive(Default)]
 pub struct Pace {
     row_from_ns: u64,
@@ -16,23 +15,23 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Whether a row of samples may be taken.
+    /// Returns whether a row of samples may be taken.
     pub fn allows_row(&self, now_ns: u64) -> bool {
         now_ns >= self.row_from_ns
     }
 
-    /// Whether one of the dearer readings may be taken.
+    /// Returns whether one of the more expensive readings may be taken.
     pub fn allows_more(&self, now_ns: u64) -> bool {
         now_ns + CREDIT_NS >= self.paid_until_ns
     }
 
-    /// A row took so much time.
+    /// Accounts for a row that took `cost_ns`.
     pub fn spent_on_row(&mut self, now_ns: u64, cost_ns: u64) {
         self.row_from_ns = now_ns + 2 * REST * cost_ns;
         self.spent(now_ns, cost_ns);
     }
 
-    /// A reading took so much time.
+    /// Accounts for a reading that took `cost_ns`.
     pub fn spent(&mut self, now_ns: u64, cost_ns: u64) {
         self.paid_until_ns = self.paid_until_ns.max(now_ns) + REST * cost_ns;
     }
@@ -44,8 +43,9 @@ mod tests {
 
     const TICK_NS: u64 = 100_000_000;
 
-    /// Rows and dearer readings in so many ticks where a row costs `row_ns`, and each of the others its part of
-    /// `dear_ns`, the one first that was not read for longest; and the share of the time that all of it takes.
+    /// Plays this many ticks. A row costs `row_ns`, and each of the other readings its part of `dear_ns`; the one
+    /// that was not read for longest comes first. Returns the number of rows, the number of each of the other
+    /// readings, and the share of the time that all of it takes.
     fn play(ticks: u64, row_ns: u64, dear_ns: &[u64]) -> (u64, Vec<u64>, f64) {
         let mut pace = Pace::default();
         let (mut rows, mut reads, mut last, mut cost_ns) =
@@ -92,7 +92,7 @@ mod tests {
         ];
         for (row_ns, dear_ns) in cases {
             let (rows, reads, share) = play(36_000, row_ns, dear_ns);
-            // And what the last reading took, whose rest is not over.
+            // The rest after the last reading is not over, so what that one took is allowed besides.
             assert!(share <= 0.005 + 0.000_05, "{share} for {row_ns} and {dear_ns:?}");
             assert!(rows >= 2_500 && reads.iter().all(|&each| each >= 50), "{rows} {reads:?}");
         }

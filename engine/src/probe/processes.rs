@@ -1,5 +1,5 @@
-//! CPU, memory, threads and context switches of one process tree, from `/proc` and the processes'
-//! own CPU clocks. It looks at processes only, never at sockets or load, and is told when to read what.
+//! CPU, memory, threads and context switches of one process tree, from `/proc` and the processes' own CPU clocks. It
+//! does not look at sockets or at the load. The caller decides when to read what.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,14 +28,14 @@ pub struct Sample {
     pub involuntary_switches: Option<u64>,
 }
 
-/// What is dearer to read than a row.
+/// What costs more to read than a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dear {
-    /// Which processes there are; the next row shows it.
+    /// Which processes there are. The next row shows it.
     Tree,
     /// The proportional memory.
     Memory,
-    /// Each thread's switches.
+    /// The switches of each thread.
     Switches,
 }
 
@@ -43,7 +43,7 @@ pub const DEAR: [Dear; 3] = [Dear::Tree, Dear::Memory, Dear::Switches];
 
 pub struct Processes {
     root: Pid,
-    /// Of the root as it was first read: the number may be another's later.
+    /// When the root began, as it was first read. Another process may have its id later.
     started: Option<u64>,
     tree: Vec<Pid>,
     members: Members,
@@ -64,15 +64,15 @@ impl Processes {
         }
     }
 
-    /// A row: CPU, memory and threads, as of now; `due_ns` is when it should have been.
+    /// Takes a row: CPU, memory and threads, as of now. `due_ns` is when it was due.
     pub fn row(&mut self, due_ns: u64) -> Sample {
         let at_ns = now_ns();
         let read = self.known();
         self.sample(&read, due_ns, at_ns)
     }
 
-    /// Everything, at the beginning or the end of the measured phase: processes that are known first, as these
-    /// are most of it, and it takes a while to look for others.
+    /// Reads everything, at the beginning or the end of the measured phase. It reads the known processes first: they
+    /// are most of the tree, and it takes a while to look for others.
     pub fn boundary(&mut self, due_ns: u64, opens: bool) -> Sample {
         let at_ns = now_ns();
         let mut read = self.known();
@@ -90,7 +90,7 @@ impl Processes {
         sample
     }
 
-    /// Reads one of what is dearer into `sample`.
+    /// Reads one of the more expensive parts into `sample`.
     pub fn read(&mut self, dear: Dear, sample: &mut Sample) {
         match dear {
             Dear::Tree => self.read_tree(),
@@ -104,7 +104,7 @@ impl Processes {
         }
     }
 
-    /// What could not be read, and why.
+    /// Returns what could not be read, and why.
     pub fn unread(&self) -> Vec<(&'static str, String)> {
         let mut unread = self.unread.clone();
         let lost = self.members.unaccounted();
@@ -124,7 +124,7 @@ impl Processes {
         unread.into_iter().collect()
     }
 
-    /// Those of the known processes that are there still; a number that is another's by now is forgotten.
+    /// Returns the known processes that are still there. An id that now belongs to another process is forgotten.
     fn known(&mut self) -> Vec<Stat> {
         let (root, root_started, members) = (self.root, self.started, &self.members);
         let started = |pid| members.started(pid).or(root_started.filter(|_| pid == root));
@@ -135,7 +135,7 @@ impl Processes {
     }
 
     fn read_tree(&mut self) {
-        // Of all that are known: one whose parent ended is no descendant of the root any more.
+        // Look from all known processes: one whose parent ended is no longer a descendant of the root.
         self.tree = process_tree::with_descendants_of(&self.tree);
     }
 
@@ -181,7 +181,7 @@ impl Processes {
     }
 }
 
-/// Whether the process had ended when it was read: before its file was opened, or after, as a zombie's.
+/// Returns whether the process had ended when it was read: before its file was opened, or after that, as a zombie.
 fn has_ended(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }

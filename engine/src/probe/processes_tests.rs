@@ -3,7 +3,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Ends with whatever it started when dropped.
+/// Ends the process and everything that it started when dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -73,13 +73,13 @@ fn a_number_that_another_process_has_by_now_is_not_taken_for_the_server() {
     assert!(unread.iter().any(|(_, why)| why.contains("its number is another's")), "{unread:?}");
 }
 
-/// A process that ignores the end of its children, and has one: it works for a tenth of a second, and then
-/// waits until its input ends.
+/// Starts a process that ignores the end of its children, and has one. The child works for a tenth of a second, and
+/// then waits until its input ends.
 fn with_a_child_that_nobody_waits_for() -> Running {
     let mut parent = Command::new("sleep");
     parent.arg("60").stdin(Stdio::piped());
-    // SAFETY: these calls may be made between fork and exec; what is ignored stays so over exec. The child
-    // makes no others, and lets go of what tells us of exec.
+    // SAFETY: these calls may be made between fork and exec, and what is ignored stays ignored after exec. The child
+    // makes no other calls, and closes the pipe that reports exec.
     unsafe {
         parent.pre_exec(|| {
             libc::signal(libc::SIGCHLD, libc::SIG_IGN);
@@ -117,7 +117,7 @@ fn what_a_child_used_does_not_drop_out_where_its_parent_ignores_its_end() {
 
 #[test]
 fn a_process_whose_parent_ended_is_watched_on() {
-    // What the inner shell starts outlives it.
+    // The process that the inner shell starts outlives that shell.
     let mut server = Command::new("sh");
     server.args(["-c", "sh -c 'sleep 60 & read line'; sleep 60"]).stdin(Stdio::piped());
     let mut server = Running(server.spawn().unwrap());
@@ -128,7 +128,7 @@ fn a_process_whose_parent_ended_is_watched_on() {
     });
     let mut orphan = probe.tree.clone();
     drop(server.0.stdin.take());
-    // The inner shell has gone and the outer's sleep come.
+    // The inner shell has ended, and the outer shell's sleep has begun.
     wait_until(|| {
         probe.read_tree();
         let row = probe.row(now_ns());

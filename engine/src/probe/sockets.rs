@@ -1,5 +1,5 @@
-//! TCP of the machine (of its network namespace) while the load runs: segments sent again, sockets in
-//! use, ports that wait. It looks at totals only, never at one socket.
+//! TCP of the machine (of its network namespace) while the load runs: segments that were sent again, sockets in use,
+//! ports that are not free again yet. It reads totals only, never single sockets.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,14 +8,14 @@ use std::io;
 use super::reread::reread;
 use crate::record::{SocketRecord, Unread};
 
-/// What it reads sums over all cores and sockets, so it is read seldom.
+/// The kernel sums over all cores and sockets for these files, so they are read seldom.
 const INTERVAL_NS: u64 = 1_000_000_000;
 
-/// Samples at most once a second, and at the boundaries of the measured phase.
+/// Takes a sample at most once a second, and at both ends of the measured phase.
 pub struct Sockets {
     snmp: io::Result<File>,
     sockstat: io::Result<File>,
-    /// Missing where the kernel has no IPv6; then nothing is in use.
+    /// `None` if the kernel has no IPv6. Then none of its sockets is in use.
     sockstat6: Option<File>,
     buffer: Box<[u8]>,
     not_before_ns: u64,
@@ -27,7 +27,7 @@ pub struct Sockets {
 impl Sockets {
     pub(crate) fn new() -> Self {
         Self {
-            // Kept open: a trial that runs out of descriptors is to be seen as well.
+            // The files stay open, so that a trial that runs out of descriptors can still be sampled.
             snmp: File::open("/proc/self/net/snmp"),
             sockstat: File::open("/proc/self/net/sockstat"),
             sockstat6: File::open("/proc/self/net/sockstat6").ok(),
@@ -38,14 +38,14 @@ impl Sockets {
         }
     }
 
-    /// Takes a sample, as of `at_ns`, where the last one is a second old; the trial began at `began_ns`.
+    /// Takes a sample as of `at_ns` if the last one is a second old. The trial began at `began_ns`.
     pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
         if at_ns >= self.not_before_ns {
             self.boundary(at_ns, began_ns);
         }
     }
 
-    /// Takes a sample whenever the last one was: the measured phase begins or ends.
+    /// Takes a sample at the beginning or the end of the measured phase, however old the last one is.
     pub fn boundary(&mut self, at_ns: u64, began_ns: u64) {
         self.not_before_ns = at_ns + INTERVAL_NS;
         self.record.at_ns.push(at_ns.saturating_sub(began_ns));
@@ -88,7 +88,7 @@ fn read(
     find(text).ok_or_else(|| "this kernel does not count it".into())
 }
 
-/// `RetransSegs` of the two lines of `Tcp:` in `/proc/net/snmp`: names, then values. IPv6 is among them.
+/// Returns `RetransSegs` from the two lines of `Tcp:` in `/proc/net/snmp`: names, then values. IPv6 is included.
 fn retransmitted(text: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -96,7 +96,7 @@ fn retransmitted(text: &str) -> Option<u64> {
     values.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
-/// The number after `name` in the line of `/proc/net/sockstat` that begins with `protocol`.
+/// Returns the number after `name` in the line of `/proc/net/sockstat` that begins with `protocol`.
 fn tcp(text: &str, protocol: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(protocol))?;
     let mut words = line.split_ascii_whitespace();

@@ -1,4 +1,4 @@
-//! One process as `/proc/<pid>/stat` (proc(5)) and its CPU clock have it at one instant.
+//! One process at one instant, from `/proc/<pid>/stat` (proc(5)) and its CPU clock.
 
 use std::fs::File;
 use std::ops::{Add, AddAssign, Sub};
@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign, Sub};
 use super::reread::reread;
 use crate::process_tree::Pid;
 
-/// 52 numbers of 20 digits at most, and a name.
+/// 52 numbers of at most 20 digits each, and a name.
 const LONGEST_BYTES: usize = 1280;
 
 /// CPU time.
@@ -21,7 +21,7 @@ impl Cpu {
         self.user_ns + self.kernel_ns
     }
 
-    /// So much, split as `known` is; in halves where that is nothing.
+    /// Splits `total_ns` as `known` is split, or into halves if `known` is zero.
     pub fn like(known: Self, total_ns: u64) -> Self {
         let (user, all) = if known.total_ns() == 0 { (1, 2) } else { (known.user_ns, known.total_ns()) };
         let user_ns = (u128::from(total_ns) * u128::from(user) / u128::from(all)) as u64;
@@ -46,7 +46,7 @@ impl AddAssign for Cpu {
 impl Sub for Cpu {
     type Output = Self;
 
-    /// None of either where there is not so much.
+    /// Subtracts user and kernel time separately. Either is zero if `other` has more.
     fn sub(self, other: Self) -> Self {
         Self {
             user_ns: self.user_ns.saturating_sub(other.user_ns),
@@ -59,29 +59,29 @@ impl Sub for Cpu {
 pub struct Stat {
     pub pid: Pid,
     pub parent: Pid,
-    /// In ticks since the machine started: with it the number names one process, and none that has it later.
+    /// In ticks since the machine started. Together with the id it names one process, and no later one with that id.
     pub started: u64,
     pub own: Cpu,
-    /// Whether it has used a tick; before that nobody knows how much of its time was the kernel's.
+    /// Whether it has used a tick. Before that, it is not known how much of its time was the kernel's.
     pub is_split: bool,
-    /// Of children that ended and were waited for, theirs included.
+    /// CPU time of children that ended and were waited for, including that of their own children.
     pub children: Cpu,
     pub threads: u64,
     pub rss_bytes: u64,
 }
 
 impl Stat {
-    /// `None` where there is no such process.
+    /// Returns `None` if there is no such process.
     pub fn read(pid: Pid) -> Option<Self> {
         let file = File::open(format!("/proc/{pid}/stat")).ok()?;
         let mut buffer = [0; LONGEST_BYTES];
         Self::parse(pid, reread(&file, &mut buffer).ok()?, super::cpu_clock::process_ns(pid))
     }
 
-    /// `cpu_ns` is the process's own CPU clock. `stat` counts in ticks of 10 ms, so the clock gives
-    /// the amount and the ticks only its split between user and kernel.
+    /// `cpu_ns` is the process's own CPU clock. `stat` counts in ticks of 10 ms, so the clock gives the amount, and
+    /// the ticks give only its split between user and kernel.
     fn parse(pid: Pid, text: &str, cpu_ns: Option<u64>) -> Option<Self> {
-        // The name, field 2, may hold anything; the last parenthesis ends it.
+        // The name, field 2, may contain any character. The last parenthesis ends it.
         let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
         let ns_per_tick = ns_per_tick();
@@ -102,7 +102,7 @@ impl Stat {
     }
 }
 
-/// How exactly `stat` counts.
+/// Returns the length of a tick, in which `stat` counts.
 pub fn ns_per_tick() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second()
 }
@@ -128,7 +128,7 @@ mod tests {
         let own = std::process::id() as Pid;
         let cpu_ns = || Stat::read(own).unwrap().own.total_ns();
         let before_ns = cpu_ns();
-        // By the CPU clock, not the wall's: a busy machine may give us little of it.
+        // By the CPU clock and not the wall clock, as a busy machine may give this thread little time.
         let own_ns = || super::super::cpu_clock::process_ns(own).unwrap();
         let until_ns = own_ns() + 30_000_000;
         while own_ns() < until_ns {

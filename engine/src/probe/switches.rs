@@ -1,6 +1,6 @@
-//! Context switches of a tree's threads from one reading to the next, those of threads that ended included. It
-//! cannot see what a thread did after its last reading, or a thread that came and went between two; it
-//! counts what it saw of that, so that a few can be told from most.
+//! Context switches of a tree's threads from one reading to the next, including those of threads that ended. What a
+//! thread did after its last reading is not known, and neither is a thread that began and ended between two readings.
+//! The threads that were seen to begin or end are counted, to tell a few of them from most.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,49 +8,49 @@ use std::fs;
 use super::field;
 use crate::process_tree::Pid;
 
-/// Where more than one in so many of the threads that were seen ended, the switches are not known.
+/// If more than one in this many of the seen threads ended, the switches are not known.
 const ONE_IN: u64 = 10;
 
-/// Voluntary and involuntary.
+/// Voluntary and involuntary switches.
 pub type Counts = (u64, u64);
 
 #[derive(Default)]
 pub struct Switches {
     present: BTreeMap<Pid, Counts>,
-    /// Of threads that ended, up to their last reading.
+    /// Switches of threads that ended, up to their last reading.
     ended: Counts,
     window: Window,
 }
 
-/// What came and went since the measured phase began.
+/// The threads that began or ended since the measured phase began.
 #[derive(Default)]
 struct Window {
     seen: u64,
     ended: u64,
     began: u64,
-    /// Threads and processes that had begun on this machine, where the kernel tells.
+    /// Threads and processes that had begun on this machine, if the kernel counts them.
     machine_before: Option<u64>,
     machine: Option<u64>,
 }
 
 impl Switches {
-    /// The measured phase begins: what came and went before is no part of it.
+    /// Begins the measured phase. Threads that ended before it do not count.
     pub fn open(&mut self) {
         let machine_before = begun_on_this_machine();
         self.window = Window { seen: self.present.len() as u64, machine_before, ..Window::default() };
     }
 
-    /// The measured phase is over.
+    /// Ends the measured phase.
     pub fn close(&mut self) {
         self.window.machine = begun_on_this_machine();
     }
 
-    /// The switches of each thread are now `read`.
+    /// Replaces the switches of each thread by `read`.
     pub fn update(&mut self, read: BTreeMap<Pid, Counts>) {
         let before = std::mem::replace(&mut self.present, read);
         for (tid, counts) in &before {
             let now = self.present.get(tid);
-            // Counts that fell are another thread's, which has its number.
+            // If counts fell, they are those of another thread with the same id.
             if now.is_none_or(|now| now.0 < counts.0 || now.1 < counts.1) {
                 self.ended = (self.ended.0 + counts.0, self.ended.1 + counts.1);
                 self.window.ended += 1;
@@ -63,7 +63,7 @@ impl Switches {
         self.window.seen += began;
     }
 
-    /// Since each thread began; `None` where none was read, or too many of them ended for it to be known.
+    /// Returns the switches since each thread began, or `None` if none was read or too many of the threads ended.
     pub fn total(&self) -> Option<Counts> {
         if self.present.is_empty() || self.window.ended * ONE_IN > self.window.seen {
             return None;
@@ -72,7 +72,7 @@ impl Switches {
         Some(all.fold(self.ended, |sum, one| (sum.0 + one.0, sum.1 + one.1)))
     }
 
-    /// What is not known of the measured phase.
+    /// Returns what is not known of the measured phase.
     pub fn unread(&self) -> Option<String> {
         let Window { seen, ended, began, machine_before, machine } = self.window;
         if self.present.is_empty() && seen == 0 {
@@ -94,10 +94,10 @@ impl Switches {
     }
 }
 
-/// Switches of each thread of `process`, added to `read`.
+/// Adds the switches of each thread of `process` to `read`.
 pub fn read(process: Pid, read: &mut BTreeMap<Pid, Counts>) {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
-        return; // It ended between two looks.
+        return; // The process has ended in the meantime.
     };
     for thread in threads.flatten() {
         let tid = thread.file_name().to_str().and_then(|name| name.parse().ok());
@@ -109,7 +109,7 @@ pub fn read(process: Pid, read: &mut BTreeMap<Pid, Counts>) {
     }
 }
 
-/// Processes and threads alike (`processes` in proc_stat(5)).
+/// Returns how many processes and threads have begun on this machine (`processes` in proc_stat(5)).
 fn begun_on_this_machine() -> Option<u64> {
     field(&fs::read_to_string("/proc/stat").ok()?, "processes")
 }
@@ -122,7 +122,7 @@ mod tests {
         counts.iter().map(|&(tid, voluntary, involuntary)| (tid, (voluntary, involuntary))).collect()
     }
 
-    /// Twenty threads that stay, and `more`.
+    /// Returns twenty threads that stay, and `more`.
     fn stable(more: &[(Pid, u64, u64)]) -> BTreeMap<Pid, Counts> {
         let mut all = threads(&(100..120).map(|tid| (tid, 1, 1)).collect::<Vec<_>>());
         all.extend(threads(more));

@@ -1,5 +1,5 @@
-//! CPU and run-queue time of the engine's own threads: whether they got the cores they wanted. It reads
-//! the threads it is told of, while they live, and knows nothing of what they do.
+//! CPU and run-queue time of the engine's own threads: whether they got the cores that they needed. It reads the
+//! threads that it is given, while they live.
 
 use std::fs::File;
 
@@ -14,13 +14,14 @@ use crate::spool::Spool;
 /// Samples threads of this process, and reads them at both ends of the measured phase.
 pub struct Threads {
     threads: Vec<Thread>,
-    /// Since the first instant, and what was read then of each thread. One file for all: descriptors may be few.
+    /// The time since the first instant, and the reading of each thread. All threads share a file, as descriptors may
+    /// be few.
     samples: Spool<(u64, Vec<Reading>)>,
 }
 
 struct Thread {
     tid: Pid,
-    /// Kept open: a path is looked up once, and running out of descriptors cannot blind us.
+    /// It stays open: its path is looked up only once, and it can be read when there are no descriptors left.
     schedstat: Option<File>,
     opened: Option<Reading>,
     window: Option<ThreadWindow>,
@@ -43,20 +44,20 @@ impl Threads {
         Self { threads: tids.iter().map(thread).collect(), samples: Spool::open() }
     }
 
-    /// Takes a sample, as of `at_ns`; the trial began at `began_ns`.
+    /// Takes a sample as of `at_ns`. The trial began at `began_ns`.
     pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
         let read = self.threads.iter().map(Thread::read).collect();
         self.samples.push(&(at_ns.saturating_sub(began_ns), read));
     }
 
-    /// The measured phase begins.
+    /// Reads at the beginning of the measured phase.
     pub fn open(&mut self) {
         for thread in &mut self.threads {
             thread.opened = Some(thread.read());
         }
     }
 
-    /// The measured phase is over. A thread that has ended by now has no window.
+    /// Reads at the end of the measured phase. A thread that has ended by then has no window.
     pub fn close(&mut self) {
         for thread in &mut self.threads {
             let closed = thread.read();
@@ -80,7 +81,7 @@ impl Threads {
 
 impl Thread {
     fn read(&self) -> Reading {
-        // schedstat counts CPU too, but of a running thread only up to its last tick.
+        // schedstat has CPU time too, but of a running thread only up to its last tick.
         Reading { cpu_ns: thread_ns(self.tid), run_queue_ns: self.run_queue_ns() }
     }
 
@@ -100,8 +101,9 @@ impl Reading {
     }
 }
 
-/// The second of the three numbers of `schedstat` (proc(5), the kernel's sched-stats.rst). A kernel that
-/// does not account for run queues writes three zeros; a thread that is there has run at least once.
+/// Returns the second of the three numbers of `schedstat` (proc(5), the kernel's sched-stats.rst). A kernel that does
+/// not account for run queues writes three zeros. A thread that exists has run at least once, so its third number is
+/// not zero.
 fn run_queue_ns(text: &str) -> Option<u64> {
     let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
     let (_cpu_ns, run_queue_ns, turns) =

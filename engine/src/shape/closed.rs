@@ -1,5 +1,5 @@
-//! The closed shape: so many users, each with a connection and at most one request in flight; the next is due when
-//! the answer has come and a pause is over. With a ramp they do not all begin at once.
+//! The closed shape: a fixed number of users, each with a connection and at most one request in flight. A user's next
+//! request is due when the answer has come and a pause is over. With a ramp the users do not all begin at once.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -10,18 +10,18 @@ use crate::phase::{Course, Phase};
 use crate::plan::WarmUp;
 use crate::timers::Timers;
 
-/// `connections` users who wait for each answer, and then pause, before they ask again.
+/// `connections` users. Each waits for the answer, and then pauses before it sends again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
     pub connections: usize,
     pub pause: Pause,
-    /// How they come, where they do not all come at once.
+    /// How the users begin, if they do not all begin at once.
     pub ramp: Option<Ramp>,
 }
 
 impl Closed {
-    /// How long after the beginning of the phase user `user` (from 0, over all threads) sends its
-    /// first request, in nanoseconds.
+    /// Returns how long after the beginning of the phase user `user` (from 0, over all threads) sends its first
+    /// request, in nanoseconds.
     fn sets_out_after_ns(&self, user: usize) -> u64 {
         self.ramp.map_or(0, |ramp| ramp.sets_out_after_ns(user))
     }
@@ -37,16 +37,17 @@ pub struct ClosedLoad<'a> {
     warm_up_users: u32,
     warm_up_pauses: bool,
     phase: Phase,
-    /// Users below this number have begun in this phase, or in the one before it.
+    /// Users below this number have begun in this phase or in the one before it.
     begun: u32,
     /// Users below this number begin in this phase.
     begin_below: u32,
-    /// Of those who were there in the warm-up, the next to leave as the ramp begins, and where they end.
+    /// Users from the first number up to the second were there in the warm-up, and are still to leave as the ramp
+    /// begins.
     leaving: (u32, u32),
-    /// Who begins besides, and from when on: there was no request left for them before, or one of theirs was still
-    /// in flight when their turn came.
+    /// Users who are also to begin, and since when they are free. There was no request left for them before, or their
+    /// last request was still in flight when they were to begin.
     late: Vec<(u32, u64)>,
-    /// Who asked for a request when the phase had none left.
+    /// Users who asked for a request when the phase had none left.
     parked: Vec<u32>,
     timers: Timers,
     random: Xoshiro256PlusPlus,
@@ -93,7 +94,7 @@ impl<'a> ClosedLoad<'a> {
         Some(Act::Send { user, phase, due })
     }
 
-    /// When a user who has not begun yet does, by the ramp.
+    /// Returns when a user who has not begun is to begin, by the ramp.
     fn sets_out_ns(&self, user: u32) -> u64 {
         let after_ns = match self.phase {
             Phase::WarmUp => 0,
@@ -102,8 +103,8 @@ impl<'a> ClosedLoad<'a> {
         self.course.began_at_ns(self.phase) + after_ns
     }
 
-    /// The first request of a user whose turn has come, and who is free since `freed_ns`. Who is there from the
-    /// beginning is met within a pause: all at once would be a load of its own.
+    /// Returns the first request of a user who is to begin now and is free since `freed_ns`. Users who are there from
+    /// the beginning begin at random instants within a pause: if all sent at once, the load would begin with a peak.
     fn begin_user(&mut self, user: u32, freed_ns: u64, now_ns: u64) -> Option<Act> {
         let began_ns = self.course.began_at_ns(self.phase).max(freed_ns);
         let out_ns = self.sets_out_ns(user);
@@ -120,7 +121,7 @@ impl<'a> ClosedLoad<'a> {
         self.issue(user, Due::Now { since_ns: began_ns }, now_ns)
     }
 
-    /// The next user who leaves as the ramp begins. Who is busy leaves after its answer.
+    /// Returns the next user who leaves as the ramp begins. A user with a request in flight leaves after its answer.
     fn next_leaver(&mut self, users: &impl Users) -> Option<u32> {
         while self.leaving.0 < self.leaving.1 {
             let user = self.leaving.0;
@@ -132,7 +133,7 @@ impl<'a> ClosedLoad<'a> {
         None
     }
 
-    /// The next user whose turn it is to begin, and since when it is free.
+    /// Returns the next user who is to begin, and since when it is free.
     fn next_beginner(&mut self, now_ns: u64, users: &impl Users) -> Option<(u32, u64)> {
         if let Some(late) = self.late.pop() {
             return Some(late);
@@ -159,7 +160,7 @@ impl Load for ClosedLoad<'_> {
             Phase::Measured => {
                 self.begin_below = self.users;
                 if self.shape.ramp.is_some() {
-                    // Close every idle connection; each user connects again when it sets out.
+                    // Close every idle connection. Each user connects again when it begins.
                     self.leaving = (0, self.begun);
                     self.begun = 0;
                     self.timers.drain();
@@ -218,7 +219,7 @@ impl Load for ClosedLoad<'_> {
             wake.due_ns = Some(wake.due_ns.map_or(out_ns, |due_ns| due_ns.min(out_ns)));
         }
         if self.phase == Phase::WarmUp && self.parked.len() >= self.warm_up_users as usize {
-            // Another thread's answer will end the warm-up, and nothing wakes us then.
+            // Another thread's answer will end the warm-up, and no event wakes this thread then.
             wake.look_ns = Some(wake.look_ns.unwrap_or(now_ns + IDLE_POLL_NS));
         }
         wake
@@ -234,7 +235,7 @@ mod tests {
     use super::*;
     use crate::plan::Stop;
 
-    /// Those in flight, by number.
+    /// The users with a request in flight, by number.
     struct Busy(Vec<u32>);
 
     impl Users for Busy {
@@ -352,12 +353,12 @@ mod tests {
         load.begin(Phase::WarmUp, 0);
         assert_eq!(users_who_send(&mut load, 0, &NOBODY), [0, 1]);
         load.begin(Phase::Measured, 50 * MS);
-        // User 1 is still in flight as the ramp begins; user 0 leaves, and sets out at once.
+        // User 1 still has a request in flight when the ramp begins. User 0 leaves, and begins again at once.
         let busy = Busy(vec![1]);
         assert_eq!(load.next(50 * MS, &busy), Some(Act::Leave { user: 0 }));
         assert_eq!(users_who_send(&mut load, 50 * MS, &busy), [0]);
         assert_eq!(load.wake(50 * MS).due_ns, Some(150 * MS));
-        // It leaves when its answer is there, and is free from then on: its turn was at 150 ms.
+        // User 1 leaves when its answer has come, and is free from then on. It was to begin at 150 ms.
         let left = load.ended(&ended(1, Phase::WarmUp, Phase::Measured, 160 * MS));
         assert_eq!(left, Some(Act::Leave { user: 1 }));
         assert_eq!(users_who_send(&mut load, 160 * MS, &NOBODY), [1]);

@@ -1,5 +1,5 @@
-//! The open shape: requests are due by a schedule that waits for no answer. A request takes a connection that is
-//! free; where none is, one more is opened, up to a limit; beyond that it waits.
+//! The open shape: requests are due by a schedule that waits for no answer. A request takes a free connection. If
+//! none is free, one more is opened, up to a limit; beyond the limit the request waits.
 
 use super::schedule::{Schedule, Stretch};
 use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake};
@@ -13,17 +13,17 @@ use crate::timetable::Timetable;
 pub struct Open {
     pub connections: usize,
     pub arrivals: Arrivals,
-    /// Not empty; the last one's final rate goes on for ever.
+    /// Not empty. The final rate of the last stretch goes on for ever.
     pub stretches: Vec<Stretch>,
 }
 
 impl Open {
-    /// The highest rate there is, per nanosecond.
+    /// Returns the highest rate, per nanosecond.
     pub fn peak_per_ns(&self) -> f64 {
         self.stretches.iter().fold(0.0, |peak, part| peak.max(part.from_per_ns).max(part.to_per_ns))
     }
 
-    /// The schedule with a lead of `lead_ns` at its first rate, for a warm-up.
+    /// Returns the schedule. It begins with `lead_ns` at the first rate, for a warm-up.
     pub fn schedule(&self, lead_ns: u64, seed: u64) -> Schedule {
         Schedule::new(&self.stretches, self.arrivals, lead_ns, seed)
     }
@@ -32,27 +32,27 @@ impl Open {
 /// A connection that could serve a request, and since when.
 type Since = (u32, u64);
 
-/// One thread's part in an open trial: the due time it has taken from the timetable, and the connections that
+/// One thread's part in an open trial: the due time that it has taken from the timetable, and the connections that
 /// could serve it.
 pub struct OpenLoad<'a> {
     table: &'a Timetable,
     course: &'a Course,
     patience_ns: u64,
-    /// Whether a number of requests ends the trial, so that none of them may go uncounted.
+    /// Whether a number of requests ends the trial, so that each of them has to be counted.
     by_number: bool,
-    /// Taken from the timetable, and not sent yet.
+    /// The due time that was taken from the timetable, and whose request is not sent yet.
     due_ns: Option<u64>,
-    /// Open; the last to become free serves first, as in the connection pools of HTTP clients. The first one here
-    /// has been free for longest.
+    /// Open connections. The last to become free serves first, as in the connection pools of HTTP clients. The first
+    /// entry has been free for longest.
     free: Vec<Since>,
-    /// Not open, and may be; the first one here for longest.
+    /// Connections that are not open and may be opened. The first entry has been in this state for longest.
     unopened: Vec<Since>,
-    /// Not open, and not to be for a while.
+    /// Connections that are not open, and may not be opened until their backoff is over.
     backoff: Timers,
 }
 
 impl<'a> OpenLoad<'a> {
-    /// `connections` of them, none open as yet. A request that was due `patience_ns` ago is given up.
+    /// `connections` connections, none of which is open yet. A request that was due `patience_ns` ago is given up.
     pub fn new(
         table: &'a Timetable,
         course: &'a Course,
@@ -72,8 +72,8 @@ impl<'a> OpenLoad<'a> {
         }
     }
 
-    /// When the next request is due that this thread could send; `None` where none is laid out, or no connection
-    /// is there for it: then it is left to the other threads.
+    /// Returns when the next request is due that this thread could send. Returns `None` if none is laid out, or if
+    /// this thread has no connection for it and leaves it to the other threads.
     #[inline]
     fn next_due_ns(&mut self) -> Option<u64> {
         if !self.has_room() {
@@ -89,7 +89,7 @@ impl<'a> OpenLoad<'a> {
         !self.free.is_empty() || !self.unopened.is_empty()
     }
 
-    /// Since when there has been a connection.
+    /// Returns since when there has been a connection.
     fn room_since_ns(&self) -> u64 {
         let since = |of: &Vec<Since>| of.first().map_or(u64::MAX, |&(_, since_ns)| since_ns);
         since(&self.free).min(since(&self.unopened))
@@ -100,7 +100,7 @@ impl<'a> OpenLoad<'a> {
             if users.has_socket(connection) {
                 return Some(connection);
             }
-            self.may_open(connection, since_ns); // The server closed it meanwhile.
+            self.may_open(connection, since_ns); // The server has closed it.
         }
         self.unopened.pop().map(|(connection, _)| connection)
     }
@@ -155,7 +155,7 @@ impl Load for OpenLoad<'_> {
         let next_ns = self.next_due_ns();
         let waits_for_filler = next_ns.is_none() && self.has_room() && !self.table.has_ended();
         let look_ns = waits_for_filler.then_some(now_ns + IDLE_POLL_NS);
-        // A backoff that ends gives the next request a connection.
+        // When a backoff ends, the next request has a connection.
         let over_ns = self.backoff.next_ns();
         let due_ns = next_ns.map_or(over_ns, |next_ns| Some(over_ns.map_or(next_ns, |ns| ns.min(next_ns))));
         Wake { due_ns, look_ns }
@@ -173,7 +173,7 @@ mod tests {
     use crate::plan::Stop;
     use crate::timetable::Filler;
 
-    /// All connections stand, or none.
+    /// Whether all connections are established, or none.
     struct Standing(bool);
 
     impl Users for Standing {
@@ -188,7 +188,7 @@ mod tests {
 
     const PATIENCE_NS: u64 = 1_000;
 
-    /// Due every 10 ns, in a trial of a microsecond.
+    /// Returns a timetable with a request every 10 ns, and the course of a trial of a microsecond.
     fn begun() -> (Timetable, Course) {
         let stretch = Stretch { from_per_ns: 0.1, to_per_ns: 0.1, length_ns: 1e9 };
         let shape = Open { connections: 1, arrivals: Arrivals::Even, stretches: vec![stretch] };

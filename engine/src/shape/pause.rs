@@ -9,14 +9,14 @@ pub enum Pause {
     Fixed {
         ns: u64,
     },
-    /// Memoryless, as of people who do not know of one another.
+    /// Memoryless, like the pauses of people who act independently.
     Exponential {
         mean_ns: f64,
     },
 }
 
 impl Pause {
-    /// The next pause, in nanoseconds.
+    /// Returns the next pause, in nanoseconds.
     #[inline]
     pub fn draw_ns(&self, random: &mut impl RngCore) -> u64 {
         match *self {
@@ -25,7 +25,7 @@ impl Pause {
         }
     }
 
-    /// What is left of the pause that somebody is in who is met at any time, in nanoseconds.
+    /// Returns what is left of a pause at a random instant in it, in nanoseconds.
     pub fn draw_left_ns(&self, random: &mut impl RngCore) -> u64 {
         match *self {
             Self::Fixed { ns } => (uniform(random) * ns as f64) as u64,
@@ -58,7 +58,7 @@ mod tests {
         for _ in 0..100_000 {
             tenths[pause.draw_left_ns(&mut random) as usize / 100] += 1;
         }
-        // Five standard errors.
+        // The bounds are five standard errors away.
         assert!(tenths.iter().all(|&each| (9_525..=10_475).contains(&each)), "{tenths:?}");
     }
 
@@ -79,7 +79,7 @@ mod tests {
         let drawn: Vec<f64> = (0..200_000).map(|_| pause.draw_ns(&mut random) as f64).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let variance = drawn.iter().map(|ns| (ns - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
-        // Five standard errors of either.
+        // The bounds are five standard errors away.
         assert!((mean / 1e6 - 1.0).abs() < 0.012, "{mean}");
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.025, "{variance}");
     }

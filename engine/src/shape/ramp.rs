@@ -8,8 +8,8 @@ pub struct Ramp {
 }
 
 impl Ramp {
-    /// When user `user` (from 0) sets out, in nanoseconds from the beginning of the ramp: as soon as
-    /// the line from `from` to `to` has reached its number.
+    /// Returns when user `user` (from 0) begins, in nanoseconds from the beginning of the ramp: as soon as the line
+    /// from `from` to `to` has reached its number.
     pub fn sets_out_after_ns(&self, user: usize) -> u64 {
         let place = (user + 1).saturating_sub(self.from);
         let rise = (self.to - self.from).max(1);
@@ -23,7 +23,7 @@ mod tests {
 
     const SECOND_NS: u64 = 1_000_000_000;
 
-    /// Users who have set out `after_ns` into the ramp.
+    /// Returns the number of users who have begun `after_ns` into the ramp.
     fn users_at(ramp: Ramp, after_ns: u64) -> usize {
         (ramp.from..ramp.to).take_while(|&user| ramp.sets_out_after_ns(user) <= after_ns).count() + ramp.from
     }

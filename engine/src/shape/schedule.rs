@@ -1,12 +1,12 @@
-//! The schedule of an open shape. Its rate is a chain of stretches on each of which it is constant or changes
-//! evenly; arrivals are even or Poisson. Pure.
+//! The schedule of an open shape. Its rate is a chain of stretches, on each of which it is constant or changes
+//! evenly. Arrivals are even or Poisson. Pure.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{exponential, random, uniform};
 use crate::spec::Arrivals;
 
-/// A stretch of time over which the rate runs evenly from one value to another.
+/// A stretch of time over which the rate changes evenly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
     pub from_per_ns: f64,
@@ -15,7 +15,7 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Requests due from its beginning to its end.
+    /// Returns the number of requests due from its beginning to its end.
     fn requests(&self) -> f64 {
         if self.length_ns.is_infinite() {
             return f64::INFINITY;
@@ -23,7 +23,7 @@ impl Stretch {
         (self.from_per_ns + self.to_per_ns) / 2.0 * self.length_ns
     }
 
-    /// Requests due in its first `ns`.
+    /// Returns the number of requests due in its first `ns`.
     fn requests_within(&self, ns: f64) -> f64 {
         (self.from_per_ns + self.slope() * ns / 2.0) * ns
     }
@@ -35,8 +35,8 @@ impl Stretch {
         (self.to_per_ns - self.from_per_ns) / self.length_ns
     }
 
-    /// When so many requests are due, from its beginning: the inverse of the rate's integral, in the
-    /// form that does not cancel.
+    /// Returns when this many requests are due, from its beginning. This is the inverse of the rate's integral, in
+    /// the form without cancellation.
     fn after_ns(&self, requests: f64) -> f64 {
         if requests <= 0.0 {
             return 0.0;
@@ -46,11 +46,11 @@ impl Stretch {
     }
 }
 
-/// A stretch in its place.
+/// A stretch and its position in the schedule.
 struct Part {
     stretch: Stretch,
     begins_ns: f64,
-    /// Requests due before it.
+    /// The number of requests due before it.
     before: f64,
 }
 
@@ -72,24 +72,25 @@ impl Part {
     }
 }
 
-/// Due times one after the other, in nanoseconds from the first instant; they never fall and never end.
+/// The due times in order, in nanoseconds from the first instant. They never decrease and never end.
 pub struct Schedule {
-    /// The last one has no end.
+    /// The last part has no end.
     parts: Vec<Part>,
     at: usize,
-    /// A place on the integral of the rate: of even arrivals the next one's, of Poisson arrivals the last one's.
+    /// A position on the integral of the rate: of the next arrival if arrivals are even, of the last if they are
+    /// Poisson.
     count: f64,
     last_ns: u64,
     arrivals: Arrivals,
     random: Xoshiro256PlusPlus,
 }
 
-/// Poisson arrivals up to so many are counted one by one. The number of more is drawn from the normal
-/// distribution, which theirs then is to within a hundredth of its standard deviation.
+/// Up to this many Poisson arrivals are counted one by one. The number of more is drawn from the normal distribution;
+/// the Poisson distribution then differs from it by at most a hundredth of its standard deviation.
 const COUNTED_ONE_BY_ONE: f64 = 100_000.0;
 
 impl Schedule {
-    /// That of `stretches`, after `lead_ns` at the first of their rates; the last one's final rate goes on for ever.
+    /// The schedule of `stretches`, after `lead_ns` at their first rate. The last rate goes on for ever.
     pub fn new(stretches: &[Stretch], arrivals: Arrivals, lead_ns: u64, seed: u64) -> Self {
         let constant = |per_ns, length_ns| Stretch { from_per_ns: per_ns, to_per_ns: per_ns, length_ns };
         let lead = (lead_ns > 0).then(|| constant(stretches[0].from_per_ns, lead_ns as f64));
@@ -105,8 +106,8 @@ impl Schedule {
         }
     }
 
-    /// Goes on to `end_ns`, and says how many requests are due before it. Millions a second for a day take
-    /// no longer than a few.
+    /// Goes on to `end_ns`. Returns how many requests are due before it. This takes no longer for millions a second
+    /// over a day than for a few requests.
     pub fn skip_to(&mut self, end_ns: u64) -> u64 {
         let end = self.requests_by(end_ns as f64);
         let skipped = match self.arrivals {
@@ -118,7 +119,7 @@ impl Schedule {
             Arrivals::Poisson if end <= self.count => 0,
             Arrivals::Poisson => {
                 let skipped = self.poisson_before(end_ns, end - self.count);
-                // Arrivals have no memory: those after the end are drawn anew.
+                // Poisson arrivals have no memory, so those after the end can be drawn anew.
                 self.count = end;
                 skipped
             }
@@ -128,7 +129,7 @@ impl Schedule {
         skipped
     }
 
-    /// How many of the next even arrivals, about `owed`, are due before `end_ns`.
+    /// Returns how many of the next even arrivals are due before `end_ns`: about `owed`.
     fn even_before(&self, end_ns: u64, owed: f64) -> u64 {
         let (mut before, mut not_before) = (0, owed as u64 + 2);
         while before < not_before {
@@ -142,24 +143,24 @@ impl Schedule {
         before
     }
 
-    /// How many Poisson arrivals, `owed` on average, are due before `end_ns`.
+    /// Returns how many Poisson arrivals are due before `end_ns`: `owed` on average.
     fn poisson_before(&mut self, end_ns: u64, owed: f64) -> u64 {
         if owed <= COUNTED_ONE_BY_ONE {
             return self.take_while(|&due_ns| due_ns < end_ns).count() as u64;
         }
-        // Box and Muller's transform.
+        // The Box-Muller transform.
         let distance = (2.0 * exponential(&mut self.random)).sqrt();
         let normal = distance * (std::f64::consts::TAU * uniform(&mut self.random)).cos();
         (owed + owed.sqrt() * normal).round() as u64
     }
 
-    /// Requests due from the first instant to `ns`.
+    /// Returns the number of requests due from the first instant to `ns`.
     fn requests_by(&self, ns: f64) -> f64 {
         let part = &self.parts[self.parts.partition_point(|part| part.begins_ns <= ns) - 1];
         part.before + part.stretch.requests_within(ns - part.begins_ns)
     }
 
-    /// When the request at `count` is due.
+    /// Returns when the request at `count` is due.
     fn due_ns(&self, count: f64) -> u64 {
         let after = self.parts[self.at..].partition_point(|part| part.before < count);
         self.parts[self.at + after.saturating_sub(1)].due_ns(count)
@@ -176,7 +177,7 @@ impl Iterator for Schedule {
         while self.parts.get(self.at + 1).is_some_and(|next| next.before < self.count) {
             self.at += 1;
         }
-        // Where a rate falls to nearly nothing, the square root of what is left of it is not exact.
+        // If a rate falls to nearly zero, the square root of what is left of it is not exact.
         self.last_ns = self.last_ns.max(self.parts[self.at].due_ns(self.count));
         if self.arrivals == Arrivals::Even {
             self.count += 1.0;

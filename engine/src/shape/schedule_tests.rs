@@ -25,7 +25,7 @@ fn gaps(due_ns: &[u64]) -> Vec<f64> {
     due_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
 }
 
-/// Standard deviation of the gaps over their mean.
+/// Returns the standard deviation of the gaps over their mean.
 fn variation(gaps: &[f64]) -> f64 {
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -51,7 +51,7 @@ fn poisson_gaps_are_exponential() {
             constant(20_000.0, Arrivals::Poisson).schedule(0, seed).take(100_001).collect();
         let mut gaps = gaps(&due_ns);
         assert!((variation(&gaps) - 1.0).abs() < 0.02, "{}", variation(&gaps));
-        // Kolmogorov-Smirnov against 1 - exp(-x); 1.95 / sqrt(n) is passed once in a thousand.
+        // Kolmogorov-Smirnov against 1 - exp(-x): the distance exceeds 1.95 / sqrt(n) once in a thousand.
         gaps.sort_by(f64::total_cmp);
         let count = gaps.len() as f64;
         let distance = gaps
@@ -73,7 +73,7 @@ fn poisson_counts_have_the_variance_of_their_mean() {
     let mean = counts.iter().sum::<f64>() / 2_000.0;
     let variance = counts.iter().map(|count: &f64| (count - mean).powi(2)).sum::<f64>() / 2_000.0;
     assert!((mean - 100.0).abs() < 1.2, "{mean}");
-    // Standard error of a variance over 2,000 counts is 3.2 %.
+    // The standard error of a variance over 2,000 counts is 3.2 %.
     assert!((variance / mean - 1.0).abs() < 0.16, "{variance}");
 }
 
@@ -152,7 +152,7 @@ fn after_skipping_the_schedule_goes_on_at_its_rate() {
         schedule.skip_to(1_500_000_000);
         let next: Vec<u64> = schedule.take(2_000).collect();
         assert!(next[0] >= 1_500_000_000 && next.is_sorted());
-        // From 1.5 s on 7,340 a second and falling: 0.3 s hold 1,644, of which 500 are due within 70 ms.
+        // The rate is 7,340 a second at 1.5 s, and falls by 16.6 a second each millisecond: 473 are due within 70 ms.
         let within = next.iter().filter(|&&due| due < 1_570_000_000).count() as f64;
         assert!((within - 473.0).abs() < 5.0 * 473_f64.sqrt(), "{within}");
     }
@@ -173,7 +173,7 @@ fn the_number_of_many_poisson_arrivals_varies_as_theirs_does() {
     let shape = constant(1_000_000.0, Arrivals::Poisson);
     let off = |seed| (shape.schedule(0, seed).skip_to(1_000_000_000) as f64 - 1e6) / 1e3;
     let mean_square = (0..2_000).map(|seed| off(seed) * off(seed)).sum::<f64>() / 2_000.0;
-    // Five standard errors of a variance over 2,000.
+    // The bounds are five standard errors of a variance over 2,000 away.
     assert!((mean_square - 1.0).abs() < 0.16, "{mean_square}");
 }
 

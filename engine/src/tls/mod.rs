@@ -1,9 +1,9 @@
-//! TLS: what the sessions of a trial have in common, above all whom they trust. A connection's own is its
-//! `Session`.
+//! TLS: what the sessions of a trial share, above all the certificates that they trust. Each connection has a
+//! `Session` of its own.
 //!
-//! A user's first session begins with a full handshake, as a new client's does; the next ones resume the one before,
-//! where the server gives tickets, as a browser's do. No user resumes another's: a new one would cost the server less
-//! than a new client costs it.
+//! A user's first session begins with a full handshake, like that of a new client. If the server gives tickets, each
+//! later session resumes the one before it, as in a browser. No user resumes another user's session: a new user would
+//! then cost the server less than a new client does.
 
 mod session;
 mod tickets;
@@ -25,19 +25,19 @@ use tickets::Tickets;
 use crate::failure::Failure;
 use crate::spec::TlsSpec;
 
-/// What the sessions of a trial have in common; shared by all threads.
+/// What the sessions of a trial share. All threads use it.
 pub struct Tls {
     config: ClientConfig,
     server_name: ServerName<'static>,
 }
 
-/// What a user keeps from one session to the next, in order to resume it; nothing before its first.
+/// What a user keeps from one session to the next in order to resume it. It is empty before the first session.
 #[derive(Default)]
 pub struct Resumable(Option<Arc<ClientConfig>>);
 
 impl Tls {
     /// # Errors
-    /// A server name that is none, a file of certificates that cannot be read or holds none (exit code 2).
+    /// If the server name is not valid, or if a file of certificates cannot be read or holds none (exit code 2).
     pub fn new(spec: &TlsSpec) -> Result<Self, Failure> {
         let name = &spec.server_name;
         let server_name = ServerName::try_from(name.clone()).map_err(|_| {
@@ -60,7 +60,7 @@ impl Tls {
         Ok(Self { config, server_name })
     }
 
-    /// A session for a connection that a user has just made.
+    /// Returns a session for a connection that a user has just opened.
     pub fn session(&self, user: &mut Resumable) -> Session {
         let config = user.0.get_or_insert_with(|| {
             let mut config = self.config.clone();
@@ -90,7 +90,7 @@ fn from_file(path: &Path) -> Result<RootCertStore, Failure> {
 
 fn from_system() -> Result<RootCertStore, Failure> {
     let mut roots = RootCertStore::empty();
-    // Systems carry certificates that are too old to parse; the others are as good.
+    // Some systems carry certificates that are too old to parse. The others serve as well.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
         return Err(Failure::usage("this system trusts no certificates")
@@ -99,7 +99,7 @@ fn from_system() -> Result<RootCertStore, Failure> {
     Ok(roots)
 }
 
-/// Accepts whatever the server shows.
+/// Accepts every certificate.
 #[derive(Debug)]
 struct Unverified(Arc<CryptoProvider>);
 

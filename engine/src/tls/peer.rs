@@ -1,4 +1,4 @@
-//! Both sides of a TLS connection, for tests: a server of the same library, and ours at the end of a socket.
+//! Both sides of a TLS connection, for tests: a server of rustls, and our `Session` at the other end of the socket.
 
 use std::io::Write;
 use std::os::fd::AsFd;
@@ -25,9 +25,9 @@ const BUFFER_BYTES: usize = 64 * 1024;
 
 pub type Peer = StreamOwned<ServerConnection, UnixStream>;
 
-/// An authority, and a server for which it vouches.
+/// A certificate authority, and a server with a certificate from it.
 pub struct Vouched {
-    /// Its certificate, in PEM.
+    /// The authority's certificate, in PEM.
     authority: String,
     config: ServerConfig,
 }
@@ -35,7 +35,7 @@ pub struct Vouched {
 impl Vouched {
     pub fn new(names: &[&str], versions: &[&'static SupportedProtocolVersion]) -> Self {
         let mut params = CertificateParams::new(vec![]).unwrap();
-        // Two of the same name would be taken for one.
+        // Two authorities of the same name would be taken for one.
         params.distinguished_name.push(DnType::CommonName, format!("authority {}", number()));
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -53,13 +53,13 @@ impl Vouched {
         Self { authority: authority.pem(), config }
     }
 
-    /// The same, but each connection begins with so many session tickets.
+    /// Changes the number of session tickets with which each connection begins.
     pub fn with_tickets(mut self, tickets: usize) -> Self {
         self.config.send_tls13_tickets = tickets;
         self
     }
 
-    /// Trusted by this server's authority; the spec may be changed first.
+    /// Returns a client's TLS that trusts this server's authority. `change` may change the spec first.
     pub fn tls(&self, change: impl FnOnce(&mut TlsSpec)) -> Tls {
         let file = Written::new(&format!("authority-{}", number()), &self.authority);
         let mut spec = spec();
@@ -68,7 +68,7 @@ impl Vouched {
         Tls::new(&spec).map_err(|failure| failure.error).unwrap()
     }
 
-    /// Serves one connection with `serve`, once it has shaken hands.
+    /// Serves one connection with `serve`, after the handshake.
     pub fn serve<T: Send + 'static>(
         &self,
         socket: UnixStream,
@@ -97,7 +97,7 @@ pub fn spec() -> TlsSpec {
     TlsSpec { server_name: "a.example".into(), verify: true, ca_file: None }
 }
 
-/// This side of a connection.
+/// The client's side of a connection.
 pub struct Client {
     pub socket: UnixStream,
     pub session: Session,
@@ -105,12 +105,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// With the other side of it.
+    /// A client, and the other side of its connection.
     pub fn new(tls: &Tls) -> (Self, UnixStream) {
         Self::of(&mut Resumable::default(), tls)
     }
 
-    /// The same, by a user who may have been there before.
+    /// A client for `user`, who may have had sessions before, and the other side of its connection.
     pub fn of(user: &mut Resumable, tls: &Tls) -> (Self, UnixStream) {
         let (socket, peer) = UnixStream::pair().unwrap();
         socket.set_nonblocking(true).unwrap();
@@ -138,7 +138,7 @@ impl Client {
         Ok(())
     }
 
-    /// Says how often the kernel would take no more.
+    /// Sends all of `plain`. Returns how often the kernel took no more.
     pub fn send(&mut self, plain: &[u8]) -> usize {
         let (mut sent, mut refused) = (0, 0);
         while sent < plain.len() || !self.session.flush(self.socket.as_fd()).unwrap() {
@@ -154,7 +154,7 @@ impl Client {
         refused
     }
 
-    /// As many bytes as there are until the end of the stream.
+    /// Returns all bytes until the end of the stream.
     pub fn receive_all(&mut self) -> Vec<u8> {
         let mut all = Vec::new();
         while let Some(piece) = self.receive() {
@@ -163,7 +163,7 @@ impl Client {
         all
     }
 
-    /// What comes next; `None` for the end of the stream.
+    /// Returns the next bytes, or `None` at the end of the stream.
     pub fn receive(&mut self) -> Option<Vec<u8>> {
         loop {
             match self.session.receive(self.socket.as_fd(), &mut self.buffer, false) {
@@ -177,7 +177,7 @@ impl Client {
     }
 }
 
-/// Bytes in which every shift shows.
+/// Returns bytes in which any shift shows.
 pub fn pattern(bytes: usize) -> Vec<u8> {
     (0..bytes as u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }

@@ -1,5 +1,5 @@
-//! One connection's TLS over a non-blocking socket: the handshake, and plaintext from and to ciphertext. It
-//! knows neither HTTP nor epoll.
+//! The TLS of one connection over a non-blocking socket: the handshake, and the conversion of plaintext to ciphertext
+//! and back. It contains neither HTTP nor epoll.
 
 use std::fmt;
 use std::mem;
@@ -13,45 +13,45 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedS
 use crate::net::Received;
 use crate::socket;
 
-/// Longest piece of plaintext that one record holds (RFC 8446, 5.1).
+/// The longest piece of plaintext that one record holds (RFC 8446, 5.1).
 const LONGEST_PIECE_BYTES: usize = 16 * 1024;
-/// What the records of a server's part of the handshake mostly fit in.
+/// The records of a server's part of the handshake mostly fit in this.
 const HANDSHAKE_BYTES: usize = 8 * 1024;
-/// Most ciphertext of a handshake that is held while one of its messages is not whole: the longest message there may be
-/// (rustls takes 64 KiB) in records of some length. In records of one byte each it would be 1.5 MB.
+/// The most ciphertext of a handshake that is kept while one of its messages is not whole. This is the longest
+/// possible message (rustls takes 64 KiB) in records of some length. In records of one byte each it would be 1.5 MB.
 const MOST_HANDSHAKE_BYTES: usize = 80 * 1024;
 const TOO_LONG: &str = "a message of the handshake is longer than the buffer";
-/// Reads that bring no plaintext, one after the other, before the caller is asked whether to go on.
+/// The most reads in a row that bring no plaintext, before the caller is asked whether to go on.
 const FRUITLESS_READS: usize = 2;
 
 /// How a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// The server said so (close_notify).
+    /// The server announced the end (close_notify).
     Announced,
-    /// The connection is gone, and anybody may have cut it.
+    /// The connection was closed without notice, so the end may be forged.
     Cut,
 }
 
-/// The state of one connection. At rest it holds no buffer of its own but what the longest request took.
+/// The state of one connection. While idle it holds no buffer, except for what the longest request took.
 pub struct Session {
     connection: UnbufferedClientConnection,
     /// Ciphertext that is not a whole record yet.
     incoming: Vec<u8>,
-    /// Plaintext that came before anybody asked.
+    /// Plaintext that came before a `receive`.
     unread: Vec<u8>,
-    /// Ciphertext, of which `sent` bytes have gone out.
+    /// Ciphertext, of which `sent` bytes are sent.
     outgoing: Vec<u8>,
     sent: usize,
     is_shaken: bool,
-    /// The last read took all it had room for, so that there may be more.
+    /// Whether the last read filled all its room, so that there may be more.
     is_full: bool,
     end: Option<End>,
     why: Option<String>,
 }
 
 impl Session {
-    /// A connection that has just been made.
+    /// A session for a connection that has just been opened.
     pub fn new(connection: UnbufferedClientConnection) -> Self {
         Self {
             connection,
@@ -66,11 +66,11 @@ impl Session {
         }
     }
 
-    /// Goes on with the handshake; true when it is done and all its bytes are out.
+    /// Goes on with the handshake. Returns true when it is done and all its bytes are sent.
     ///
     /// # Errors
-    /// `PROTO` where the two do not come to terms, `CONNABORTED` where the server hangs up, and `why` says more;
-    /// what the kernel says.
+    /// `PROTO` if the handshake fails and `CONNABORTED` if the server closes the connection, and then `why` says
+    /// more; otherwise what the kernel returns.
     pub fn shake(&mut self, fd: BorrowedFd) -> Result<bool, Errno> {
         loop {
             if let Err(errno) = self.take_in(&[]) {
@@ -96,11 +96,11 @@ impl Session {
         }
     }
 
-    /// Encrypts and sends; says how many bytes of `plain` it took. Their ciphertext may be left to `flush`.
+    /// Encrypts and sends. Returns how many bytes of `plain` it took. Their ciphertext may be left to `flush`.
     ///
     /// # Errors
-    /// `AGAIN` where ciphertext of earlier calls is left and nothing was taken; `PROTO` where TLS has failed, and `why`
-    /// says more; what the kernel says.
+    /// `AGAIN` if ciphertext of earlier calls is left and nothing was taken; `PROTO` if TLS has failed, and then
+    /// `why` says more; otherwise what the kernel returns.
     pub fn send(&mut self, fd: BorrowedFd, plain: &[u8]) -> Result<usize, Errno> {
         self.check()?;
         if !self.flush(fd)? {
@@ -120,10 +120,10 @@ impl Session {
         Ok(taken)
     }
 
-    /// Sends what ciphertext there is; true when none is left.
+    /// Sends the ciphertext that there is. Returns true if none is left.
     ///
     /// # Errors
-    /// What the kernel says, but not `AGAIN`.
+    /// What the kernel returns, except `AGAIN`.
     pub fn flush(&mut self, fd: BorrowedFd) -> Result<bool, Errno> {
         while self.sent < self.outgoing.len() {
             match net::send(fd, &self.outgoing[self.sent..], SendFlags::NOSIGNAL) {
@@ -138,12 +138,12 @@ impl Session {
         Ok(true)
     }
 
-    /// Reads and decrypts into the front half of `buffer`; the rear half serves for the ciphertext and must hold
-    /// more than two records (34 KiB), which a message of the handshake may touch. No bytes: the stream has ended.
+    /// Reads and decrypts into the front half of `buffer`. The rear half is for the ciphertext. It must hold more
+    /// than two records (34 KiB), as a message of the handshake may reach into two. No bytes: the stream has ended.
     ///
     /// # Errors
-    /// `AGAIN` when the socket has no more; `INTR` when much has come and all of it was TLS's own (tickets, say);
-    /// `PROTO` for what is no TLS, and `why` says more; what the kernel says.
+    /// `AGAIN` if the socket has no more; `INTR` if much has come and all of it was TLS's own (tickets, for
+    /// instance); `PROTO` if it is not TLS, and then `why` says more; otherwise what the kernel returns.
     pub fn receive(&mut self, fd: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
         self.check()?;
         if !self.unread.is_empty() || self.end.is_some() {
@@ -152,7 +152,7 @@ impl Session {
             self.unread.drain(..bytes);
             return Ok(Received { bytes, stamp: 0 });
         }
-        // A record is shorter once it is decrypted, so whatever the rear holds fits in the front.
+        // A record is shorter once it is decrypted, so everything in the rear half fits in the front half.
         let (plain, cipher) = buffer.split_at_mut(buffer.len().div_ceil(2));
         let mut held = self.incoming.len();
         cipher[..held].copy_from_slice(&self.incoming);
@@ -199,12 +199,12 @@ impl Session {
         received
     }
 
-    /// Whether the last `receive` may have left something of which epoll does not tell again.
+    /// Returns whether the last `receive` may have left something that epoll does not report again.
     pub fn has_plaintext(&self) -> bool {
         self.is_full || !self.unread.is_empty() || self.end.is_some()
     }
 
-    /// Whether the stream ended without the server's word for it, so that what came may not be all.
+    /// Returns whether the stream ended without a close_notify of the server, so that something may be missing.
     pub fn is_cut(&self) -> bool {
         self.end == Some(End::Cut)
     }
@@ -212,7 +212,7 @@ impl Session {
     /// Tells the server that no more will come, as far as the kernel takes it at once (RFC 8446, 6.1).
     pub fn close(&mut self, fd: BorrowedFd) {
         if self.why.is_some() {
-            return; // It was told why, which is the end of it; what failed must not be processed again.
+            return; // The server was told why. What failed must not be processed again.
         }
         let status = self.connection.process_tls_records(&mut self.incoming);
         if let Ok(ConnectionState::WriteTraffic(mut traffic)) = status.state {
@@ -222,12 +222,12 @@ impl Session {
         let _ = self.flush(fd);
     }
 
-    /// Why the session failed, where TLS is the reason.
+    /// Returns why the session failed, if TLS is the reason.
     pub fn why(&self) -> Option<String> {
         self.why.clone()
     }
 
-    /// Takes in what has been read, and encrypts `plain`.
+    /// Processes what has been read, and encrypts `plain`.
     fn take_in(&mut self, plain: &[u8]) -> Result<(), Errno> {
         let mut incoming = mem::take(&mut self.incoming);
         let mut unread = mem::take(&mut self.unread);
@@ -251,7 +251,7 @@ impl Session {
         received.map(|received| received.bytes)
     }
 
-    /// Sends the alert that goes with a failure, as far as the kernel takes it at once.
+    /// Sends the alert for a failure, as far as the kernel takes it at once.
     fn tell_why(&mut self, fd: BorrowedFd) {
         let status = self.connection.process_tls_records(&mut self.incoming);
         if let Ok(ConnectionState::EncodeTlsData(mut alert)) = status.state {
@@ -264,8 +264,8 @@ impl Session {
         if self.why.is_some() { Err(Errno::PROTO) } else { Ok(()) }
     }
 
-    /// Hands `incoming` to rustls until it wants more, its plaintext to `sink`, and `plain` to encryption. Says
-    /// how many bytes of `incoming` are done with; a failure is left in `why`.
+    /// Passes `incoming` to rustls until rustls wants more, its plaintext to `sink`, and `plain` to encryption.
+    /// Returns how many bytes of `incoming` are done with. A failure is left in `why`.
     fn process(&mut self, incoming: &mut [u8], plain: &[u8], mut sink: impl FnMut(&[u8])) -> usize {
         let mut read = 0;
         loop {
@@ -295,7 +295,7 @@ impl Session {
                     self.end = Some(End::Announced);
                     Ok(false)
                 }
-                Ok(_) => Ok(false), // It waits for more of the handshake.
+                Ok(_) => Ok(false), // rustls waits for more of the handshake.
                 Err(error) => Err(error.to_string()),
             };
             read += discard;
@@ -313,7 +313,7 @@ impl Session {
 
 /// Why rustls did not write.
 enum Refusal {
-    /// So many bytes of room are needed.
+    /// It needs this many bytes of room.
     Room(usize),
     Other(String),
 }
@@ -336,7 +336,7 @@ impl From<EncryptError> for Refusal {
     }
 }
 
-/// Appends what `write` writes, in the room that it asks for.
+/// Appends what `write` writes, with the room that it asks for.
 fn append(
     outgoing: &mut Vec<u8>,
     mut write: impl FnMut(&mut [u8]) -> Result<usize, Refusal>,

@@ -76,7 +76,7 @@ fn nothing_that_has_come_is_left_behind_unsaid() {
         end(peer);
     });
     server.join().unwrap().unwrap();
-    // All of it lies there, so that epoll would report it once.
+    // All of it has come, so epoll would report it only once.
     let mut all = client.receive().unwrap();
     while client.session.has_plaintext() {
         match client.session.receive(client.socket.as_fd(), &mut client.buffer, false).unwrap().bytes {
@@ -161,7 +161,7 @@ fn keys_may_change_on_the_way() {
 #[test]
 fn the_server_hears_that_we_close() {
     let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), |peer| {
-        // Without close_notify this is an UnexpectedEof.
+        // Without close_notify the read would fail with UnexpectedEof.
         assert_eq!(peer.read(&mut [0; 10]).unwrap(), 0);
     });
     client.session.close(client.socket.as_fd());
@@ -198,7 +198,7 @@ fn what_no_buffer_holds_is_a_failure_and_no_end() {
     assert!(client.session.why().unwrap().contains("longer than the buffer"));
 }
 
-/// How many bytes of plaintext come next, or why there are none.
+/// Returns how many bytes of plaintext come next, or why there are none.
 fn next(client: &mut Client) -> Result<usize, Errno> {
     loop {
         match client.session.receive(client.socket.as_fd(), &mut client.buffer, false) {
@@ -208,7 +208,7 @@ fn next(client: &mut Client) -> Result<usize, Errno> {
     }
 }
 
-/// A server's hello of 64 KiB, each byte of it in a record of its own; says how many bytes the client took.
+/// Sends a server's hello of 64 KiB, with each byte in a record of its own. Returns how many bytes the client took.
 fn drip_hello(mut peer: UnixStream) -> usize {
     let _ = peer.read(&mut [0; 4096]).unwrap();
     let record = |byte: u8| [22, 3, 3, 0, 1, byte];
@@ -244,7 +244,7 @@ fn a_handshake_that_does_not_end_is_given_up() {
     assert!(server.join().unwrap() < 6 << 16, "it did not take all of the message");
 }
 
-/// What a server that plays `serve` does to a session once it stands, as seen by whoever reads.
+/// Returns a client whose session failed when it read what the server sent in `serve`, after the handshake.
 fn broken(serve: impl FnOnce(&mut Peer) + Send + 'static) -> Client {
     let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), serve);
     server.join().unwrap().unwrap();
@@ -271,7 +271,7 @@ const FORGED: &[u8] = b"\x17\x03\x03\x00\x1400000000000000000000";
 #[test]
 fn an_alert_of_the_server_is_the_reason() {
     let client = broken(|peer| {
-        // As if the client had sent what it cannot have sent.
+        // The server reads this as if the client had sent it.
         peer.conn.read_tls(&mut &*FORGED).unwrap();
         peer.conn.process_new_packets().unwrap_err();
         peer.conn.write_tls(&mut peer.sock).unwrap();

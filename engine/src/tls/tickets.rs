@@ -1,4 +1,4 @@
-//! What one user keeps of its session with the server, so that its next one is resumed (RFC 8446, 2.2).
+//! What one user keeps of its session with the server in order to resume it in the next one (RFC 8446, 2.2).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,8 +6,8 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// The tickets of one user, who talks with one server. Of each kind it keeps the last: a server sends new ones with
-/// every session.
+/// The tickets of one user, who connects to one server. It keeps the last ticket of each kind: a server sends new
+/// ones in every session.
 #[derive(Debug, Default)]
 pub struct Tickets(Mutex<Kept>);
 
@@ -19,7 +19,7 @@ struct Kept {
 }
 
 impl Tickets {
-    /// Never waits: a user belongs to one thread.
+    /// Locks the tickets. This never waits, as a user belongs to one thread.
     fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

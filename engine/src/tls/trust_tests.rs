@@ -9,12 +9,12 @@ use rustix::io::Errno;
 use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
 
-/// Why a session with `server` fails; both sides' word for it.
+/// Returns why a session with `server` fails, as both sides report it.
 fn refusal(tls: &Tls, server: &Vouched) -> (String, String) {
     let (mut client, peer) = Client::new(tls);
     let server = server.serve(peer, |_| ());
     assert_eq!(client.shake(), Err(Errno::PROTO));
-    client.socket.shutdown(Shutdown::Write).unwrap(); // So that it does not wait for what was not said.
+    client.socket.shutdown(Shutdown::Write).unwrap(); // So that the server does not wait for more.
     (client.session.why().unwrap(), server.join().unwrap().unwrap_err().to_string())
 }
 
@@ -82,7 +82,7 @@ fn a_user_who_comes_back_resumes_and_another_does_not() {
                 peer.conn.handshake_kind().unwrap()
             });
             client.shake().unwrap();
-            client.receive().unwrap(); // What comes before it are the tickets.
+            client.receive().unwrap(); // The tickets come before this.
             server.join().unwrap().unwrap()
         };
         let (mut one, mut other) = (Resumable::default(), Resumable::default());

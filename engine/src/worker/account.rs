@@ -1,4 +1,4 @@
-//! What a worker counts: which phase a request belongs to, when it came, and what it came to. It sends nothing.
+//! What a worker counts: the phase of a request, when its answer came, and its outcome. It sends nothing.
 
 use std::sync::mpsc::Receiver;
 
@@ -18,8 +18,8 @@ pub struct Account<'a> {
     course: &'a Course,
     ledger: Ledger<'a>,
     examples: Examples,
-    /// Whether the measured phase counts what ends in it, and not only what was due in it: it goes on
-    /// with the load that the warm-up was.
+    /// Whether the measured phase counts the requests that end in it, and not only those that were due in it. It does
+    /// if it goes on with the load of the warm-up.
     takes_over: bool,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Account<'a> {
         self.ledger.phase()
     }
 
-    /// When the present interval ends.
+    /// Returns when the present interval ends.
     #[inline]
     pub fn ends_at_ns(&self) -> u64 {
         self.ledger.ends_at_ns()
@@ -48,7 +48,7 @@ impl<'a> Account<'a> {
         self.ledger.begin_interval(phase, now_ns);
     }
 
-    /// The interval is over.
+    /// Begins the next interval.
     #[cold]
     pub fn next_interval<N: Network>(&mut self, wire: &mut Wire<N>, now_ns: u64) {
         let phase = self.phase();
@@ -56,7 +56,7 @@ impl<'a> Account<'a> {
         self.ledger.begin_interval(phase, now_ns);
     }
 
-    /// The warm-up is over.
+    /// Ends the warm-up.
     #[cold]
     pub fn turn<N: Network>(&mut self, wire: &mut Wire<N>, now_ns: u64) {
         self.hand_over(wire, now_ns);
@@ -73,7 +73,7 @@ impl<'a> Account<'a> {
         self.ledger.hand_over(now_ns, wire.open);
     }
 
-    /// A connection stands, `now_ns`, for which `user` had begun to wait at `began_ns`.
+    /// Counts a connection that was established at `now_ns`, and for which `user` has waited since `began_ns`.
     #[cold]
     pub fn connected<S>(&mut self, user: &User<S>, began_ns: u64, now_ns: u64, is_open: bool) {
         let tally = &mut self.ledger.tally;
@@ -84,7 +84,7 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Counts the request of `user` that has ended. Says how it ended after all, and when its connection became free.
+    /// Counts the request of `user` that has ended. Returns its final outcome, and when its connection became free.
     #[inline]
     pub fn count<N: Network>(
         &mut self,
@@ -100,7 +100,7 @@ impl<'a> Account<'a> {
             let at = user.came(&mut wire.net, self.plan.stamped, now_ns);
             last_ns = at.last_ns;
             came = Some(at);
-            // Whoever waits no longer than this did not see it.
+            // A user who waits no longer than the timeout does not see this answer.
             if last_ns.saturating_sub(user.since_ns) >= self.plan.request_timeout_ns {
                 outcome = Outcome::Timeout;
             }
@@ -147,7 +147,7 @@ impl<'a> Account<'a> {
         (outcome, last_ns)
     }
 
-    /// Counts what is still in flight as the trial ends, and hands over the last tally.
+    /// Counts the requests still in flight when the trial ends, and hands over the last tally.
     pub fn finish<N: Network>(
         mut self,
         users: &[User<N::Socket>],
@@ -191,7 +191,7 @@ fn takes_over(plan: &Plan) -> bool {
     goes_on && plan.stop.requests.is_none()
 }
 
-/// Whether a whole answer came.
+/// Returns whether a whole answer came.
 fn is_whole(outcome: Outcome) -> bool {
     matches!(outcome, Outcome::Ok | Outcome::WrongStatus | Outcome::WrongBody)
 }

@@ -1,4 +1,4 @@
-//! Which exchanges are kept as examples: of each kind of request, outcome and status the first.
+//! Which exchanges are kept as examples: the first of each kind of request, outcome and status.
 
 use crate::connection::Wire;
 use crate::net::Network;
@@ -8,18 +8,18 @@ use crate::record::Example;
 use crate::tally::Tally;
 use crate::user::User;
 
-/// Of an answer that looked right until its body turned out wrong, or was cut off, nothing was kept: so many answers
-/// after it are kept in case another one ends alike.
+/// If an answer looked right until its body turned out wrong or was cut off, nothing of it was kept. So this many of
+/// the answers after it are kept, in case another one ends in the same way.
 const LOOKED_AT_NEXT: u32 = 1_000;
-/// Of one kind at most: a server may make up statuses.
+/// The most examples of one kind, as a server may send any number of statuses.
 const MOST_EXAMPLES: usize = 32;
 
-/// An example that there is by now.
+/// An example that exists.
 #[derive(Clone, Copy)]
 struct Had {
     outcome: Outcome,
     status: Option<u16>,
-    /// Nothing was kept of its answer, although a head came.
+    /// Whether nothing was kept of its answer, although a head came.
     is_bare: bool,
 }
 
@@ -33,8 +33,8 @@ impl Examples {
         Self { had: plan.requests.iter().map(|_| Vec::new()).collect() }
     }
 
-    /// Keeps the exchange of `user` that has ended `at_ns` after the first instant, where it is the first of its kind,
-    /// or the first of which something was kept.
+    /// Keeps the exchange of `user` that ended `at_ns` after the first instant, if it is the first of its kind,
+    /// outcome and status, or the first of which something was kept.
     #[cold]
     pub fn keep<N: Network>(
         &mut self,

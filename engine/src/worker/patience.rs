@@ -1,4 +1,4 @@
-//! A worker loses patience: it ends what has waited too long, and looks again at backlogs that were full.
+//! Timeouts: a worker ends requests and attempts to connect that have waited too long, and tries full backlogs again.
 
 use super::Loop;
 use crate::connection::Step;
@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::shape::Load;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
-    /// Ends what has waited too long, and looks again at backlogs that were full.
+    /// Ends what has waited too long, and tries full backlogs again.
     #[inline]
     pub(super) fn lose_patience(&mut self, now_ns: u64) {
         if !self.connecting.is_empty() || !self.again.is_empty() {
@@ -20,14 +20,14 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             let outcome = self.last_read(index);
             self.end(index, outcome);
             if self.in_flight.first() == Some((index, since_ns)) {
-                break; // The trial is over, or it is sent once more.
+                break; // The trial is over, or the request is sent once more.
             }
         }
         self.end_all();
     }
 
-    /// What the request of user `index`, whose time is up, has come to: its answer may have come in time and wait to
-    /// be read. Where there is none, its connection is closed.
+    /// Returns the outcome of the request of user `index`, whose time is over. Its answer may have come in time and
+    /// be unread. If there is none, closes the connection.
     #[cold]
     fn last_read(&mut self, index: u32) -> Outcome {
         let user = &mut self.users[index as usize];
@@ -56,7 +56,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
                 self.end(index, Outcome::ConnectTimeout);
             }
         }
-        // One finds out for all of them whether the backlog has room.
+        // The first user finds out for all of them whether the backlog has room.
         while self.again_at_ns <= now_ns
             && let Some((began_ns, index)) = self.again.pop_front()
         {

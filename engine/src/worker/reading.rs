@@ -1,4 +1,4 @@
-//! A worker reads: what is ready, which connections stand, and how requests in flight have ended.
+//! How a worker reads: what is ready, which connections are established, and how requests in flight have ended.
 
 use super::{BACKLOG_POLL_NS, BACKOFF_NS, Loop};
 use crate::connection::Step;
@@ -8,12 +8,12 @@ use crate::shape::{Act, Ended, Load};
 use crate::spec::ConnectionUse;
 use crate::user::User;
 
-/// So many answers before its turn a user is fetched into the cache.
+/// A user is fetched into the cache this many answers before its own is read.
 const PREFETCHED_AHEAD: usize = 4;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
-    /// Reads what has come. Where nothing is due while the answers are read, all of them are read before the first
-    /// is counted and the next request sent: each part of the work finds its code and the kernel's in the cache.
+    /// Reads what has come. If nothing is due while the answers are read, it reads all of them before it counts the
+    /// first and sends the next request. Then each part of the work finds its code, and the kernel's, in the cache.
     #[inline]
     pub(super) fn read(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
@@ -25,7 +25,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         }
         ready.clear();
         if self.ready.is_empty() {
-            self.ready = ready; // Keeps its memory.
+            self.ready = ready; // It keeps its memory.
         }
         if self.unread.is_empty() {
             return self.end_all();
@@ -36,7 +36,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         self.end_all();
     }
 
-    /// Counts what has ended, in the order in which it was read.
+    /// Counts the requests that have ended, in the order in which their answers were read.
     #[inline]
     pub(super) fn end_all(&mut self) {
         let mut place = 0;
@@ -51,7 +51,8 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
     pub(super) fn on_ready(&mut self, ready: Ready) {
         let step = self.advance(ready);
         if L::IS_OPEN && step != Step::Pending {
-            // Before the next answer is read: what is due must not wait for what has come, which is stamped.
+            // Do this before the next answer is read: requests that are due cannot wait, answers can, as they are
+            // stamped.
             self.end_all();
             self.act(self.wire.net.now_ns());
         }
@@ -62,7 +63,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         let index = ready.token as u32;
         let user = &mut self.users[index as usize];
         if !user.connection.is_named_by(ready.token) {
-            return Step::Pending; // About a socket that was replaced in this very batch.
+            return Step::Pending; // The report is about a socket that was replaced in this batch.
         }
         let mut step = user.connection.advance(ready, &mut self.wire);
         if step == Step::Connected {
@@ -76,8 +77,8 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         step
     }
 
-    /// Sees which connections stand, and leaves what else is ready to the next turn: a connection that is looked at
-    /// only when all others have been begun would seem to have taken so long.
+    /// Handles the connections that are established, and leaves what else is ready to the next turn. If a connection
+    /// were handled only after all others were begun, its connect time would include their opening.
     #[cold]
     pub(super) fn see_connections(&mut self) {
         let seen = self.ready.len();
@@ -97,7 +98,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
     pub(super) fn on_step(&mut self, index: u32, step: Step) {
         match step {
             Step::Ended(outcome) => self.ended.push((index, outcome)),
-            // More to read is only met by who reads.
+            // Only the caller that reads handles `Unread`.
             Step::Pending | Step::Connected | Step::Unread => {}
             Step::Again => {
                 self.again_at_ns = self.wire.net.now_ns() + BACKLOG_POLL_NS;
@@ -113,13 +114,13 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         let began_ns = std::mem::replace(&mut user.sent_ns, now_ns);
         self.account.connected(user, began_ns, now_ns, L::IS_OPEN);
         match user.connection.send(&mut self.wire, None) {
-            // What the server said unasked, as SSH does, is reported no more.
+            // Bytes that the server sent without a request, as SSH does, are not reported again.
             Step::Pending if ready.read => user.connection.advance(ready, &mut self.wire),
             step => step,
         }
     }
 
-    /// The request in flight of user `index` has ended: counts it and goes on to the next.
+    /// Ends the request in flight of user `index`: counts it and goes on to the next.
     #[inline]
     pub(super) fn end(&mut self, index: u32, outcome: Outcome) {
         let now_ns = self.wire.net.now_ns();
@@ -133,7 +134,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             return;
         }
         let Some(present) = self.course.phase(now_ns) else {
-            return; // Too late: it stays in flight, and counts as unfinished.
+            return; // Too late: the request stays in flight and counts as unfinished.
         };
         self.account_for(present, now_ns);
         let user = &mut self.users[index as usize];
@@ -162,14 +163,14 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
     }
 }
 
-/// Fetches a user into the cache, where the processor can be told to.
+/// Fetches a user into the cache, on processors for which this is implemented.
 #[inline]
 fn prefetch<S>(user: &User<S>) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let first = std::ptr::from_ref(user).cast::<i8>();
-        // SAFETY: both lines are the user's own, and fetching changes nothing.
+        // SAFETY: both lines belong to the user, and fetching changes nothing.
         unsafe {
             _mm_prefetch(first, _MM_HINT_T0);
             _mm_prefetch(first.add(64), _MM_HINT_T0);
@@ -179,7 +180,7 @@ fn prefetch<S>(user: &User<S>) {
     let _ = user;
 }
 
-/// Whether the connection, or the attempt at one, failed.
+/// Returns whether the connection, or the attempt to connect, failed.
 fn is_broken(outcome: Outcome) -> bool {
     matches!(
         outcome,

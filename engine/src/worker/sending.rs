@@ -1,4 +1,4 @@
-//! A worker sends: it does what its load wants done by now, over a new connection if need be.
+//! How a worker sends: it does what its load wants done by now, over a new connection if needed.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -9,17 +9,19 @@ use crate::phase::Phase;
 use crate::shape::{Act, Due, Load, uniform};
 use crate::tally::Time;
 
-/// Connections that are opened before answers are read again: each takes some 20 µs, about as long as five answers.
+/// The most connections that are opened before answers are read again. Opening one takes some 20 µs, about as long as
+/// five answers.
 pub(super) const OPENED_AT_ONCE: usize = 64;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
-    /// Does what the load wants done by now; a bounded number of connections are opened in one go.
+    /// Does what the load wants done by now. It opens a bounded number of connections at once.
     #[inline]
     pub(super) fn act(&mut self, mut now_ns: u64) {
         while self.opened < OPENED_AT_ONCE
             && let Some(phase) = self.course.phase(now_ns)
         {
-            // In turn, so that neither who begins nor who opens another connection waits for all of the others.
+            // Take turns, so that neither users who begin nor users who open another connection wait for all of the
+            // others.
             let opening = self.to_open.pop_front();
             if let Some(act) = opening {
                 self.carry_out(act, now_ns);
@@ -50,14 +52,14 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         }
     }
 
-    /// A request of `phase` begins: it is sent, over a new connection if need be.
+    /// Begins a request of `phase`: sends it, over a new connection if needed.
     #[inline]
     pub(super) fn begin(&mut self, index: u32, phase: Phase, due: Due, mut now_ns: u64) {
         self.account_for(phase, now_ns);
         let kind = self.feed.next();
         let has_socket = self.users[index as usize].connection.has_socket();
         if !has_socket || self.feed.has_waited() {
-            // Other connections were opened since, or requests were waited for: that is the engine's time.
+            // The engine has opened other connections since, or has waited for requests. This time is the engine's.
             now_ns = self.wire.net.now_ns();
         }
         let tally = self.account.tally();
@@ -115,7 +117,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         self.connect(index, now_ns);
     }
 
-    /// Whether the next answer is hashed: the first of every connection, and one in so many.
+    /// Returns whether the next answer is hashed: the first of every connection, and one in `hash_one_in`.
     #[inline]
     pub(super) fn samples(&mut self, kind: u16, index: u32) -> bool {
         let one_in = self.plan.requests[usize::from(kind)].expect.hash_one_in;
@@ -127,10 +129,11 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
     }
 }
 
-/// One in so many, at a random place among them: a fixed place would meet the same requests in every pass of a deck.
+/// Draws one of every `one_in` requests, at a random place among them. At a fixed place it would meet the same
+/// requests in every pass of a deck.
 #[derive(Default)]
 pub(super) struct Sample {
-    /// Requests left of the present lot, and after how many of them the one is drawn.
+    /// The number of requests left of the present lot, and the number of them before the one that is drawn.
     left: u32,
     until: u32,
 }

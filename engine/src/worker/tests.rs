@@ -1,4 +1,4 @@
-//! The loop over simulated sockets: what it counts, whatever a peer does. Times are exact here, since the clock moves
+//! The hot loop over simulated sockets: what it counts, whatever a peer does. Times are exact, as the clock moves
 //! only while the loop waits.
 
 mod patience;
@@ -23,12 +23,12 @@ const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const BYE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbye";
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy";
 
-/// A closed load of `users` for `ms` milliseconds, changed by `change`.
+/// Returns the spec of a closed load of `users` for `ms` milliseconds, changed by `change`.
 fn closed(users: usize, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
     spec(json!({"kind": "closed", "connections": users, "pause_ms": 0.0, "pause": "fixed"}), ms, change)
 }
 
-/// An open load of even arrivals.
+/// Returns the spec of an open load with even arrivals.
 fn open(connections: usize, per_s: f64, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
     let rate = json!({"from_per_s": per_s, "to_per_s": per_s, "duration_s": 1.0});
     let shape = json!({"kind": "open", "connections": connections, "arrivals": "even", "rates": [rate]});
@@ -48,12 +48,12 @@ fn spec(shape: Value, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
     serde_json::from_value(spec).unwrap()
 }
 
-/// The record of `spec` against a peer that behaves by `script`.
+/// Returns the record of `spec` against a peer that behaves by `script`.
 fn run(spec: TrialSpec, script: Script) -> TrialRecord {
     let plan = spec.plan().map_err(|failure| failure.error).unwrap();
     let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     course.begin(BEGAN_NS);
-    // An open load is given a moment before its first instant.
+    // An open load has a moment before its first instant.
     let now_ns = if plan.shape.is_open() { BEGAN_NS - 20 * MS } else { BEGAN_NS };
     let mut collector = Collector::new(&plan);
     let (outbox, inbox) = mpsc::channel();
@@ -92,7 +92,7 @@ fn no_probes(course: &Course) -> Probes {
     Watches::new(&[], None).record(course)
 }
 
-/// What must hold whatever a peer does.
+/// Checks what must hold whatever a peer does.
 fn assert_consistent(record: &TrialRecord) {
     assert_eq!(record.scheduled, record.outcomes.total(), "{:?}", record.outcomes);
     assert_eq!(record.warm_up.scheduled, record.warm_up.outcomes.total());
@@ -114,7 +114,7 @@ fn assert_consistent(record: &TrialRecord) {
     assert!(record.log.at_ns.is_sorted_by(|one, next| one < next), "{:?}", record.log.at_ns);
 }
 
-/// Users busy on average, pauses apart.
+/// Returns the mean number of busy users, without pauses.
 fn users_accounted_for(record: &TrialRecord) -> f64 {
     let times = &record.histograms;
     let all =
@@ -125,7 +125,7 @@ fn users_accounted_for(record: &TrialRecord) -> f64 {
     (sum_ns + engine_ns) / record.measured_ns as f64
 }
 
-/// What is answered to request number so many.
+/// The replies to requests, by their number.
 type Answers = fn(u64) -> Reply;
 
 fn answering(answer_ns: u64, answer: Answers) -> Script {
@@ -144,7 +144,7 @@ fn every_user_asks_again_when_it_is_answered() {
     assert!((users_accounted_for(&record) - 10.0).abs() < 0.01, "{}", users_accounted_for(&record));
 }
 
-/// A queue in front of a server is the server's, however its connections end.
+/// A queue in front of a server counts as the server's, however its connections end.
 #[test]
 fn the_engine_is_not_late_where_connections_end() {
     let ways: [(&str, Answers, &str); 5] = [
@@ -163,7 +163,7 @@ fn the_engine_is_not_late_where_connections_end() {
         ),
     ];
     for (way, answer, connection) in ways {
-        // Five connections of 50 ms hold 100 requests per second; 300 are due.
+        // Five connections with answers of 50 ms serve 100 requests per second; 300 are due.
         let spec = open(5, 300.0, 1_000, |spec| spec["connection"] = json!(connection));
         let record = run(spec, answering(50 * MS, answer));
         let lateness = record.histograms.lateness.as_ref().unwrap();
@@ -176,7 +176,7 @@ fn the_engine_is_not_late_where_connections_end() {
 
 #[test]
 fn a_request_is_given_up_in_the_queue_without_the_engine_being_late() {
-    // One connection of 400 ms; patience is 500 ms.
+    // One connection, with answers of 400 ms. Requests time out after 500 ms.
     let record = run(open(1, 100.0, 1_000, |_| {}), answering(400 * MS, |_| Reply::Bytes(HELLO)));
     assert!(record.outcomes.not_sent > 40, "{:?}", record.outcomes);
     assert!(record.histograms.engine_lateness.max_ns <= Some(MS));
@@ -274,7 +274,7 @@ fn why_a_request_was_not_sent_goes_with_the_request() {
 
 #[test]
 fn users_without_an_answer_are_counted() {
-    // The first two requests are never answered, and nobody loses patience.
+    // The first two requests are never answered, and do not time out.
     let spec = closed(8, 400, |_| {});
     let answer = |number| if number < 2 { Reply::Silence } else { Reply::Bytes(HELLO) };
     let record = run(spec, answering(10 * MS, answer));
@@ -348,7 +348,7 @@ fn of_answers_that_are_cut_off_head_and_body_are_shown_the_next_time() {
     assert_eq!((example.outcome, example.status), (Outcome::ClosedEarly, Some(200)));
     assert!(example.head.contains("Server: a"), "{example:?}");
     assert_eq!(example.body, "hel");
-    // Of the only one nothing was kept, for it looked right until its end.
+    // If only one answer is cut off, nothing of it was kept, as it looked right until its end.
     let once = cut_at(|number| if number == 3 { Reply::BytesAndClose(CUT) } else { Reply::Bytes(HELLO) });
     let [example] = &once.requests[0].examples[..] else { panic!("{:?}", once.requests[0].examples) };
     assert_eq!((example.status, example.head.as_str()), (Some(200), ""));
@@ -460,13 +460,14 @@ fn a_user_whose_request_goes_on_as_the_ramp_begins_is_counted_once() {
         let record = run(spec, answering(300 * MS, |_| Reply::Bytes(HELLO)));
         let late = &record.histograms.engine_lateness;
         assert!(late.max_ns.is_none_or(|ns| ns < MS), "the server is slow, not the engine: {late:?}");
-        // Of 5 that rise to 10 in a second: 5 to 9 for a tenth (0 to 9: a fifth) each, then 10 for half a second.
+        // From 5 users to 10 in a second: 5 to 9 for a fifth of a second each (from 0: 0 to 9 for a tenth each), then
+        // 10 for half a second.
         let there = if from == 5 {
             (5.0 + 6.0 + 7.0 + 8.0 + 9.0) * 0.2 + 10.0 * 0.5
         } else {
             45.0 * 0.1 + 10.0 * 0.5
         };
-        // Who warmed up beyond the first users goes on until its answer is there, which is counted as carried over.
+        // Users of the warm-up beyond the first ones go on until their answer comes. This counts as carried over.
         let beyond =
             if from == 5 { 0.0 } else { record.histograms.carried_over.mean_ns.unwrap() * 5.0 / 1e9 };
         let found = users_accounted_for(&record) * 1.5;
@@ -527,7 +528,7 @@ fn a_connection_that_the_server_closes_is_counted() {
 
 #[test]
 fn what_was_closed_behind_a_long_body_is_seen_in_a_later_turn() {
-    // More than a turn reads, until the end of the stream, and hashed, so that it is looked at.
+    // The answer is longer than a turn reads and lasts until the end of the stream. It is hashed, so it is looked at.
     const LONG: &[u8] = &[b'x'; 900_000];
     static WHOLE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
     WHOLE.get_or_init(|| [b"HTTP/1.1 200 OK\r\n\r\n", LONG].concat());

@@ -1,4 +1,4 @@
-//! The kept corpus, and changes to it that lead far without leading only to nonsense.
+//! The stored corpus, and mutations of it that reach many states of the parser without being only nonsense.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// What is put between the bytes of the corpus: what a parser decides by.
+/// Texts that are inserted into the corpus: those on which a parser's decisions depend.
 const WORDS: &[&str] = &[
     "\r\n",
     "\n",
@@ -55,16 +55,16 @@ enum Edit {
     Set(Index, u8),
     Remove(Index, usize),
     Repeat(Index, usize),
-    /// Ends here, and goes on with the rest of another.
+    /// Cuts the bytes here, and appends the rest of another answer.
     Splice(Index, Index, Index),
 }
 
-/// The answers made by hand, each with the name that says what it is.
+/// Returns the answers that were made by hand, each with the name that describes it.
 pub fn named() -> Vec<(String, Vec<u8>)> {
     kept("named")
 }
 
-/// The whole corpus: those made by hand, and those in which the fuzzer found something new.
+/// Returns the whole corpus: answers that were made by hand, and those in which the fuzzer found something new.
 pub fn corpus() -> Vec<(String, Vec<u8>)> {
     [named(), kept("found")].concat()
 }
@@ -79,7 +79,7 @@ fn kept(folder: &str) -> Vec<(String, Vec<u8>)> {
     kept
 }
 
-/// Bytes that a failed test shows as text.
+/// Bytes that a failed test prints as text.
 #[derive(Clone)]
 pub struct Mutation(pub Vec<u8>);
 
@@ -89,7 +89,7 @@ impl fmt::Debug for Mutation {
     }
 }
 
-/// One of the corpus, changed in up to five places.
+/// Returns one of the corpus, changed in up to five places.
 pub fn mutations() -> impl Strategy<Value = Mutation> {
     let corpus: Vec<Vec<u8>> = corpus().into_iter().map(|(_, bytes)| bytes).collect();
     (any::<Index>(), vec(edits(), 1..6)).prop_map(move |(which, edits)| {
@@ -135,7 +135,7 @@ impl Edit {
     }
 }
 
-/// As many cases, and the same ones in every run.
+/// Returns a configuration with this many cases, which are the same in every run.
 pub fn cases(cases: u32) -> ProptestConfig {
     let rng_seed = proptest::test_runner::RngSeed::Fixed(42);
     ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }

@@ -1,12 +1,12 @@
-//! Where our reading of some bytes and hyper's must agree. Each difference that is meant is named in
-//! `differences.rs`, with what it is about: once that is taken out of the bytes, both must agree again.
+//! Where the engine's reading of some bytes and hyper's must agree. Each intended difference is in `differences.rs`,
+//! with what it is about. Once that is taken out of the bytes, both readings must agree again.
 
 use super::differences::{DIFFERENCES, SWITCHING, Stricter, WORDLESS, end_in_faulty_trailers};
 use super::hyper_client::{self, Theirs, Then};
 use super::{Reading, expectation, read};
 use crumple_engine::outcome::Outcome;
 
-/// Asserts that both make the same of `bytes`, but where they differ on purpose.
+/// Asserts that both read the same from `bytes`, except for the intended differences.
 pub fn assert_agreement(bytes: &[u8]) {
     for without_body in [false, true] {
         let both = Both::of(bytes, without_body);
@@ -23,7 +23,7 @@ pub fn assert_agreement(bytes: &[u8]) {
     }
 }
 
-/// Some bytes, and what hyper makes of them.
+/// Some bytes, and how hyper reads them.
 struct Both<'a> {
     bytes: &'a [u8],
     without_body: bool,
@@ -35,7 +35,7 @@ impl<'a> Both<'a> {
         Self { bytes, without_body, theirs: hyper_client::read(bytes, without_body, Then::Close) }
     }
 
-    /// What we make of them, where status and body are expected to be as in `like`.
+    /// Returns the engine's reading, if status and body are expected to be as in `like`.
     fn ours(&self, like: &Theirs) -> Reading {
         let (status, body) = match like {
             Theirs::Whole { status, body, .. } => (*status, body.as_slice()),
@@ -52,8 +52,8 @@ impl<'a> Both<'a> {
         }
     }
 
-    /// Whether both agree, or agree once the differences that are meant are taken out, one after the other: each of
-    /// them must leave as it was the reading of the one who does not care.
+    /// Returns whether both readings agree, or agree once the intended differences are taken out one after the other.
+    /// Taking one out must not change the reading of the more lenient side.
     fn is_explained(&self) -> bool {
         if self.agree() || self.is_switch() || self.is_trailers_that_differ_in_time() {
             return true;
@@ -78,8 +78,8 @@ impl<'a> Both<'a> {
             && matches!(self.theirs, Theirs::Whole { status: SWITCHING, .. })
     }
 
-    /// Whether one has seen already what the other sees when all trailers are there. We look at each byte as it comes,
-    /// but count a trailer when the next line does not go on with it.
+    /// Returns whether one side has already seen what the other sees only when all trailers have come. The engine
+    /// looks at each byte as it comes, but counts a trailer only when the next line does not continue it.
     fn is_trailers_that_differ_in_time(&self) -> bool {
         let whole = |is_faulty: &dyn Fn(&Both) -> bool| {
             end_in_faulty_trailers(self.bytes, self.without_body, |whole| {
@@ -98,7 +98,7 @@ impl<'a> Both<'a> {
     }
 }
 
-/// Whether two readings of ours differ in nothing but where the answer ends.
+/// Returns whether two readings of the engine differ at most in where the answer ends.
 fn same(one: Reading, other: Reading) -> bool {
     let apart_from_length = |reading| match reading {
         Reading::Whole { outcome, keeps_alive, .. } => {
@@ -109,7 +109,7 @@ fn same(one: Reading, other: Reading) -> bool {
     apart_from_length(one) == apart_from_length(other)
 }
 
-/// Whether two readings of hyper's differ in nothing but the use of the connection.
+/// Returns whether two readings of hyper differ at most in the use of the connection.
 fn same_answer(one: &Theirs, other: &Theirs) -> bool {
     match (one, other) {
         (
@@ -120,9 +120,9 @@ fn same_answer(one: &Theirs, other: &Theirs) -> bool {
     }
 }
 
-/// Asserts that both use the connection again, or neither does, where the answer takes all of the bytes.
+/// Asserts that both sides use the connection again, or that neither does, if the answer takes all of the bytes.
 fn assert_same_use(both: &Both) {
-    // What each says of the connection, said so that hyper reads it too.
+    // What the bytes say about the connection, in a form that hyper reads, too.
     let worded = (WORDLESS.take_out)(both.bytes, both.without_body);
     let bytes = worded.as_deref().unwrap_or(both.bytes);
     let Reading::Whole { keeps_alive, taken_bytes, .. } = both.ours(&both.theirs) else {
@@ -130,7 +130,7 @@ fn assert_same_use(both: &Both) {
     };
     let theirs = match hyper_client::read(bytes, both.without_body, Then::Silence) {
         Theirs::Whole { keeps_alive, .. } => keeps_alive,
-        // Only the end of the stream ends this answer.
+        // The answer ends only with the stream.
         Theirs::Waiting => false,
         other => panic!("{other:?} of \"{}\"", bytes.escape_ascii()),
     };

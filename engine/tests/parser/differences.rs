@@ -1,14 +1,14 @@
-//! The differences between our reading and hyper's that are meant: what each is about, and how to take just that out
-//! of some bytes.
+//! The intended differences between the engine's reading and hyper's: what each is about, and how to take only that
+//! out of some bytes.
 
 use std::ops::Range;
 
 use crumple_engine::http::head::LONGEST_BODY_BYTES;
 
-/// A switch of protocols, which nobody asked for, is no answer.
+/// A switch of protocols is no answer, as no request asked for it.
 pub const SWITCHING: u16 = 101;
 
-/// Who refuses or overlooks what the other takes in.
+/// Which side refuses or ignores what the other side accepts.
 pub enum Stricter {
     We,
     They,
@@ -16,26 +16,26 @@ pub enum Stricter {
 
 pub struct Difference {
     pub stricter: Stricter,
-    /// The same bytes without what the difference is about, for an answer that has a body or has none; `None` where
-    /// they hold nothing of it.
+    /// Returns the bytes without what the difference is about, for an answer with or without a body. Returns `None`
+    /// if they contain nothing of it.
     pub take_out: fn(&[u8], bool) -> Option<Vec<u8>>,
 }
 
 pub const DIFFERENCES: &[Difference] = &[
-    // What would frame a body is held to the rules even where nothing depends on it.
+    // The engine checks headers that would frame a body even if nothing depends on them.
     Difference { stricter: Stricter::We, take_out: idle_framing },
-    // A chunk's size has as many digits as 64 bits take, and no more zeros before them.
+    // The engine takes as many digits of a chunk's size as 64 bits have, and no more zeros before them.
     Difference { stricter: Stricter::We, take_out: zeros_of_sizes },
-    // A length beyond that of any file never comes true. Hyper waits for it.
+    // A length beyond that of any file is never reached. Hyper waits for it.
     Difference { stricter: Stricter::We, take_out: endless_lengths },
-    // Trailers may end with mere line feeds, as headers may.
+    // Lines of trailers may end with a line feed alone, like those of headers.
     Difference { stricter: Stricter::They, take_out: line_feeds_in_trailers },
-    // Trailers may be folded, as headers may.
+    // Trailers may be folded, like headers.
     Difference { stricter: Stricter::They, take_out: folds_in_trailers },
     WORDLESS,
 ];
 
-/// Hyper reads no list with a byte beyond ASCII, we read what else it says.
+/// Hyper does not read a list that contains a byte beyond ASCII. The engine reads the rest of the list.
 pub const WORDLESS: Difference = Difference { stricter: Stricter::They, take_out: bytes_beyond_ascii };
 
 fn idle_framing(bytes: &[u8], without_body: bool) -> Option<Vec<u8>> {
@@ -113,7 +113,7 @@ fn bytes_beyond_ascii(bytes: &[u8], _: bool) -> Option<Vec<u8>> {
     (plain != bytes).then_some(plain)
 }
 
-/// Whether the bytes end in trailers of which hyper, once all are there, makes nothing: it looks at them only then.
+/// Returns whether the bytes end in trailers that hyper refuses once all are there: it looks at them only then.
 pub fn end_in_faulty_trailers(bytes: &[u8], without_body: bool, is_faulty: impl Fn(&[u8]) -> bool) -> bool {
     if chunks(bytes).trailers_at.is_none() {
         return false;
@@ -145,7 +145,7 @@ impl Head {
     }
 }
 
-/// The heads of interim answers and, where it is there, of the answer.
+/// Returns the heads of interim answers and, if it has come, of the final answer.
 fn heads(bytes: &[u8]) -> Vec<Head> {
     let mut heads: Vec<Head> = Vec::new();
     while heads.last().is_none_or(|head| !head.is_last) {
@@ -174,7 +174,7 @@ fn heads(bytes: &[u8]) -> Vec<Head> {
     heads
 }
 
-/// Where the numbers of a list are.
+/// Returns the positions of the numbers in a list.
 fn numbers(bytes: &[u8], list: Range<usize>) -> Vec<Range<usize>> {
     let mut numbers: Vec<Range<usize>> = Vec::new();
     for at in list.filter(|&at| bytes[at].is_ascii_digit()) {
@@ -186,7 +186,7 @@ fn numbers(bytes: &[u8], list: Range<usize>) -> Vec<Range<usize>> {
     numbers
 }
 
-/// Where in a chunked body the sizes are, and the trailers.
+/// The positions of the sizes and of the trailers in a chunked body.
 #[derive(Default)]
 struct Chunks {
     sizes: Vec<Range<usize>>,

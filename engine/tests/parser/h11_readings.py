@@ -1,6 +1,6 @@
-"""Writes h11_readings.json: what h11, which reads the standard to the letter, makes of the kept corpus.
+"""Writes h11_readings.json: how h11, which follows the standard to the letter, reads the stored corpus.
 
-Run it where files were added to the corpus: uv run --with h11==0.16.0 engine/tests/parser/h11_readings.py
+Run it when files were added to the corpus: uv run --with h11==0.16.0 engine/tests/parser/h11_readings.py
 """
 
 import json
@@ -15,7 +15,8 @@ END_OF_STREAM = ("peer closed", "peer unexpectedly closed", "can't handle event 
 
 
 def read(answer: bytes, method: str) -> list[str | int]:
-    """The answer's status and body as `["whole", status, body]`; or `["cut-short"]`, or `["malformed"]`."""
+    """The status and body of the answer as `["whole", status, body]`, or `["cut-short"]`, or
+    `["malformed"]`."""
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=LONGEST_HEAD_BYTES)
     connection.send(h11.Request(method=method, target="/", headers=[("Host", "peer.test")]))
     connection.send(h11.EndOfMessage())

@@ -1,4 +1,4 @@
-//! The same bytes as read by hyper, a client with years of service. In memory: no socket, no runtime.
+//! Reads the same bytes with hyper, a client that has been in use for years. In memory: no socket, no runtime.
 
 use std::io;
 use std::pin::{Pin, pin};
@@ -10,7 +10,7 @@ use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::{Method, Request};
 
-/// What hyper made of the bytes.
+/// Hyper's reading of the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Theirs {
     Whole {
@@ -20,7 +20,7 @@ pub enum Theirs {
     },
     CutShort,
     Malformed(String),
-    /// It waits for more.
+    /// Hyper waits for more.
     Waiting,
 }
 
@@ -36,14 +36,14 @@ pub fn read(bytes: &[u8], without_body: bool, then: Then) -> Theirs {
     let peer = Peer { bytes: bytes.to_vec(), taken_bytes: 0, was_asked: false, then };
     let mut context = Context::from_waker(Waker::noop());
     let mut client = Builder::new();
-    client.allow_obsolete_multiline_headers_in_responses(true); // As RFC 9112, 5.2 wants it.
+    client.allow_obsolete_multiline_headers_in_responses(true); // As RFC 9112, 5.2 requires.
     let Poll::Ready(Ok((sender, connection))) = pin!(client.handshake(peer)).poll(&mut context) else {
         panic!("over HTTP/1.1 there is nothing to wait for");
     };
     let mut connection = pin!(connection);
     let mut exchange = pin!(exchange(sender, if without_body { Method::HEAD } else { Method::GET }));
     let mut goes_on = true;
-    // Every piece of a body takes a turn of both; there cannot be more pieces than bytes.
+    // Each piece of a body takes a turn of both. There cannot be more pieces than bytes.
     for _ in 0..bytes.len() + 16 {
         goes_on = goes_on && connection.as_mut().poll(&mut context).is_pending();
         if let Poll::Ready(read) = exchange.as_mut().poll(&mut context) {
@@ -75,7 +75,7 @@ fn is_cut_short(error: &hyper::Error) -> bool {
     error.is_incomplete_message() || cause.is_some_and(|cause| cause.kind() == io::ErrorKind::UnexpectedEof)
 }
 
-/// The other end: silent until it is asked, then it says its piece.
+/// The other end of the connection. It sends its bytes when it has got a request.
 struct Peer {
     bytes: Vec<u8>,
     taken_bytes: usize,

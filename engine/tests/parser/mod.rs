@@ -1,5 +1,5 @@
-//! What must hold of the parser of answers whatever bytes it is fed. The tests here call it over the kept
-//! corpus and its mutations, the fuzz targets over whatever they think of; no sockets, no clock.
+//! What must hold of the parser of answers for any bytes. The tests here call it with the stored corpus and its
+//! mutations, the fuzz targets with bytes of their own. No sockets, no clock.
 
 #![allow(dead_code, reason = "each test binary and fuzz target uses its part")]
 
@@ -13,21 +13,21 @@ use crumple_engine::http::lines::PartialHead;
 use crumple_engine::outcome::Outcome;
 use sha2::{Digest, Sha256};
 
-/// What came of some bytes, and the end of the stream after them.
+/// The reading of some bytes, and of the end of the stream after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// An answer, whole with the first `taken_bytes` of them.
+    /// The answer was whole after the first `taken_bytes` of them.
     Whole {
         outcome: Outcome,
         keeps_alive: bool,
         taken_bytes: usize,
     },
-    /// An answer that went on when the stream ended.
+    /// The answer was not whole when the stream ended.
     CutShort,
     Malformed,
 }
 
-/// The answer that is expected: status 200 and `body`.
+/// Returns the expectation of an answer with this status and body.
 pub fn expectation(status: u16, body: &[u8], without_body: bool) -> Expectation {
     Expectation {
         status: Some(status),
@@ -69,7 +69,7 @@ pub fn read<'a>(parts: impl IntoIterator<Item = &'a [u8]>, expect: &Expectation)
     read_with(parts, expect, &mut Answer::default(), &mut HeadMemo::default())
 }
 
-/// However the bytes are cut, and whatever the parser had in hand before, the reading is the same.
+/// Asserts that the reading does not depend on how the bytes are cut, or on what the parser read before.
 pub fn assert_cuts_change_nothing(bytes: &[u8]) {
     for without_body in [false, true] {
         let expect = expectation(200, b"hello", without_body);
@@ -91,7 +91,7 @@ pub fn assert_cuts_change_nothing(bytes: &[u8]) {
     }
 }
 
-/// A head ends where it ends, not before and not after, and the memo says what the parser says.
+/// Asserts that a head ends at the same place however much follows it, and that the memo agrees with the parser.
 pub fn assert_heads_hold(bytes: &[u8]) {
     let mut memo = HeadMemo::default();
     for from in (0..=bytes.len()).step_by(bytes.len() / 64 + 1) {
@@ -111,7 +111,8 @@ pub fn assert_heads_hold(bytes: &[u8]) {
     }
 }
 
-/// The lines of a head end, or break the rules, at the same byte whether they are looked at one by one or parsed.
+/// Asserts that the lines of a head end, or break the rules, at the same byte whether they are looked at one by one
+/// or parsed.
 fn assert_lines_hold(bytes: &[u8]) {
     let mut lines = PartialHead::new();
     for (at, byte) in bytes.iter().enumerate() {
@@ -120,7 +121,7 @@ fn assert_lines_hold(bytes: &[u8]) {
             continue;
         }
         assert_eq!(Head::parse(&bytes[..at]), Ok(None), "{taken:?} at {at}, and not before");
-        // Where the parser refuses it, that is for the lines, or for what they mean together.
+        // If the parser refuses it, the reason is in the lines or in what they mean together.
         if let Ok(head) = Head::parse(&bytes[..=at]) {
             assert_eq!((taken, head.map(|head| head.bytes)), (Ok(Some(1)), Some(at + 1)));
         }

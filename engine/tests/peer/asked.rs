@@ -1,8 +1,8 @@
-//! What a peer is asked: a request with its body, read without a byte of the next.
+//! A request that a peer reads, with its body and without a byte of the next request.
 
 use std::io::Read;
 
-/// A request as it came.
+/// A request, as it came.
 #[derive(Debug)]
 pub struct Asked {
     pub head: String,
@@ -10,8 +10,8 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The next request on `socket`; `None` when the engine has closed. It sends none before it has its answer, so
-    /// that all that is read is of this one.
+    /// Reads the next request on `socket`. Returns `None` when the engine has closed. The engine sends no other
+    /// request before it has the answer, so everything that is read belongs to this one.
     pub fn read(socket: &mut impl Read) -> Option<Self> {
         let mut bytes = Vec::new();
         let mut piece = [0; 1024];
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// The head of the next request, and nothing of its body.
+/// Reads the head of the next request, and nothing of its body.
 pub fn read_head(socket: &mut impl Read) -> Option<String> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -55,7 +55,7 @@ pub fn read_head(socket: &mut impl Read) -> Option<String> {
     Some(String::from_utf8(head).unwrap())
 }
 
-/// How many bytes the body has that follows this head.
+/// Returns the length of the body that follows this head.
 pub fn length(head: &str) -> usize {
     let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
     length.map_or(0, |length| length.parse().unwrap())

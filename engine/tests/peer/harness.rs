@@ -1,5 +1,5 @@
-//! A harness for tests that cannot run everywhere: one that cannot is reported as ignored, with the reason, and never
-//! as passed. For a `[[test]]` with `harness = false`.
+//! A harness for tests that cannot run everywhere. A test that cannot run is reported as ignored, with the reason,
+//! and never as passed. It is for a `[[test]]` with `harness = false`.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ pub struct CannotRun(pub String);
 
 pub type Test = fn() -> Result<(), CannotRun>;
 
-/// Runs `tests`, each with its name, as `cargo test` asks. A test fails by panicking.
+/// Runs `tests`, each with its name, as `cargo test` requires. A test fails by a panic.
 pub fn run(tests: &[(&'static str, Test)]) -> ExitCode {
     let trials = tests.iter().map(|&(name, test)| {
         Trial::ignorable_test(name, move || {
@@ -23,7 +23,7 @@ pub fn run(tests: &[(&'static str, Test)]) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }
 
-/// Tests by their names, for `run`.
+/// Names tests, for `run`.
 #[macro_export]
 macro_rules! named {
     ($($test:ident),* $(,)?) => { &[$((stringify!($test), $test)),*] };

@@ -1,4 +1,4 @@
-//! A peer on loopback that does exactly what its script says, and a trial run against it.
+//! A peer on loopback that does what its script says, and a trial against it.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Reads one request; false when the engine has closed.
+/// Reads one request. Returns false when the engine has closed.
 pub fn read_request(socket: &mut impl Read) -> bool {
     Asked::read(socket).is_some()
 }
@@ -38,21 +38,21 @@ pub fn play(script: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> Strin
     address
 }
 
-/// A free port and its address.
+/// Listens on a free port. Also returns the address.
 pub fn listen() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    // Room for all connections of a test at once: none is to wait for a lost SYN.
+    // The queue holds all connections of a test at once, so that none waits for a lost SYN.
     rustix::net::listen(&listener, 1024).unwrap();
     let address = listener.local_addr().unwrap().to_string();
     (listener, address)
 }
 
-/// A peer that answers every request on a connection with the same bytes.
+/// Plays a peer that answers every request on a connection with the same bytes.
 pub fn answering(answer: &'static [u8]) -> String {
     play(move |mut socket| while read_request(&mut socket) && socket.write_all(answer).is_ok() {})
 }
 
-/// A peer that answers each request with `hello` after so long.
+/// Plays a peer that answers each request with `hello` after `wait`.
 pub fn after(wait: Duration) -> String {
     play(move |mut socket| {
         while read_request(&mut socket) {
@@ -64,7 +64,7 @@ pub fn after(wait: Duration) -> String {
     })
 }
 
-/// A peer that answers a request with `start` and then with `rest` over and over, until nobody listens.
+/// Plays a peer that answers a request with `start`, and then with `rest` over and over until the engine closes.
 pub fn endless(start: &'static [u8], rest: &'static [u8]) -> String {
     let rest = rest.repeat(4096 / rest.len() + 1);
     play(move |mut socket| {
@@ -74,12 +74,12 @@ pub fn endless(start: &'static [u8], rest: &'static [u8]) -> String {
     })
 }
 
-/// Closes so that the engine meets a reset and not the end of the stream.
+/// Makes the socket close with a reset instead of the end of the stream.
 pub fn reset(socket: TcpStream) {
     rustix::net::sockopt::set_socket_linger(&socket, Some(Duration::ZERO)).unwrap();
 }
 
-/// A spec for `requests` requests over 2 connections to `address` that expects the body `hello`.
+/// Returns a spec for `requests` requests over 2 connections to `address`, which expects the body `hello`.
 pub fn spec(address: &str, requests: u64) -> Value {
     json!({
         "version": 4,
@@ -102,14 +102,14 @@ pub fn spec(address: &str, requests: u64) -> Value {
     })
 }
 
-/// The same, but each request is given up after 0.3 s: for peers that let it wait for ever.
+/// Returns the same spec with a timeout of 0.3 s, for peers that never answer.
 pub fn impatient(address: &str, requests: u64) -> Value {
     let mut spec = spec(address, requests);
     spec["timeouts"]["request_s"] = json!(0.3);
     spec
 }
 
-/// A request whose answer is to have this status and a body of so many bytes; five are to be `hello`.
+/// Returns a request that expects this status and a body of this length; a body of five bytes is to be `hello`.
 pub fn request(method: &str, status: u16, body_bytes: u64) -> Value {
     let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
     json!({
@@ -130,7 +130,7 @@ pub fn request(method: &str, status: u16, body_bytes: u64) -> Value {
     })
 }
 
-/// An open shape of even arrivals at one rate.
+/// Returns an open shape with even arrivals at one rate.
 pub fn open(connections: usize, per_s: f64) -> Value {
     let rate = json!({"from_per_s": per_s, "to_per_s": per_s, "duration_s": 1.0});
     json!({"kind": "open", "connections": connections, "arrivals": "even", "rates": [rate]})
@@ -140,31 +140,31 @@ pub fn for_seconds(seconds: f64) -> Value {
     json!({"kind": "duration", "duration_s": seconds})
 }
 
-/// Runs the trial; asserts what every record must hold, and returns it.
+/// Runs the trial, asserts what must hold of every record, and returns the record.
 pub fn run(spec: &Value) -> Value {
     record_of(start(spec))
 }
 
-/// The engine with the spec in hand.
+/// Starts the engine and gives it the spec.
 pub fn start(spec: &Value) -> Child {
     start_by(engine(), spec)
 }
 
-/// The engine's command line, whose streams we read.
+/// Returns the engine's command line, with its output piped to the test.
 pub fn engine() -> Command {
     let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"));
     engine.stdout(Stdio::piped()).stderr(Stdio::piped());
     engine
 }
 
-/// The engine as `command` has it, its streams included, with the spec in hand.
+/// Starts `command`, with its own streams, as an engine and gives it the spec.
 pub fn start_by(mut command: Command, spec: &Value) -> Child {
     let mut engine = command.arg("run").stdin(Stdio::piped()).spawn().unwrap();
     engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
     engine
 }
 
-/// Waits for the record of a started trial; asserts what every record must hold.
+/// Waits for the record of a started trial, and asserts what must hold of every record.
 pub fn record_of(engine: Child) -> Value {
     let output = output_of(engine);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -173,7 +173,7 @@ pub fn record_of(engine: Child) -> Value {
     record
 }
 
-/// The exit code and the single line of an engine that has refused a spec.
+/// Returns the exit code and the only line of an engine that refuses a spec.
 pub fn refusal(spec: &Value) -> (Option<i32>, Value) {
     let output = output_of(start(spec));
     let text = String::from_utf8(output.stderr).unwrap();
@@ -181,7 +181,7 @@ pub fn refusal(spec: &Value) -> (Option<i32>, Value) {
     (output.status.code(), serde_json::from_str(&text).unwrap())
 }
 
-/// All that an engine says; it is killed, and so fails its test, where it does not end in a minute.
+/// Returns the output of an engine. If it does not end within a minute, it is killed, and its test fails.
 pub fn output_of(engine: Child) -> Output {
     let pid = Pid::from_child(&engine);
     let (ended, wait) = mpsc::channel::<()>();
@@ -195,7 +195,7 @@ pub fn output_of(engine: Child) -> Output {
     output
 }
 
-/// The engine's own server as a process of its own; it ends when dropped.
+/// The engine's null server in a process of its own. It ends when dropped.
 pub struct NullServer {
     process: Child,
     pub address: String,

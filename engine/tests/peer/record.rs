@@ -1,33 +1,33 @@
-//! What a record says, and what every record must hold whatever the peer did.
+//! What a record says, and what must hold of every record whatever the peer did.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// How many requests ended as `outcome`.
+/// Returns how many requests ended as `outcome`.
 pub fn count(record: &Value, outcome: &str) -> u64 {
     record["outcomes"][outcome].as_u64().unwrap()
 }
 
-/// Asserts that every request ended as `outcome`, `requests` of them.
+/// Asserts that there were `requests` requests, and that all of them ended as `outcome`.
 pub fn assert_all(record: &Value, outcome: &str, requests: u64) {
     assert_eq!(count(record, outcome), requests, "{:#}", record["outcomes"]);
     assert_eq!(record["scheduled"], requests);
 }
 
-/// The histogram `name` of a record, in nanoseconds.
+/// Returns the histogram `name` of a record, in nanoseconds.
 pub fn times(record: &Value, name: &str) -> Histogram<u64> {
     decode(record["histograms"][name]["encoded"].as_str().unwrap())
 }
 
-/// How many times of the histogram are at least `ms` milliseconds long.
+/// Returns how many times of the histogram are at least `ms` milliseconds long.
 pub fn longer_than(times: &Histogram<u64>, ms: u64) -> u64 {
     times.count_between(ms * 1_000_000, u64::MAX)
 }
 
-/// Connections busy on average: the time that requests spent in the measured phase, and that answers lay
-/// there before they were taken up, over its length.
+/// Returns the mean number of busy connections: the time that requests spent in the measured phase, and that answers
+/// waited before they were taken up, over the length of the phase.
 pub fn busy_connections(record: &Value) -> f64 {
     let spent = |name: &str| {
         let times = &record["histograms"][name];
@@ -40,7 +40,7 @@ pub fn busy_connections(record: &Value) -> f64 {
         / record["measured_ns"].as_f64().unwrap()
 }
 
-/// A column of the record's series.
+/// Returns a column of the record's series.
 pub fn series<T: DeserializeOwned>(record: &Value, column: &str) -> Vec<T> {
     serde_json::from_value(record["series"][column].clone()).unwrap()
 }
@@ -71,7 +71,7 @@ pub fn assert_consistent(record: &Value) {
     assert_eq!(number(&histograms["timed_out"]["count"]), timeouts);
 }
 
-/// Each row begins after the one before, and the measured phase behind the warm-up.
+/// Asserts that each row begins after the one before, and the measured phase after the warm-up.
 fn assert_rows_in_order(record: &Value) {
     let at_ns: Vec<u64> = series(record, "at_ns");
     let phases: Vec<String> = series(record, "phase");

@@ -1,4 +1,4 @@
-//! A peer that speaks TLS: an authority of its own, servers for which it vouches, and what they saw of their clients.
+//! A peer that uses TLS: an authority, servers with certificates from it, and what they saw of their clients.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -22,12 +22,12 @@ pub type TlsSocket = StreamOwned<ServerConnection, TcpStream>;
 
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
-    /// Its certificate, in PEM.
+    /// The authority's certificate, in PEM.
     file: NamedTempFile,
 }
 
 impl Authority {
-    /// `name` tells it from others: two of the same name would be taken for one.
+    /// `name` distinguishes it from others: two authorities of the same name would be taken for one.
     pub fn new(name: &str) -> Self {
         let mut params = CertificateParams::new(vec![]).unwrap();
         params.distinguished_name.push(DnType::CommonName, name);
@@ -38,7 +38,8 @@ impl Authority {
         Self { issuer, file }
     }
 
-    /// A server of `NAME` that speaks this version; with `asks`, only to clients for whom the authority vouches.
+    /// Returns a server of `NAME` with this version of TLS. With `asks`, it requires a client certificate from the
+    /// authority.
     pub fn server(&self, version: &'static SupportedProtocolVersion, asks: bool) -> Arc<ServerConfig> {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![NAME.to_owned()]).unwrap();
@@ -60,13 +61,13 @@ impl Authority {
         Arc::new(config)
     }
 
-    /// What a spec says of a target that is to be trusted on this authority's word.
+    /// Returns the `tls` of a spec whose target is trusted because of this authority.
     pub fn trusted(&self) -> Value {
         json!({"server_name": NAME, "verify": true, "ca_file": self.file.path()})
     }
 }
 
-/// What a server saw of a client once it had shaken hands.
+/// What a server saw of a client in the handshake.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub kind: HandshakeKind,
@@ -76,10 +77,10 @@ pub struct Seen {
     pub protocol: Option<Vec<u8>>,
 }
 
-/// What the connections of a peer came to, each as it shook hands: what was seen, or why it failed.
+/// What a peer saw in each handshake, in the order in which they ended, or why the handshake failed.
 pub type Handshakes = Arc<Mutex<Vec<Result<Seen, String>>>>;
 
-/// As `play`, over TLS; `script` begins when both have shaken hands.
+/// Plays `script` over TLS, on each connection after its handshake.
 pub fn play_tls(
     config: Arc<ServerConfig>,
     script: impl Fn(&mut TlsSocket) + Send + Sync + Clone + 'static,
@@ -111,7 +112,7 @@ fn shake(socket: &mut TlsSocket) -> Result<Seen, String> {
     })
 }
 
-/// Says that no more will come, and closes.
+/// Announces that no more will come (close_notify).
 pub fn close(socket: &mut TlsSocket) {
     socket.conn.send_close_notify();
     let _ = socket.flush();

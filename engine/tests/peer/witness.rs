@@ -1,5 +1,5 @@
-//! What a peer saw and did, by its own clock, and how long the machine kept it from its work. A machine that is busy
-//! with other things makes both late, and the engine is held to what the peer saw, not to what was planned.
+//! What a peer saw and did by its own clock, and how long the machine delayed it. A machine that is busy with other
+//! work makes both late. So the engine is compared with what the peer saw, and not with what was planned.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -12,19 +12,19 @@ use serde_json::{Value, json};
 use super::asked::Asked;
 use super::{HELLO, play};
 
-/// What became of one request.
+/// The times of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
-    /// The number that the request says it has; 0 = none.
+    /// The number in the request; 0 = none.
     pub number: u64,
     pub connection: usize,
     /// When it had been read.
     pub read: Instant,
-    /// When the answer was about to be written, and when it had been: it arrived in between.
+    /// When the peer began and finished writing the answer. The answer arrived in between.
     pub answered: Option<(Instant, Instant)>,
 }
 
-/// The requests that a peer has read so far, in that order.
+/// The requests that a peer has read so far, in this order.
 #[derive(Clone, Default)]
 pub struct Witness(Arc<Mutex<Vec<Exchange>>>);
 
@@ -41,7 +41,7 @@ impl Witness {
         self.0.lock().unwrap().iter().filter(|exchange| exchange.answered.is_some()).count() as u64
     }
 
-    /// How long connections waited between an answer and the next request.
+    /// Returns how long connections waited between an answer and the next request.
     pub fn gaps(&self) -> Vec<Duration> {
         let exchanges = self.exchanges();
         let gap = |(at, next): (usize, &Exchange)| {
@@ -52,7 +52,7 @@ impl Witness {
     }
 }
 
-/// A peer that says hello to each request as soon as `wait`, which is told when it was read, returns.
+/// Plays a peer that answers each request with `hello` when `wait` returns, which gets the time of reading.
 pub fn witnessed(wait: impl Fn(Instant) + Send + Sync + Clone + 'static) -> (String, Witness) {
     let witness = Witness::default();
     let log = witness.clone();
@@ -79,14 +79,14 @@ pub fn witnessed(wait: impl Fn(Instant) + Send + Sync + Clone + 'static) -> (Str
     (address, witness)
 }
 
-/// Makes each request say its number; with one thread that is its place among those sent.
+/// Makes each request contain its number. With one thread, this is its place among the requests sent.
 pub fn number_requests(spec: &mut Value) {
     spec["threads"] = json!(1);
     spec["requests"][0]["path"] = json!("/{seq}");
     spec["requests"][0]["varies"] = json!(true);
 }
 
-/// Watches how late this machine wakes a thread that sleeps.
+/// Measures how late this machine wakes a thread that sleeps.
 pub struct Stalls {
     longest_ns: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -108,7 +108,7 @@ impl Stalls {
         Self { longest_ns, is_over, watch: Some(watch) }
     }
 
-    /// The longest so far.
+    /// Returns the longest delay so far.
     pub fn longest_ns(&self) -> u64 {
         self.longest_ns.load(Relaxed)
     }

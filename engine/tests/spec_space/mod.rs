@@ -1,5 +1,5 @@
-//! What must hold of every `TrialSpec` that parses: it is refused, or all that is laid out for it is finite,
-//! in order and adds up. Shared by the property tests and the fuzzer.
+//! What must hold of every `TrialSpec` that parses: it is refused, or everything that is laid out for it is finite,
+//! in order and adds up. The property tests and the fuzzer use it.
 
 use crumple_engine::phase::Course;
 use crumple_engine::plan::Plan;
@@ -9,10 +9,10 @@ use crumple_engine::spec::{Arrivals, TrialSpec};
 use crumple_engine::timetable::{Filler, Timetable};
 
 const DAY_NS: u64 = 86_400_000_000_000;
-/// Far from where sums of times overflow.
+/// Far below the times at which sums overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 
-/// Asserts all of it; whether the spec could be planned.
+/// Asserts all of this. Returns whether the spec could be planned.
 pub fn assert_holds(spec: &TrialSpec) -> bool {
     match spec.plan() {
         Ok(plan) => {
@@ -68,7 +68,7 @@ fn assert_open(open: &Open, plan: &Plan) {
     assert!(due_ns.iter().all(|&due_ns| due_ns < NEVER_NS), "{due_ns:?}");
     assert_skips(open, lead_ns, plan.seed, &due_ns);
     if open.peak_per_ns() > 1e-3 {
-        return; // A ring of millions of places takes long to make without optimisation.
+        return; // Without optimisation, it takes long to create a ring of millions of places.
     }
     let table = Timetable::new(open);
     let mut filler = Filler::new(open, DAY_NS, lead_ns, plan.stop.requests, plan.seed);
@@ -78,19 +78,19 @@ fn assert_open(open: &Open, plan: &Plan) {
     if let Some(requests) = plan.stop.requests {
         assert_eq!(left.measured, requests);
     }
-    // What was due before the end, and no more: a rate is at most 0.01 per nanosecond.
+    // Only what was due before the end is left, and a rate is at most 0.01 per nanosecond.
     let most = 1.1 * 0.01 * (lead_ns + plan.stop.within_ns) as f64 + 1e4;
     assert!((left.warm_up as f64) < most && (plan.stop.requests.is_some() || (left.measured as f64) < most));
 }
 
-/// Skipping finds what going on one by one does, and goes on from there.
+/// Asserts that skipping finds what taking due times one by one finds, and goes on from there.
 fn assert_skips(open: &Open, lead_ns: u64, seed: u64, due_ns: &[u64]) {
     for place in [0, 1, 150, 299] {
         let end_ns = due_ns[place];
         let mut schedule = open.schedule(lead_ns, seed);
         let skipped = schedule.skip_to(end_ns);
         let before = due_ns.partition_point(|&due_ns| due_ns < end_ns) as u64;
-        // Where a rate is next to nothing, the instant of a request is its place to within a rounding.
+        // If a rate is nearly zero, the due time of a request is exact only to within a rounding of its place.
         assert!(skipped.abs_diff(before) <= 1, "{skipped} instead of {before}");
         let next_ns: Vec<u64> = schedule.take(20).collect();
         assert!(next_ns.is_sorted() && next_ns[19] < NEVER_NS, "{next_ns:?}");

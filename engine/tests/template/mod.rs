@@ -1,5 +1,5 @@
-//! What must hold of templates whatever text they are read from. The tests call it over texts put together from what a
-//! template decides by, the fuzz target over whatever it thinks of.
+//! What must hold of templates for any text. The tests call it with texts made of the words on which a template's
+//! parsing depends, the fuzz target with texts of its own.
 
 #![allow(dead_code, reason = "each test binary and fuzz target uses its part")]
 
@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// The lines of the file that templates may name.
 pub const LINES: [&str; 3] = ["/ham", "two eggs", "{seq}"];
 
-/// A file of lines that is gone when this is dropped.
+/// A file of lines. It is removed when this is dropped.
 pub struct Lines(PathBuf);
 
 impl Lines {
@@ -30,7 +30,7 @@ impl Lines {
         self.0.to_str().unwrap()
     }
 
-    /// `text`, in which no other file is named: there are some that never end.
+    /// Returns `text` with every other file replaced by this one, as some files never end.
     pub fn confine(&self, text: &str) -> String {
         let mut confined = String::new();
         let mut rest = text;
@@ -51,7 +51,7 @@ impl Drop for Lines {
     }
 }
 
-/// Where the values of a trial's requests come from.
+/// The source of the values of a trial's requests.
 pub struct Source {
     last_seq: u64,
     random: Xoshiro256PlusPlus,
@@ -62,13 +62,13 @@ impl Source {
         Self { last_seq: 0, random: shape::random(1, 0) }
     }
 
-    /// Those of the request before which so many came.
+    /// Returns the values of the request before which `turn` others came.
     pub fn values(&mut self, turn: u64) -> Values<'_> {
         Values::new(turn, &mut self.last_seq, &mut self.random)
     }
 }
 
-/// What a text was read as, or its faults.
+/// Returns the template that was read from a text, or its faults.
 pub fn parse(text: &str, files: &mut Files) -> Result<Template, String> {
     let mut faults = Faults::default();
     let template = Template::parse(text, "path", files, &mut faults);
@@ -79,7 +79,7 @@ pub fn parse(text: &str, files: &mut Files) -> Result<Template, String> {
     }
 }
 
-/// The text as it is in the first requests, one after the other.
+/// Returns the text as it is in the first requests, in their order.
 pub fn render(template: &Template, files: &Files) -> Vec<Vec<u8>> {
     let mut source = Source::new();
     let rendered = |turn| {
@@ -91,7 +91,7 @@ pub fn render(template: &Template, files: &Files) -> Vec<Vec<u8>> {
     (0..2 * LINES.len() as u64).map(rendered).collect()
 }
 
-/// Asserts that what is said of a template beforehand holds of every text that it becomes.
+/// Asserts that what a template says beforehand holds of every text that is rendered from it.
 pub fn assert_templates_hold(text: &str, lines: &Lines) {
     let text = lines.confine(text);
     let mut files = Files::default();
@@ -106,7 +106,7 @@ pub fn assert_templates_hold(text: &str, lines: &Lines) {
     if !text.contains('{') {
         assert_eq!(template.fixed(), Some(text.as_bytes()));
     }
-    // What a request is checked for before the clock starts must be so while it runs.
+    // What was checked of a request before the clock starts must hold while it runs.
     let lawful: [fn(&[u8]) -> bool; 3] = [
         |text| text.iter().all(u8::is_ascii_graphic),
         |text| text.iter().all(|&byte| is_value(byte)),
@@ -125,7 +125,7 @@ pub fn assert_templates_hold(text: &str, lines: &Lines) {
     assert_joined_as_apart(&text, &mut files, &rendered);
 }
 
-/// A template put together from two reads as both, one after the other.
+/// Asserts that a template joined from parts renders what its parts render.
 fn assert_joined_as_apart(text: &str, files: &mut Files, rendered: &[Vec<u8>]) {
     let mut joined = Template::text(b"<");
     joined.push(parse(text, files).unwrap());

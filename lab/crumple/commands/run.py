@@ -5,6 +5,7 @@ crumple try: sets up what the articles need, then runs each of their studies in 
 
 import contextlib
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from crumple.run.pace import Pace
 from crumple.run.ready import Brought
 from crumple.run.run_live import LiveView
 from crumple.run.runs import Begun
-from crumple.run.session import Session
+from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.subject import database, installing, server_toml
@@ -147,10 +148,9 @@ def code_of(trials: list[StoredTrial]) -> int:
     """3 if a trial failed or is not valid, 1 if some were skipped for want of a runtime, else 0."""
     gone = store.replaced(trials)
     trials = [each for each in trials if each.trial.id not in gone]
-    skipped = [each for each in trials if each.failure is not None and each.failure.step == "setup"]
-    if any(not each.valid for each in trials if each not in skipped):
+    if any(not each.valid and not each.skipped for each in trials):
         return NOT_VALID
-    return SKIPPED if skipped else 0
+    return SKIPPED if any(each.skipped for each in trials) else 0
 
 
 def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:
@@ -222,7 +222,23 @@ def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, 
         own=[guest.place for guest in own],
         waiting=lambda: output.say(alone.WAITING),
     )
+    for line in _twins_moved(each.at(scale), begun.file.study):
+        output.say(line)
     return runs.narrowed(begun, asked.only) if asked.only else begun
+
+
+def _twins_moved(asked: Study, meant: Study) -> list[str]:
+    """Return a line for each twin that moved to another server: "demo: node-http has the twin instead …"."""
+    moved = Counter(
+        (asked.experiments[name].twin, each.twin)
+        for name, each in meant.experiments.items()
+        if each.twin != asked.experiments[name].twin and any(scale.twin for scale in each.scales.values())
+    )
+    return [
+        f"{asked.name}: {now} has the twin instead of {before}, which does not run, in "
+        f"{numerals.count(number, 'experiment')}"
+        for (before, now), number in moved.items()
+    ]
 
 
 def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: bool) -> None:
@@ -272,8 +288,10 @@ def take(*, open_it: bool, as_json: bool) -> int:
     names = here.of_articles(SCALE)
     studies = [here.study(name).at(SCALE) for name in names]
     servers = sorted({server_toml.server_of(label) for each in studies for label in each.servers})
+    minutes = numerals.count(round(BUDGETS_S[SCALE] / 60), "minute")
     output.say(
-        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short, shows verdicts"
+        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short "
+        f"(about {minutes} after the set-up), shows verdicts"
     )
     asked = {name: here.workloads[name] for each in studies for name in each.workloads}
     with interruptible():

@@ -1,1 +1,1 @@
-"""How numbers, charts, pages and terminals look, whatever they show."""
+"""How numbers, charts, pages and terminals look, independent of what they show."""

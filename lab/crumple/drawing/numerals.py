@@ -1,6 +1,6 @@
-"""Numbers as a reader takes them in: three significant digits, a thin unit, no false precision.
+"""Formats numbers for readers: three significant digits, a unit after a narrow space, no false precision.
 
-Text only, no markup. `NARROW` stands between number and unit; the terminal replaces it.
+Text only, no markup. `NARROW` separates number and unit; the terminal replaces it.
 """
 
 import math
@@ -18,10 +18,10 @@ _SIZES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
 
 
 def decimals(value: float, digits: int = 3) -> int:
-    """Decimal places that show `value` with so many significant digits; negative: left of the point."""
+    """Decimal places that show `value` with `digits` significant digits; negative: left of the point."""
     if value == 0 or not math.isfinite(value):
         return 0
-    # As rounded, for 0.9998 is said as 1.00.
+    # Of the rounded value: 0.9998 is shown as 1.00.
     rounded = float(f"{value:.{digits - 1}e}")
     return digits - 1 - math.floor(math.log10(abs(rounded)))
 
@@ -33,12 +33,12 @@ def fixed(value: float, places: int) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """`value` to three significant digits: 32626 → "32,600", 0.5123 → "0.512"."""
+    """`value` to `digits` significant digits: 32626 → "32,600", 0.5123 → "0.512"."""
     return fixed(value, decimals(value, digits))
 
 
 def raised(value: float, digits: int = 2) -> str:
-    """`value` to so many significant digits, rounded up: a limit must not look lower than it is."""
+    """`value` to `digits` significant digits, rounded up: a limit must not look lower than it is."""
     places = decimals(value, digits)
     return fixed(math.ceil(round(value * 10.0**places, 6)) / 10.0**places, places)
 
@@ -59,12 +59,12 @@ def rate(per_s: float | None) -> str:
 
 
 def micros(us: float | None) -> str:
-    """CPU time given in microseconds."""
+    """A time in microseconds: "4.27 µs"."""
     return ABSENT if us is None else f"{significant(us)}{NARROW}µs"
 
 
 def share(part: float | None) -> str:
-    """A share as per cent. Exactly none is "0 %", and what rounds to none is not written so."""
+    """A share as per cent. Only exactly 0 is "0 %"; a share that rounds to it is "below 0.01 %"."""
     if part is None:
         return ABSENT
     if part == 0:
@@ -75,7 +75,7 @@ def share(part: float | None) -> str:
 
 
 def seconds(value: float) -> str:
-    """A span a person waits for: "4.2 s", "3 min 20 s", "1 h 12 min"."""
+    """A time that a person waits, in seconds: "4.2 s", "3 min 20 s", "1 h 12 min"."""
     if value < 60:
         return f"{significant(value, 2)}{NARROW}s"
     minutes, rest = divmod(round(value), 60)
@@ -86,7 +86,7 @@ def seconds(value: float) -> str:
 
 
 def clock(seconds: float | None) -> str:
-    """ "2:05", or "?" where it is not known."""
+    """A time in minutes and seconds: "2:05", with hours "1:02:05"; "?" for None."""
     if seconds is None:
         return "?"
     minutes, rest = divmod(round(seconds), 60)
@@ -99,30 +99,27 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def published(value: float | None) -> str:
-    """A published figure with the digits it was printed with, none added."""
+    """A published figure with the digits that were printed, none added."""
     return ABSENT if value is None else f"{value:,.12g}"
 
 
 def bounded(interval: "Interval") -> bool:
-    """Whether the interval has two ends; from one start there are none."""
+    """Whether the interval has two finite ends; from a single start it has none."""
     return math.isfinite(interval.low) and math.isfinite(interval.high)
 
 
 def estimate(interval: "Interval", scale: float = 1.0) -> str:
-    """The middle of an interval, with no more places than its width allows."""
+    """The estimate of an interval, with no more decimal places than the interval's width allows."""
     return _worded(interval, scale)[1]
 
 
 def telling(interval: "Interval") -> bool:
-    """Whether its ends tell anything; those of two starts that lie far apart do not."""
+    """Whether the interval's ends are worth showing: they are finite and not vague."""
     return bounded(interval) and not interval.is_vague
 
 
 def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> str:
-    """The interval itself: "0.498 – 0.529"; or why there is none: "one start".
-
-    `whole`: also where it tells next to nothing.
-    """
+    """The ends of an interval: "0.498 – 0.529", or why it has none; `whole`: vague ends, too."""
     if not (bounded(interval) if whole else telling(interval)):
         return f"{_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
@@ -130,13 +127,13 @@ def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> st
 
 
 def at_least(interval: "Interval", scale: float = 1.0) -> str:
-    """Of an interval that is open above: "at least 10,900"; its estimate, if its lower end tells nothing."""
+    """A lower bound: "at least 10,900", the interval's low end; its estimate if that end is 0 or vague."""
     known = interval.low if interval.low > 0 and not interval.is_vague else interval.estimate
     return f"at least {significant(known / scale)}"
 
 
 def with_interval(interval: "Interval | None", scale: float = 1.0, unit: str = "") -> str:
-    """Both, as they always travel: "0.513 [0.498 – 0.529]"."""
+    """The estimate and the ends, which are always shown together: "0.513 [0.498 – 0.529]"."""
     if interval is None:
         return ABSENT
     thin_unit = f"{NARROW}{unit}" if unit else ""
@@ -144,12 +141,12 @@ def with_interval(interval: "Interval | None", scale: float = 1.0, unit: str = "
 
 
 def time_scale(ns: float) -> tuple[float, str]:
-    """Divisor and unit that suit a time in nanoseconds."""
+    """Divisor and unit in which to show a time in nanoseconds."""
     return _unit(ns, _TIMES)
 
 
 def unit_scale(value: float, unit: str) -> tuple[float, str]:
-    """The same of a value in that unit, where it is one of time; else the unit itself."""
+    """Divisor and unit in which to show a value in `unit`: a fitting unit of time, else `unit` itself."""
     if unit == "ns":
         return time_scale(value)
     if unit == "µs":
@@ -159,17 +156,17 @@ def unit_scale(value: float, unit: str) -> tuple[float, str]:
 
 
 def size_scale(byte_count: float) -> tuple[float, str]:
-    """Divisor and unit that suit a size in bytes."""
+    """Divisor and unit in which to show a size in bytes."""
     return _unit(byte_count, _SIZES)
 
 
 def _worded(interval: "Interval", scale: float) -> tuple[str, str, str]:
-    """Low, estimate and high; of an infinite interval only the estimate means anything."""
+    """Low, estimate and high as text; low and high are empty if the interval is infinite."""
     values = (interval.low / scale, interval.estimate / scale, interval.high / scale)
     if not bounded(interval):
         return "", significant(values[1]), ""
     if interval.high > 2 * interval.low:
-        # So far apart that one number of places cannot suit all three.
+        # The ends are so far apart that the three values need different numbers of decimal places.
         low, middle, high = (significant(value, 2) for value in values)
         return low, middle, high
     places = decimals(values[1])
@@ -187,5 +184,5 @@ def _scaled(value: float | None, units: tuple[tuple[float, str], ...]) -> str:
 
 
 def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
-    # 999.7 µs rounds to 1,000 µs and is better said as 1.00 ms.
+    # 999.7 µs rounds to 1,000 µs and is better shown as 1.00 ms.
     return next((unit for unit in units if abs(value) >= 0.9995 * unit[0]), units[-1])

@@ -1,7 +1,7 @@
-"""What every HTML page of crumple shares: templates, style, prose, and charts set into it.
+"""What all HTML pages of crumple share: templates, style, prose and charts.
 
-Prose is Markdown, maybe someone else's: raw HTML in it stays text, and an image of another place becomes a
-link, so that showing it loads and runs nothing.
+Prose is Markdown, whose author may be a stranger. Raw HTML in it is shown as text, and an image from
+elsewhere becomes a link, so that a page loads and runs nothing.
 """
 
 import re
@@ -22,17 +22,17 @@ from markupsafe import Markup
 from crumple.drawing import theme
 from crumple.drawing.shown import shown_text
 
-# Which brings its bytes along; of those the parser lets through none but pictures.
+# The scheme of a URL that contains its data; the parser accepts only pictures of it.
 CARRIED = "data:"
 
 
 def as_html(prose: str) -> str:
-    """For a page."""
+    """The Markdown as HTML for a page."""
     return _parser(html=False).render(prose)
 
 
 def as_markdown(prose: str) -> str:
-    """For a file that some other program will show: as it was written, where that does no harm."""
+    """The Markdown for a file that other programs show; only what would load or run something is changed."""
     said = prose.strip()
     if any(token.type in ("html_block", "html_inline") for token in _tokens(said)):
         said = said.replace("<", "&lt;")
@@ -60,7 +60,7 @@ def _image(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: An
     place = str(image.attrGet("src") or "")
     said = escapeHtml(image.content or place)
     opened = sum(token.nesting for token in tokens[:at] if token.type.startswith("link_"))
-    # A link holds no other.
+    # HTML allows no link inside a link.
     return said if opened else f'<a href="{escapeHtml(place)}">{said}</a>'
 
 
@@ -68,10 +68,10 @@ def _is_carried(image: Token) -> bool:
     return str(image.attrGet("src") or "").startswith(CARRIED)
 
 
-# Widths of charts: of the page, of half of it, and on a small screen.
+# Widths of charts: the whole page, half of it, and a small screen.
 WIDE_PX, HALF_PX, NARROW_PX = 892, 432, 344
 
-# A page has all it needs in it: nothing is fetched, and nothing runs, whatever a study or a server put there.
+# A page contains all that it needs: nothing is fetched and nothing runs, whatever a study or a server wrote.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 _HERE = Path(__file__).parent
@@ -83,7 +83,7 @@ _NOT_IN_LINKS = re.compile(r"[^0-9A-Za-z_/~+=,:-]")
 
 @dataclass(frozen=True)
 class Drawing:
-    """A chart on the page. `narrow`: redrawn for small screens, empty where `wide` fits them too."""
+    """A chart on the page. `narrow`: drawn for small screens, empty if `wide` fits them too."""
 
     title: str
     caption: str
@@ -101,7 +101,7 @@ def drawing(
     *,
     half: bool = False,
 ) -> Drawing:
-    """A chart as an element of the page; `name` keeps its ids apart from those of other charts."""
+    """A chart as an element of the page; `name` makes its ids differ from those of other charts."""
 
     def inline(chart: alt.TopLevelMixin | None, suffix: str) -> Markup:
         return Markup(theme.inline_svg(chart, f"{name}-{suffix}", f"{title}. {caption}") if chart else "")
@@ -110,13 +110,13 @@ def drawing(
 
 
 def style() -> Markup:
-    """The style sheet, with the colours that charts take from it."""
+    """The style sheet, with the rules that give charts their colours."""
     return Markup((_HERE / "style.css").read_text(encoding="utf-8") + theme.style_rules())
 
 
 @cache
 def templates() -> Environment:
-    """The templates, with the filters they use; a name that is not given is an error."""
+    """The templates with their filters; an undefined name in a template raises an error."""
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -137,19 +137,19 @@ def templates() -> Environment:
 
 
 def _harmless(value: object) -> object:
-    """Whatever stands between {{ and }}, before it is escaped: no control character is part of a page."""
+    """Escape control characters in a value between {{ and }}, before its markup is escaped."""
     if isinstance(value, Markup):
         return Markup(shown_text(value))
     return unbroken(shown_text(value)) if isinstance(value, str) else value
 
 
 def unbroken(text: str) -> str:
-    """The text, in which no line ends between a number and its per cent sign."""
+    """The text with no line break between a number and its per cent sign."""
     return _BEFORE_PER_CENT.sub(NO_BREAK, text)
 
 
 def _breakable(label: str) -> Markup:
-    """A server's label, or two of them, that break between settings and at no hyphen."""
+    """A server's label, or two joined by ÷, that may break between settings but not at a hyphen."""
     sides = (
         Markup("<wbr>").join(Markup('<span class="piece">{}</span>').format(piece) for piece in pieces)
         for pieces in (re.split(r"(?<=,)(?=[^ ])", side) for side in label.split(" ÷ "))
@@ -158,12 +158,12 @@ def _breakable(label: str) -> Markup:
 
 
 def _anchor(text: str) -> str:
-    """An element's id that no other text has: what may not stand in a link is written as its number."""
+    """An element's id, different for each text: characters not allowed in links become their code points."""
     return _NOT_IN_LINKS.sub(lambda found: f".{ord(found[0]):x}.", text)
 
 
 def _slug(text: str) -> str:
-    """A class of the style sheet."""
+    """The text as a class name of the style sheet."""
     return "".join(letter if letter.isalnum() else "-" for letter in text.lower()).strip("-")
 
 
@@ -176,7 +176,10 @@ Subject = TypeVar("Subject")
 
 @dataclass(frozen=True)
 class Chart(Generic[Subject]):
-    """`draw`: a subject and a width in pixels → the chart, None for none. `half`: two stand abreast."""
+    """A kind of chart. `draw`: a subject and a width in pixels → the chart, or None: nothing to show.
+
+    `half`: two of these are set side by side.
+    """
 
     name: str
     title: str
@@ -185,15 +188,15 @@ class Chart(Generic[Subject]):
     half: bool = False
 
     def drawn(self, subject: Subject, width_px: int) -> alt.TopLevelMixin | None:
-        """The chart at a width; None where there is nothing to show."""
+        """The chart at a width in pixels; None if there is nothing to show."""
         return theme.unchecked(lambda: self.draw(subject, width_px))
 
     def file_stem(self, subject: Subject) -> str:
-        """What tells it from all others of the page."""
+        """A name that differs from that of all other charts of the page."""
         return self.name
 
     def on_page(self, subject: Subject) -> Drawing | None:
-        """The chart as an element of the page; a half one fits small screens as it is."""
+        """The chart as an element of the page; one of half the width fits small screens unchanged."""
         wide = self.drawn(subject, HALF_PX if self.half else WIDE_PX)
         if wide is None:
             return None
@@ -202,5 +205,5 @@ class Chart(Generic[Subject]):
 
 
 def drawings(charts: Iterable[Chart[Subject]], subject: Subject) -> list[Drawing]:
-    """Those that have something to show, as elements of the page."""
+    """The charts that have something to show, as elements of the page."""
     return [drawn for chart in charts if (drawn := chart.on_page(subject))]

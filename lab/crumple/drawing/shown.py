@@ -1,6 +1,6 @@
-"""Text from elsewhere, such as what a server answered, made fit to be shown: nothing in it acts on a reader.
+"""Escapes characters that act on a terminal or mislead a reader, in text from elsewhere such as an answer.
 
-Markup is the format's own to escape: rich's `Text` and the templates do.
+Markup is not escaped here: rich's `Text` and the templates do that.
 """
 
 import re
@@ -8,17 +8,17 @@ import unicodedata
 
 
 def shown(text: str) -> str:
-    """The text on one line, with an escape such as \\x1b for each character that would act or hide."""
+    """The text on one line, with an escape such as \\x1b for each character that acts or is invisible."""
     return "".join(each if _is_plain(each) else _escaped(each) for each in text)
 
 
 def shown_lines(text: str) -> list[str]:
-    """The same line by line; tabs become spaces, and the carriage return before a line's end is left out."""
+    """Each line as `shown`; tabs become spaces, and a carriage return at the end of a line is left out."""
     return [shown(line.removesuffix("\r").expandtabs(4)) for line in text.split("\n")]
 
 
 def _is_plain(letter: str) -> bool:
-    # No space but the ordinary one counts as printable; those of other widths do no harm.
+    # isprintable() is False for all spaces but the ordinary one; those of other widths do no harm.
     return letter.isprintable() or unicodedata.category(letter) == "Zs"
 
 
@@ -29,8 +29,8 @@ def _escaped(letter: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-# What moves the cursor, sets the title, turns the direction of writing; and halves of characters, which no
-# encoding takes. Ends of lines and tabs are a text's own.
+# Characters that move the cursor, set the title or change the direction of writing; and surrogates, which no
+# encoding accepts. Line ends and tabs are not among them.
 _ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -40,10 +40,10 @@ def acts(text: str) -> bool:
 
 
 def shown_text(text: str) -> str:
-    """A whole text, of many lines, fit to leave for a terminal or a file. Twice is as good as once."""
+    """A text of several lines, with such characters escaped, for a terminal or a file. Idempotent."""
     return _ACTS.sub(lambda found: _escaped(found[0]), text)
 
 
 def shown_json(document: str) -> str:
-    """The same for JSON, where such characters stand in strings only: the data stay what they are."""
+    """A JSON document with such characters as JSON escapes; they occur in strings only, so the data stay."""
     return _ACTS.sub(lambda found: f"\\u{ord(found[0]):04x}", document)

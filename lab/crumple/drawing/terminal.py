@@ -1,6 +1,6 @@
 """Text for a terminal: its width, its colours, and plots of lines in braille dots and columns in eighths.
 
-Whatever a `Terminal` prints goes through `shown`, so that nothing in it acts on the terminal.
+All text that a `Terminal` prints goes through `shown`, so that nothing in it acts on the terminal.
 """
 
 import io
@@ -24,7 +24,7 @@ DUMB = ("dumb", "unknown")
 
 
 class Terminal(Console):
-    """A console on which text from elsewhere is harmless, wherever in a table or a line it stands."""
+    """A console that escapes control characters in all text, in tables and in lines."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         return super().render(harmless(renderable) if isinstance(renderable, Text) else renderable, options)
@@ -34,12 +34,15 @@ class Terminal(Console):
 
 
 def width(least: int, most: int) -> int:
-    """Columns of the terminal, within these bounds; `most` where there is none."""
+    """Columns of the terminal, from `least` to `most`; `most` if there is no terminal."""
     return min(most, max(least, shutil.get_terminal_size((most, 40)).columns))
 
 
 def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> str:
-    """What a terminal of so many columns shows, with ANSI styles or plain. `styled` None: as stdout does."""
+    """What a terminal of so many columns shows, with ANSI styles or without.
+
+    `styled` None: with styles if stdout takes them.
+    """
     coloured = _takes_colours() if styled is None else styled
     written = io.StringIO()
     console = Terminal(
@@ -49,35 +52,35 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
         color_system="standard" if coloured else None,
         highlight=False,
         legacy_windows=False,
-        # Looked at above, and a caller that asks for styles has them.
+        # NO_COLOR is checked above, and a caller that asks for styles gets them.
         no_color=False,
     )
     console.print(shown)
-    # Terminals are not agreed on how wide the narrow space is.
+    # Terminals differ in how wide they show the narrow space.
     lines = written.getvalue().replace(numerals.NARROW, " ").splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def picture(shown: RenderableType, columns: int, title: str) -> str:
-    """The same as an SVG of a terminal window, which fetches nothing."""
+    """What a terminal of so many columns shows, as an SVG of its window, which fetches nothing."""
     console = Terminal(
         file=io.StringIO(), width=columns, record=True, force_terminal=True, color_system="standard",
         highlight=False, legacy_windows=False, no_color=False,
     )  # fmt: skip
     console.print(shown)
     drawn = console.export_svg(title=title).replace(numerals.NARROW, " ")
-    # Fonts from elsewhere; where they are missing the reader's own monospaced one does.
+    # Remove fonts that would be fetched; a viewer then uses its own monospaced one.
     return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.S)
 
 
 def _takes_colours() -> bool:
-    """Whether stdout is a terminal that knows them, whose user has not declined (no-color.org)."""
+    """Whether stdout is a terminal with colours and NO_COLOR (no-color.org) is not set."""
     dumb = os.environ.get("TERM", "").lower() in DUMB
     return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
 
 
 def harmless(text: Text) -> Text:
-    """The text with its styles, in which what would act on a terminal is written out."""
+    """The text with its styles; characters that act on a terminal are escaped."""
     if not acts(text.plain):
         return text
     ends = [end for end in range(1, len(text)) if acts(text.plain[end - 1 : end + 1])]
@@ -88,7 +91,7 @@ def harmless(text: Text) -> Text:
 
 
 Point = tuple[float, float | None]
-# A character, and which line it belongs to; None: nothing was drawn there.
+# A character, and the number of the line that it belongs to; None: nothing is drawn there.
 Cell = tuple[str, int | None]
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -101,14 +104,14 @@ _NEARLY = 1e-9
 
 @dataclass(frozen=True)
 class Axis:
-    """Where values stand between `low` and `high`, which differ; above 0 where `logarithmic`."""
+    """An axis from `low` to `high`, which must differ, and be above 0 if it is `logarithmic`."""
 
     low: float
     high: float
     logarithmic: bool = False
 
     def place(self, value: float) -> float:
-        """0 at `low`, 1 at `high`; what lies beyond stands at the end."""
+        """The place of `value`: 0 at `low`, 1 at `high`; values beyond them are placed at that end."""
         low, at, high = (self._scaled(bound) for bound in (self.low, value, self.high))
         return min(1.0, max(0.0, (at - low) / (high - low)))
 
@@ -119,7 +122,7 @@ class Axis:
 def lines(
     drawn: Sequence[Sequence[Point]], across: Axis, up: Axis, columns: int, rows: int
 ) -> list[list[Cell]]:
-    """Each line through its points, broken where a value is None; of two in a cell the later one owns it."""
+    """Draw each line through its points, broken at None; a cell that two lines cross belongs to the later."""
     bits = [[0] * columns for _ in range(rows)]
     owners: list[list[int | None]] = [[None] * columns for _ in range(rows)]
     for number, points in enumerate(drawn):
@@ -133,7 +136,7 @@ def lines(
 
 
 def blocks(counts: Sequence[int], rows: int) -> list[str]:
-    """A column per count, in so many rows, the top one first; what is not zero shows at least an eighth."""
+    """A column for each count, in `rows` rows from the top; a count above 0 shows at least an eighth."""
     most = max(counts, default=0)
     eighths = [max(1, round(count / most * rows * 8)) if count else 0 for count in counts]
     return [
@@ -143,7 +146,7 @@ def blocks(counts: Sequence[int], rows: int) -> list[str]:
 
 
 def round_between(low: float, high: float) -> list[float]:
-    """Powers of ten from `low` to `high` (above 0), if there are three; else 1, 2 and 5 times them too."""
+    """Powers of ten from `low` to `high` (above 0), if there are three; else 1, 2 and 5 times them."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     tens = [10.0**power for power in powers if low <= 10.0**power <= high]
     if len(tens) > 2:
@@ -152,13 +155,13 @@ def round_between(low: float, high: float) -> list[float]:
 
 
 def rounded_up(value: float, steps: Sequence[float] = _ROUND) -> float:
-    """The next of `steps` (1 ≤ step < 10, rising) times a power of ten; `value` above 0."""
+    """The least step times a power of ten that is not below `value` (> 0); `steps`: 1 ≤ step < 10, rising."""
     decade = 10.0 ** math.floor(math.log10(value))
     return next((step * decade for step in steps if step * decade >= value * (1 - _NEARLY)), 10 * decade)
 
 
 def rounded_down(value: float, steps: Sequence[float] = _ROUND) -> float:
-    """The one before; `value` above 0."""
+    """The greatest step times a power of ten that is not above `value` (> 0)."""
     decade = 10.0 ** math.floor(math.log10(value) + _NEARLY)
     return next((step * decade for step in reversed(steps) if step * decade <= value * (1 + _NEARLY)), decade)
 

@@ -1,6 +1,6 @@
-"""How charts look: colours, font, labels and ticks of axes, and from a chart to SVG and PNG, offline.
+"""How charts look: colours, font, labels and ticks of axes; renders charts as SVG and PNG, offline.
 
-One colour for each language family. On dark screens the style sheet has other colours of these names.
+Each language family has a colour. On dark screens the style sheet replaces these colours.
 """
 
 import math
@@ -16,10 +16,10 @@ TIME_LABEL = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
     "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : format(datum.value / 1e3, '~g') + ' µs'"
 )
-# Of x = 1/(1−q).
+# For an axis on which a quantile q is placed at 1/(1−q).
 QUANTILE_LABEL = "format(1 - 1 / datum.value, '.6~%')"
 SECONDS_LABEL = "datum.label + ' s'"
-# As tables write it.
+# The form that tables use.
 COUNT_LABEL = "format(datum.value, ',~r')"
 PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 
@@ -29,7 +29,7 @@ _FINER = [tick * step for tick in _DECADES for step in (1, 2, 5)]
 
 
 def time_ticks(domain: Sequence[float]) -> list[float]:
-    """Round times in ns between two ends: powers of ten if there are three, else 1, 2 and 5 times them."""
+    """Round times in ns between two ends: powers of ten if there are three, else also 2 and 5 times them."""
     tens = [tick for tick in _DECADES if domain[0] <= tick <= domain[1]]
     if len(tens) > 2:
         return tens
@@ -37,14 +37,14 @@ def time_ticks(domain: Sequence[float]) -> list[float]:
 
 
 def round_times(low: float, high: float) -> tuple[float, float]:
-    """The nearest of those ticks below and above two times in ns, and not right beside them."""
+    """The nearest tick below `low` and above `high`, in ns, at least BESIDE away from them as a factor."""
     below = [tick for tick in _FINER if tick * BESIDE < low]
     above = [tick for tick in _FINER if tick > high * BESIDE]
     return below[-1] if below else low, above[0] if above else high
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Round numbers between two ends, `most` of them or fewer."""
+    """Round numbers between two ends, at most `most` of them."""
     if not high > low:
         return [high]
     decade = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -55,7 +55,7 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
 
 Chart = TypeVar("Chart")
 
-# Okabe and Ito's palette, distinguishable under the common colour blindnesses.
+# Okabe and Ito's palette, which people with the common kinds of colour blindness can distinguish.
 FAMILIES = {
     "go": "#0072b2",
     "java": "#d55e00",
@@ -68,7 +68,7 @@ FAMILIES = {
 }
 _FAMILY_OF = {"node.js": "javascript", "node": "javascript", "typescript": "javascript", "c#": "csharp"}
 
-# Each is a value of its own, so that a style sheet can replace it by selecting the attribute.
+# All values differ, so that a style sheet can replace each by selecting the attribute with it.
 INK = "#1f2329"
 MUTED = "#646b75"
 GRID = "#e4e6ea"
@@ -86,19 +86,19 @@ _SIZE = re.compile(r'<svg ([^>]*?)width="([\d.]+)" height="([\d.]+)"([^>]*)>', r
 
 
 def family_of(language: str) -> str:
-    """The language family whose colour a server has, as a key of FAMILIES."""
+    """The family of a language, as a key of FAMILIES."""
     name = language.lower()
     family = _FAMILY_OF.get(name, name)
     return family if family in FAMILIES else "other"
 
 
 def colour_of(language: str) -> str:
-    """The colour of a language family."""
+    """The colour of a language's family."""
     return FAMILIES[family_of(language)]
 
 
 def style_rules() -> str:
-    """CSS that ties charts' colours to the variables of the page: a rule outranks an attribute."""
+    """CSS that binds charts' colours to the page's variables: a rule takes precedence over an attribute."""
     return "\n".join(
         f'svg [{attribute}="{colour}"] {{ {attribute}: var(--{name}); }}'
         for name, colour in {**_ROLES, **FAMILIES}.items()
@@ -107,7 +107,7 @@ def style_rules() -> str:
 
 
 class _Rows(alt.Data):
-    """Data that charts share: altair copies a chart with all it holds for every layer and every option."""
+    """Data that charts share instead of copying: altair copies a chart for every layer and every option."""
 
     def __deepcopy__(self, memo: object = None) -> "_Rows":
         return self
@@ -119,7 +119,7 @@ def rows(values: Iterable[dict[str, Any]]) -> alt.Data:
 
 
 def unchecked(draw: Callable[[], Chart]) -> Chart:
-    """What `draw` draws, without checking each part against the schema, which takes most of the time."""
+    """The result of `draw`, without checks of each part against the schema, which take most of the time."""
     with debug_mode(False):
         return draw()
 
@@ -170,14 +170,14 @@ def svg(chart: alt.TopLevelMixin, background: str | None = None) -> str:
 
 
 def png(chart: alt.TopLevelMixin) -> bytes:
-    """The chart as PNG on white, at twice its size."""
+    """The chart as PNG on white, at PNG_SCALE times its size."""
     return vl_convert.vegalite_to_png(themed(chart, "white"), scale=PNG_SCALE)
 
 
 def inline_svg(chart: alt.TopLevelMixin, name: str, description: str) -> str:
-    """The chart as an element of an HTML page: scalable, described, and its ids `name`'s own."""
+    """The chart as an element of an HTML page: scalable, with a description, its ids prefixed by `name`."""
     drawn = svg(chart)
-    # Several charts share the page, and Vega numbers clip paths from zero in each.
+    # A page holds several charts, and Vega numbers clip paths from zero in each.
     drawn = _IDS.sub(lambda match: match.group(1) + name + "-", drawn)
     described = _escaped(description)
     return _SIZE.sub(

@@ -1,4 +1,4 @@
-"""The search for the breaking point: which load comes next, whether it held, what the levels come to.
+"""The search for the breaking point: which load comes next, whether it held, and where the server breaks.
 
-`load` puts one load on a server. `report` words and draws the result.
+`load` runs one load. `report` puts the result into words and charts.
 """

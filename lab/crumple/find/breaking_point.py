@@ -1,12 +1,13 @@
-"""Where a server breaks: levels that were put on → the breaking point and its 95 % interval.
+"""Where a server breaks: levels that were tried → the breaking point and its 95 % interval.
 
-Pure. Which loads are tried is `search`; what a level saw is `seen`; how likely that is at a breaking point is
-`queue_law`, where slow answers came in crowds out of a queue, and `share_law` otherwise.
+Pure. `next_level` chooses the loads; `seen` holds what a level saw; `likelihood` says how likely that is at a
+breaking point: by `QueueLaw` where slow answers came in crowds out of a queue, and by `ShareLaw` otherwise.
 
-It is the highest load that lasts: the one at which the share of requests that miss the objective is the
-objective's limit. The machine is faster in some levels than in others, and each start has a breaking point of
-its own: both spreads, and what the laws leave open, are unknown, and the interval is that of the posterior
-over a grid of them. So levels that contradict each other widen it, and few starts do too.
+The breaking point is the highest load that lasts: the load at which the share of requests that miss the
+objective is the objective's limit. The machine is faster in some levels than in others, and each start has a
+breaking point of its own. Both spreads are unknown, and so are the parameters of the laws; the interval is
+that of the posterior over a grid of all of them. So levels that contradict each other widen the interval, and
+so do few starts.
 """
 
 import math
@@ -26,47 +27,47 @@ from crumple.stats.stats import CONFIDENCE, Interval
 
 Floats = NDArray[np.float64]
 
-# Spread of levels around their start's breaking point, and of starts around the server's, as logarithms: from
-# what a level of seconds cannot resolve to what makes the figure worthless. Beforehand they are as likely as
-# Cauchy distributions with medians of 1 % and 2.5 % have them, which leave room for much worse.
+# Spread of levels around their start's breaking point, and of starts around the server's, as logarithms. The
+# smallest cannot be resolved by a level of seconds, the largest makes the figure worthless. Their priors are
+# half-Cauchy distributions with medians of 1 % and 2.5 %, which allow for much larger spreads.
 WITHIN = np.array((0.004, 0.012, 0.035, 0.1))
 BETWEEN = np.array((0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16))
 WITHIN_MEDIAN, BETWEEN_MEDIAN = 0.01, 0.025
-# Levels that say nothing of the load: a hiccup of the machine, or luck. (Wichmann & Hill, Perception &
-# Psychophysics 2001: without such a share a single slip moves the whole estimate.)
+# The share of levels that say nothing of the load, because of a short stall of the machine or by chance.
+# (Wichmann & Hill, Perception & Psychophysics 2001: otherwise one outlier moves the whole estimate.)
 LAPSE = 0.04
 GRID_STEP = 0.004
-# Standard deviations beyond which a spread reaches nothing.
+# Standard deviations beyond which a normal distribution is cut off.
 REACH = 4.0
-# How far beyond the loads tried it is looked for, as a factor.
+# How far beyond the loads tried the grid reaches, as a factor.
 BEYOND = 2.0
-# Slow answers are those of a queue where so much of them came in crowds, in levels so near to the edge.
+# Slow answers come out of a queue if this share of them came in crowds, in levels this near to the edge.
 CROWDED_SHARE, NEAR = 0.4, 1.2
-# A server that answers so much of a load that far beyond the edge is slow for another reason than a queue.
+# A server that answers this share of a load this far beyond the edge is slow for another reason than a queue.
 PACE_KEPT, FAR = 0.97, 1.2
 
 
 class Law(Protocol):
-    """How likely a level is at each breaking point, of which something else is unknown too, its `prior`."""
+    """How likely a level is at each breaking point. `prior`: the probabilities of the law's own unknowns."""
 
     prior: Floats
 
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
-        """Unknown × grid of breaking points, as logarithms."""
+        """How likely the level is: unknown × grid. `logs`: the grid of breaking points, as logarithms."""
 
     def before(self, logs: Floats) -> Floats | None:
-        """The same of what is known before the first level."""
+        """How likely what is known before the first level is, in the same form; None: nothing is known."""
 
     def blind(self, evidence: Evidence) -> float:
-        """The same of a level that says nothing."""
+        """How likely the evidence is if the level says nothing of the load."""
 
     def reach(self, logs: Floats) -> Floats:
-        """Unknown × grid: the load at which levels tell most, as a logarithm."""
+        """Unknown × grid: the load at which a level says most, as a logarithm."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """The part of the objective that breaks first. `queue`: its slow answers came out of one."""
+    """The part of the objective that breaks first. `queue`: its slow answers came out of a queue."""
 
     name: str
     queue: bool
@@ -74,7 +75,7 @@ class Binding:
 
 
 class Posterior:
-    """What levels (one at least) leave of the breaking point by one part, on a logarithmic grid."""
+    """The posterior of the breaking point by one part, given levels (at least one), on a logarithmic grid."""
 
     def __init__(self, levels: Sequence[Judged], name: str, law: Law) -> None:
         self._grid = _grid(levels)
@@ -92,7 +93,7 @@ class Posterior:
     def interval(self) -> Interval:
         """The breaking point (median) and its central 95 % interval; `n`: starts."""
         if self.starts == 1:
-            # Nothing tells its own breaking point from the server's.
+            # One start does not show how its own breaking point differs from the server's.
             (weights,) = self._likelihood.values()
         else:
             likely = _likely(BETWEEN, BETWEEN_MEDIAN)[:, np.newaxis, np.newaxis, np.newaxis]
@@ -102,9 +103,9 @@ class Posterior:
         return Interval(estimate, low, high, CONFIDENCE, self.starts)
 
     def of_start(self, start: int, shares: Sequence[float], *, telling: bool = False) -> tuple[float, ...]:
-        """The loads below which one start, which may have no level yet, breaks with these probabilities.
+        """Return the loads below which one start breaks with these probabilities.
 
-        With `telling`: those at which levels tell most.
+        The start may have no level yet. `telling`: return the loads at which levels say most instead.
         """
         weights = self._likelihood.get(start, np.ones(1))
         others = [spread for other, spread in self._spread.items() if other != start]
@@ -117,17 +118,17 @@ class Posterior:
         return self._loads_at(weights, at, shares)
 
     def _of_level(self, level: Judged, evidence: Evidence) -> Floats:
-        """Within × unknown × grid: how likely it is if the machine is faster or slower by as much."""
+        """Within × unknown × grid: how likely the level is if the machine's speed varies by that spread."""
         likely = self._law.likelihood(level, evidence, self._grid)
         return (1 - LAPSE) * _blurred(likely, WITHIN) + LAPSE * self._law.blind(evidence)
 
     @cached_property
     def _spread(self) -> dict[int, Floats]:
-        """Start → between × within × unknown × grid: how likely its levels are, were that the server's."""
+        """Start → between × within × unknown × grid of the server: how likely the levels of the start are."""
         return {start: _blurred(likelihood, BETWEEN) for start, likelihood in self._likelihood.items()}
 
     def _loads_at(self, weights: Floats, logs: Floats, shares: Sequence[float]) -> tuple[float, ...]:
-        """Of a posterior (within × unknown × grid), where each has the load `logs`."""
+        """The quantiles `shares` of a posterior (within × unknown × grid) over the loads `logs`."""
         beforehand = (
             _likely(WITHIN, WITHIN_MEDIAN)[:, np.newaxis, np.newaxis] * self._law.prior[:, np.newaxis]
         )
@@ -138,10 +139,10 @@ class Posterior:
 
 
 def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None = None) -> Binding | None:
-    """What breaks first; None where no level leans against a part of the objective.
+    """Return what breaks first; None where no level leans against a part of the objective.
 
-    `arrivals`: variance of the gaps between requests over the square of their mean; None: they wait for
-    answers. `calm`: what requests take one by one; None: as in the level of the lowest load.
+    `arrivals`: variance of the gaps between requests over the square of their mean; None: requests wait for
+    answers. `calm`: response times of requests sent one by one; None: those of the level of the lowest load.
     """
     first: dict[str, float] = {}
     for level in sorted(levels, key=lambda each: each.load):
@@ -149,7 +150,7 @@ def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None 
             if evidence.leans_against:
                 first.setdefault(evidence.name, level.load)
     shares = {name: load for name, load in first.items() if not _is_whole(levels, name)}
-    # What is only known of a level as a whole is known least.
+    # A part that is only judged for a level as a whole says least: it counts if it broke at a lower load.
     whole = {name: load for name, load in first.items() if load < min(shares.values(), default=math.inf)}
     lowest = min((level for level in levels if level.base), key=lambda each: each.load, default=None)
     calm = calm or (lowest and lowest.base)
@@ -158,9 +159,9 @@ def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None 
 
 
 def narrowed(loads: Sequence[tuple[float, bool]], share: float) -> tuple[float, float, float]:
-    """Where the edge between loads that held and others lies with that probability: low end, middle, high.
+    """Return the interval with probability `share` of the edge between loads that held and others.
 
-    For what is sharp, such as the load at which the engine gives in.
+    The result is its low end, middle and high end. It is meant for sharp edges, such as the engine's limit.
     """
     grid = np.arange(
         math.log(min(load for load, _ in loads)), math.log(max(load for load, _ in loads)), GRID_STEP / 2
@@ -192,14 +193,14 @@ def _by_law(levels: Sequence[Judged], name: str, arrivals: float | None, calm: B
 def _queue(
     levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None, edge: float
 ) -> QueueLaw | None:
-    """The law of the queue, where the answers against it came out of one."""
+    """Return the law of the queue if the answers against the part came out of one; else None."""
     against = [
         (level.load, evidence)
         for level in levels
         if (evidence := level.of(name)) is not None and evidence.leans_against
     ]
     near = [each for each in against if edge / NEAR <= each[0] <= edge * NEAR] or against
-    # By its root, so that one level far in trouble does not speak for all.
+    # Weigh by the root of the number, so that one level far beyond the edge does not outweigh all others.
     weights = [math.sqrt(evidence.against) for _, evidence in near]
     crowded = sum(
         weight * evidence.crowded / evidence.against
@@ -220,7 +221,7 @@ def _queue(
 
 
 def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:
-    """Whether it answers as much as it is asked though the load is far too high: then no queue grows."""
+    """Whether the server answers all it is asked at a load far beyond the edge: then no queue grows."""
     told = [(load, each.pace) for load, each in against if each.pace is not None]
     if not told:
         return False
@@ -234,7 +235,7 @@ def _grid(levels: Sequence[Judged]) -> Floats:
 
 
 def _likely(spreads: Floats, median: float) -> Floats:
-    """How likely each spread is beforehand: the share of a half-Cauchy distribution that is nearest to it."""
+    """The prior of each spread: the share of a half-Cauchy distribution that is nearest to it."""
     if len(spreads) == 1:
         return np.ones(1)
     middles = (spreads[1:] + spreads[:-1]) / 2
@@ -243,7 +244,7 @@ def _likely(spreads: Floats, median: float) -> Floats:
 
 
 def _product(parts: Sequence[Floats]) -> Floats:
-    """Of likelihoods, the largest made 1 after each, so that none is too small to be held."""
+    """Multiply likelihoods. The largest is scaled to 1 after each factor, to avoid underflow."""
     product = np.ones(1)
     for part in parts:
         product = product * part

@@ -1,7 +1,7 @@
-"""The breaking point of a server: level after level is put on until the search is over, or its time.
+"""Searches the breaking point of a server: runs level after level until the search or its time is over.
 
-Which load comes next is `search`, whether it held is `level`, what they come to is `breaking_point`; how the
-server is started, the engine called and a record judged comes from the caller.
+`next_level` chooses the load, `level` says whether it held, and `breaking_point` computes the result. The
+caller provides how the server is started, the engine called and a record judged.
 """
 
 import math
@@ -30,37 +30,39 @@ from crumple.record import histogram
 from crumple.record.validity import Validity
 
 By = Literal["rate", "connections"]
-# What a level takes besides, until it is known: the engine's start, its record, the server's recovery. Of the
-# last few levels it is the longest.
+# The time a level takes besides measuring: the engine's start, its record, the server's recovery. BESIDE_S is
+# assumed at first; later it is the longest of the last BESIDE_OF levels.
 BESIDE_S, BESIDE_OF = 0.3, 3
-# The first guess of a rate: what so many connections get out of the server. It begins at this share of it.
+# The first guess of a rate: the answers per second that this many connections get in this time. The search
+# begins at GUESS_SHARE of it.
 GUESS_CONNECTIONS, GUESS_S, GUESS_SHARE = 64, 1.0, 0.75
-# Of a slow server it takes longer, by this factor, but no more than that share of the budget.
+# With a slow server the guess takes longer by this factor, but at most this share of the budget.
 GUESS_LONGER, GUESS_BUDGET_SHARE = 4.0, 0.25
 FIRST_CONNECTIONS = 8
 STEP_UP: dict[By, float] = {"rate": 1.6, "connections": 4.0}
 LOWEST_PER_S = 0.1
-# Of the gaps between requests: the variance over the square of the mean.
+# The variance of the gaps between requests over the square of their mean.
 VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
-# A server has recovered when it answers one request about as fast as it did unloaded. One that answers is
-# waited for this long; one that is silent for so many times longer than its backlog takes is gone.
+# A server has recovered when it answers one request about as fast as without a load. The search waits this
+# long for a server that answers. For one that does not answer it waits BACKLOGS times the time of its backlog
+# in addition; after that the server counts as gone.
 RECOVERY_S_MAX = 5.0
 BACKLOGS = 2.0
 CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
-# How it answers one by one is looked at once, so often, if there is time: of slow servers for some answers,
-# within that share of the budget.
+# Once in a search, requests are sent one by one: up to CALM_REQUESTS within CALM_S. With a slow server this
+# may take as long as CALM_ANSWERS answers, within CALM_BUDGET_SHARE of the budget.
 CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 3, 0.7
 CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
-# Requests in flight are as many as they become after some times of what one takes.
+# The number of requests in flight is steady after this many times the response time of one.
 SETTLE_ANSWERS = 4.0
 _SEED_BITS = 48
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked. `connections_most`: the limit of an open shape, or the highest load by connections.
+    """What is searched. `connections_most`: the limit of an open shape, or the highest load by connections.
 
-    `warm_up_s`: before the first level of each start.
+    `warm_up_s`: the warm-up before the first level of each start.
     """
 
     objective: Objective
@@ -76,7 +78,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Place:
-    """A server that runs. `options`: the pid to watch and the engine's cores are among them."""
+    """A server that runs. `options`: include the pid to watch and the engine's cores."""
 
     target: contract.Target
     requests: tuple[contract.Request, ...]
@@ -86,9 +88,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Site:
-    """How the server comes about: `opened` gives a start of it; `afresh`: each time another one.
+    """How to get the server: `opened` gives a start of it; `afresh`: each time a new process.
 
-    `threads_most`: that the engine may have. `server_cores`: that the server may use; empty: not known.
+    `threads_most`: threads that the engine may have. `server_cores`: cores that the server may use; empty:
+    not known.
     """
 
     label: str
@@ -100,36 +103,36 @@ class Site:
 
 
 class Watcher(Protocol):
-    """Who is told how it goes on."""
+    """Receives the progress of a search."""
 
     def starting(self, start: int) -> None:
-        """A start begins; they count from 0."""
+        """A start begins; starts count from 0."""
 
     def guessing(self, connections: int) -> None:
         """The first guess of a rate is made."""
 
     def planned(self, outlook: Outlook) -> None:
-        """What the rest of the budget can reach; said once, before the first level."""
+        """What the rest of the budget can reach; called once, before the first level."""
 
     def trying(self, step: Step) -> None:
         """A level begins."""
 
     def progress(self, progress: Progress) -> None:
-        """A line of the engine."""
+        """The engine has written a line of progress."""
 
     def tried(self, level: Level, left_s: float) -> None:
-        """A level is over, and so much of the budget is left."""
+        """A level is over, and `left_s` of the budget is left."""
 
 
 class Unanswered(Exception):  # noqa: N818 - it reads as what happened
-    """Not one request of the first load was answered as expected. `record`: of that load."""
+    """No request of the first load was answered as expected. `record`: the record of that load."""
 
     def __init__(self, record: TrialRecord) -> None:
         self.record = record
         super().__init__("nothing was answered")
 
 
-# The last may be called while it runs, to end it.
+# The last argument may be called while the load runs, to end it.
 Run = Callable[[TrialSpec, Callable[[Progress], None], EndEarly], TrialRecord]
 
 
@@ -141,9 +144,9 @@ def find(
     watcher: Watcher,
     began_s: float | None = None,
 ) -> Found:
-    """Search until it is over. `clock`: seconds; the budget counts from `began_s` of it, or from this call.
+    """Run the search and return its result. `clock`: seconds; the budget counts from `began_s`, or this call.
 
-    Interrupted, it keeps the levels that were over. Raises Unanswered, and what `site` and `run` raise.
+    If interrupted, it returns the levels that were over. Raises Unanswered, and what `site` and `run` raise.
     """
     course = _Course(question, site, run, clock, watcher, clock() if began_s is None else began_s)
     try:
@@ -157,7 +160,7 @@ def find(
 
 
 class _Course:
-    """How far the search has come."""
+    """The state of a search."""
 
     def __init__(
         self,
@@ -179,7 +182,7 @@ class _Course:
         self._opening_s = 0.0
         self._guess: Guess | None = None
         self._calm: Base | None = None
-        # What the last request took that was sent alone.
+        # The response time of the last request that was sent alone.
         self._alone_s = 0.0
         self._is_planned = False
         self._levels: list[Level] = []
@@ -189,13 +192,13 @@ class _Course:
         self.ending: Ending | None = None
 
     def begin_start(self) -> None:
-        """The server is about to be started."""
+        """Note that the server is about to be started."""
         self._start += 1
         self._start_began_s = self._clock()
         self._watcher.starting(self._start)
 
     def use(self, place: Place) -> None:
-        """Put levels on a start until the search wants another start, or is over."""
+        """Run levels on a start until the search needs another start, or is over."""
         self._opening_s = max(self._opening_s, self._clock() - self._start_began_s)
         settle_s = self._question.warm_up_s
         if self._question.by == "rate" and self._guess is None:
@@ -229,7 +232,7 @@ class _Course:
                 return
 
     def found(self) -> Found:
-        """What it came to."""
+        """Return the result of the search, which must be over."""
         assert self.ending is not None
         server = next_level.of_server(self._tried())
         both = {each.leans_against for each in server} == {True, False}
@@ -255,7 +258,7 @@ class _Course:
         if isinstance(step, Stop):
             self.ending = step.ending
             return None
-        # A start that has no level yet is fresh already.
+        # A start without a level is fresh already.
         here = any(each.start == self._start for each in self._levels)
         return step if here else replace(step, afresh=False)
 
@@ -270,7 +273,7 @@ class _Course:
         lowest, highest = LOWEST_PER_S, float("inf")
         if question.by == "connections":
             lowest, highest = 1.0, float(question.connections_most)
-        # The first level of a start takes its longer warm-up, and then the server has to end.
+        # The first level of a start has a longer warm-up, and ending the server takes time.
         start_s = self._opening_s + question.warm_up_s + self._besides_s
         return Aim(
             first=self._first(),
@@ -296,7 +299,7 @@ class _Course:
 
     @property
     def _settle_s(self) -> float:
-        """How long a load runs before it is measured: until the requests in flight grow no more."""
+        """How long a load runs before it is measured: until the number in flight is steady."""
         alone_s = self._calm.median_s if self._calm else self._alone_s
         return max(self._durations.settle_s, min(SETTLE_ANSWERS * alone_s, self._durations.longest_s))
 
@@ -333,14 +336,14 @@ class _Course:
         self._watcher.tried(self._levels[-1], self._left_s())
 
     def _answers_expected(self, step: Step) -> float:
-        """At most, of a level."""
+        """The most answers that a level can have."""
         if self._question.by == "rate":
             return step.load * step.measure_s
         per_s = max((each.throughput_per_s for each in self._levels), default=float("inf"))
         return per_s * step.measure_s
 
     def _goes_on(self, place: Place) -> bool:
-        """Whether this start can take another level, now or after some time."""
+        """Whether this start can run another level, now or after some time."""
         if not place.alive():
             return False
         if not self._levels[-1].judged.leans_against and self._levels[-1].outcome != "limited":
@@ -348,7 +351,7 @@ class _Course:
         return self._recovers(place)
 
     def _recovers(self, place: Place) -> bool:
-        """Wait until one request is answered about as fast as without a load; whether any was."""
+        """Wait until a request is answered about as fast as without a load; False: none was answered."""
         began_s = self._clock()
         silent_s = min(RECOVERY_S_MAX + BACKLOGS * self._backlog_s(), self._left_s())
         answered = calm = False
@@ -368,7 +371,7 @@ class _Course:
         return answered
 
     def _backlog_s(self) -> float:
-        """About how long the server works on what it was left with."""
+        """About how long the server needs for the requests that are still waiting."""
         if self._levels:
             last = self._levels[-1]
             waiting, per_s = last.connections_most, last.throughput_per_s
@@ -379,13 +382,13 @@ class _Course:
         return min(waiting / per_s, self._durations.longest_s) if per_s else self._durations.longest_s
 
     def _looks_at(self, place: Place) -> Base | None:
-        """What requests take one by one."""
+        """Measure the response times of requests sent one by one."""
         within_s = min(CALM_ANSWERS * self._alone_s, CALM_BUDGET_SHARE * self._question.budget_s)
         stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=max(CALM_S, within_s))
         return levels.base(self._put_on(place, self._closed(1), stop, None), CALM_REQUESTS_MIN)
 
     def _with_pace(self, calm: Base | None) -> Base | None:
-        """Where its connections had to wait for each other, the guess was all that the server can."""
+        """Add the guess as the server's pace, if it was the limit: connections waited for each other."""
         if calm is None or self._guess is None or not self._guess.is_flat_out(calm):
             return calm
         return replace(calm, pace=(self._guess.answers, self._guess.seconds))
@@ -427,7 +430,7 @@ class _Course:
             shape=shape,
             stop=stop,
             options=replace(place.options, seed=drawn.getrandbits(_SEED_BITS)),
-            # As many threads as the shape asks for are at most half of these.
+            # The number of threads is at most half of the usable cores.
             usable_cores=2 * self._site.threads_most,
             warm_up_s=warm_up_s,
         )

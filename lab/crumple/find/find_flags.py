@@ -1,6 +1,6 @@
-"""The flags of `crumple find` as typed, but for those that it shares with `crumple load` (`load.load_flags`).
+"""The flags of `crumple find` as typed, except those that it shares with `crumple load` (`load.load_flags`).
 
-What they mean is `plan`'s to say.
+`find_plan` defines what they mean.
 """
 
 from dataclasses import dataclass
@@ -114,7 +114,7 @@ class ServerFlags:
 
 @dataclass(frozen=True)
 class FoundFlags:
-    """What becomes of the result."""
+    """How the result is shown and written."""
 
     quiet: Annotated[bool, flag(OUTPUT, "--quiet", metavar=None, help_="Nothing while it runs.")] = False
     json: Annotated[bool, flag(OUTPUT, "--json", metavar=None, help_="The same facts as JSON on stdout.")] = (
@@ -128,7 +128,7 @@ class FoundFlags:
     ] = None
 
 
-# The first named comes last in the help.
+# The first base class comes last in the help.
 @dataclass(frozen=True)
 class FindFlags(FoundFlags, EngineFlags, TargetFlags, RequestFlags, ServerFlags, SearchFlags):
     """All flags of `crumple find`."""

@@ -1,6 +1,6 @@
-"""What the user sees while the breaking point is searched: each level as it is over, and what is being tried.
+"""What the user sees while the breaking point is searched: each level that is over, and what is being tried.
 
-Always on stderr. On a terminal the last line is redrawn in place; nothing is computed here.
+It goes to stderr. On a terminal the last line is redrawn in place. Nothing is computed here.
 """
 
 from types import TracebackType
@@ -23,7 +23,7 @@ from crumple.find.report.find_charts import STYLES
 
 
 class FindView:
-    """A `find.Watcher` on a console. Use as a context."""
+    """A `conduct.Watcher` on a console. Use as a context."""
 
     def __init__(
         self, by: By, budget_s: float, *, quiet: bool = False, console: Console | None = None
@@ -49,30 +49,30 @@ class FindView:
             self._live.stop()
 
     def starting(self, start: int) -> None:
-        """Said on the line at the bottom."""
+        """Show the number of the start on the bottom line."""
         self._say(f"start {start + 1}")
 
     def guessing(self, connections: int) -> None:
-        """The same."""
+        """Show on the bottom line that the first guess is made."""
         asking = "each asking again at once, for a first guess"
         self._say(f"{numerals.count(connections, 'connection')}, {asking}")
 
     def planned(self, outlook: Outlook) -> None:
-        """One line that stays."""
+        """Print the outlook on a line that stays."""
         self._line(Text(find_sentences.outlook(outlook, self._budget_s).replace(NARROW, " "), style="dim"))
 
     def trying(self, step: Step) -> None:
-        """The same."""
+        """Show the load on the bottom line."""
         self._say(f"{step.purpose}  {say.load(step.load, self._by_rate)}")
 
     def progress(self, progress: Progress) -> None:
-        """Shown beside what is being tried."""
+        """Show the figures so far beside what is being tried."""
         failed = f"  {progress.failed:,} failed" if progress.failed else ""
         times = f"  p50 {numerals.duration(progress.p50_ns)}  p99 {numerals.duration(progress.p99_ns)}"
         self._show(f"{self._doing}  {progress.phase}{times}{failed}")
 
     def tried(self, level: Level, left_s: float) -> None:
-        """One line that stays."""
+        """Print the level on a line that stays."""
         self._left_s = left_s
         line = Text(say.line(level, self._by_rate), no_wrap=True, overflow="ellipsis")
         line.stylize(STYLES[level.outcome], len(line) - len(say.verdict(level)))

@@ -1,6 +1,6 @@
-"""The flags of `crumple find` → the question and what to ask, or all that is wrong with them, a line each.
+"""The flags of `crumple find` → the question and what to ask, or every mistake in them, one line each.
 
-Nothing is sent and nothing is started; names, files and this machine's limits are looked at.
+This resolves names, reads files and reads this machine's limits; it sends and starts nothing.
 """
 
 import math
@@ -27,7 +27,8 @@ from crumple.subject.workload import Value, Workload
 from crumple.toml_file import did_you_mean
 
 BUDGET_S, BUDGET_S_MIN = 90.0, 10.0
-# A level has a fifth of the budget at most, and sees a queue beyond a limit only after some times that.
+# A level takes at most a fifth of the budget, and shows a queue beyond a limit only after several times the
+# limit. So the budget is at least this many times the limit.
 LIMITS_IN_BUDGET = 25.0
 WARM_UP_S = 2.0
 CONNECTIONS_CLOSED_MAX = 10_000
@@ -35,7 +36,7 @@ CONNECTIONS_CLOSED_MAX = 10_000
 
 @dataclass(frozen=True)
 class UrlPlan:
-    """A search on a URL: of the process that answers there, whichever it is."""
+    """A search on a URL, whichever process answers there."""
 
     question: Question
     resolved: Resolved
@@ -45,7 +46,7 @@ class UrlPlan:
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """A search on a server of the project, each start of it a fresh process. `label`: with what is set.
+    """A search on a server of the project, each start of it a fresh process. `label`: includes its settings.
 
     `workload` None: a path is asked for instead, and its answer is not known beforehand.
     """
@@ -61,12 +62,12 @@ class ServerPlan:
 
 
 def is_server(what: str) -> bool:
-    """Whether a name is meant, or a variant's label, and no URL."""
+    """Whether `what` is a server's name or a variant's label, and not a URL."""
     return not any(mark in server_toml.server_of(what) for mark in "/:.")
 
 
 def of_url(url: str, flags: FindFlags) -> UrlPlan:
-    """What the flags mean for a URL. Raises UsageError."""
+    """Return what the flags mean for a URL. Raises UsageError."""
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
     path = resolved.path if resolved else "/"
@@ -82,7 +83,7 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
 def of_server(
     description: ServerDescription, workloads: Mapping[str, Workload], flags: FindFlags, label: str = ""
 ) -> ServerPlan:
-    """What the flags mean for a server of the project, or its variant of that label. Raises UsageError."""
+    """Return what the flags mean for a server of the project, or its variant `label`. Raises UsageError."""
     mistakes = Mistakes()
     known = server_toml.defaults({description.name: description})
     asked = mistakes.of(lambda: server_toml.parse(label or description.name, known))
@@ -154,7 +155,7 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
 
 
 def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mistakes) -> None:
-    """What a load can meet, though no search can find where it breaks."""
+    """Refuse terms that a load can meet but whose breaking point no search can find."""
     for term in meant.terms:
         if term.quantity == "throughput":
             mistakes.add(
@@ -193,7 +194,7 @@ def _budget_s(text: str | None) -> float:
 
 
 def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:
-    """The most connections the search may open. Raises UsageError where there cannot be as many as asked."""
+    """The most connections the search may open. Raises UsageError where `asked` are not possible."""
     files = facts.open_files_hard() - descriptors_beside(threads)
     ports = (
         files if to and to.address.startswith("unix:") else _ports() * max(1, len(to.sources) if to else 1)
@@ -250,7 +251,7 @@ def _assigned(flag: str, written: Sequence[str]) -> dict[str, str]:
 def _as_described(
     description: ServerDescription, given: Mapping[str, str], defaults: Mapping[str, Setting]
 ) -> dict[str, Setting]:
-    """Of the type that the default has. Raises UsageError."""
+    """Convert each setting to the type of its default. Raises UsageError."""
     return {name: server_toml.typed(description.name, name, text, defaults) for name, text in given.items()}
 
 

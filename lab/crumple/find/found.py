@@ -1,4 +1,4 @@
-"""What came of a search: its levels, where it broke, and why it ended."""
+"""The result of a search: its levels, where the server broke, and why the search ended."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,16 +8,16 @@ from crumple.find.level import Level
 from crumple.find.seen import Base
 from crumple.stats.stats import Interval
 
-# "gone": the server answered no more; "interrupted": by the user.
+# "gone": the server stopped answering; "interrupted": by the user.
 Ending = Literal[next_level.Ending, "gone", "interrupted"]
 
-# So many connections are as much as a server can do where each answer takes so much longer than one alone.
+# A server is at its limit if answers take this many times as long as without a load.
 FLAT_OUT_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
 class Guess:
-    """Right answers that so many connections got in so many seconds, each asking again at once."""
+    """Right answers that `connections` got in `seconds`, each sending its next request at once."""
 
     answers: int
     seconds: float
@@ -30,16 +30,16 @@ class Guess:
         return self.answers / self.seconds
 
     def is_flat_out(self, calm: Base) -> bool:
-        """Whether it was as much as the server can: connections had to wait for each other."""
+        """Whether the server was at its limit: connections had to wait for each other."""
         return self.p50_ns / 1e9 > FLAT_OUT_FACTOR * calm.median_s
 
 
 @dataclass(frozen=True)
 class Found:
-    """What came of it. `point` None: the levels do not say where it breaks, and `ending` says why.
+    """The result of a search. `point` None: the levels do not show where it breaks, and `ending` says why.
 
-    `breaks_by`: the part of the objective that `point` is of; `queue`: its slow answers came out of a queue.
-    `guess` None: by connections, where it takes none; `calm`: what requests took one by one.
+    `breaks_by`: the part of the objective that breaks at `point`; `queue`: its slow answers came out of a
+    queue. `guess` None: a search by connections needs none; `calm`: times of requests sent one by one.
     """
 
     ending: Ending
@@ -53,12 +53,12 @@ class Found:
 
     @property
     def highest_held(self) -> float | None:
-        """The highest load at which the objective held; one level may be luck."""
+        """The highest load at which the objective held; a single level may hold by chance."""
         return max((each.load for each in self.levels if each.outcome == "held"), default=None)
 
     @property
     def is_flat_out(self) -> bool:
-        """Whether the guess was as much as the server can: its connections had to wait for each other."""
+        """Whether the server was at its limit in the guess: connections had to wait for each other."""
         if self.guess is None or self.calm is None:
             return False
         return self.guess.is_flat_out(self.calm)

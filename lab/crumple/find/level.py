@@ -1,7 +1,7 @@
-"""One load that was put on for some seconds on the way to the breaking point, and whether the objective held.
+"""One level of the search: one load for some seconds, and whether the objective held.
 
-Pure: a record, and what was seen of it while it ran → what the search and the reader need of it. Which load
-comes next is `search`.
+Pure: a record, and what was seen while it ran → what the search and the reports need. `next_level` chooses
+the next load.
 """
 
 import math
@@ -17,24 +17,24 @@ from crumple.record import engine_limits, failures, histogram, lateness
 from crumple.record.validity import Validity
 from crumple.stats import proportion
 
-# A backlog that grows by more than this share of what came due, and by more than chance moves it, is of no
-# load that lasts, even where a level of seconds is too short for its response times to show it. At the
-# capacity chance alone moves it by the root of twice the requests.
+# A load does not last if its backlog grows by more than this share of what came due and by more than chance
+# moves it, even where a level of seconds is too short for its response times to show it. At the capacity
+# chance alone moves the backlog by the root of twice the requests.
 GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 # What must hold besides the objective.
 KEEPS_UP, ALIVE, ANSWERS = "keeps up", "stays alive", "answers"
-# A level that is judged as a whole is on either side of the breaking point as often as not.
+# A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
-# So many answers have a median and a variance.
+# The fewest answers from which a median and a variance are computed.
 BASE_ANSWERS_MIN = 20
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one part of the objective came to; `value` and `limit`: in ns, a share, or per second.
+    """The result of one part of the objective; `value` and `limit`: in ns, a share, or per second.
 
-    `name`: as written, or KEEPS_UP, ALIVE. `holds` None: not decided. `known`, `against`: requests whose fate
-    is known, and those of them that missed it; 0 where it is about no share.
+    `name`: as written, or KEEPS_UP, ALIVE. `holds` None: not decided. `known`: requests of which it is known
+    whether they missed the part; `against`: those that did. Both are 0 for a part that limits no share.
     """
 
     name: str
@@ -47,18 +47,18 @@ class Part:
 
     @property
     def share(self) -> float | None:
-        """Of the requests known, how many missed it (0..1)."""
+        """The share of the known requests that missed the part (0..1)."""
         return self.against / self.known if self.known else None
 
 
 @dataclass(frozen=True)
 class Level:
-    """A load and what came of it. `start` counts from 0; None: not read, or too few samples.
+    """A load and its result. `start` counts from 0; None: not read, or too few samples.
 
-    `failed_share`: of the scheduled, with those not sent, which are `not_sent`. `failures`, `statuses`: how
-    requests failed, by outcome, and by the status of answers that were not expected. `backlog_grew`: by how
-    many requests more waited when it ended than when measuring began, but for moments. `connections_limit`:
-    of the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
+    `failed_share`: share of the scheduled requests that failed or were not sent (`not_sent`). `failures`:
+    failed requests by outcome; `statuses`: unexpected answers by status. `backlog_grew`: how many more
+    requests waited at the end than when measuring began, without short peaks. `connections_limit`: that of
+    the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
     segments.
     """
 
@@ -98,11 +98,11 @@ class Level:
 
     @property
     def judged(self) -> Judged:
-        """What the breaking point is read from."""
+        """What the breaking point is computed from."""
         return Judged(self.load, self.start, self.outcome, self.evidence, self.base)
 
     def died(self) -> "Level":
-        """The same, of a server that was gone when it was over."""
+        """Return the level as one that broke because the server had ended when it was over."""
         gone = Part(ALIVE, "alive", 1.0, 0.0, False)
         seen = (_whole(ALIVE, False), *self.evidence)
         return replace(self, outcome="broke", parts=(gone, *self.parts), evidence=seen)
@@ -111,15 +111,15 @@ class Level:
 def level(
     step: Step, start: int, record: TrialRecord, objective: Objective, watch: Watch, judged: Validity
 ) -> Level:
-    """What a record says of a level, and `watch`, which saw it run; `judged`: the same record.
+    """Return the level that `watch` saw run, from its record; `judged`: the validity of that record.
 
     Raises NotStored on a damaged histogram.
     """
     watch.close(record)
     courses = {course.term: course for course in watch.courses}
     parts = tuple(_part(term, courses.get(term), record) for term in objective.terms)
-    # The record knows the backlog at two instants, of which either may be an odd one; the lines know it all
-    # the while, but only as it was counted by then. A backlog that grows does so by both.
+    # The record has the backlog at two instants, either of which may be an outlier. The lines of progress
+    # have it throughout, but with late counts. A backlog that grows does so by both, so use the smaller one.
     grew = min(watch.backlog.grew(), _grew(record))
     parts += _kept_up(record, grew)
     outcome = _outcome(parts, objective, record, judged, watch)
@@ -159,7 +159,7 @@ def level(
 
 
 def base(record: TrialRecord, answers_min: int) -> Base | None:
-    """What requests took, where so many were answered."""
+    """Return the response times in brief; None with fewer than `answers_min` answers."""
     times = histogram.decoded(record.histograms.response_time)
     mean_ns = times.mean_ns
     if mean_ns is None or times.count < answers_min:
@@ -178,7 +178,7 @@ def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:
 
 
 def _kept_up(record: TrialRecord, grew: int) -> tuple[Part, ...]:
-    """In an open shape: whether the backlog stayed as it was, as far as chance allows."""
+    """In an open shape: whether the backlog grew no more than chance allows."""
     if not isinstance(record.spec.shape, OpenShape) or not record.scheduled:
         return ()
     limit = GROWTH_SHARE_MAX + GROWTH_ROOTS / math.sqrt(record.scheduled)
@@ -189,19 +189,19 @@ def _kept_up(record: TrialRecord, grew: int) -> tuple[Part, ...]:
 def _outcome(
     parts: tuple[Part, ...], objective: Objective, record: TrialRecord, judged: Validity, watch: Watch
 ) -> Outcome:
-    """What can be said of the server, whatever the engine did.
+    """Return what the level shows of the server, whatever the engine did.
 
-    Response times run from when a request was due, so a late engine can only lengthen them: what holds in
-    spite of it holds. What breaks is the server's doing if the engine had little part in it.
+    Response times run from when a request was due, so a late engine can only lengthen them: a level that
+    holds in spite of it holds. A level that breaks counts if the engine contributed little.
     """
     said = _said(parts, watch)
     if judged.word == "valid":
         return said
     if judged.word == "not-valid":
-        # Where nothing was answered the record is not valid either, but that is the server's doing.
+        # A record without any right answer is not valid either, but the server is the cause.
         return "broke" if record.scheduled > 0 and not record.outcomes.ok else "limited"
     is_open = isinstance(record.spec.shape, OpenShape)
-    # In a closed shape a busy engine asks for less than was meant, and that is in no response time.
+    # In a closed shape a busy engine sends fewer requests than intended, which no response time shows.
     if (said == "held" and is_open) or (said == "broke" and _is_in_time(objective, record, judged)):
         return said
     return _by_wrong_answers(objective, record)
@@ -211,20 +211,20 @@ def _said(parts: tuple[Part, ...], watch: Watch) -> Outcome:
     answers = [part.holds for part in parts]
     if False in answers:
         return "broke"
-    # A share that takes more answers than a level can have is not waited for, if nothing speaks against it.
+    # Do not wait for a share that needs more answers than a level can have, if no answer is against it.
     hopeless = {str(course.term) for course in watch.hopeless}
     decided = all(part.holds or part.name in hopeless for part in parts)
     return "held" if decided and any(part.holds for part in parts if part.name != KEEPS_UP) else "undecided"
 
 
 def _is_in_time(objective: Objective, record: TrialRecord, judged: Validity) -> bool:
-    """Whether the engine, busy as it was, sent nearly all as it was due."""
+    """Whether the engine, although busy, sent nearly all requests when they were due."""
     is_open = isinstance(record.spec.shape, OpenShape)
     return judged.word == "engine-limited" and is_open and not lateness.missed(record, asked(objective.terms))
 
 
 def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
-    """What answers say that were wrong, or refused: the engine has no part in these, however late it is."""
+    """Judge by wrong answers and refusals alone, which the engine cannot cause however late it is."""
     seen = _wrong(record)
     limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
     none_may = any(term.quantity == "failed" and not term.limit for term in objective.terms)
@@ -235,20 +235,20 @@ def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
 
 
 def _wrong(record: TrialRecord) -> proportion.Counted:
-    """Requests that ended, and those that failed otherwise than for their time."""
+    """Count requests that ended, and those that failed for another reason than their time."""
     outcomes = record.outcomes
     wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
     return proportion.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
 
 
 def _grew(record: TrialRecord) -> int:
-    """By how many more requests waited at the end than when measuring began."""
+    """How many more requests waited at the end than when measuring began."""
     left = record.outcomes.unfinished + record.not_sent.too_late + record.warm_up.outcomes.unfinished
     return left - record.histograms.carried_over.count
 
 
 def _unless_late(part: Part, record: TrialRecord) -> Part:
-    """What a late engine leaves of a part: what did not come in time, or was not sent, may be its doing."""
+    """Return a part without what a late engine may have caused: requests that were too slow or not sent."""
     if part.holds:
         return part
     if part.quantity == "failed":
@@ -267,13 +267,13 @@ def _evidence(parts: tuple[Part, ...], watch: Watch, record: TrialRecord) -> tup
         _whole(part.name, part.holds) for part in parts if part.name not in names and part.holds is not None
     ]
     if record.scheduled and not record.outcomes.ok and not any(each.leans_against for each in shares):
-        # No part can say that nothing was answered.
+        # No part of the objective covers that nothing was answered.
         wholes.append(_whole(ANSWERS, False))
     return (*shares, *wholes)
 
 
 def _whole(name: str, holds: bool) -> Evidence:
-    """A level that is for or against as a whole."""
+    """Evidence of a level that counts as a whole, for or against."""
     return Evidence(name, WHOLE_LIMIT, known=1, against=int(not holds), bunches=int(not holds))
 
 
@@ -301,7 +301,7 @@ def _cores_busy(probe: ProbeRecord | None, measured_ns: int) -> float | None:
 
 
 def _retransmitted(record: TrialRecord) -> int | None:
-    """By all of the machine, from the last sample before measuring began to the last of all."""
+    """Segments sent again by the whole machine, from the last sample before measuring to the last of all."""
     sockets = record.probes.sockets
     read = [
         (at_ns, total)

@@ -1,18 +1,18 @@
 """How likely what a level showed is, at a given breaking point: the law of queues, and a law of shares. Pure.
 
 **Where a queue grows.** Near its capacity the wait in any queue moves like a random walk that cannot fall
-below zero (Kingman, *The heavy traffic approximation*, 1965): it drifts by load/capacity − 1, and spreads
-with what arrivals and the work of requests vary. From these follow how likely it is that a wait grows beyond
-the limit within a level, which begins without one, and which share of requests waits for longer in the long
-run. That share is the objective's limit at `capacity − ln(1/share) × variance / (2 × room)`: the breaking
-point. `room`: the limit less what a request takes without a queue. So a level of seconds that holds says
-little of a load little below the capacity, and counts as little.
+below zero (Kingman, *The heavy traffic approximation*, 1965). Its drift is load/capacity − 1, and its spread
+follows from the variance of arrivals and of the work of requests. Two things follow: how likely a wait grows
+beyond the limit within a level, which begins without a queue, and which share of requests waits for longer
+than the limit in the long run. At the breaking point that share equals the objective's limit; it lies at
+`capacity − ln(1/share) × variance / (2 × room)`. `room`: the limit less the response time without a queue.
+So a level of seconds that holds at a load slightly below the capacity says little, and has little weight.
 
-**Where slow or failed answers come one by one.** Their share rises with the load: a floor, which is there at
-any load, and a Weibull curve above it (as in Quick, *A vector magnitude model*, 1974) whose steepness is
-unknown. Answers that came in bunches count as so many fewer: by how much more their number varies within
-levels than that of independent answers. Shares far from the limit all count alike: no curve is right over all
-loads, and a level far below the breaking point would decide how steep it is there.
+**Where slow or failed answers come one by one.** Their share rises with the load: a floor, there at any load,
+and a Weibull curve above it (as in Quick, *A vector magnitude model*, 1974) whose steepness is unknown.
+Answers that came in bunches count as fewer: their number is divided by how much more it varies within levels
+than that of independent answers. Shares far from the limit all count alike, because no curve is right over
+all loads: a level far below the breaking point would otherwise decide the steepness there.
 """
 
 import math
@@ -28,31 +28,31 @@ from crumple.stats.proportion import APART
 
 Floats = NDArray[np.float64]
 
-# How far the variance may lie from what arrivals and answers say, as logarithms, and how likely: that of
-# arrivals is known, that of the work is read off some answers; work that comes in bunches, or a server that
-# stops at times, spread it more.
+# How far the variance may lie from the one computed from arrivals and answers, as logarithms, and how likely
+# that is. The variance of arrivals is known; that of the work is estimated from some answers. Work that comes
+# in bunches, or a server that stops at times, makes it larger.
 DEVIATIONS = np.linspace(-0.75, 1.75, 11)
 _KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 1.5
 _AS_SAID, _MORE = 0.85, (0.15, stats.norm(0.5, 0.6))
 VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
-# The limit has to leave a queue so much of itself.
+# The share of the limit that has to remain for a queue, beside the response time without one.
 ROOM_SHARE_MIN = 0.2
-# When a wait passed the limit is known to so much.
+# The instant at which a wait passed the limit is known to within this.
 PASSED_S = 0.3
 PASSED_SEEN_S = 0.15
-# Of a measured pace: its quanta, and the degrees of freedom of what else disturbs it.
+# Of a measured pace: the resolution of its time, and the degrees of freedom of other disturbances.
 PACE_S, PACE_FREEDOM = 0.02, 4
-# Under a closed load a server may be a little faster, or slower, than under an open one.
+# Under a closed load a server may be faster or slower than under an open one by this, as a logarithm.
 _CLOSED = 0.03
 PACE_VARIANCE_MIN = 0.1
-# The limit has room for a queue of so many requests, or it is no walk of small steps.
+# The limit must have room for a queue of this many requests, or the wait is not a walk of small steps.
 QUEUE_MIN = 12.0
-# A wait stays beyond the limit for so long, or it is told better by counting answers.
+# A wait must stay beyond the limit for this long on average, or counting answers shows it better.
 BEYOND_S_MIN = 0.05
-# A wait that passed the limit before measuring began is seen if that was within so many times that.
+# A wait that passed the limit before measuring began is seen if that was within this many times that length.
 LIMITS_SEEN = 4.0
-# The walk, scaled to a limit of 1 and a spread of 1: cells, drifts and times of the table. Where it drifts up
-# faster, its steps are too unlike each other for the eigenvectors of the cells to be told apart.
+# The walk, scaled to a limit of 1 and a spread of 1: cells, drifts and times of the table. At larger drifts
+# the rates of its steps differ too much for the eigenvectors of the cells to be told apart.
 _CELLS, _DRIFTS, _TIMES = 80, 45, 61
 _DRIFT_UNIT, _DRIFT_MAX = 0.5, 24.0
 _TIME_MIN, _TIME_MAX = 0.003, 60.0
@@ -60,11 +60,11 @@ _LEAST = 1e-12
 
 
 class QueueLaw:
-    """Of one part of an objective: `limit` its share, `limit_s` its time; at a server known so far.
+    """The law of queues for one part of an objective: `limit`: its share, `limit_s`: its time.
 
-    `calm`: what requests take without a queue; `arrivals`: variance of the gaps between requests over the
-    square of their mean: 1 as of independent users, 0 at even gaps; `level_s`: how long a level that
-    holds is; `near`: a load near the breaking point.
+    `calm`: response times without a queue; `arrivals`: variance of the gaps between requests over the square
+    of their mean, which is 1 for independent users and 0 for even gaps; `level_s`: the length of a level that
+    holds; `near`: a load near the breaking point.
     """
 
     def __init__(
@@ -85,34 +85,34 @@ class QueueLaw:
         self.prior: Floats = likely / likely.sum()
 
     def beyond_s(self, capacity: float) -> float:
-        """How long a wait that has passed the limit stays beyond it, on average, at the breaking point."""
+        """How many seconds a wait that passed the limit stays beyond it at the breaking point, on average."""
         return 2 * self._room_s**2 * capacity / (self._log_share**2 * self._variance)
 
     @property
     def holds(self) -> bool:
-        """Whether the law tells what happens near that load."""
+        """Whether the law is valid near that load."""
         return self._room_s * self._near >= QUEUE_MIN and self.beyond_s(self._near) >= BEYOND_S_MIN
 
     @property
     def gap(self) -> float:
-        """Between the breaking point and the capacity, as a logarithm."""
+        """The distance between the breaking point and the capacity, as a logarithm."""
         return math.log1p(self._log_share * self._variance / (2 * self._room_s * self._near))
 
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
-        """Variances × grid of breaking points, as logarithms: how likely the level is."""
+        """How likely the level is: variances × grid. `logs`: the grid of breaking points, as logarithms."""
         capacity = np.exp(self._capacity_log(logs))
         spread = self._variances[:, np.newaxis] / capacity
         drift = (level.load / capacity - 1) * self._room_s / spread
         speed = spread / self._room_s**2
-        # What passed before measuring began, and is over, is not seen.
+        # A wait that passed the limit before measuring began, and ended before that, is not seen.
         before_s = min(evidence.settled_s, LIMITS_SEEN * self.beyond_s(level.load))
         if evidence.passed_s is None:
-            # Who came later than that is not known to be slow yet.
+            # Requests that came due later than that are not known to be slow yet.
             watched_s = max(0.0, evidence.watched_s - (evidence.limit_s or 0.0))
             likely = below(drift, speed * (before_s + watched_s))
         else:
             at_s = before_s + evidence.passed_s
-            # What was due before measuring began is not counted: it may have passed at any time until then.
+            # Requests due before measuring began are not counted: the wait may have passed any time before.
             early = 0.0 if evidence.passed_s <= PASSED_SEEN_S else max(0.0, at_s - PASSED_S)
             late = max(PASSED_S, at_s + PASSED_S)
             likely = below(drift, speed * early) - below(drift, speed * late)
@@ -121,20 +121,20 @@ class QueueLaw:
         return np.maximum(likely, _LEAST) * self._pace(evidence.pace, capacity)
 
     def before(self, logs: Floats) -> Floats | None:
-        """What is known of the capacity before the first level; None: nothing."""
+        """How likely the capacity known before the first level is, in the same form; None: not known."""
         if self._flat_out is None:
             return None
         return self._pace(self._flat_out, np.exp(self._capacity_log(logs)), _CLOSED)
 
     def blind(self, evidence: Evidence) -> float:
-        """The same of a level that says nothing: anything may come of it."""
+        """How likely the evidence is if the level says nothing of the load: any result is possible."""
         passed = 0.5 if evidence.passed_s is None else PASSED_S / max(evidence.watched_s, PASSED_S)
         return passed * (1.0 if evidence.pace is None else 0.5)
 
     def reach(self, logs: Floats) -> Floats:
         """Variances × grid: a load at which about half of the levels hold, as a logarithm.
 
-        At most the capacity, above which the pace tells.
+        It is at most the capacity; above that the pace shows the capacity.
         """
         logs = self._capacity_log(logs)
         spread = self._variances[:, np.newaxis] / np.exp(logs)
@@ -154,12 +154,12 @@ class QueueLaw:
 
 
 def balance_s(limit_s: float, load: float) -> float:
-    """About how long a queue takes to reach its balance, at a load near the breaking point by that limit."""
+    """About how many seconds a queue takes to reach its balance, at a load near the breaking point."""
     return limit_s**2 * load / 2
 
 
 def below(drift: Floats, time: Floats) -> Floats:
-    """How likely the walk, which begins at 0, has not come to 1 within `time`."""
+    """How likely the walk, which begins at 0, has not reached 1 within `time`."""
     table, time = _table(), np.asarray(time)
     unit = 2 * math.asinh(_DRIFT_MAX / _DRIFT_UNIT) / (_DRIFTS - 1)
     across = np.arcsinh(np.clip(drift, -_DRIFT_MAX, _DRIFT_MAX) / _DRIFT_UNIT) / unit + (_DRIFTS - 1) / 2
@@ -171,13 +171,13 @@ def below(drift: Floats, time: Floats) -> Floats:
     logs = (1 - down) * ((1 - right) * table[row, column] + right * table[row, column + 1]) + down * (
         (1 - right) * table[row + 1, column] + right * table[row + 1, column + 1]
     )
-    # In the long run it falls evenly.
+    # In the long run the logarithm falls evenly with time.
     told = np.exp(logs * np.maximum(1.0, time / _TIME_MAX) * (time > 0))
     return np.where(drift > _DRIFT_MAX, _straight(np.maximum(drift, _DRIFT_MAX), time), told)
 
 
 def _straight(drift: Floats, time: Floats) -> Floats:
-    """The same where it drifts up so fast that the wall hardly matters: an inverse Gaussian distribution."""
+    """`below` for a walk that drifts up so fast that the wall hardly matters: an inverse Gaussian."""
     time = np.maximum(time, 1e-12)
     back = np.exp(2 * drift + special.log_ndtr(-(1 + drift * time) / np.sqrt(time)))
     return np.maximum(0.0, special.ndtr((1 - drift * time) / np.sqrt(time)) - back)
@@ -185,13 +185,13 @@ def _straight(drift: Floats, time: Floats) -> Floats:
 
 @cache
 def _table() -> Floats:
-    """Drifts × times: the logarithm of that, from the walk on a row of cells."""
+    """Drifts × times: the logarithm of `below`, computed for the walk on a row of cells."""
     width = 1 / _CELLS
     end = math.asinh(_DRIFT_MAX / _DRIFT_UNIT)
     times = np.geomspace(_TIME_MIN, _TIME_MAX, _TIMES)
     rows = []
     for drift in _DRIFT_UNIT * np.sinh(np.linspace(-end, end, _DRIFTS)):
-        # Rates of a step that are right for any drift (Scharfetter & Gummel, 1969).
+        # These rates of a step are right for any drift (Scharfetter & Gummel, 1969).
         up, down = (_bernoulli(sign * 2 * drift * width) / (2 * width**2) for sign in (-1, 1))
         steps = np.diag(np.full(_CELLS - 1, up), 1) + np.diag(np.full(_CELLS - 1, down), -1)
         steps -= np.diag(np.full(_CELLS, up + down))
@@ -205,7 +205,7 @@ def _table() -> Floats:
 
 @cache
 def _halves() -> tuple[Floats, Floats]:
-    """Times, as logarithms, and the drift at which half of the walks have not come to 1 by then."""
+    """Times, as logarithms, and the drift at which half of the walks have not reached 1 by then."""
     end = math.asinh(_DRIFT_MAX / _DRIFT_UNIT)
     drifts = _DRIFT_UNIT * np.sinh(np.linspace(-end, end, _DRIFTS))
     half = [np.interp(-math.log(0.5), -column, drifts) for column in _table().T]
@@ -216,24 +216,24 @@ def _bernoulli(value: float) -> float:
     return value / math.expm1(value) if abs(value) > 1e-9 else 1.0
 
 
-# By which power the share rises with the load: beforehand each is as likely as any.
+# The powers by which the share may rise with the load; all are equally likely beforehand.
 POWERS = np.geomspace(0.5, 1_500.0, 12)
-# Of the limit: what is there at any load.
+# The floors, as shares of the limit: the share of answers against it at any load.
 FLOORS = np.array((0.0, 0.6, 0.9))
-# Shares that a level may show if it says nothing of the load.
+# The shares that a level may show if it says nothing of the load.
 _ANY = -np.expm1(-np.exp(np.linspace(-12.0, 2.5, 50)))
-# A queue grows beyond the limit now and then, so levels of seconds hold at more than what lasts: by how much
-# of the gap between that and the capacity, as logarithms.
+# A queue grows beyond the limit only now and then, so levels of seconds hold at loads above the highest that
+# lasts: by these shares of the gap between that load and the capacity, in logarithms.
 HELD_BEYOND = np.array((0.0, 0.3, 0.6))
-# So far from the limit, as odds, shares count alike.
+# Shares this factor or more from the limit, as odds, count alike.
 FAR = 8.0
 
 
 class ShareLaw:
-    """Of one part of an objective, `limit` its share.
+    """The law of shares for one part of an objective; `limit`: its share.
 
-    `together`: so many answers count as one; `gap`: where slow answers come out of a queue, that between the
-    breaking point and the capacity, as a logarithm.
+    `together`: how many answers count as one; `gap`: where slow answers come out of a queue, the distance
+    between the breaking point and the capacity, as a logarithm.
     """
 
     def __init__(self, limit: float, together: float, gap: float = 0.0) -> None:
@@ -243,7 +243,7 @@ class ShareLaw:
         powers, floors, beyond = (each.ravel() for each in unknown)
         self._powers, self._floors = powers[:, np.newaxis], floors[:, np.newaxis]
         self._beyond = beyond[:, np.newaxis]
-        # What the curve has to be at the breaking point.
+        # The value of the curve at the breaking point.
         self._at_limit = np.log(-np.log1p(-(limit - self._floors) / (1 - self._floors)))
         odds = APART * limit / (1 - limit)
         self._between = tuple(
@@ -253,25 +253,25 @@ class ShareLaw:
         self.prior: Floats = np.full(len(powers), 1 / len(powers))
 
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
-        """Curves × grid of breaking points, as logarithms: how likely the level is."""
+        """How likely the level is: curves × grid. `logs`: the grid of breaking points, as logarithms."""
         up = self._at_limit + self._powers * (math.log(level.load) - logs - self._beyond)
         curve = -np.expm1(-np.exp(np.clip(up, -40.0, 3.5)))
         return np.exp(self._fit(evidence, self._floors + (1 - self._floors) * curve))
 
     def before(self, logs: Floats) -> Floats | None:
-        """What is known before the first level: nothing."""
+        """None, as nothing is known before the first level."""
         return None
 
     def blind(self, evidence: Evidence) -> float:
-        """The same of a level that says nothing: any share may come of it."""
+        """How likely the evidence is if the level says nothing of the load: any share is possible."""
         return float(np.exp(self._fit(evidence, _ANY)).mean())
 
     def reach(self, logs: Floats) -> Floats:
-        """Curves × grid: the load at which a level tells most, with twice the limit, as odds, against it."""
+        """Curves × grid: the load at which a level says most, where the odds are twice those of the limit."""
         return logs + self._beyond + self._telling / self._powers
 
     def _fit(self, evidence: Evidence, share: Floats) -> Floats:
-        """Log-likelihood of a share, over that of what was seen."""
+        """The log-likelihood of a share, relative to that of the share that was seen."""
         against = evidence.against / self._together
         others = (evidence.known - evidence.against) / self._together
         least, most = self._between

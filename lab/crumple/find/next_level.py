@@ -1,7 +1,7 @@
-"""Which load is tried next and for how long: what was tried, and the time left → a level, or why it is over.
+"""Which load is tried next and for how long: levels tried, time left → a level, or why the search is over.
 
-Pure: the same levels, time and seed have the same answer. First a bracket in growing steps, then loads drawn
-from where the breaking point may still lie, and from where levels tell most of it.
+Pure: the same levels, time and seed give the same answer. First come loads in growing steps, until they
+bracket the breaking point. Then loads are drawn from where it may still lie, and where levels say most of it.
 """
 
 import math
@@ -17,21 +17,22 @@ from crumple.find.seen import LEAST_S, Base, Judged
 from crumple.load.objective import Objective
 from crumple.stats import proportion
 
-# A level is planned for this part of the budget where answers are many, and for at most that where few are.
+# A level is planned for one LEVELS_IN_BUDGET-th of the budget where answers are many, and for at most one
+# LONGEST_IN_BUDGET-th where they are few.
 LEVELS_IN_BUDGET, LONGEST_IN_BUDGET = 36, 10
 LEVEL_S_MAX = 30.0
-# It lasts this many times the limit of a response time at least, and may last so many; but no more than that
-# share of the budget.
+# A level lasts at least LIMITS_IN_LEVEL times the limit of a response time, and may last LIMITS_IN_LONGEST
+# times the limit, but at most this share of the budget.
 LIMITS_IN_LEVEL, LIMITS_IN_LONGEST, LEVEL_SHARE_MAX = 4.0, 8.0, 0.2
-# Before it is measured a load is on for so many times the limit.
+# A load runs for this many times the limit before it is measured, within these bounds.
 SETTLE_LIMITS, SETTLE_S_MIN, SETTLE_S_MAX = 4.0, 0.5, 1.0
-# How long levels are on average, of one that holds.
+# The average length of levels, as a share of the length of one that holds.
 HELD_SHARE = 0.8
 
 
 @dataclass(frozen=True)
 class Durations:
-    """Of a level: where answers are many, where they are few, and of a load before it is measured."""
+    """How long a level is with many answers and with few, and how long a load runs before it is measured."""
 
     level_s: float
     longest_s: float
@@ -40,9 +41,9 @@ class Durations:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What the budget can reach: about so many levels, of which each takes so long at that load.
+    """What the budget can reach: about `levels` levels of `least_s` to `most_s` each, at that load.
 
-    `load` None: how many answers a level has is not known yet.
+    `load` None: it is not known yet how many answers a level has.
     """
 
     levels: int
@@ -52,7 +53,7 @@ class Outlook:
 
 
 def durations(objective: Objective, budget_s: float) -> Durations:
-    """Of the levels of a search."""
+    """Return how long the levels of a search are."""
     limit_s, most_s = longest_limit_s(objective), LEVEL_SHARE_MAX * budget_s
     level_s = max(LEAST_S, budget_s / LEVELS_IN_BUDGET, LIMITS_IN_LEVEL * limit_s)
     longest_s = max(level_s, budget_s / LONGEST_IN_BUDGET, LIMITS_IN_LONGEST * limit_s)
@@ -66,33 +67,36 @@ def durations(objective: Objective, budget_s: float) -> Durations:
 def outlook(
     objective: Objective, planned: Durations, load: float | None, left_s: float, beside_s: float
 ) -> Outlook:
-    """`load`: the first, in requests per second; `beside_s`: what a level takes besides."""
+    """Return what the budget can reach.
+
+    `load`: the first, in requests per second; `beside_s`: the time that a level takes besides measuring.
+    """
     held_s = planned.longest_s if load is None else _held_s(objective, planned, load)
-    # Some end sooner, as they break.
+    # Levels that break end sooner.
     levels = left_s / (HELD_SHARE * held_s + planned.settle_s + beside_s)
     return Outlook(max(1, int(levels)), load, LEAST_S, planned.longest_s)
 
 
 def _held_s(objective: Objective, planned: Durations, load: float) -> float:
-    """How long a level takes that holds without a slow answer."""
+    """How long a level takes, in seconds, that holds without a slow answer."""
     needed = [proportion.answers_needed(limit) for limit in _limits(objective)]
-    # A share that takes more answers than a level can have is not waited for.
+    # Do not wait for a share that needs more answers than a level can have.
     waited_for = [each for each in needed if each <= load * planned.longest_s]
     shares_s = max(waited_for) / load if waited_for else planned.longest_s if needed else LEAST_S
-    # What is about no share is known when the level is over.
+    # Terms that limit no share are known only when the level is over.
     least_s = LEAST_S if len(needed) == len(objective.terms) else planned.level_s
     return min(planned.longest_s, max(least_s, shares_s))
 
 
 def answers_needed(objective: Objective) -> int:
-    """How many answers decide the whole of an objective, if none speaks against it."""
+    """How many answers decide the whole objective if none is against it."""
     shares = [proportion.answers_needed(limit) for limit in _limits(objective)]
     others = [term.requests_needed for term in objective.terms if term.share_limit is None]
     return max([*shares, *others])
 
 
 def longest_limit_s(objective: Objective) -> float:
-    """The longest of its response times; 0 where there is none."""
+    """The longest limit of a response time, in seconds; 0 where there is none."""
     return max((term.limit for term in objective.terms if term.is_time), default=0.0) / 1e9
 
 
@@ -101,43 +105,46 @@ def _limits(objective: Objective) -> list[float]:
 
 
 Purpose = Literal["bracket", "bisect", "repeat"]
-# "never": broke at the lowest load; "highest": held at the highest it may try; "engine": that gave in before
-# the server; "budget": the time was over before there was a bracket.
+# "never": broke at the lowest load; "highest": held at the highest load allowed; "engine": the engine reached
+# its limit before the server; "budget": the time was over before there was a bracket.
 Ending = Literal["found", "never", "highest", "engine", "budget"]
 
-# Halving ends where so much of what is left lies this close together.
+# Bisection ends when the interval with this probability is this narrow, as a logarithm.
 RESOLVED_SHARE, RESOLUTION = 0.9, 0.1
-# With other starts to come it may be coarser: each looks again, and how they differ matters more.
+# With several starts it may be coarser: each start bisects again, and their differences matter more.
 RESOLUTION_STARTS = 0.25
 ENGINE_RESOLUTION = 0.03
-# After so many levels in a row that came out alike the next is this far beyond them, then farther.
+# After this many levels in a row with the same result the next load is this far beyond them, then farther.
 ALIKE, STEP_BEYOND = 5, 1.1
-# Repeats are drawn between these shares of where the breaking point may lie, or levels tell most; so many of
-# the former.
+# Repeats are drawn between these quantiles of where the breaking point may lie, in DRAWN_THERE of the cases,
+# or else of where levels say most.
 DRAWN_BETWEEN, DRAWN_THERE = (0.15, 0.85), 0.3
 LEVELS_A_START = 3
-# It is over before its time with an interval so narrow, from as many starts as a verdict asks for.
+# The search ends early with an interval this narrow, from as many starts as a verdict needs.
 NARROW_ENOUGH, STARTS_ENOUGH = 0.015, 5
-# What broke at loads so far below the first that broke, by this factor, breaks at any: where a level can tell
-# it, and where it cannot.
+# How far below the first load that broke the search goes before it ends with "never", as factors: at least
+# the former, and at most the latter where levels at such low loads can still show whether the server breaks.
 FAR_BELOW, FARTHEST_BELOW = 16.0, 64.0
-# Once so many levels held, steps up are squared: the first guess was far off.
+# Once this many levels held, steps up are squared, since the first guess was far too low.
 GUESS_TRUSTED = 3
-# A level that was limited is tried again: one alone may be a hiccup of the machine.
+# A level that was limited is tried again: a single one may come from a short stall of the machine.
 LIMITED_MIN = 2
-# And at the end so often in all, before it is the engine's own limit.
+# At the end it is tried this often in all before it counts as the engine's own limit.
 LOOKS_MAX = 4
-# A level ends once it is decided; near the edge, and by chance, that takes more answers.
+# Plan for this many times the answers needed: near the edge, and by chance, a decision takes more of them.
 ANSWERS_SPARE = 2.0
-# The last level may have less time than planned, but this share of it.
+# The last level may have less time than planned, but at least this share of it.
 SHORTENED_MIN = 0.4
-# Where a queue comes to its balance within seconds, a level that holds lasts for so many of these times.
+# Where a queue reaches its balance within seconds, a level that holds lasts for this many times that.
 BALANCES = 6.0
 
 
 @dataclass(frozen=True)
 class Step:
-    """A level to try. `measure_s`: at most, and `least_s` at least if it holds. `afresh`: on a new start."""
+    """A level to try. `measure_s`: its longest, `least_s` its shortest measured phase if it holds.
+
+    `afresh`: on a new start.
+    """
 
     load: float
     measure_s: float
@@ -148,14 +155,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Stop:
-    """It is over."""
+    """The search is over."""
 
     ending: Ending
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A level that was tried. `answers_per_s`: what came of it while measuring."""
+    """A level that was tried. `answers_per_s`: right answers per second while measuring."""
 
     judged: Judged
     purpose: Purpose
@@ -163,7 +170,7 @@ class Tried:
 
     @property
     def load(self) -> float:
-        """Of the level."""
+        """The load of the level."""
         return self.judged.load
 
     @property
@@ -173,7 +180,7 @@ class Tried:
 
     @property
     def held(self) -> bool:
-        """Whether the server rather held."""
+        """Whether the server held, or the level is undecided and rather for it."""
         return not self.is_limited and not self.judged.leans_against
 
 
@@ -182,9 +189,9 @@ class Aim:
     """What is searched. Loads are requests per second, or connections where `whole`.
 
     `step_up`: factor of the bracket. `answers_needed`: by the objective. `level_s`, `level_most_s`: shortest
-    and longest measured phase; `around_s`: what a level takes besides. `start_s`: what a fresh start takes
-    until its first level; None: it cannot be started afresh. `arrivals`, `calm`: see
-    `breaking_point.binding`; `limit_s`: of the response time that the objective is about, or 0.
+    and longest measured phase; `around_s`: the time that a level takes besides. `start_s`: the time that a
+    fresh start takes until its first level; None: the server cannot be started afresh. `arrivals`, `calm`:
+    see `breaking_point.binding`; `limit_s`: the longest limit of a response time in the objective, or 0.
     """
 
     first: float
@@ -204,12 +211,12 @@ class Aim:
 
 
 def next_step(tried: Sequence[Tried], left_s: float, aim: Aim) -> Step | Stop:
-    """The next level, which takes no longer than `left_s`, or how the search ends."""
+    """Return the next level, which takes no longer than `left_s`, or how the search ends."""
     return _Search(tried, left_s, aim).next()
 
 
 def of_server(tried: Sequence[Tried]) -> list[Judged]:
-    """The levels that say something of the server."""
+    """Return the levels that say something of the server."""
     return [each.judged for each in tried if not each.is_limited]
 
 
@@ -242,7 +249,7 @@ class _Search:
         return self._around(found)
 
     def _is_chance(self, each: Tried) -> bool:
-        """Whether a limited level is no limit: there was one alone, or the server was seen there or above."""
+        """Whether a limited level may be chance: it is alone at its load, or one there or above was not."""
         if not each.is_limited:
             return False
         if any(other.load >= each.load and other.held for other in self._tried):
@@ -264,18 +271,18 @@ class _Search:
 
     def _down(self) -> Step | Stop:
         stopped = [*self._broke, *self._limited]
-        # Several levels together tell what one cannot, so it goes far below the first in any case.
+        # Several levels together show what one cannot, so the search goes far below the first in any case.
         first = stopped[0].load
         lowest = max(self._aim.lowest, first / FARTHEST_BELOW, min(self._telling_from(), first / FAR_BELOW))
         at_lowest = [each for each in stopped if each.load <= lowest * (1 + 1e-9)]
         if len(at_lowest) > 1:
-            # Twice, for once may be a hiccup.
+            # Two levels, since one alone may come from a short stall.
             return Stop("engine" if all(each.is_limited for each in at_lowest) else "never")
         bottom, tries = min(each.load for each in stopped), len({each.load for each in stopped})
         return self._if_time(max(min(lowest, bottom), bottom / (2 if tries < 3 else 4)), "bracket")
 
     def _telling_from(self) -> float:
-        """The lowest load at which a level can tell whether the server is as it was above."""
+        """The lowest load at which a level has enough answers to break as the server did above."""
         decided = [each for each in self._broke if each.judged.outcome == "broke"]
         if self._aim.whole or not decided:
             return 0.0
@@ -288,7 +295,7 @@ class _Search:
         return ANSWERS_SPARE * max(answers, default=0.0) / self._aim.level_most_s
 
     def _elsewhere(self) -> float | None:
-        """After a row of levels that all came out alike: beyond them, for a slip may have set the bracket."""
+        """A load beyond a row of levels with the same result, since an outlier may have set the bracket."""
         last = self._levels[-1].held
         alike = list(takewhile(lambda each: each.held == last, reversed(self._levels)))
         if len(alike) < ALIKE:
@@ -309,21 +316,21 @@ class _Search:
         return server > self._engines_edge()[1] * (1 + ENGINE_RESOLUTION)
 
     def _engines_edge(self) -> tuple[float, float, float]:
-        # Where the engine gives in no higher load is worth a try, whatever the server did.
+        # No load above the engine's limit is worth a try, so every load that did not hold marks it.
         return narrowed([(each.load, each.held) for each in self._levels], RESOLVED_SHARE)
 
     def _engines_limit(self) -> Step | Stop:
         low, middle, high = self._engines_edge()
         if math.log(high / low) > ENGINE_RESOLUTION and not (self._aim.whole and high - low < 1):
             return self._if_time(middle, "bisect")
-        # The lowest load that was too much for it, later: what disturbed it may be over.
+        # Repeat the lowest load that was too much for the engine: what disturbed it may be over.
         limited = [each.load for each in self._limited]
         if not limited or limited.count(min(limited)) >= LOOKS_MAX:
             return Stop("engine")
         return self._if_time(min(limited), "repeat")
 
     def _around(self, found: Binding) -> Step | Stop:
-        """A level around the edge; on a fresh start where the present one had its share and there is time."""
+        """A level around the edge; on a new start if the present one had its share and there is time."""
         posterior = found.posterior
         interval = posterior.interval
         starts_enough = self._aim.start_s is None or posterior.starts >= STARTS_ENOUGH
@@ -361,17 +368,20 @@ class _Search:
         return Stop("budget")
 
     def _measure_s(self, load: float) -> float:
-        """Long enough for the answers that the objective needs, within reason."""
+        """How long to measure, in seconds: enough for the answers that the objective needs, within bounds."""
         per_s = load
         if self._aim.whole:
             near = min(self._levels, key=lambda each: abs(math.log(each.load / load)), default=None)
             per_s = near.answers_per_s if near else math.inf
-        # What is slow is known so only when it has taken the limit.
+        # A slow answer is known to be slow only when it has taken longer than the limit.
         needed_s = self._aim.limit_s + ANSWERS_SPARE * self._aim.answers_needed / max(per_s, 1e-9)
         return min(self._aim.level_most_s, max(self._aim.level_s, needed_s, self._least_s(load)))
 
     def _least_s(self, load: float) -> float:
-        """Queues begin empty; where they take longer to be in balance, `queue_law` makes up for it."""
+        """The shortest measured phase: queues begin empty, and need time to reach their balance.
+
+        Where that takes longer than a level may last, `QueueLaw` accounts for it.
+        """
         least_s = self._aim.limit_s + LEAST_S
         if self._aim.arrivals is None:
             return least_s

@@ -1,6 +1,6 @@
 """What was used up where a server broke: its CPU, one core of several, the connections, a backlog.
 
-Pure: levels → signs. A sign stands beside the breaking point; it is no proof of a cause.
+Pure: levels → signs. A sign is shown beside the breaking point; it does not prove a cause.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from crumple.find.level import Level
 Kind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
 
 CPU_SHARE_MIN = 0.9
-# A process that keeps between these many of several cores busy has one thread that does the work.
+# A server that keeps this many of several cores busy, from and to, has one thread that does the work.
 ONE_CORE = (0.9, 1.15)
-# One segment sent again in so many requests is more than chance on loopback.
+# More than one segment sent again for this many requests is more than chance on loopback.
 REQUESTS_PER_RETRANSMIT = 10_000
 
 
@@ -29,13 +29,16 @@ class Sign:
 
 
 def signs(edge: Sequence[Level], server_cores: int | None) -> tuple[Sign, ...]:
-    """What the levels at which it broke have in common; none without levels. `server_cores`: it may use."""
+    """Return what the levels at which it broke have in common; empty without levels.
+
+    `server_cores`: how many cores the server may use.
+    """
     if not edge:
         return ()
     busy = [each.server_cores_busy for each in edge if each.server_cores_busy is not None]
     seen = bool(busy and server_cores)
     by_cpu = _cpu(median(busy), server_cores) if busy and server_cores else None
-    # Where the CPU is not known, all connections may wait for it.
+    # Where the CPU time is not known, the connections may all be in use because they wait for the CPU.
     by_connections = _connections(edge) if seen and not by_cpu else None
     found = [sign for sign in (by_cpu, by_connections, _retransmits(edge)) if sign]
     if found:
@@ -52,7 +55,7 @@ def _cpu(busy: float, cores: int) -> Sign | None:
 
 
 def _connections(edge: Sequence[Level]) -> Sign | None:
-    """Where the CPU is used up all connections wait for it; only where it is not, they are what is short."""
+    """The sign that connections are short. Ask only if the CPU is not used up: else they all wait for it."""
     most, limit = (
         median(each.connections_most for each in edge),
         median(each.connections_limit for each in edge),

@@ -1,7 +1,7 @@
-"""What is seen of each part of the objective while a level runs, and what the level comes to. Pure.
+"""What is seen of each part of the objective while a level runs, and the result of a level. Pure.
 
-A count is kept for each tenth of a second. From the counts follows whether answers that speak against the
-part came one by one or in crowds, as they do once a queue has grown beyond the limit.
+A count is kept for each tenth of a second. The counts show whether answers against the part came one by one
+or in crowds, as they do once a queue has grown beyond the limit.
 """
 
 import math
@@ -14,24 +14,24 @@ from numpy.typing import NDArray
 
 from crumple.stats.proportion import Counted
 
-# In a crowd most are slow, and there are so many.
+# In a crowd at least this share of the answers is slow, and at least this many.
 CROWDED_SHARE, CROWD_MIN = 0.5, 4
-# Slow answers that belong together lie within this time, or twice their limit; their number varies from one
-# such block to the next. A block has so many known, on average, or it is longer.
+# Slow answers with one cause lie within this time, or twice their limit. A block is that long, and longer if
+# it would have fewer known answers on average. The number of slow answers varies from block to block.
 BLOCK_S, BLOCK_LIMITS, BLOCK_KNOWN_MIN = 0.5, 2.0, 10.0
-# Where their number varies no more than so from one such block to the next, each at least a tick, in so many
-# blocks, each is an occasion. (Of a block with a single answer the number never varies by more.)
+# If their number varies by no more than this from block to block, over at least so many blocks of at least a
+# tick, each slow answer is an occasion. (With one answer per block the number never varies by more.)
 EVEN_EXCESS_MAX, EVEN_BLOCKS_MIN = 1.5, 10
-# The server's pace is read from crowds that have so many ticks besides their first and last.
+# The server's pace is read from crowds that have this many ticks besides their first and last.
 PACE_TICKS_MIN = 3
 
 
 @dataclass(frozen=True)
 class Tick:
-    """Requests that ended in it; those that became known, and how many of these speak against the limit.
+    """Requests that ended in it; those that became known, and how many of these are against the limit.
 
-    A request that has waited beyond the limit is known before it has ended. `slow`: they are against it for
-    their time, and did not fail. `end_s`: since measuring began.
+    A request that has waited beyond the limit is known before it has ended. `slow`: those against the limit
+    for their time, which did not fail. `end_s`: since measuring began.
     """
 
     end_s: float
@@ -43,7 +43,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Dispersion:
-    """How much more the number of answers against the limit varies from block to block than chance has it.
+    """How much more the number of answers against the limit varies from block to block than by chance.
 
     `excess`: sum of the squares over the variance of independent answers; `freedom`: its degrees of freedom.
     """
@@ -56,11 +56,12 @@ class Dispersion:
 class Evidence:
     """What a level says of one part of the objective, whose share against it is to stay below `limit`.
 
-    `bunches`: the fewest rows of neighbours that the answers against it make up; `dispersion`: how much their
-    number varies; `crowded`: how many slow ones came in crowds. `settled_s`: how long the load was on before
-    it was measured, for `watched_s`. `passed_s`: when a queue grew beyond the limit, since measuring began
-    (before it, where negative); None: not in that time. `pace`: what the server answered while it had more
-    to do than it could, and in how many seconds. `limit_s`: of a response time; None: it is about none.
+    `bunches`: the fewest runs of neighbouring answers that those against it can form; `dispersion`: how much
+    their number varies; `crowded`: how many slow ones came in crowds. `settled_s`: how long the load ran
+    before it was measured; `watched_s`: how long it was measured. `passed_s`: when a queue grew beyond the
+    limit, since measuring began (negative: before); None: it did not. `pace`: how many requests the server
+    answered while it had more to do than it could, and in how many seconds. `limit_s`: the limit of a
+    response time; None: the part limits no time.
     """
 
     name: str
@@ -78,19 +79,19 @@ class Evidence:
 
     @property
     def share(self) -> float:
-        """Of those known, how many speak against it (0..1)."""
+        """The share of the known answers that are against the part (0..1)."""
         return self.against / self.known if self.known else 0.0
 
     @property
     def leans_against(self) -> bool:
-        """Whether more speak against it than the limit allows, decided or not."""
+        """Whether more are against the part than the limit allows, decided or not."""
         return self.share > self.limit
 
 
 def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
-    """In sum; answers against the limit within `together_s` of the first of them are one occasion.
+    """Sum the ticks; answers against the limit within `together_s` of the first of them are one occasion.
 
-    Where most are against it, half of that time makes one: it goes on.
+    Where most answers are against it, half of that time makes one occasion, since the cause persists.
     """
     occasions, since_s = 0, -math.inf
     for tick in ticks:
@@ -103,10 +104,10 @@ def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
 
 
 def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
-    """How many there are, where answers against the limit are spread as independent ones are; else None.
+    """The number of occasions if answers against the limit are spread as independent ones are; else None.
 
-    The first and the last block do not tell, and are an occasion each: a slow answer may be known by a line
-    that is late before others that were due with it.
+    The first and the last block are not tested, and count as one occasion each: a late line may count a slow
+    answer before others that were due with it.
     """
     known = sum(tick.known for tick in ticks)
     number = min(len(ticks), int(known / BLOCK_KNOWN_MIN))
@@ -123,7 +124,7 @@ def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
 
 
 def _blocks(ticks: Sequence[Tick], number: int) -> NDArray[np.float64]:
-    """Known and against in each of so many equal parts of a level, but for those without any known."""
+    """Known and against in each of `number` equal parts of a level, without parts that have none known."""
     length_s, blocks = ticks[-1].end_s, np.zeros((number, 2))
     for tick in ticks:
         blocks[min(number - 1, int((tick.end_s - 1e-9) / length_s * number))] += tick.known, tick.against
@@ -131,7 +132,7 @@ def _blocks(ticks: Sequence[Tick], number: int) -> NDArray[np.float64]:
 
 
 def _excess(counts: NDArray[np.float64]) -> float | None:
-    """Of blocks (known, against): squares of their excess over the variance of independent answers."""
+    """For blocks (known, against): the squared excess over the variance of independent answers, summed."""
     known, against = counts.T
     share = against.sum() / known.sum()
     if not 0 < share < 1:
@@ -140,7 +141,7 @@ def _excess(counts: NDArray[np.float64]) -> float | None:
 
 
 def bunches(ticks: Sequence[Tick]) -> int:
-    """The fewest rows of neighbours that answers against the limit can have come in."""
+    """The fewest runs of neighbouring answers that those against the limit can form."""
     found, goes_on = 0, False
     for tick in (tick for tick in ticks if tick.known):
         found += bool(tick.against) and not goes_on
@@ -149,7 +150,7 @@ def bunches(ticks: Sequence[Tick]) -> int:
 
 
 def dispersion(ticks: Sequence[Tick], limit_s: float | None) -> Dispersion:
-    """Over the blocks of a level; none where nothing is against the limit, or everything."""
+    """The dispersion over the blocks of a level; empty where no answer is against the limit, or all are."""
     known = sum(tick.known for tick in ticks)
     if not known:
         return Dispersion()
@@ -163,7 +164,10 @@ def dispersion(ticks: Sequence[Tick], limit_s: float | None) -> Dispersion:
 def evidence(
     name: str, limit: float, ticks: Sequence[Tick], *, limit_s: float | None, settled_s: float
 ) -> Evidence:
-    """`limit_s`: of a response time, else None; `settled_s`: how long the load was on before that."""
+    """Return what the ticks of a level say of one part.
+
+    `limit_s`: of a response time, else None; `settled_s`: how long the load ran before it was measured.
+    """
     whole = counted(ticks, 0.0)
     plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks), dispersion(ticks, limit_s))
     if limit_s is None or not ticks:
@@ -175,7 +179,7 @@ def evidence(
         crowded=sum(tick.slow for tick, within in zip(ticks, crowd, strict=True) if within),
         settled_s=settled_s,
         watched_s=ticks[-1].end_s,
-        # What is slow now came when the queue was that long.
+        # An answer that is slow now was due `limit_s` earlier, when the queue had grown that long.
         passed_s=None if first is None else _began_s(ticks, first) - limit_s,
         pace=_pace(ticks, crowd),
         limit_s=limit_s,
@@ -183,7 +187,7 @@ def evidence(
 
 
 def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
-    """Which ticks are part of a crowd: rows in which most are slow, with the ticks at their ends."""
+    """Which ticks are part of a crowd: rows in which most answers are slow, with the ticks at their ends."""
     within = np.zeros(len(ticks), bool)
     full = [tick.slow >= CROWDED_SHARE * tick.known for tick in ticks]
     at = 0
@@ -198,13 +202,13 @@ def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
 
 
 def _first_row(ticks: Sequence[Tick]) -> int | None:
-    """The first tick of a row that has so many slow answers that they may be of a queue."""
+    """The first tick of a row with enough slow answers to come out of a queue; None: there is none."""
     rows = (place for place, tick in enumerate(ticks) if tick.slow and _row(ticks, place) >= CROWD_MIN)
     return next(rows, None)
 
 
 def _row(ticks: Sequence[Tick], place: int) -> int:
-    """Slow answers from there on: of that tick, the next, and those after it in which most are."""
+    """Slow answers from there on: of that tick, the next, and the following ones in which most are slow."""
     slow = ticks[place].slow
     for number, tick in enumerate(ticks[place + 1 :]):
         if number and tick.slow < CROWDED_SHARE * tick.known:
@@ -214,8 +218,8 @@ def _row(ticks: Sequence[Tick], place: int) -> int:
 
 
 def _pace(ticks: Sequence[Tick], crowd: NDArray[np.bool_]) -> tuple[int, float] | None:
-    """How many ended within crowds, but for their first and last ticks, and in what time."""
-    # At first those end that were due before measuring began, and are not counted.
+    """How many requests ended within crowds, and in how many seconds, without first and last ticks."""
+    # The first requests to end were due before measuring began, and are not counted.
     inner = crowd & (np.cumsum([0, *(tick.ended for tick in ticks[:-1])]) > 0)
     inner[1:] &= crowd[:-1]
     inner[:-1] &= crowd[1:]
@@ -231,20 +235,20 @@ def _began_s(ticks: Sequence[Tick], place: int) -> float:
     return ticks[place - 1].end_s if place else 0.0
 
 
-# "limited": it measured the engine or its limits, and says nothing of the server.
+# "limited": the level measured the engine or its limits, and says nothing of the server.
 Outcome = Literal["held", "broke", "undecided", "limited"]
 
-# A level shorter than that has seen too few moments of the server, however many its answers.
+# A shorter level covers too little of the server's behaviour over time, however many answers it has.
 LEAST_S = 1.0
 FEW = 5
 
 
 @dataclass(frozen=True)
 class Base:
-    """What requests take without a queue: their median, and their variance over the square of their mean.
+    """Response times without a queue: their median, and their variance over the square of their mean.
 
-    `pace`: how many the server answered, and in how many seconds, when it had more to do than it could; None:
-    not known beforehand.
+    `pace`: how many requests the server answered, and in how many seconds, when it had more to do than it
+    could; None: not known beforehand.
     """
 
     median_s: float
@@ -254,7 +258,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Judged:
-    """A level that was put on. `base`: of its response times, queue and all; None: too few were answered."""
+    """A level that was tried. `base`: of its response times, with any queue; None: too few were answered."""
 
     load: float
     start: int
@@ -264,14 +268,14 @@ class Judged:
 
     @property
     def leans_against(self) -> bool:
-        """Whether it rather broke than held."""
+        """Whether the level broke, or is undecided and rather against the objective."""
         if self.outcome == "undecided":
-            # One of many may be chance.
+            # A single answer against the part, out of many, may be chance.
             return any(
                 each.leans_against and (each.against > 1 or each.known < FEW) for each in self.evidence
             )
         return self.outcome == "broke"
 
     def of(self, name: str) -> Evidence | None:
-        """What it says of that part."""
+        """Return the evidence for that part; None: there is none."""
         return next((each for each in self.evidence if each.name == name), None)

@@ -1,6 +1,6 @@
-"""Where the search puts its loads: a URL as it is, or a server of the project, each start a fresh process.
+"""Where the search runs its loads: a URL as it is, or a server of the project, each start a fresh process.
 
-It starts servers and looks at processes; what is loaded, and how much, is `find`'s.
+This starts servers and looks at processes; `conduct` decides what is loaded, and how much.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,14 +22,14 @@ from crumple.record.validity import Validity
 from crumple.subject import answer_check, database, servers
 from crumple.subject.build import Built
 
-# What the engine reaches at most, as far as a record needs to know.
+# Record → the engine's ceiling, if the validity of the record depends on it.
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
-# One of so many cores is the engine's, where it is to have cores of its own.
+# Where the engine has cores of its own, it gets one of this many.
 CORES_PER_THREAD = 4
 
 
 def of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
-    """A server that runs already, whoever started it."""
+    """Return the site of a server that runs already."""
     cores, limits = engine_spec.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
 
     @contextmanager
@@ -44,9 +44,10 @@ def of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
 
 
 def of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
-    """A server of the project, on cores of its own where there are two; each start's answers are checked.
+    """Return the site of a server of the project, on cores of its own where the machine has two or more.
 
-    `opened` raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.
+    `opened` checks the answers of each start. It raises ServerFailed, WrongAnswer, DatabaseMissing and
+    DatabaseFailed.
     """
     many = len(usable_cores())
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)

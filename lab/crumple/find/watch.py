@@ -1,6 +1,6 @@
 """A level while it runs: the engine's lines of progress → what is seen of each share, and when it is decided.
 
-Nothing is started or ended here: `Watch` says once that a level may end.
+Nothing is started or ended here: `Watch` calls `decided` once when a level may end.
 """
 
 from bisect import bisect_right
@@ -20,20 +20,20 @@ from crumple.stats import proportion
 from crumple.stats.proportion import Verdict
 
 EVERY_MS = 100
-# Failures within this time are one occasion; slow answers within twice their limit, for what stalls one
-# stalls those behind it.
+# Failures within this time are one occasion, and so are slow answers within twice their limit: what stalls
+# one request stalls those behind it.
 FAILED_TOGETHER_S = 0.5
 SLOW_TOGETHER_LIMITS = 2.0
-# Fewer lines do not tell whether the backlog grows.
+# Fewer lines do not show whether the backlog grows.
 BACKLOG_LINES_MIN = 6
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """Requests since measuring began.
+    """Numbers of requests since measuring began.
 
-    `known`: whose fate is known; `against`: of these, for their time `slow`; `refused`: those that failed,
-    though not for their time.
+    `known`: those of which it is known whether they are against the limit; `against`: those that are; `slow`:
+    those that are for their time; `refused`: those that failed for another reason than their time.
     """
 
     at_s: float
@@ -48,13 +48,13 @@ class _Sum:
 class Course:
     """What is seen of one share of the objective while a level runs.
 
-    A fast answer is known at once and a slow one only when it has taken the limit. So of a response time the
-    requests count that were due longer ago than that, and all of them: else a level could hold before any
-    slow answer can be known.
+    A fast answer is known at once, and a slow one only when it has taken longer than the limit. So for a
+    response time all requests count that were due longer ago than the limit, answered or not: otherwise a
+    level could hold before any slow answer can be known.
     """
 
     def __init__(self, term: Term, slower_at: int | None) -> None:
-        """`slower_at`: place of its limit among those the engine counts by; None: failures count."""
+        """`slower_at`: index of its limit among those that the engine counts by; None: failures count."""
         assert term.share_limit is not None
         self.term = term
         self.limit: float = term.share_limit
@@ -64,17 +64,17 @@ class Course:
 
     @property
     def limit_s(self) -> float | None:
-        """The time that answers are to take at most; None where failures are what counts."""
+        """The longest time that an answer may take; None where failures count."""
         return self.term.limit / 1e9 if self._slower_at is not None else None
 
     def add(self, now: Measured) -> None:
-        """A line of progress."""
+        """Add a line of progress."""
         slow = 0 if self._slower_at is None else now.slower[self._slower_at]
         # The engine's threads report up to a tenth of a second late, each at its own time.
         self._count(now.seconds, now.scheduled, now.outcomes, slow, late_s=EVERY_MS / 1e3)
 
     def close(self, record: TrialRecord) -> None:
-        """What the record has in sum; it is exact where the lines were late, or too few."""
+        """Add the totals of the record, which are exact where the lines were late, or too few."""
         slow = 0 if self.limit_s is None else self.term.slower(record)
         self._count(record.measured_ns / 1e9, record.scheduled, record.outcomes, slow, late_s=0.0)
 
@@ -92,26 +92,26 @@ class Course:
 
     @property
     def verdict(self) -> Verdict:
-        """As far as it is known. What ended the level stands, unless the whole of it says the opposite."""
+        """The verdict so far. The one that ended the level stands unless the whole level contradicts it."""
         said = proportion.verdict(self.limit, self.counted)
         return self.settled if said == "undecided" else said
 
     def evidence(self, settled_s: float) -> Evidence:
-        """What the breaking point is read from; the load was on for `settled_s` before it was measured."""
+        """What the breaking point is computed from; `settled_s`: how long the load ran before measuring."""
         return seen.evidence(
             str(self.term), self.limit, self.ticks, limit_s=self.limit_s, settled_s=settled_s
         )
 
     @cached_property
     def counted(self) -> proportion.Counted:
-        """In sum; reckoned once for each line."""
+        """The totals; computed once for each line."""
         together_s = FAILED_TOGETHER_S if self.limit_s is None else SLOW_TOGETHER_LIMITS * self.limit_s
         return seen.counted(self.ticks, together_s)
 
     @property
     def ticks(self) -> list[Tick]:
-        """What came between one line and the next."""
-        # Those that wait are counted as far as they are sure, so a sum may fall: the last one is right.
+        """The counts between one line and the next."""
+        # Waiting requests count as far as their result is certain, so a sum may fall; the last is right.
         ended, known, against, slow = (
             np.minimum(np.maximum.accumulate(each), each[-1])
             for each in np.array([(one.ended, one.known, one.against, one.slow) for one in self._sums]).T
@@ -126,7 +126,7 @@ class Course:
         self.__dict__.pop("counted", None)
 
     def _so_far(self, at_s: float, now: _Sum) -> tuple[int, int]:
-        """How many had been scheduled, and refused, by then; between two lines they came evenly."""
+        """How many had been scheduled, and refused, by then, interpolated between two lines."""
         if at_s <= 0:
             return 0, 0
         place = bisect_right(self._sums, at_s, key=lambda each: each.at_s)
@@ -144,19 +144,19 @@ class Course:
 class Backlog:
     """Requests that wait, from line to line of a level.
 
-    Those that the warm-up left behind wait too: without them the backlog would seem to grow for as long as
-    an answer takes, at any load. How many they were at first is not known, and does not matter here.
+    Requests left from the warm-up wait too: without them the backlog would seem to grow for as long as an
+    answer takes, at any load. Their number at the beginning is not known, and does not matter here.
     """
 
     def __init__(self) -> None:
         self._waiting: list[int] = []
 
     def add(self, progress: Progress, now: Measured) -> None:
-        """A line of progress, and its measured phase."""
+        """Add a line of progress, and its measured phase."""
         self._waiting.append(now.scheduled - now.outcomes.not_sent - progress.ok - progress.failed)
 
     def grew(self) -> int:
-        """By how many over the whole level: between the medians of its halves, so that no moment decides."""
+        """By how many it grew over the level: from the medians of its halves, so that no one line decides."""
         if len(self._waiting) < BACKLOG_LINES_MIN:
             return 0
         middle = len(self._waiting) // 2
@@ -170,7 +170,7 @@ class Watch:
     def __init__(
         self, objective: Objective, step: Step, longest_answers: float, decided: Callable[[], None]
     ) -> None:
-        """`longest_answers`: of the level at most; a share that takes more is not waited for."""
+        """`longest_answers`: the most answers of the level; a share that needs more is not waited for."""
         times_ns = slower_than_ns(objective)
         self.courses = [
             Course(term, times_ns.index(round(term.limit)) if term.is_time else None)
@@ -178,7 +178,7 @@ class Watch:
             if term.share_limit is not None
         ]
         self.backlog = Backlog()
-        # The others are known when the level is over.
+        # Other terms are known only when the level is over.
         self._all_are_shares = len(self.courses) == len(objective.terms)
         self._least_s = step.least_s
         self._longest_answers = longest_answers
@@ -186,7 +186,7 @@ class Watch:
         self._said = False
 
     def __call__(self, progress: Progress) -> None:
-        """A line of the engine."""
+        """Take a line of the engine's progress."""
         if progress.measured is None:
             return
         self.backlog.add(progress, progress.measured)
@@ -199,13 +199,13 @@ class Watch:
             self._decided()
 
     def close(self, record: TrialRecord) -> None:
-        """The level is over."""
+        """Add the record when the level is over."""
         for course in self.courses:
             course.close(record)
 
     @property
     def hopeless(self) -> list[Course]:
-        """Shares against which nothing speaks, and which take more answers than the level can have."""
+        """Shares that no answer is against, and that need more answers than the level can have."""
         return [
             course
             for course in self.courses
@@ -223,7 +223,7 @@ class Watch:
 
 
 def slower_than_ns(objective: Objective) -> tuple[int, ...]:
-    """The times that the engine is to count by."""
+    """The times, in ns, beyond which the engine is to count answers."""
     times_ns = {
         round(term.limit) for term in objective.terms if term.is_time and term.share_limit is not None
     }

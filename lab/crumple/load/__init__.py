@@ -1,4 +1,4 @@
 """One load on one address: what was typed → a load as it is meant → the engine's spec, and its report.
 
-`run` puts the loads of a study on its servers.
+`run` runs the loads of a study.
 """

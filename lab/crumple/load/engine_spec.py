@@ -1,6 +1,6 @@
-"""One load: what is asked, when, and how → the engine's spec; the engine run with it; whom to watch.
+"""One load: what is asked, when, and how → the engine's spec; the run of the engine; the process to watch.
 
-What was typed is `plan`'s to read, and the result `report`'s to show.
+`load_plan` reads what was typed, and `report` shows the result.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ from crumple.machine import capacity, process_tree
 CONNECT_S = 5.0
 REQUEST_S = 20.0
 PROBE_INTERVAL_MS = 100
-# What one thread of the engine carries without coming near its limits.
+# What one thread of the engine handles without coming near its limits.
 CONNECTIONS_PER_THREAD = 256
 RATE_PER_THREAD_PER_S = 50_000
-# A refusal is there at once; who takes longer is not refused.
+# A refusal comes at once, so a connect that takes longer is not refused.
 KNOCK_S = 0.25
 SEED_BITS = 48  # so that every reader of JSON holds it exactly
 
@@ -38,9 +38,10 @@ def drawn_seed() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """How a load is put on, whatever its shape. `threads` None: as many as suit the shape.
+    """What a load needs beside its shape. `threads` None: as many as suit the shape.
 
-    `cores` empty: unbound. `server_pid`: root of the watched process tree.
+    `connect_s` and `request_s`: timeouts. `cores` empty: threads are not bound to cores. `server_pid`: the
+    root of the watched process tree.
     """
 
     connection: Literal["keep-alive", "per-request"] = "keep-alive"
@@ -56,7 +57,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Conducted:
-    """A load that is over. `ended_early`: it was interrupted, and the record tells of what came before."""
+    """A load that is over. `ended_early`: it was interrupted, and the record covers the time before that."""
 
     record: contract.TrialRecord
     ended_early: bool
@@ -73,7 +74,7 @@ def spec(
     usable_cores: int,
     warm_up_s: float | None = None,
 ) -> contract.TrialSpec:
-    """What the engine is told. `usable_cores`: how many there are to choose the number of threads by."""
+    """Return the engine's spec. `usable_cores`: how many there are, which limits the number of threads."""
     warm_up = warm_up_s and contract.WarmUp(
         connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
     )
@@ -101,12 +102,12 @@ def connections_of(shape: contract.Shape) -> int:
 
 
 def descriptors_beside(threads: int) -> int:
-    """What the engine opens beside connections: streams and probes, and three for each thread."""
+    """How many descriptors the engine opens beside connections: streams, probes, three for each thread."""
     return 32 + 3 * threads
 
 
 def threads_for(shape: contract.Shape, usable_cores: int) -> int:
-    """One; more for many connections or a high rate, up to half of the cores: the server needs some."""
+    """1, or more for many connections or a high rate; at most half of the cores, as the server needs some."""
     if isinstance(shape, contract.OpenShape):
         peak_per_s = max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
         wanted = math.ceil(peak_per_s / RATE_PER_THREAD_PER_S)
@@ -116,7 +117,7 @@ def threads_for(shape: contract.Shape, usable_cores: int) -> int:
 
 
 def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) -> Conducted:
-    """Put the load on. Ctrl-C ends it and keeps what was measured; another one, a second later, gives it up.
+    """Run the load. Ctrl-C ends it and keeps what was measured; a second Ctrl-C, a second later, discards it.
 
     Raises EngineFailed, Interrupted.
     """
@@ -127,7 +128,7 @@ def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) ->
             record = engine.run(load, asked, on_progress, end_early)
     except EngineFailed as failed:
         if end_early.asked:
-            # It had nothing to show as yet.
+            # Ctrl-C came before there was anything to record.
             raise Interrupted(signal.SIGINT.name) from failed
         raise
     return Conducted(record, end_early.asked)
@@ -136,7 +137,7 @@ def conduct(load: Engine, asked: contract.TrialSpec, on_progress: OnProgress) ->
 def check_listening(target: contract.Target) -> None:
     """Return unless a first connect is refused. Raises CrumpleError.
 
-    What else may go wrong with a connection is the load's to find.
+    The load finds whatever else may go wrong with a connection.
     """
     with contextlib.suppress(OSError):
         try:
@@ -146,7 +147,7 @@ def check_listening(target: contract.Target) -> None:
 
 
 def nobody_listens(address: str) -> str:
-    """What to do where connections are refused."""
+    """The message for refused connections, with the remedy."""
     return f"nobody listens at {address}; start the server, or mend the URL"
 
 
@@ -175,7 +176,7 @@ def watched_pid(text: str) -> int:
 
 
 def cores_of(pid: int | None) -> tuple[int, ...]:
-    """The cores a process may use; none where there is no such process, or no longer."""
+    """The cores a process may use; empty if there is no such process."""
     if pid is None:
         return ()
     try:

@@ -1,6 +1,6 @@
-"""Flags as users of other load generators type them: which of crumple's does the same, or why none does.
+"""Flags of other load generators: which flag of crumple does the same, or why none does.
 
-Only for what crumple does not know; flags that it shares (-n, -c, -z, -m, -H, -T) need no word.
+Flags that crumple shares with them (-n, -c, -z, -m, -H, -T) are not listed.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _ADDRESS = "write the address into the URL, and -H 'Host: …'"
 _NO_CERTIFICATE = "crumple shows no certificate of its own"
 _AUTHORIZATION = "write -H 'Authorization: Basic …'"
 
-# Option, without its value → what to write instead. Where two tools mean different things, both are said.
+# Option, without its value → what to write instead. Where two tools mean different things, both are given.
 INSTEAD = {
     # hey, oha
     "-o": "write --json, or --csv FILE, --html FILE",
@@ -144,7 +144,7 @@ INSTEAD = {
 def check(arguments: Sequence[str]) -> None:
     """Return unless a word with one hyphen, such as -duration, would be read as a letter and its value.
 
-    `arguments`: all that was typed. Raises UsageError.
+    `arguments`: the words of the command line. Raises UsageError.
     """
     if arguments and arguments[0] in COMMANDS:
         for typed in arguments[1:]:
@@ -154,5 +154,5 @@ def check(arguments: Sequence[str]) -> None:
 
 
 def instead(command: str, option: str) -> str | None:
-    """What to write instead of an option that `command` does not know; None: no other tool has it."""
+    """What to write instead of an option that `command` does not have; None: no other tool has it."""
     return INSTEAD.get(option) if command.split()[-1] in COMMANDS else None

@@ -1,6 +1,6 @@
 """The flags of `crumple load` as typed: names, help and panels, each in one place.
 
-What they mean is `plan`'s to say. `spread` makes a command of a function that takes them as one value.
+`load_plan` defines what they mean. `spread` makes a command of a function that takes them as one value.
 """
 
 import dataclasses
@@ -134,7 +134,7 @@ class RequestFlags:
 
 @dataclass(frozen=True)
 class EngineFlags:
-    """How the engine goes about it, and whom it watches."""
+    """How the engine sends, and which process it watches."""
 
     disable_keepalive: Annotated[
         bool,
@@ -203,7 +203,7 @@ class EngineFlags:
 
 @dataclass(frozen=True)
 class ShapeFlags:
-    """How much, when, and for how long. Named as the fields of load_shape.WrittenShape."""
+    """How many requests, when, and for how long. The fields have the names of load_shape.WrittenShape."""
 
     requests: Annotated[
         int | None,
@@ -287,7 +287,7 @@ class ShapeFlags:
 
 @dataclass(frozen=True)
 class OutputFlags:
-    """What becomes of the result."""
+    """How the result is shown and written."""
 
     fail_if: Annotated[
         list[str] | None,
@@ -330,14 +330,14 @@ class OutputFlags:
     ] = None
 
 
-# The first named comes last in the help.
+# The first base class comes last in the help.
 @dataclass(frozen=True)
 class LoadFlags(OutputFlags, EngineFlags, TargetFlags, RequestFlags, ShapeFlags):
     """All flags of `crumple load`."""
 
 
 def spread(command: Command) -> Command:
-    """The command, with each field of its last parameter, a dataclass, as a parameter of its own."""
+    """Return the command with each field of its last parameter, a dataclass, as a parameter of its own."""
     *before, last = inspect.signature(command).parameters.values()
     kind: Any = last.annotation
     fields = dataclasses.fields(kind)

@@ -1,7 +1,7 @@
-"""What the user sees while a load goes on: a bar with the time left, throughput and response times over time.
+"""What the user sees while a load runs: a bar with the time left, throughput and response times over time.
 
-On a terminal it is redrawn with each line of progress, one a second; elsewhere it is a line now and then.
-Always on stderr. Nothing is kept of it: what counts is in the record.
+On a terminal the view is redrawn with each line of progress, one a second; elsewhere a line is printed every
+few seconds. It goes to stderr and is not stored; the record holds the figures that count.
 """
 
 from collections import deque
@@ -23,11 +23,11 @@ from crumple.load.report import load_answers
 from crumple.load.report import load_sentences as say
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
-# A load that takes longer is shown from here back.
+# Of a longer load only the last stretch of this length is plotted.
 WINDOW_S = 600.0
 LINE_EVERY_S = 5.0
 REDRAWN_EVERY_S = 0.25
-# Progress comes on the second, or a little before it.
+# A line of progress comes on the second, or up to this much before it.
 _EARLY_S = 0.1
 _PLOT_ROWS = 4
 _LABEL_COLUMNS = 12
@@ -36,7 +36,7 @@ _THROUGHPUT, _P50, _P99 = "green", "cyan", "magenta"
 
 
 class LoadView:
-    """Shows the progress of one load on a console. Use as a context; `url`: as it was asked for."""
+    """Shows the progress of one load on a console. Use as a context; `url`: as typed."""
 
     def __init__(
         self, spec: contract.TrialSpec, url: str, *, quiet: bool = False, console: Console | None = None
@@ -65,7 +65,7 @@ class LoadView:
             self._live.stop()
 
     def progress(self, progress: contract.Progress) -> None:
-        """Take up one line of the engine's, and show it when it is time to."""
+        """Keep one line of the engine's progress, and show it if the last one shown is old enough."""
         self._past.append(progress)
         if progress.phase == "warm-up":
             self._warm_up_ended = progress.ok + progress.failed
@@ -83,7 +83,7 @@ class LoadView:
         return self._console.is_interactive and not self._quiet
 
     def _left_s(self, progress: contract.Progress) -> float | None:
-        """By the engine; of a load that ends after so many requests, by how many are left."""
+        """The engine's figure; for a load that ends after so many requests, from the number that is left."""
         stop = self._spec.stop
         if stop.kind != "requests":
             return progress.left_s
@@ -134,7 +134,7 @@ class LoadView:
         )
 
     def _statuses(self, now: contract.Progress) -> list[Text]:
-        """Answers by status, those in red that no request expects."""
+        """Answers by status; statuses that no request expects are red."""
         if not now.statuses:
             return []
         line = Text(no_wrap=True, overflow="ellipsis")
@@ -153,7 +153,7 @@ class LoadView:
         return any(load_answers.is_expected(status, request.expect) for request in self._spec.requests)
 
     def _span(self, now: contract.Progress) -> Axis:
-        """From the first instant to where the load will end, or the last minutes of a long one."""
+        """The time axis: from the first instant to the expected end, or the last minutes of a long load."""
         whole_s = now.at_s + (self._left_s(now) or 0.0)
         if whole_s <= WINDOW_S:
             return Axis(0.0, max(whole_s, 1.0))
@@ -196,7 +196,7 @@ class LoadView:
         return _framed(cells, *ends, (_P99, _P50))
 
     def _ruler(self, across: Axis, columns: int) -> Text:
-        """Time from end to end; the warm-up, as far as it is in sight, is dotted."""
+        """The time axis with its ends; the visible part of the warm-up is dotted."""
         wide = columns - _LABEL_COLUMNS
         stop = self._spec.warm_up.stop if self._spec.warm_up else None
         seen_s = max((past.at_s for past in self._past if past.phase == "warm-up"), default=0.0)
@@ -209,7 +209,7 @@ class LoadView:
 
 
 def _framed(rows: list[list[Cell]], top: str, bottom: str, styles: tuple[str, ...]) -> list[Text]:
-    """A plot with the ends of its upright axis written beside it."""
+    """A plot with the ends of its vertical axis written beside it."""
     labels = [top, *[""] * (len(rows) - 2), bottom]
     framed = []
     for label, row in zip(labels, rows, strict=True):
@@ -223,7 +223,7 @@ def _framed(rows: list[list[Cell]], top: str, bottom: str, styles: tuple[str, ..
 
 
 def _counted(progress: contract.Progress) -> list[str]:
-    """What has become of the requests so far, warm-up included."""
+    """How many requests were ok and failed so far, warm-up included, and the open connections."""
     ended = progress.ok + progress.failed
     share = f" ({_spaced(numerals.share(progress.failed / ended))})" if progress.failed else ""
     return [
@@ -234,5 +234,5 @@ def _counted(progress: contract.Progress) -> list[str]:
 
 
 def _spaced(said: str) -> str:
-    # Terminals are not agreed on how wide the narrow space is.
+    # Terminals do not agree on the width of the narrow space.
     return said.replace(numerals.NARROW, " ")

@@ -1,7 +1,7 @@
-"""The flags of `crumple load` → a load as it is meant, or everything that is wrong with them, a line each.
+"""The flags of `crumple load` → a load as it is meant, or every mistake in them, one line each.
 
-Files, names and this machine's limits are looked at. Nothing is sent. `debug` makes of a load each of its
-requests once, on a connection of its own, kept with both its sides.
+This reads files, resolves names and reads this machine's limits, but sends nothing. For --debug, `specs`
+makes a spec for each request of a load: it is sent once on a connection of its own, and both sides are kept.
 """
 
 import os
@@ -30,7 +30,7 @@ _DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """One load as it is meant. `fail_if`: what must not hold in its record."""
+    """One load as it is meant. `fail_if`: conditions that its record must not meet."""
 
     resolved: Resolved
     spec: contract.TrialSpec
@@ -38,7 +38,7 @@ class LoadPlan:
 
 
 def plan(url: str, flags: LoadFlags) -> LoadPlan:
-    """What the flags mean. Raises UsageError that says everything that is wrong, one line each."""
+    """Return the load that the flags mean. Raises UsageError with every mistake, one line each."""
     mistakes = Mistakes()
     usable = facts.usable_cores()
     resolved = mistakes.of(lambda: target_of(url, flags))
@@ -70,7 +70,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
 
 
 def target_of(url: str, flags: TargetFlags) -> Resolved:
-    """Where the load goes. Raises UsageError."""
+    """Return where the load goes. Raises UsageError."""
     return target.resolve(
         url,
         unix_socket=flags.unix_socket,
@@ -82,7 +82,10 @@ def target_of(url: str, flags: TargetFlags) -> Resolved:
 
 
 def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.Request, ...]:
-    """What is asked. `path`: of the URL; `per_request`: a connection for each. Raises UsageError."""
+    """Return what is asked. Raises UsageError.
+
+    `path`: the path of the URL; `per_request`: each request has a connection of its own.
+    """
     mistakes = Mistakes()
     headers = [mistakes.of(lambda text=text: request.header(text)) for text in flags.header or ()]
     mistakes.of(lambda: _check_no_duration(flags))
@@ -114,7 +117,7 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
 
 
 def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
-    """The body as typed, and the file that holds it: of -d behind an @, as in curl."""
+    """Return the body as typed, or the file that holds it: -D FILE, or -d @FILE as in curl."""
     typed = flags.body
     if typed is None or not typed.startswith("@"):
         return typed, flags.body_file
@@ -129,7 +132,7 @@ def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
 
 
 def _check_no_duration(flags: RequestFlags) -> None:
-    """A body that reads as a duration, with nothing to say that it is one, is the -d of wrk."""
+    """Refuse a body that reads as a duration, as in wrk's -d, unless another flag shows that it is a body."""
     body = flags.body or ""
     typed = any(name.lower().startswith("content-type:") for name in flags.header or ())
     is_body = typed or flags.content_type is not None or (flags.method or "GET").upper() != "GET"
@@ -141,7 +144,7 @@ def _check_no_duration(flags: RequestFlags) -> None:
 
 
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
-    """How the load is put on. Raises UsageError."""
+    """Return what the load needs beside its shape. Raises UsageError."""
     mistakes = Mistakes()
     mistakes.of(lambda: quantity.whole("--threads", flags.threads))
     mistakes.of(lambda: quantity.whole("--seed", flags.seed, least=0))
@@ -150,7 +153,7 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
             f"--seed {flags.seed}: that is too large", f"write one below {1 << engine_spec.SEED_BITS}"
         )
     request_s = _timeout_s("--timeout", flags.timeout, engine_spec.REQUEST_S, mistakes)
-    # Whoever waits a second for the answer does not wait five for the connection.
+    # A user who waits one second for the whole request does not wait five for the connection.
     connect_s = _timeout_s(
         "--connect-timeout", flags.connect_timeout, min(engine_spec.CONNECT_S, request_s), mistakes
     )
@@ -173,7 +176,7 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
 
 
 def requests_csv(flags: OutputFlags) -> Path | None:
-    """Where the table of requests goes: beside the series; None where that is no file of its own."""
+    """The file for the table of requests, beside that for the series; None if --csv names no regular file."""
     file = flags.csv
     if file is None or not file.parent.is_dir() or (file.exists() and not file.is_file()):
         return None
@@ -183,7 +186,7 @@ def requests_csv(flags: OutputFlags) -> Path | None:
 def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     if not conditions:
         return ()
-    # It reads histograms, and numpy with them: who asks for no condition does not wait for it.
+    # Imported here because it needs numpy, which takes time that a load without conditions does not need.
     from crumple.load import objective
 
     mistakes = Mistakes()
@@ -214,7 +217,7 @@ def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
 
 
 def _check_file_alone(flags: RequestFlags, path: str, mistakes: Mistakes) -> None:
-    """What is said per request must not be said for all of them."""
+    """Refuse flags that set for all requests what the request file sets for each."""
     given = {
         "-m": flags.method,
         "-d": flags.body,
@@ -271,7 +274,7 @@ def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
 
 
 def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
-    """Whether so many connections can be open from here; in an open shape the limit need not be reached."""
+    """Check that this machine can open so many connections; in an open shape the limit may not be reached."""
     connections = engine_spec.connections_of(shape)
     if options.threads is not None and options.threads > connections:
         mistakes.add(
@@ -308,7 +311,7 @@ def _ports() -> int | None:
 
 
 def specs(spec: contract.TrialSpec) -> list[contract.TrialSpec]:
-    """One for each request of `spec`: to the same target, with the same timeouts and seed."""
+    """Return a spec for each request of `spec`, to send it once: same target, same timeouts, same seed."""
     limits = spec.timeouts
     once = {
         "shape": contract.ClosedShape(connections=1),

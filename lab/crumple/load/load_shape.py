@@ -1,6 +1,6 @@
 """Load shapes as typed (-n, -c, -z, --rate, --steps, --ramp, --pause) → when requests are due, until when.
 
-Pure; every mistake is said with its remedy.
+Pure; every mistake is reported with its remedy.
 """
 
 import re
@@ -14,12 +14,12 @@ from crumple.load import quantity
 ArrivalKind = Literal["even", "poisson"]
 
 CONNECTIONS = 50
-# In an open shape a limit, not a number: they are opened as needed.
+# In an open shape this is a limit: connections are opened as needed.
 CONNECTIONS_OPEN_MAX = 1_000
 DURATION_S = 10.0
-# -n alone ends by its number; this is how long it may take.
+# The longest that a load with -n and without -z may take.
 WITHIN_S = 3_600.0
-# Durations are typed in decimal and added up in binary.
+# Tolerance for comparing durations, which are typed in decimal and added up in binary.
 _SAME_S = 1e-6
 _RAMP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(/s)?\s*-\s*(\d+(?:\.\d+)?)\s*(/s)?\s*(?::(.*))?")
 
@@ -48,7 +48,7 @@ class MeantShape:
 
 @dataclass(frozen=True)
 class Ramp:
-    """What --ramp says. `over_s` None: not said."""
+    """A --ramp as typed. `over_s` None: without a duration."""
 
     low: float
     high: float
@@ -57,7 +57,7 @@ class Ramp:
 
 
 def meant(written: WrittenShape) -> MeantShape:
-    """What the flags mean together. Raises UsageError that says everything that is wrong with them."""
+    """Return the shape that the flags mean together. Raises UsageError with every mistake in them."""
     mistakes = Mistakes()
     drawn = mistakes.of(lambda: ramp(written.ramp))
     _check_together(written, drawn, mistakes)
@@ -77,8 +77,8 @@ def meant(written: WrittenShape) -> MeantShape:
 def steps(text: str, duration_s: float | None = None) -> tuple[contract.Rate, ...]:
     """Rates one after the other: "1000,2000:30s", 30 seconds each. Raises UsageError.
 
-    A duration is of its step and of those before it that have none. Steps behind the last duration take equal
-    shares of what the others leave of `duration_s`; where that is not given, DURATION_S.
+    A duration applies to its step and to the steps before it that have none. Steps after the last duration
+    share evenly what the others leave of `duration_s`; if that is not given, each takes DURATION_S.
     """
     written = [_step(part) for part in text.split(",")]
     following: float | None = None
@@ -134,7 +134,7 @@ def ramp(text: str | None) -> Ramp | None:
 
 
 def pause(text: str | None) -> tuple[float, contract.PauseKind] | None:
-    """Milliseconds, and how they are drawn: "100ms" is fixed, "~100ms" exponential. Raises UsageError."""
+    """The pause in milliseconds and its kind: "100ms" is fixed, "~100ms" exponential. Raises UsageError."""
     if text is None:
         return None
     about = text.strip().startswith("~")
@@ -166,7 +166,7 @@ def _meant(
     waits: tuple[float, contract.PauseKind],
     duration_s: float | None,
 ) -> MeantShape | None:
-    """None where the ramp makes no sense, which has been said."""
+    """Return the shape; None where the ramp is invalid, which has been reported already."""
     arrivals = _arrivals(written.arrivals)
     limit = CONNECTIONS_OPEN_MAX if written.connections is None else written.connections
     if written.steps is not None:
@@ -216,7 +216,7 @@ def _constant(
         within_s = duration_s or DURATION_S
         stop: contract.AfterDuration | contract.AfterRequests = contract.AfterDuration(duration_s=within_s)
     else:
-        # Twice as long as the schedule needs, since the answers to the last ones may be slow.
+        # Twice as long as the schedule needs, since the last answers may be slow.
         within_s = duration_s or max(WITHIN_S, 2 * requests / per_s)
         _check_day(f"-n {requests:,} at --rate {per_s:g}", within_s / 2)
         within_s = min(within_s, quantity.DURATION_MAX_S)

@@ -1,6 +1,6 @@
 """An objective such as `p99<250ms, failed<0.1%`: text → what is asked of a load, record → whether it holds.
 
-Pure. What follows where it does not hold is the commands' to decide.
+Pure. The commands decide what follows if it does not hold.
 """
 
 import math
@@ -23,7 +23,7 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-# Fewer answers have no mean or maximum worth a decision.
+# Fewer answers do not decide about a mean or a maximum.
 ANSWERS_MIN = 10
 _EXAMPLE = "for instance: p99<250ms, failed<0.1%"
 _TERM = re.compile(r"([a-z][a-z0-9.]*)\s*(<=|>=|<|>)\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\D*)")
@@ -32,7 +32,7 @@ _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 @dataclass(frozen=True)
 class Term:
-    """One part of an objective. `limit`: in ns, as a share (0..1) or per second, as `quantity` has it."""
+    """One part of an objective. `limit`: in ns, as a share (0..1) or per second, depending on `quantity`."""
 
     quantity: str
     operator: str
@@ -40,12 +40,12 @@ class Term:
     written: str
 
     def __str__(self) -> str:
-        """As it was written."""
+        """The term as it was written."""
         return self.written
 
     @property
     def quantile(self) -> float | None:
-        """The quantile (0..1) it is about; None for all else."""
+        """The quantile (0..1) that `quantity` names; None for other quantities."""
         return _quantile(self.quantity)
 
     @property
@@ -57,7 +57,7 @@ class Term:
     def share_limit(self) -> float | None:
         """The share of the requests (0..1) that may miss it: 1 % of `p99<250ms`, 0.1 % of `failed<0.1%`.
 
-        None where it is about no such share, or where there is nothing between none and one.
+        None for a term that limits no such share, and for a limit of 0.
         """
         if self.operator not in ("<", "<="):
             return None
@@ -66,7 +66,7 @@ class Term:
         return self.limit or None if self.quantity == "failed" else None
 
     def slower(self, record: TrialRecord) -> int:
-        """Requests that took longer than the limit of a response time, or had waited for longer."""
+        """How many requests took longer than the limit of a response time, or had waited for longer."""
         waiting = histogram.decoded(record.histograms.unfinished_age).count_above(self.limit)
         return waiting + histogram.decoded(record.histograms.response_time).count_above(self.limit)
 
@@ -74,7 +74,7 @@ class Term:
     def requests_needed(self) -> int:
         """How many requests it takes to know whether it holds.
 
-        10/(1−q) for a quantile; for a share as many as make one request weigh no more than the limit.
+        10/(1−q) for a quantile; 1/limit for a share, so that one request weighs no more than the limit.
         """
         if self.quantile is not None:
             return math.ceil(round(SAMPLES_BEYOND / (1 - self.quantile), 6))
@@ -83,7 +83,7 @@ class Term:
         return ANSWERS_MIN
 
     def value(self, record: TrialRecord) -> float | None:
-        """What the record says of it, known well enough or not; None where no request says anything."""
+        """The value in the record, even if from too few requests; None where there is no request to count."""
         if self.quantity == "failed":
             return failures.lost_share(record.outcomes)
         if self.quantity == "throughput":
@@ -105,10 +105,10 @@ class Term:
         return OPERATORS[self.operator](value, self.limit)
 
     def counted(self, record: TrialRecord) -> int:
-        """How many requests its value is of."""
+        """How many requests its value is computed from."""
         if self.is_time:
             return self._times(record).count
-        # Of a request in flight nobody knows whether it fails.
+        # A request in flight may still succeed or fail.
         in_flight = record.outcomes.unfinished if self.quantity == "failed" else 0
         return record.scheduled - in_flight
 
@@ -121,10 +121,10 @@ class Term:
         return self.quantity == "throughput"
 
     def _times(self, record: TrialRecord) -> Times:
-        """Response times of the answers, and of what had waited beyond the limit when the trial ended.
+        """Response times of the answers, and ages of requests that had waited beyond the limit at the end.
 
-        Requests without an answer are cut off on the right: those that are younger may yet hold the limit,
-        the others have missed it, whenever they end.
+        Requests without an answer are right-censored: the younger ones may still meet the limit, the others
+        have missed it whenever they end.
         """
         answered = histogram.decoded(record.histograms.response_time)
         waiting = histogram.decoded(record.histograms.unfinished_age)
@@ -136,12 +136,12 @@ class Term:
 
 @dataclass(frozen=True)
 class Objective:
-    """All its terms must hold."""
+    """An objective: all its terms must hold."""
 
     terms: tuple[Term, ...]
 
     def __str__(self) -> str:
-        """As `parse` reads it."""
+        """The objective as `parse` reads it."""
         return ", ".join(str(term) for term in self.terms)
 
     @property
@@ -150,7 +150,7 @@ class Objective:
         return max(term.requests_needed for term in self.terms)
 
     def holds(self, record: TrialRecord) -> bool | None:
-        """False where a term does not hold, None where none is known not to and one is not known."""
+        """False if a term does not hold; None if no term is known not to hold and one is not known."""
         answers = [term.holds(record) for term in self.terms]
         if False in answers:
             return False
@@ -162,18 +162,18 @@ class Objective:
 
 
 def asked(terms: Sequence[Term]) -> dict[float, float]:
-    """Their limits by quantile of the response times (max: 1), in ns: what lateness is compared with."""
+    """Limits of the terms in ns, by quantile of the response times (max: 1), to compare lateness with."""
     limits: dict[float, float] = {}
     for term in terms:
         q = 1.0 if term.quantity == "max" else term.quantile
         if q is not None:
-            # Of two limits the one that a lesser lateness spoils.
+            # Of two limits keep the lower one, which less lateness spoils.
             limits[q] = min(term.limit, limits.get(q, term.limit))
     return limits
 
 
 def parse(text: str) -> Objective:
-    """The objective a text means. Raises UsageError that names the part it cannot mean."""
+    """Return the objective that a text means. Raises UsageError that names the invalid part."""
     parts = [part.strip() for part in text.split(",")]
     if not any(parts):
         raise UsageError("the objective is empty", f"write one, {_EXAMPLE}")
@@ -181,7 +181,7 @@ def parse(text: str) -> Objective:
 
 
 def _term(part: str) -> Term:
-    # Two letters look alike: micro and Greek mu.
+    # Accept the Greek mu as well, which looks like the micro sign.
     found = _TERM.fullmatch(part.lower().replace("μ", "µ"))
     if found is None:
         raise UsageError(

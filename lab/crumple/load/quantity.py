@@ -1,6 +1,6 @@
 """Quantities as people type them: 500ms, 1m30s, 1000/s, 0-3,7. Text → number, nothing else.
 
-`flag` in every call is where the text came from, for the line that says what is wrong with it.
+`flag` in every call says where the text came from, for the error message.
 """
 
 import math
@@ -20,7 +20,7 @@ def duration_s(flag: str, text: str) -> float:
 
     Raises UsageError.
     """
-    # Two letters look alike: micro and Greek mu.
+    # Accept the Greek mu as well, which looks like the micro sign.
     written = text.strip().lower().replace("μ", "µ")
     if _NUMBER.fullmatch(written):
         seconds = float(written)

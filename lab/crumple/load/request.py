@@ -1,7 +1,7 @@
 """What a load asks and the answer it expects: as typed, or from a file of several requests → `Request`s.
 
 Values may vary from request to request: {seq}, {random:1-1000}, {line:FILE}. They are found and checked here,
-and the engine fills them in. All other braces are braces. Files are looked at, nothing is sent.
+and the engine fills them in. All other braces are sent as they are. Files are read, nothing is sent.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from crumple import contract, toml_file
+from crumple import contract, faults, toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import target
@@ -29,9 +29,9 @@ _AS_IT_IS = "or add --no-vary to send it as it is"
 
 
 def is_varying(text: str, *, in_path: bool = False) -> bool:
-    """Whether the text holds a value that varies. Raises UsageError for one that cannot be meant.
+    """Whether the text holds a value that varies. Raises UsageError for an invalid one.
 
-    `in_path`: lines of files must do without spaces and control characters.
+    `in_path`: lines of files must not contain spaces and control characters.
     """
     places = list(_PLACE.finditer(text))
     for place in places:
@@ -40,7 +40,7 @@ def is_varying(text: str, *, in_path: bool = False) -> bool:
 
 
 def template(text: str) -> str:
-    """The text as the engine reads one that varies: of braces that are braces it wants two."""
+    """Return the text as a template for the engine, in which a literal opening brace is doubled."""
     parts = []
     end = 0
     for place in _PLACE.finditer(text):
@@ -50,7 +50,7 @@ def template(text: str) -> str:
 
 
 def rooted(text: str, folder: Path) -> str:
-    """The text with the files of its {line:FILE} taken from `folder`, if they are relative."""
+    """Return the text with the files of its {line:FILE} taken from `folder`, if they are relative."""
 
     def replaced(found: re.Match[str]) -> str:
         return f"{{line:{folder / found[2]}}}" if found[1] == "line" and found[2] else found[0]
@@ -87,7 +87,7 @@ def _check_lines(place: str, file: str | None, in_path: bool) -> None:
         raise UsageError(f'{place}: "{shown}" cannot stand in a path', f"percent-encode it: {quote(odd)}")
 
 
-# Of the bodies the first of each connection and then one in so many; the length is checked in each.
+# The engine hashes the first body of each connection and then one in this many; it checks every length.
 HASH_ONE_IN = 64
 STATUS_MIN, STATUS_MAX = 200, 599
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -101,7 +101,7 @@ _WRITTEN_BY_ENGINE = {
 class Written:
     """One request as typed. `expect_body`: the text itself, or @ and a file. None: not given.
 
-    `name`: what reports call it; empty: its method and path.
+    `name`: its name in reports; empty: its method and path.
     """
 
     path: str
@@ -118,7 +118,7 @@ class Written:
 
 
 class InFile(Frozen):
-    """One entry of a request file; what it leaves out is as typed for all of them."""
+    """One entry of a request file; what it leaves out is taken from what was typed for all requests."""
 
     name: str = ""
     path: str = Field(min_length=1, pattern="^/")
@@ -146,9 +146,10 @@ def header(text: str) -> tuple[str, str]:
 
 
 def meant(written: Written, *, per_request: bool = False, literal: bool = False) -> contract.Request:
-    """The request as the engine is told. Raises UsageError that says everything that is wrong with it.
+    """Return the request for the engine's spec. Raises UsageError with every mistake in it.
 
-    A body without a method is sent with POST. `literal`: braces are braces. `per_request`: a connection each.
+    A body without a method is sent with POST. `literal`: braces are sent as they are. `per_request`: each
+    request has a connection of its own.
     """
     mistakes = Mistakes()
     method = (written.method or ("GET" if _bodiless(written) else "POST")).upper()
@@ -183,20 +184,21 @@ def meant(written: Written, *, per_request: bool = False, literal: bool = False)
 def several(
     file: Path, shared: Written, *, per_request: bool = False, literal: bool = False
 ) -> tuple[contract.Request, ...]:
-    """The requests of a TOML or JSON file, with the headers and the expected status of `shared`.
+    """Return the requests of a TOML or JSON file, with the headers and the expected status of `shared`.
 
-    Paths in the file are relative to it. Raises FileInvalid with all that is wrong.
+    Paths in the file are relative to it. Raises FileInvalid with every mistake.
     """
     tables = _tables(file)
     found, problems = toml_file.meant(RequestFile, tables, file)
     requests = []
-    for number, entry in enumerate(found.requests if found else ()):
+    for index, entry in enumerate(found.requests if found else ()):
         try:
             requests.append(
                 meant(_beside(entry, shared, file.parent), per_request=per_request, literal=literal)
             )
         except UsageError as error:
-            problems += [Problem(file, f"requests.{number}", line) for line in str(error).splitlines()]
+            key = faults.key_of(("requests", index), tables)
+            problems += [Problem(file, key, line) for line in str(error).splitlines()]
     problems += _same_names(file, found.requests if found else ())
     if problems:
         raise FileInvalid(problems)
@@ -233,7 +235,7 @@ def expect(written: int | str | None, body: str | None, method: str = "GET") -> 
 
 
 def _status(written: int | str | None) -> int | None:
-    """The status of a number, as such or typed; None for "2xx", as where nothing is said."""
+    """Return the status, given as a number or typed; None for "2xx" and where none is given."""
     text = str(written).strip().lower()
     if written is None or text == "2xx":
         return None
@@ -249,7 +251,7 @@ def _bodiless(written: Written) -> bool:
 
 
 def _varies(path: str, texts: Sequence[str], mistakes: Mistakes) -> bool:
-    """Whether any of them varies; each is looked at, so that all mistakes are found."""
+    """Whether any of them varies; each one is checked, so that all mistakes are found."""
     in_each = [
         mistakes.of(lambda: is_varying(path, in_path=True)),
         *(mistakes.of(lambda text=text: is_varying(text)) for text in texts),
@@ -267,7 +269,7 @@ def _headers(written: Written, per_request: bool, mistakes: Mistakes) -> list[tu
         elif value is not None:
             headers.append((name, value))
     if "user-agent" not in names:
-        # So that the server's log tells where the load came from.
+        # The server's log then shows where the load came from.
         headers.append(("User-Agent", f"crumple/{metadata.version('crumple')}"))
     for name, value in headers:
         _check_header(name, value, per_request, mistakes)
@@ -313,7 +315,7 @@ def _tables(file: Path) -> dict[str, Any]:
 
 
 def _beside(entry: InFile, shared: Written, folder: Path) -> Written:
-    """An entry of a file with what was typed for all; its own headers replace those."""
+    """Return an entry of a file with what was typed for all; its own headers replace those."""
     typed = shared.headers.items() if isinstance(shared.headers, Mapping) else shared.headers
     own = {name.lower() for name in entry.headers}
     headers = [(name, value) for name, value in typed if name.lower() not in own]

@@ -1,6 +1,6 @@
 """A URL as typed → the `Target` to connect to, and whether it may be loaded at all.
 
-It resolves names and looks at this machine's own addresses and listeners; it connects to nobody.
+It resolves names and reads this machine's own addresses and listeners; it opens no connection.
 """
 
 import contextlib
@@ -25,8 +25,8 @@ SOURCES_MAX = 1_024
 # sockaddr_un holds 108 bytes, the last of which is zero.
 UNIX_PATH_BYTES_MAX = 107
 PEM = b"-----BEGIN CERTIFICATE-----"
-# Addresses that are nobody else's: loopback, RFC 1918, RFC 4193. What `is_private` counts besides is not this
-# machine's user's to load: link-local holds the metadata services of clouds, others are reserved.
+# Loopback and private networks (RFC 1918, RFC 4193), which need no --allow-remote. `is_private` would also
+# allow link-local addresses, where clouds have their metadata services, and reserved ones.
 OWN_NETWORKS = tuple(
     ipaddress.ip_network(network)
     for network in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
@@ -52,13 +52,13 @@ class _Written:
 
     @property
     def host_header(self) -> str:
-        name = self.host.partition("%")[0]  # RFC 6874: the zone stays at home
+        name = self.host.partition("%")[0]  # RFC 6874: the zone is not sent
         name = f"[{name}]" if ":" in name else name
         return name if self.port == PORTS[self.scheme] else f"{name}:{self.port}"
 
 
 def addresses_of(host: str) -> list[str]:
-    """The numeric addresses of a name, as the system prefers them. Raises OSError, UnicodeError."""
+    """The numeric addresses of a name, in the system's order. Raises OSError, UnicodeError."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -73,7 +73,7 @@ def resolve(
     allow_remote: bool = False,
     lookup: Lookup = addresses_of,
 ) -> Resolved:
-    """Where a load on `url` goes. Raises UsageError that says everything that is wrong, one line each.
+    """Return where a load on `url` goes. Raises UsageError with every mistake, one line each.
 
     `sources`: local addresses, or ranges such as 127.0.0.2-127.0.0.9, to connect from.
     """
@@ -124,13 +124,13 @@ def is_own(address: Address) -> bool:
 
 
 def encoded(path: str) -> str:
-    """What no request line may hold, percent-encoded; all else as it was typed."""
+    """Percent-encode what a request line may not contain; the rest stays as typed."""
     as_typed = "".join(chr(code) for code in range(0x21, 0x7F))
     return quote(path, safe=as_typed, errors="surrogateescape")
 
 
 def _in_utf8(url: str) -> str:
-    """As it was typed; bytes that were no UTF-8 in percent-encoding."""
+    """Return the URL as typed, with bytes that are not UTF-8 percent-encoded."""
     return "".join(
         quote(letter, errors="surrogateescape") if "\udc80" <= letter <= "\udcff" else letter
         for letter in url
@@ -138,7 +138,7 @@ def _in_utf8(url: str) -> str:
 
 
 def _with_scheme(url: str) -> str:
-    """The URL; of one without a scheme, as curl and its kin take it, http. Raises UsageError."""
+    """Return the URL, with http:// if it has no scheme, as in curl. Raises UsageError."""
     url = url.strip()
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         return url
@@ -192,7 +192,7 @@ def _host_in_ascii(host: str) -> str:
 
 
 def _place(written: _Written, sources: Sequence[Address], allow_remote: bool, lookup: Lookup) -> Address:
-    """The address to load, of all that the host has."""
+    """Choose the address to load among those of the host. Raises UsageError."""
     try:
         found = [_normal(ipaddress.ip_address(text)) for text in lookup(written.host)]
     except (OSError, UnicodeError) as error:
@@ -222,7 +222,7 @@ def _place(written: _Written, sources: Sequence[Address], allow_remote: bool, lo
 
 
 def _heard(found: Sequence[Address], port: int) -> Address:
-    """The first; of several on loopback ("localhost") the first where somebody listens, IPv4 before IPv6."""
+    """The first address; of several on loopback ("localhost") the first with a listener, IPv4 before IPv6."""
     if len(found) > 1 and all(address.is_loopback for address in found):
         in_order = sorted(found, key=lambda address: address.version)
         return next((each for each in in_order if process_tree.listens_at(each, port)), in_order[0])
@@ -233,7 +233,7 @@ def _normal(address: Address) -> Address:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
     if address.is_unspecified:
-        # Servers print 0.0.0.0 as their address; connecting to it means this machine.
+        # Servers print 0.0.0.0 as their address; a connection to it goes to this machine.
         return ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
     return address
 
@@ -276,7 +276,7 @@ def _source_range(text: str) -> Sequence[Address]:
         ) from None
     if first.version != last.version or int(first) > int(last):
         raise UsageError(f"--source-address {text} is no range", "write its lowest address first")
-    # One more than the limit is enough to be refused for it.
+    # Stop at one more than the limit, which is enough for a refusal.
     count = min(int(last) - int(first), SOURCES_MAX) + 1
     return [first + step for step in range(count)]
 

@@ -1,1 +1,1 @@
-"""This machine: its facts, cores, costs and ceiling, who else works on it, and processes on it."""
+"""This machine: its facts, cores, costs and ceiling, the CPU use of other programs, and its processes."""

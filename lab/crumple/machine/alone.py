@@ -1,10 +1,10 @@
-"""Whether crumple is alone on the machine: who else uses the CPU, waiting for calm, and taking turns.
+"""CPU use by other programs, waiting until they use little, and turns between several crumples.
 
-One crumple at a time measures; several runs take turns, trial by trial. The one whose turn it is listens on
-an abstract unix socket, of which there is one for each name. So turns hold for all users of a machine (or
-container, which has names of its own), need no folder to write to, and end with the process.
+Only one crumple measures at a time; several runs take turns, trial by trial. The one that measures listens on
+an abstract unix socket, whose name only one process can hold. So turns hold for all users of a machine (or of
+a container, which has its own names), need no folder to write to, and end with the process.
 
-Waiting for calm is all that happens before a load: what disturbed the load is read over its own window
+Before a load crumple only waits until the machine is calm. What disturbed a load is read over its own window
 (`record.disturbance`).
 """
 
@@ -22,20 +22,20 @@ from crumple.machine import capacity, facts, process_tree
 
 @dataclass(frozen=True)
 class Shares:
-    """Of all cores' time, 0 to 1; None: not told here."""
+    """Shares of all cores' time, 0 to 1; None: this machine does not report it."""
 
     others: float | None
     steal: float | None
 
 
 class Meanwhile:
-    """From when it is made on."""
+    """Measures how CPU time is shared, from the creation of this object on."""
 
     def __init__(self) -> None:
         self._before = _look()
 
     def shares(self) -> Shares:
-        """Until now. What this process started must have been waited for, or be alive, to count as ours."""
+        """The shares until now. A child's time counts as crumple's own if it is alive or was waited for."""
         after = _look()
         if self._before is None or after is None:
             return Shares(None, None)
@@ -50,7 +50,7 @@ class Meanwhile:
 
 
 def _look() -> tuple[dict[str, int], int] | None:
-    """Time of all cores by kind, and CPU time of our own, in clock ticks."""
+    """CPU time of all cores by kind, and crumple's own CPU time, in clock ticks; None: cannot be read."""
     try:
         return facts.cpu_ticks(), _our_ticks()
     except facts.UnreadError:
@@ -58,7 +58,7 @@ def _look() -> tuple[dict[str, int], int] | None:
 
 
 def _our_ticks() -> int:
-    """CPU time of this process and all it started, with those it has waited for."""
+    """CPU time of this process and its descendants, including children it has waited for, in clock ticks."""
     return sum(_ticks(pid) for pid in (os.getpid(), *process_tree.descendants(os.getpid())))
 
 
@@ -66,18 +66,21 @@ def _ticks(pid: int) -> int:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return 0  # it ended between two looks
+        return 0  # it ended after it was listed
     # proc_pid_stat(5): its own user and system time, and those of the children it has waited for.
     return sum(map(int, fields[11:15]))
 
 
 LOOK_S = 0.5
-# Of the hypervisor's time in half a second; a tick of two cores is a hundredth of it.
+# A share of all cores' time in LOOK_S; one tick on two cores is a hundredth of that time.
 STEAL_IN_A_LOOK = 0.05
 
 
 def look() -> str:
-    """Who uses the CPU besides this crumple and all it started, as a clause; empty: hardly anybody."""
+    """What uses the CPU besides this crumple and its descendants, as a clause; empty: too little to matter.
+
+    Takes LOOK_S seconds.
+    """
     meanwhile = Meanwhile()
     time.sleep(LOOK_S)
     shares = meanwhile.shares()
@@ -89,7 +92,7 @@ def look() -> str:
 
 
 def awaited(at_most_s: float) -> str:
-    """Wait until the machine is calm; what still went on when the time was over, or empty."""
+    """Wait up to `at_most_s` seconds until the machine is calm; what still used the CPU then, or empty."""
     deadline = time.monotonic() + at_most_s
     while (busy := look()) and time.monotonic() < deadline:
         pass
@@ -98,19 +101,20 @@ def awaited(at_most_s: float) -> str:
 
 WAITING = "waiting for another crumple that measures on this machine"
 NAME = "crumple"
-# Between taking a name and listening at it another one finds nobody to wait for.
+# A process that has bound the name but does not listen yet refuses a connection; then try again.
 RETRY_S = 0.01
 
 
 @contextlib.contextmanager
 def turn(waiting: Callable[[], None]) -> Iterator[None]:
-    """Inside, no other crumple measures; `waiting` is called if it has to wait for one.
+    """Inside, no other crumple measures; `waiting` is called if this one has to wait.
 
-    Whoever waits comes first: the next one in line holds the place behind whoever has the turn.
+    The next crumple in line holds a second name while it waits. So it comes before one that has just had its
+    turn and asks for the next.
     """
     line = _at_once("line")
     with line or _waited("line", waiting):
-        # Said already, where the line had to be waited for.
+        # `waiting` has been called already if this one waited for the line.
         held = _at_once("turn") or _waited("turn", waiting if line else lambda: None)
     with held:
         yield
@@ -118,7 +122,7 @@ def turn(waiting: Callable[[], None]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def beside(disturbed: Callable[[], None]) -> Iterator[None]:
-    """Like `turn`, but it waits for nobody: `disturbed` is called if another crumple measures now."""
+    """Like `turn`, but it does not wait: `disturbed` is called if another crumple measures now."""
     held = _at_once("turn")
     if held is None:
         disturbed()
@@ -127,12 +131,12 @@ def beside(disturbed: Callable[[], None]) -> Iterator[None]:
 
 
 def _address(place: str) -> str:
-    # A zero at the beginning: the name is in no file system.
+    # The leading zero byte makes the name abstract: it is in no file system.
     return f"\0{NAME}-{place}"
 
 
 def _at_once(place: str) -> socket.socket | None:
-    """The place; None if another has it."""
+    """The socket that holds the place; None if another process holds it."""
     held = socket.socket(socket.AF_UNIX)
     try:
         held.bind(_address(place))
@@ -146,12 +150,12 @@ def _at_once(place: str) -> socket.socket | None:
 
 
 def _waited(place: str, waiting: Callable[[], None]) -> socket.socket:
-    """The place, as soon as it is free."""
+    """The socket that holds the place, once it is free."""
     waiting()
     while (held := _at_once(place)) is None:
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as other:
             other.connect(_address(place))
-            # Nobody answers: it ends when who has the place is gone.
+            # The holder never answers; recv returns when the holder's socket is closed.
             other.recv(1)
             continue
         time.sleep(RETRY_S)

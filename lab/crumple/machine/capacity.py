@@ -1,8 +1,8 @@
-"""What this machine can hold: whether it is fit to measure on, which cores are for whom, which loads fit.
+"""What this machine can carry: its fitness to measure, cores for engine and server, and the loads that fit.
 
-The checks are pure: each judges an `Observed` and answers with one line that names the remedy, or None. A
-load that does not fit is made smaller, with a sentence that says so. `raise_open_files` is all that changes
-anything: this process's soft limit of open files, up to the hard one.
+The checks are pure: each judges an `Observed` and returns one line that names the remedy, or None. A load
+that does not fit is reduced, and a sentence says so. Only `raise_open_files` changes anything: it raises this
+process's soft limit of open files to the hard limit.
 """
 
 import contextlib
@@ -16,17 +16,17 @@ from crumple.errors import UsageError
 from crumple.machine import facts as machine_facts
 from crumple.machine.facts import UnreadError
 
-# Of all cores' time, in a look of a second or less.
+# Shares of all cores' time, read over a second or less.
 OTHERS_TOO_BUSY = 0.15
 STEAL_TOO_MUCH = 0.02
-# Besides its connections the engine holds epoll, probes, pipes and files.
+# Descriptors that the engine needs besides its connections: epoll, probes, pipes and files.
 DESCRIPTORS_BESIDES = 128
 MEMORY_TOO_LITTLE_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
 class Observed:
-    """What counts for fitness, at one moment; None: not told here."""
+    """The facts that decide fitness, at one moment; None: this machine does not report it."""
 
     governor: str | None
     usable_cores: int
@@ -39,7 +39,7 @@ class Observed:
 
 
 def governor(seen: Observed) -> str | None:
-    """A clock rate that follows the load changes what a request costs."""
+    """The governor must be "performance": a clock rate that follows the load changes a request's cost."""
     if seen.governor in (None, "performance"):
         return None
     return f"the CPU governor is {seen.governor}; as root: cpupower frequency-set -g performance"
@@ -55,7 +55,7 @@ def cores(seen: Observed) -> str | None:
 
 
 def quota(seen: Observed) -> str | None:
-    """A quota stops all work in the middle of a period."""
+    """There must be no CPU quota: once it is used up, all work stops until the next period."""
     if seen.cpu_quota_cores is None or seen.cpu_quota_cores >= seen.usable_cores:
         return None
     return (
@@ -64,7 +64,7 @@ def quota(seen: Observed) -> str | None:
 
 
 def descriptors(seen: Observed) -> str | None:
-    """One descriptor for each connection, in the engine and in the server."""
+    """Engine and server each need a descriptor for each connection."""
     needed = seen.connections + DESCRIPTORS_BESIDES
     if seen.open_files_soft >= needed:
         return None
@@ -75,7 +75,7 @@ def descriptors(seen: Observed) -> str | None:
 
 
 def ports(seen: Observed) -> str | None:
-    """One local port for each connection."""
+    """Each connection needs a local port."""
     if seen.ports is None or seen.ports > seen.connections:
         return None
     return (
@@ -85,7 +85,7 @@ def ports(seen: Observed) -> str | None:
 
 
 def memory(seen: Observed) -> str | None:
-    """A machine that swaps measures its disk."""
+    """Memory must be left: on a machine that swaps, a load measures the disk."""
     if seen.memory_available_bytes is None or seen.memory_available_bytes >= MEMORY_TOO_LITTLE_BYTES:
         return None
     return f"only {seen.memory_available_bytes // 2**20} MiB of memory are available; end other programs"
@@ -101,7 +101,7 @@ CHECKS: tuple[Callable[[Observed], str | None], ...] = (
 )
 
 
-# Which cores serve whom: both all of them, or each its own.
+# Whether engine and server share all cores or each have their own.
 Placement = Literal["shared", "separate"]
 
 Fact = TypeVar("Fact")
@@ -117,22 +117,22 @@ class Fitness:
 
 @dataclass(frozen=True)
 class Cores:
-    """Which cores are whose. `engine` empty: bound to none, for both share those of the server."""
+    """Cores of engine and server. `engine` empty: it is not pinned, and shares the server's cores."""
 
     engine: tuple[int, ...]
     server: tuple[int, ...]
 
 
 def facts() -> dict[str, Any]:
-    """What the machine is. What could not be read is None, with its reason in the list "unread"."""
+    """The lasting facts of this machine; None: could not be read, for the reason in the list "unread"."""
     raise_open_files()
     return machine_facts.read(machine_facts.LASTING)
 
 
 def fitness(connections: int = 0, sources: int = 1) -> Fitness:
-    """What there is for a load of `connections`, from so many addresses as `sources`.
+    """The machine's fitness for `connections` connections from `sources` local addresses.
 
-    Who else uses the machine is no part of it: that is seen while the load runs (`record.disturbance`).
+    CPU use by other programs is not part of it: that is read while the load runs (`record.disturbance`).
     """
     raise_open_files()
     moment = machine_facts.read(machine_facts.OF_THE_MOMENT)
@@ -141,10 +141,10 @@ def fitness(connections: int = 0, sources: int = 1) -> Fitness:
 
 
 def cores_for(placement: Placement, threads: int = 1, server_cores: int | None = None) -> Cores:
-    """Cores for an engine of `threads` threads and for the server, at most `server_cores` of them.
+    """Cores for an engine of `threads` threads and for a server, which gets `server_cores`; None: the rest.
 
-    "separate": as far as there are enough, no physical core serves both. "shared": both may use all, and the
-    engine is bound to none. Raises UsageError where the server cannot have so many.
+    "separate": no physical core serves both, if there are enough. "shared": both may use all cores, and the
+    engine is not pinned. Raises UsageError if the server cannot have `server_cores`.
     """
     usable = machine_facts.usable_cores()
     physical = _or_none(machine_facts.physical_cores) or [[core] for core in usable]
@@ -155,15 +155,15 @@ def cores_for(placement: Placement, threads: int = 1, server_cores: int | None =
 
 
 def divide(placement: Placement, threads: int, physical: list[list[int]]) -> Cores:
-    """The same, for cores given as groups that share a physical core."""
+    """Cores for engine and server out of groups of logical cores that share a physical core."""
     every = tuple(sorted(core for group in physical for core in group))
     if placement == "shared":
-        # The scheduler must be free to move the engine out of the server's way.
+        # Not pinned: the scheduler must be free to move the engine to a core that the server leaves idle.
         return Cores(engine=(), server=every)
     if len(every) < 2:
         return Cores(engine=every, server=every)
     if len(physical) > threads:
-        # One thread each of the last physical cores; what they share it with stays idle.
+        # One logical core of each of the last physical cores; its siblings stay idle.
         engine = tuple(group[0] for group in physical[-threads:])
         server = tuple(sorted(core for group in physical[:-threads] for core in group))
     else:
@@ -173,7 +173,7 @@ def divide(placement: Placement, threads: int, physical: list[list[int]]) -> Cor
 
 
 def fewer(cores: tuple[int, ...], wanted: int, physical: list[list[int]]) -> tuple[int, ...]:
-    """So many of the cores, one of each physical core first. Raises UsageError if there are not so many."""
+    """`wanted` of the cores, one of each physical core first. Raises UsageError if there are fewer."""
     if wanted > len(cores):
         raise UsageError(
             f"server_cores = {wanted}, and {len(cores)} of this machine's cores may be the server's",
@@ -184,7 +184,7 @@ def fewer(cores: tuple[int, ...], wanted: int, physical: list[list[int]]) -> tup
 
 
 def raise_open_files() -> None:
-    """As many open files as this process may have without privileges; the engine and servers inherit it."""
+    """Raise the soft limit of open files to the hard limit; the engine and servers inherit it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         with contextlib.suppress(ValueError, OSError):
@@ -214,8 +214,8 @@ def _or_none(fact: Callable[[], Fact]) -> Fact | None:
         return None
 
 
-# For so many of an address's local ports there may be a connection. Each that is given up leaves its port
-# behind for a minute, and takes another.
+# The share of an address's local ports that connections may use. A connection that is given up keeps its port
+# occupied for a minute, while its replacement takes another.
 PORTS_SHARE = 0.3
 SOURCE = "127.0.0.{}"
 SOURCES_MAX = 250
@@ -223,7 +223,7 @@ SOURCES_MAX = 250
 
 @dataclass(frozen=True)
 class Limits:
-    """What connections use up. `open_files`: the hard limit; `ports`: of one address, None: not told."""
+    """Limits on connections. `open_files`: the hard limit; `ports`: per local address, None: not known."""
 
     open_files: int
     ports: int | None
@@ -231,9 +231,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The shape as it can be put on. `sources`: loopback addresses to connect from; none: the kernel chooses.
+    """The shape that fits. `sources`: loopback addresses to connect from; empty: the kernel chooses.
 
-    `less`: a sentence that says what of the shape there is no room for; empty: it is as asked.
+    `less`: a sentence that says by how much the shape was reduced, and why; empty: it is as asked.
     """
 
     shape: contract.Shape
@@ -242,7 +242,7 @@ class Fitted:
 
 
 def limits() -> Limits:
-    """Those of this machine; the soft limit of open files is raised to the hard one before every load."""
+    """This machine's limits. Before every load the soft limit of open files is raised to the hard one."""
     try:
         first, last = machine_facts.port_range()
     except UnreadError:
@@ -251,7 +251,10 @@ def limits() -> Limits:
 
 
 def fitted(shape: contract.Shape, here: Limits) -> Fitted:
-    """What of the shape there is room for. The limit of an open shape need not be reached, and is lowered."""
+    """The shape with as many connections as there is room for.
+
+    In an open shape `connections` is a limit that need not be reached, so it is lowered without a sentence.
+    """
     asked = shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
     room = here.open_files - DESCRIPTORS_BESIDES
     held = max(1, min(asked, room))
@@ -269,7 +272,7 @@ def _with_connections(shape: contract.Shape, held: int) -> contract.Shape:
         return shape.model_copy(update={"connections": held})
     if held == shape.to_connections:
         return shape
-    # As steep as asked: the ramp ends sooner, and stays at what there is room for.
+    # The ramp stays as steep as asked: it ends sooner, and then holds the connections there is room for.
     low = min(shape.from_connections, held)
     rise = (held - low) / (shape.to_connections - shape.from_connections)
     over_s = max(shape.over_s * rise, 1e-3)
@@ -280,5 +283,5 @@ def _sources(connections: int, ports: int | None) -> tuple[str, ...]:
     if ports is None or connections <= PORTS_SHARE * ports:
         return ()
     needed = min(SOURCES_MAX, -(-connections // max(1, int(PORTS_SHARE * ports))))
-    # 127.0.0.1 is left to all others on this machine.
+    # 127.0.0.1 is left to the other programs on this machine.
     return tuple(SOURCE.format(number) for number in range(2, needed + 2))

@@ -1,7 +1,8 @@
 """The engine's ceiling: what it reaches here against its own null server, which does nothing but answer.
 
-It measures three times for a second, keeps the largest and remembers. A reading that others disturbed,
-or that a load went beyond, is a lower bound. How near a trial came to it is judged in `record.validity`.
+The ceiling is the largest of three readings of a second each, and is stored on disk. A reading that other
+programs disturbed, or that a load exceeded, is a lower bound. `record.engine_limits` judges how near a trial
+came to the ceiling.
 """
 
 import contextlib
@@ -34,24 +35,26 @@ LAUNCH_S = 10.0
 STOP_S = 3.0
 FAILED_MAX = 0.01
 WAITED_SHARE_MAX = 0.05
-# At its ceiling a thread is busy for twice as long and more, even with one connection.
+# If the engine's busiest thread is busy for a smaller share of the time, it is far from its ceiling, where
+# the share is at least twice as large, even with one connection.
 BUSY_SHARE_NEAR = 0.25
 SHARE_NEAR = 0.7
-# Two readings on a calm machine differ by less.
+# Two readings on a calm machine differ by a smaller factor.
 BEYOND = 1.1
 BOUND_HOLDS_S = 60.0
-# More take longer to open than the warm-up is long.
+# More than these cannot be opened within the warm-up.
 CONNECTIONS_MAX = 8_192
 BODY_BYTES = 512
-# The engine is to give first: the null server has a thread more for each of its, where there are cores.
+# The engine must reach its limit first: the null server gets two threads for each of the engine's, where
+# there are cores for them.
 SERVER_THREADS_PER_THREAD = 2
 
 
 class Ceiling(Frozen):
     """Answers per second that the engine reaches against the null server.
 
-    `throughput_per_s` None: that could not be measured, and then `why`. `at_least`: it may reach more, for
-    `why`: other programs ran meanwhile, or a load went beyond it.
+    `throughput_per_s` None: it could not be measured. `at_least`: it is a lower bound, because other programs
+    ran meanwhile or a load exceeded it. In both cases `why` has the reason.
     """
 
     throughput_per_s: float | None
@@ -60,7 +63,7 @@ class Ceiling(Frozen):
 
 
 class _Memory(Frozen):
-    """A ceiling on disk, the circumstances it holds for, and when it was read, in seconds since the boot."""
+    """A stored ceiling, the circumstances it holds for, and when it was measured, in seconds since boot."""
 
     circumstances: str
     ceiling: Ceiling
@@ -69,7 +72,7 @@ class _Memory(Frozen):
 
 @dataclass(frozen=True)
 class _Load:
-    """What of a spec the ceiling depends on."""
+    """The parts of a spec that the ceiling depends on."""
 
     threads: int
     connections: int
@@ -79,25 +82,26 @@ class _Load:
     def of(cls, spec: TrialSpec) -> "_Load":
         shape = spec.shape
         most = shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
-        # Not about as many: where each serves one request, 8,192 reach a third less than 5,000.
+        # The exact number, not a rounded one: with a connection for each request, 8,192 connections reach a
+        # third less than 5,000.
         return cls(spec.threads, min(most, CONNECTIONS_MAX), spec.connection)
 
 
 def cache() -> Path:
-    """Where ceilings are remembered."""
+    """The folder in which ceilings are stored."""
     return platformdirs.user_cache_path("crumple") / "ceilings"
 
 
 def known(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
-    """What is remembered of loads such as `spec` since this machine was started; it never measures."""
+    """The ceiling stored for loads like `spec` since boot; None if there is none. Never measures."""
     memory = _remembered(_file(cache_dir, _Load.of(spec)), load) if _stands_in(spec) else None
     return memory.ceiling if memory else None
 
 
 def ceiling(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
-    """The ceiling for loads such as `spec`, measured now or before, since this machine was started.
+    """The ceiling for loads like `spec`, measured since boot, or else now.
 
-    None where the null server cannot stand in for the target: it speaks neither TLS nor over unix sockets.
+    None if the null server cannot stand in for the target: it supports neither TLS nor unix sockets.
     """
     if not _stands_in(spec):
         return None
@@ -110,10 +114,10 @@ def ceiling(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
 def measured_after(
     load: Engine, record: TrialRecord, cache_dir: Path, telling: Callable[[], None] = lambda: None
 ) -> Ceiling | None:
-    """The ceiling for a load that is over; None where the engine was nowhere near it, or there is none.
+    """The ceiling for a load that is over; None: the engine was far from it, or the target has none.
 
-    Measured only where none is remembered, or where what is remembered is too low to be true: a load went
-    beyond it, or it is a lower bound and old. `telling` is called before that, for it takes seconds.
+    Measured only if none is stored, or if the stored one is too low: this load exceeded it, or it is an old
+    lower bound that this load came near. `telling` is called first, as measuring takes seconds.
     """
     reached_per_s = record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns > 0 else 0.0
     if not reached_per_s or not _stands_in(record.spec) or _busy_share(record) < BUSY_SHARE_NEAR:
@@ -128,7 +132,7 @@ def measured_after(
 def _is_too_low(memory: _Memory, reached_per_s: float) -> bool:
     remembered_per_s = memory.ceiling.throughput_per_s or 0.0
     if memory.ceiling.at_least:
-        # Others so soon would be no better.
+        # New readings so soon after the last would be no better.
         return reached_per_s > SHARE_NEAR * remembered_per_s and _is_old(memory)
     return reached_per_s > BEYOND * remembered_per_s
 
@@ -143,7 +147,7 @@ def _stands_in(spec: TrialSpec) -> bool:
 
 
 def _busy_share(record: TrialRecord) -> float:
-    """How long the engine's busiest thread ran, or waited for a core, of the time measured; 1: not known."""
+    """The share of the measured time that the busiest thread ran or waited for a core; 1: unknown."""
     windows = [thread.window for thread in record.probes.threads if thread.window]
     busy_ns = (window.cpu_ns + (window.run_queue_ns or 0) for window in windows)
     return max(busy_ns, default=record.measured_ns) / record.measured_ns
@@ -152,7 +156,7 @@ def _busy_share(record: TrialRecord) -> float:
 def _read_anew(
     load: Engine, spec: TrialSpec, cache_dir: Path, memory: _Memory | None, reached_per_s: float
 ) -> Ceiling:
-    """Measured now, and remembered. What a load reached, and an earlier lower bound, it cannot be below."""
+    """Measure the ceiling and store it; it is at least what a load reached and an earlier lower bound."""
     like = _Load.of(spec)
     try:
         measured = _measured(load, like)
@@ -169,7 +173,7 @@ def _read_anew(
 
 
 def _measured(load: Engine, like: _Load) -> Ceiling:
-    """The largest of some readings: whatever goes on besides only ever makes one smaller."""
+    """The largest of READINGS readings: whatever else runs can only lower a reading."""
     cores = capacity.cores_for("separate", like.threads)
     found: list[Ceiling] = []
     fault: EngineFailed | None = None
@@ -186,7 +190,10 @@ def _measured(load: Engine, like: _Load) -> Ceiling:
 
 
 def largest(readings: Sequence[Ceiling]) -> Ceiling:
-    """Of those that say how much; a lower bound where nothing near it was read on a calm machine."""
+    """The largest reading; a lower bound unless a reading on the calm machine came near it.
+
+    Every reading must have a throughput.
+    """
     most = max(readings, key=_per_s)
     calm = [each for each in readings if not each.at_least and BEYOND * _per_s(each) >= _per_s(most)]
     return most.model_copy(update={"at_least": False, "why": ""}) if calm else most
@@ -212,7 +219,7 @@ def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
 
 
 def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
-    """Why the engine may reach more than it did here; empty: nothing was in its way."""
+    """Why the engine may reach more than in this reading; empty: nothing disturbed it."""
     windows = [thread.window for thread in record.probes.threads if thread.window]
     waited = max((each.run_queue_ns or 0 for each in windows), default=0) / record.measured_ns
     if waited > WAITED_SHARE_MAX:
@@ -226,7 +233,7 @@ def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
 
 def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
     expect = contract.Expect(status=200, body_bytes=BODY_BYTES, body_sha256=None, hash_one_in=0)
-    # Thousands of connections take their time to be there, and more where each serves one request.
+    # Thousands of connections take time to open, and more if each serves only one request.
     longer = max(1.0, like.connections / CONNECTIONS_AT_ONCE)
     return TrialSpec(
         label="ceiling",
@@ -248,7 +255,7 @@ def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
 
 @contextmanager
 def _null_server(load: Engine, like: _Load, cores: tuple[int, ...]) -> Iterator[str]:
-    """The null server on `cores`; yields its address. Raises EngineFailed. It ends with the lab."""
+    """Run the null server on `cores` and yield its address; it ends with the lab. Raises EngineFailed."""
     threads = min(len(cores), SERVER_THREADS_PER_THREAD * like.threads)
     command = [
         *(load.path, "null-server", "--cores", ",".join(map(str, cores))),
@@ -259,7 +266,7 @@ def _null_server(load: Engine, like: _Load, cores: tuple[int, ...]) -> Iterator[
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        process_group=0,  # ctrl-C is for the lab, which then ends it in good order
+        process_group=0,  # ctrl-C reaches only the lab, which then ends it
     )
     try:
         yield f"127.0.0.1:{_port(process)}"
@@ -295,7 +302,7 @@ def _file(cache_dir: Path, like: _Load) -> Path:
 
 
 def _circumstances(load: Engine) -> str:
-    """The engine's build, this boot of the machine, and the cores there are. Raises OSError, UnreadError."""
+    """The engine's build, this boot of the machine, and the usable cores. Raises OSError, UnreadError."""
     boot_id = facts.text(facts.SYSCTLS / "kernel/random/boot_id")
     cores = ",".join(map(str, facts.usable_cores()))
     return f"{load.version} {load.path.stat().st_mtime_ns} {boot_id} {cores}"
@@ -310,7 +317,7 @@ def _remembered(file: Path, load: Engine) -> _Memory | None:
 
 
 def _remember(file: Path, load: Engine, measured: Ceiling) -> None:
-    # What cannot be remembered is measured again each time, which costs a second and no more.
+    # A ceiling that cannot be stored is measured again each time, which takes only seconds.
     with contextlib.suppress(OSError, facts.UnreadError):
         memory = _Memory(
             circumstances=_circumstances(load), ceiling=measured, read_at_s=round(time.monotonic(), 3)

@@ -1,24 +1,22 @@
-"""What calls, switches, threads and processes cost on this machine, as the engine measures it.
-
-It asks the engine and reads the answer; what a cost means for a server is not said here.
-"""
+"""What system calls, switches, threads and processes cost on this machine, as the engine measures it."""
 
 import subprocess
 from typing import Annotated
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from crumple import faults
 from crumple.contract import Frozen
 from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
 
 LIMIT_S = 60.0
-# As the engine calls them.
+# The engine's names.
 NAMES = ("system_call", "non_blocking_read", "thread_switch", "process_switch", "thread", "process")
 
 
 class Cost(Frozen):
-    """One cost: the median over `rounds` of `repeats` each, the tenth and the ninetieth hundredth of them."""
+    """One cost: median, 10th and 90th percentile over `rounds`, each of `repeats` repetitions."""
 
     name: str
     meaning: str
@@ -33,7 +31,7 @@ _COSTS = TypeAdapter(tuple[Cost, ...])
 
 
 def measure(engine: Engine, core: int | None) -> tuple[Cost, ...]:
-    """All costs on `core`, in about two seconds; None lets the scheduler move. Raises EngineFailed."""
+    """All costs on `core`, measured in about 2 s; None: the scheduler chooses. Raises EngineFailed."""
     pinned = [] if core is None else ["--core", str(core)]
     try:
         asked = subprocess.run(
@@ -46,12 +44,12 @@ def measure(engine: Engine, core: int | None) -> tuple[Cost, ...]:
     try:
         return _COSTS.validate_json(asked.stdout)
     except ValidationError as error:
-        message = f"the engine's costs are not what the lab expects: {error.errors()[0]['msg']}"
+        message = f"the engine's costs are not what the lab expects ({faults.first(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None
 
 
 def readings(engine: Engine, core: int | None, times: int) -> dict[str, tuple[float, ...]]:
-    """Cost → its median in ns, of as many measurements, each by a process of its own. Raises EngineFailed."""
+    """Cost → its median in ns in each of `times` measurements, each a new process. Raises EngineFailed."""
     measured = [measure(engine, core) for _ in range(times)]
     return {cost.name: tuple(each[at].ns for each in measured) for at, cost in enumerate(measured[0])}
 

@@ -1,6 +1,6 @@
-"""What this machine is: one small function a fact; one it does not tell raises UnreadError with the reason.
+"""The facts of this machine, a function for each; one that cannot be read raises UnreadError with the reason.
 
-Nothing is judged; that is `checks`. No host name, user or address: facts are published with reports.
+`capacity` judges them. Host name, user and addresses are left out, because reports publish the facts.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ SYSCTLS = Path("/proc/sys")
 
 
 class UnreadError(Exception):
-    """A fact this machine does not tell, and why."""
+    """A fact that this machine does not report, and why."""
 
 
 def read(facts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Each fact by name. What could not be read is None, with its reason in the list "unread"."""
+    """Each fact's value by its name; None: could not be read, for the reason in the list "unread"."""
     values: dict[str, Any] = {}
     unread: list[dict[str, str]] = []
     for name, fact in facts.items():
@@ -39,7 +39,7 @@ def read(facts: dict[str, Callable[[], Any]]) -> dict[str, Any]:
 
 
 def text(path: Path) -> str:
-    """The file's words. Raises UnreadError."""
+    """The file's text without space at its ends. Raises UnreadError."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError as error:
@@ -47,7 +47,7 @@ def text(path: Path) -> str:
 
 
 def cpu_model() -> str:
-    """As the kernel names it."""
+    """The CPU's model as the kernel names it. Raises UnreadError."""
     fields = _cpuinfo()
     for name in ("model name", "Model", "Hardware", "cpu model"):
         if name in fields:
@@ -71,7 +71,7 @@ def physical_cores() -> list[list[int]]:
 
 
 def cpu_quota_cores() -> float | str:
-    """How many cores' worth of time the control group grants; "none" without a limit."""
+    """How many cores' worth of CPU time the control group grants; "none": no limit. Raises UnreadError."""
     place = next(
         (line for line in text(Path("/proc/self/cgroup")).splitlines() if line.startswith("0::")), None
     )
@@ -88,7 +88,7 @@ def cpu_quota_cores() -> float | str:
 
 
 def distribution() -> str:
-    """Name and version, as in "Debian GNU/Linux 12 (bookworm)"."""
+    """Name and version, as in "Debian GNU/Linux 12 (bookworm)". Raises UnreadError."""
     try:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
@@ -96,7 +96,7 @@ def distribution() -> str:
 
 
 def governor() -> str:
-    """Who chooses the clock rate of the cores; several, if they differ."""
+    """What sets the cores' clock rate, as in "performance"; several if they differ. Raises UnreadError."""
     found = {text(path) for path in CPUS.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     if not found:
         raise UnreadError("the kernel offers no cpufreq here; usual in a virtual machine")
@@ -104,7 +104,7 @@ def governor() -> str:
 
 
 def turbo() -> str:
-    """ "on" or "off": whether cores may exceed their base rate for a while."""
+    """ "on" or "off": whether cores may exceed their base rate for a while. Raises UnreadError."""
     with contextlib.suppress(UnreadError):
         return "off" if text(CPUS / "intel_pstate" / "no_turbo") == "1" else "on"
     with contextlib.suppress(UnreadError):
@@ -113,29 +113,29 @@ def turbo() -> str:
 
 
 def steal_share_since_boot() -> float:
-    """Part of all CPU time that the hypervisor gave to others, 0 to 1."""
+    """The share of all CPU time since boot that the hypervisor gave to others, 0 to 1. Raises UnreadError."""
     ticks = cpu_ticks()
     return round(ticks["steal"] / sum(ticks.values()), 6)
 
 
 def cpu_ticks() -> dict[str, int]:
-    """Time of all cores since boot by kind, in clock ticks. Raises UnreadError."""
+    """CPU time of all cores since boot by kind, in clock ticks. Raises UnreadError."""
     kinds = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     return dict(zip(kinds, map(int, text(Path("/proc/stat")).split()[1:]), strict=False))
 
 
 def memory_bytes() -> int:
-    """All of it."""
+    """The machine's memory. Raises UnreadError."""
     return _meminfo("MemTotal")
 
 
 def memory_available_bytes() -> int:
-    """What could be had without swapping."""
+    """The memory that is available without swapping. Raises UnreadError."""
     return _meminfo("MemAvailable")
 
 
 def scratch_file_system() -> str:
-    """Of the folders that servers write their files to, as in "ext4" or "tmpfs". Raises UnreadError."""
+    """The file system that servers write their files to, as in "ext4" or "tmpfs". Raises UnreadError."""
     device = Path(tempfile.gettempdir()).stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     mounts = (line.split() for line in text(MOUNTS).splitlines())
@@ -146,32 +146,32 @@ def scratch_file_system() -> str:
 
 
 def load_average() -> list[float]:
-    """Over one, five and fifteen minutes."""
+    """The load average over one, five and fifteen minutes."""
     return [round(value, 2) for value in os.getloadavg()]
 
 
 def open_files_soft() -> int:
-    """How many descriptors a process may have open."""
+    """The soft limit of open descriptors of a process."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def open_files_hard() -> int:
-    """How far the soft limit can be raised without privileges."""
+    """The hard limit: how far the soft limit can be raised without privileges."""
     return resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 
 
 def sysctl(name: str) -> Callable[[], int]:
-    """Reads one kernel setting that is a number, by its path as in "net/core/somaxconn"."""
+    """A function that reads one numeric kernel setting, by its path as in "net/core/somaxconn"."""
     return lambda: int(text(SYSCTLS / name))
 
 
 def port_range() -> list[int]:
-    """First and last local port for outgoing connections."""
+    """First and last local port for outgoing connections. Raises UnreadError."""
     return [int(port) for port in text(SYSCTLS / "net/ipv4/ip_local_port_range").split()]
 
 
 def virtualisation() -> str:
-    """The hypervisor or container, "none" on bare metal."""
+    """The hypervisor or container, "none" on bare metal. Raises UnreadError."""
     detect = shutil.which("systemd-detect-virt")
     if detect and (said := _said([detect])):
         return said
@@ -185,7 +185,7 @@ def virtualisation() -> str:
 
 
 def crumple_version() -> str:
-    """Of the lab. Raises UnreadError."""
+    """The lab's version. Raises UnreadError."""
     try:
         return metadata.version("crumple")
     except metadata.PackageNotFoundError:
@@ -193,14 +193,14 @@ def crumple_version() -> str:
 
 
 def commit() -> str:
-    """Of the checkout crumple runs from; ends in "+changes" if files differ from it. Raises UnreadError."""
+    """The commit that crumple runs from, and "+changes" if files differ from it. Raises UnreadError."""
     here = Path(__file__).resolve()
     git = shutil.which("git")
     if git is None:
         raise UnreadError("git is not installed")
     in_folder = [git, "-C", str(here.parent)]
     head = _said([*in_folder, "rev-parse", "--verify", "HEAD"])
-    # An environment often lies inside somebody's repository, whose commit is not crumple's.
+    # A virtual environment often lies inside another repository, whose commit is not crumple's.
     if not head or not _said([*in_folder, "ls-files", here.name]):
         raise UnreadError("not a git checkout with a commit")
     changes = _said([*in_folder, "status", "--porcelain", "--untracked-files=no"])
@@ -208,7 +208,7 @@ def commit() -> str:
 
 
 def _said(command: list[str]) -> str:
-    """The first thing a command prints; empty if nothing. Its exit code is no matter."""
+    """What a command prints to stdout; empty if it cannot run. Its exit code is ignored."""
     try:
         asked = subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, text=True, timeout=ASK_S, check=False
@@ -231,7 +231,7 @@ def _meminfo(name: str) -> int:
 
 
 def _core_list(written: str) -> list[int]:
-    """The numbers in a list as the kernel writes it: "0,4-6"."""
+    """The numbers in a list as the kernel writes it: "0,4-6" → 0, 4, 5, 6."""
     cores: list[int] = []
     for part in written.split(","):
         first, _, last = part.partition("-")

@@ -1,7 +1,7 @@
-"""A command under the engine's guard: it, and all that it starts, ends with the lab, whatever ends the lab.
+"""Runs a command under the engine's guard: it and its descendants end with the lab, however the lab ends.
 
-What the command writes on both streams goes into a file without a name, of which only the end is kept. A pipe
-would wake its reader with every line of the server's, beside the load.
+What the command writes to stdout and stderr goes into an unnamed file, of which only the end is kept. A pipe
+would wake the lab for every line that the server writes during a load.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ from crumple.machine.leftovers import MARK, ScratchFolder
 
 TAIL_LINES = 20
 TAIL_BYTES = 16_384
-# So much may lie on the disk, and what a flood brings between two looks.
+# The file may hold so much on disk, and what is written between two looks.
 KEPT_BYTES = 1 << 20
 LOOK_EVERY_S = 0.25
 
@@ -33,7 +33,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Written:
-    """The output of one command. Gone with this object or with the lab, however that ends."""
+    """The output of one command. Its file is gone with this object or with the lab, however that ends."""
 
     def __init__(self) -> None:
         """Raises OSError."""
@@ -41,22 +41,22 @@ class Written:
         self._over = threading.Event()
 
     def fileno(self) -> int:
-        """For the command to write to."""
+        """The descriptor that the command writes to."""
         return self._file.fileno()
 
     def tail(self) -> list[str]:
-        """The last lines."""
+        """The last lines, TAIL_LINES at most."""
         size = os.fstat(self.fileno()).st_size
         # pread: the command writes at the same file position, which must not move.
         tail = os.pread(self.fileno(), TAIL_BYTES, max(0, size - TAIL_BYTES))
         return tail.decode("utf-8", "replace").splitlines()[-TAIL_LINES:]
 
     def began(self) -> None:
-        """Somebody writes; keep it bounded until it is over."""
+        """Keep the file bounded from now on, until `over` is called."""
         threading.Thread(target=self._keep_bounded, daemon=True).start()
 
     def over(self) -> None:
-        """Nobody writes any more."""
+        """Stop keeping the file bounded: the command has ended."""
         self._over.set()
 
     def _keep_bounded(self) -> None:
@@ -67,9 +67,9 @@ class Written:
 
 
 def _free(file: int, until: int) -> None:
-    """Give back what lies before `until`, and keep the size: who writes goes on where the file ends.
+    """Free the disk space before `until` and keep the file's size, so that writing continues at its end.
 
-    Where the file system cannot, nothing happens.
+    Does nothing on a file system that cannot do this.
     """
     _LIBC.fallocate(file, _KEEP_SIZE | _PUNCH_HOLE, ctypes.c_int64(0), ctypes.c_int64(until))
 
@@ -81,7 +81,7 @@ GONE_S = 3.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; both None: the guard ended without telling."""
+    """How a command ended; both None: the guard ended without reporting it."""
 
     exit: int | None
     signal: int | None
@@ -94,7 +94,7 @@ class Ended:
 
 
 class Guarded:
-    """A command that runs. `pid`: its own; `guard_pid`: of the guard, the ancestor of all that it starts."""
+    """A running command. `pid`: its own; `guard_pid`: the guard's, the ancestor of all that it starts."""
 
     def __init__(self, process: subprocess.Popen[bytes], written: Written, scratch: ScratchFolder) -> None:
         self._process = process
@@ -108,11 +108,11 @@ class Guarded:
 
     @property
     def scratch(self) -> Path:
-        """The command's scratch folder, which goes with it."""
+        """The command's scratch folder, which `end` removes."""
         return self._scratch.path
 
     def ended(self, within_s: float = 0.0) -> Ended | None:
-        """How the command ended, waiting up to `within_s` for that; None while it runs."""
+        """Wait up to `within_s` seconds for the command to end; how it ended, or None: it still runs."""
         deadline = time.monotonic() + within_s
         while self._ended is None:
             line = self._line(max(0.0, deadline - time.monotonic()))
@@ -129,7 +129,7 @@ class Guarded:
         return self._written.tail()
 
     def end(self) -> None:
-        """End the command and all that it started; return when they are gone. Raises ServerFailed("stop")."""
+        """End the command and its descendants; return when they are gone. Raises ServerFailed("stop")."""
         assert self._process.stdin
         self._process.stdin.close()
         try:
@@ -148,13 +148,13 @@ class Guarded:
             )
 
     def launched(self, within_s: float) -> bool:
-        """Wait for the guard to say that the command started, which sets `pid`."""
+        """Wait up to `within_s` seconds until the command has started, and set `pid`; False: it has not."""
         line = self._line(within_s)
         self.pid = line.get("pid", 0) if line else 0
         return self.pid > 0
 
     def _line(self, within_s: float) -> dict[str, int | None] | None:
-        """The guard's next line; {} when there will be none, None when there is none as yet."""
+        """The guard's next line; {}: there will be none, None: there is none yet."""
         assert self._process.stdout
         events = self._process.stdout.fileno()
         deadline = time.monotonic() + within_s
@@ -182,8 +182,8 @@ def launch(
 ) -> Guarded:
     """Start `command` in `cwd` on `cores` (all, if empty). The caller ends it. Raises ServerFailed(`step`).
 
-    `scratch` is removed with it. Its path is a mark in the environment, so that what the command started is
-    known even after the guard was killed.
+    `scratch` is removed when the command is ended. Its path is in the command's environment as a mark, by
+    which its descendants are found even after the guard was killed.
     """
     pinned = ["--cores", ",".join(str(core) for core in cores)] if cores else []
     options = ["--scratch", scratch.path, "--cwd", cwd, "--grace", str(GRACE_S), *pinned]
@@ -195,10 +195,10 @@ def launch(
             stdout=subprocess.PIPE,
             stderr=written.fileno(),
             env={**env, MARK: str(scratch.path)},
-            process_group=0,  # ctrl-C is for the lab, which then ends the command in good order
+            process_group=0,  # ctrl-C reaches only the lab, which then ends the command
         )
     except BaseException:
-        # Nobody has it yet who would put it away.
+        # There is no Guarded yet that would remove it.
         scratch.remove()
         raise
     guarded = Guarded(process, written, scratch)
@@ -221,7 +221,7 @@ def _not_launched(step: str, command: Sequence[str], cwd: Path, tail: list[str])
 
 
 def _not_to_run_from(program: Path) -> Path | None:
-    """The mount that lets no program run, where that is what keeps this one from it."""
+    """The program's mount, if the program cannot run because that is mounted noexec; else None."""
     if not program.is_file() or not os.statvfs(program).f_flag & os.ST_NOEXEC:
         return None
     return next(folder for folder in program.parents if folder.is_mount())

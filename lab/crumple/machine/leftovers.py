@@ -1,10 +1,9 @@
-"""Scratch folders, and what a lab leaves that is killed together with its guard.
+"""Scratch folders, and cleaning up what a lab leaves behind that is killed together with its guard.
 
-A scratch folder belongs to one command and is locked while the lab lives that made it. The kernel lifts the
-lock when the lab is gone, however it ended, and no child inherits it: so a folder that can be locked belongs
-to nobody. Each process carries the name of its scratch folder in its environment, as a mark, which its
-children inherit. The next crumple ends marked processes and removes the folder, unless a living lab or guard
-still has it.
+A scratch folder belongs to one command. The lab that made it holds a lock on it. The kernel releases the lock
+when the lab ends, however it ends, and no child inherits it, so a folder that can be locked is not in use.
+Each process has the path of its scratch folder in its environment, as a mark, which its children inherit. The
+next crumple ends marked processes and removes the folder, unless a living lab or guard still holds it.
 """
 
 import contextlib
@@ -20,14 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-# Of crumple's folders and no others: what nobody holds is removed by this name.
+# Only crumple's own folders have this prefix: a folder with it that is not locked is removed.
 PREFIX = "crumple-scratch-"
-# In a folder that is filled before the command starts: the guard removes no other that holds anything.
+# A file in every scratch folder. If a folder holds something before the command starts, the guard removes it
+# only if this file is in it.
 MADE_FOR_THIS = ".crumple-scratch"
 
 
 class ScratchFolder:
-    """A folder that is held. `path`: where it lies."""
+    """A scratch folder at `path`, locked by this process."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
@@ -35,11 +35,11 @@ class ScratchFolder:
 
     @classmethod
     def made(cls) -> Self:
-        """A new one, which holds nothing but the word for the guard that it may go. Raises OSError."""
+        """A new folder, which holds only the file that lets the guard remove it. Raises OSError."""
         while True:
             path = Path(tempfile.mkdtemp(prefix=PREFIX))
             lock = locked(path)
-            # Another crumple that clears away may have been there in between.
+            # Another crumple that cleans up may have removed the folder before it was locked.
             if lock is not None:
                 made = cls(path, lock)
                 try:
@@ -50,7 +50,7 @@ class ScratchFolder:
                 return made
 
     def remove(self) -> None:
-        """Remove it with all that is in it, and hold it no longer."""
+        """Remove the folder with all that is in it, and release its lock."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -58,7 +58,7 @@ class ScratchFolder:
 
 
 def locked(path: Path) -> int | None:
-    """The folder's lock, to be closed; None where somebody holds it, or where it is gone. Raises OSError."""
+    """Lock the folder; a descriptor, to be closed. None: it is locked already, or gone. Raises OSError."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):
@@ -84,7 +84,7 @@ _MARK = f"{MARK}=".encode()
 
 
 def everywhere() -> Mapping[str, Sequence[int]]:
-    """Scratch folder → the processes that carry its mark."""
+    """Scratch folder → the pids of all processes that carry its mark."""
     found: dict[str, list[int]] = defaultdict(list)
     for process in Path("/proc").glob("[0-9]*"):
         folder = _folder_of(int(process.name))
@@ -94,7 +94,7 @@ def everywhere() -> Mapping[str, Sequence[int]]:
 
 
 def end(folder: Path) -> Sequence[int]:
-    """Kill all that carry the mark of `folder`; which of them are there nevertheless, after GONE_S."""
+    """Kill all processes that carry the mark of `folder`; the pids of those that live on after GONE_S."""
     deadline = time.monotonic() + GONE_S
     while left := everywhere().get(str(folder), ()):
         for pid in left:
@@ -109,7 +109,7 @@ def _kill(pid: int, folder: str) -> None:
     with contextlib.suppress(OSError):
         process = os.pidfd_open(pid)
         try:
-            # It may have ended since, and its number have become another's.
+            # It may have ended since, and another process may have its pid.
             if _folder_of(pid) == folder:
                 signal.pidfd_send_signal(process, signal.SIGKILL)
         finally:
@@ -117,7 +117,10 @@ def _kill(pid: int, folder: str) -> None:
 
 
 def _folder_of(pid: int) -> str:
-    """Empty for a process without a mark, of another user's, or that is gone; a zombie has no environment."""
+    """The scratch folder that a process is marked with.
+
+    Empty: it has no mark, is another user's, is gone, or is a zombie, which has no environment.
+    """
     with contextlib.suppress(OSError):
         for variable in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             if variable.startswith(_MARK):
@@ -127,7 +130,7 @@ def _folder_of(pid: int) -> str:
 
 @dataclass(frozen=True)
 class Ended:
-    """What was found and cleared away. `left`: processes that could not be ended."""
+    """What was found and cleaned up. `left`: pids of processes that could not be ended."""
 
     processes: int = 0
     folders: int = 0
@@ -142,7 +145,7 @@ class Ended:
         return bool(self.processes or self.folders or self.left)
 
     def __str__(self) -> str:
-        """For the user, in a line."""
+        """One line for the user."""
         counts = (
             (self.processes, "process", "processes"),
             (self.folders, "scratch folder", "scratch folders"),
@@ -156,12 +159,12 @@ class Ended:
 
 
 def end_all() -> Ended:
-    """End and remove whatever belongs to nobody any more."""
+    """End the processes and remove the scratch folders that no living lab or guard holds."""
     carried = everywhere()
     ended = Ended()
     for folder in dict.fromkeys((*carried, *_in_temporary_folder())):
         path = Path(folder)
-        # Not what we descend from ourselves, nor what is no scratch folder of ours.
+        # Skip the folder whose mark this process carries itself, and folders that crumple did not make.
         if path.is_absolute() and path.name.startswith(PREFIX) and folder != os.environ.get(MARK):
             ended += _end(path, carried.get(folder, ()))
     return ended
@@ -172,7 +175,7 @@ def _in_temporary_folder() -> Iterable[str]:
 
 
 def _end(folder: Path, processes: Sequence[int]) -> Ended:
-    # Another user's, whose folder is not ours to open.
+    # Another user's folder cannot be opened.
     with contextlib.suppress(OSError):
         lock = locked(_seen_by(processes[0], folder) if processes else folder)
         if lock is not None:
@@ -186,7 +189,7 @@ def _end(folder: Path, processes: Sequence[int]) -> Ended:
 
 def _end_held(folder: Path, lock: int, processes: int) -> Ended:
     left = tuple(end(folder))
-    # In another container's file system, which has its own folder of that name or none.
+    # A folder in another container's file system stays; this path may name another folder here, or none.
     ours = folder.is_dir() and os.path.samestat(os.fstat(lock), folder.lstat())
     if ours:
         shutil.rmtree(folder, ignore_errors=True)
@@ -194,12 +197,15 @@ def _end_held(folder: Path, lock: int, processes: int) -> Ended:
 
 
 def _seen_by(pid: int, folder: Path) -> Path:
-    """Where a process finds the folder, whose root may be another."""
+    """The path of the folder as that process sees it: its root may differ from ours."""
     return Path(f"/proc/{pid}/root{folder}")
 
 
 def _is_guard(pid: int) -> bool:
-    """Whether it is a guard: its lab is gone, so it ends the rest by itself, and with more grace than we."""
+    """Whether the process is a guard, which ends the others itself once its lab is gone.
+
+    It gives them time to end, as `end` does not.
+    """
     with contextlib.suppress(OSError):
         return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1:2] == [b"guard"]
     return False

@@ -1,7 +1,7 @@
-"""Processes on this machine: who descends from whom, suspending a tree, and who listens on a port.
+"""Process trees: descendants and ancestors, suspending a tree, and finding what listens on a port.
 
 Suspended processes cost no CPU while another server is measured. They keep memory, connections and timers;
-what falls due meanwhile falls due when they go on. Nothing here starts or ends a process.
+a timer that expires meanwhile fires when they resume. Nothing here starts or ends a process.
 """
 
 import contextlib
@@ -19,8 +19,8 @@ from crumple.machine.guard import Guarded
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """All that lives and descends from `pid`, parents before their children."""
-    # Children belong to the thread that forked them, so every thread is asked.
+    """The pids of all living descendants of `pid`, parents before their children."""
+    # The kernel lists children under the thread that forked them, so every thread's list is read.
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in children.read_text().split():
@@ -29,32 +29,32 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 def ancestors(pid: int) -> Iterator[int]:
-    """Its parent, the parent's parent and so on, up to but not including the first process."""
+    """The pids of its parent, the parent's parent and so on, without the first process."""
     while (pid := _parent(pid)) > 1:
         yield pid
 
 
 def _parent(pid: int) -> int:
     try:
-        # The name in brackets may hold anything; what follows it does not.
+        # The name in brackets may hold any character, so only what follows the last bracket is split.
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
         return 0
 
 
-# A process that was being forked while its parent stopped shows up when the tree is read again.
+# A process that was being forked while its parent was stopped is found when the tree is read again.
 PASSES = 2
 
 
 def suspend(guard_pid: int) -> None:
-    """Stop all that descends from a guard, parents first, so that none of them starts another one."""
+    """Suspend all descendants of a guard, parents first, so that none of them starts another process."""
     for _ in range(PASSES):
         for pid in descendants(guard_pid):
             _send(pid, signal.SIGSTOP)
 
 
 def wake(guard_pid: int) -> None:
-    """Let all of it go on."""
+    """Resume all descendants of a guard."""
     for pid in descendants(guard_pid):
         _send(pid, signal.SIGCONT)
 
@@ -65,18 +65,21 @@ def _send(pid: int, number: int) -> None:
 
 
 HOST = "127.0.0.1"
-# Where we ask from. From HOST, while nobody listens as yet, the kernel may pick the very port we ask for, and
-# TCP then connects the socket with itself: once in some hundred starts, and the server finds its port taken.
+# The address to connect from. From HOST, while no server listens yet, the kernel may choose the target port
+# as the local port, and TCP then connects the socket to itself. This happened once in some hundred starts,
+# and the server then found its port taken.
 ASKED_FROM = "127.0.0.2"
+# No workload has this path, so that most servers answer it with 404.
+ASKED_PATH = "/"
 LIMIT_S = 30.0
 POLL_S = 0.003
-# From the death of a process until its guard has told.
+# Time for the guard to report the end of a process.
 SEEN_TO_END_S = 0.2
 LISTEN = "0A"
 
 
 def free_port() -> int:
-    """A port nobody uses at this moment."""
+    """A TCP port on HOST that no socket uses at this moment."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -84,9 +87,9 @@ def free_port() -> int:
 
 
 def is_taken(port: int) -> bool:
-    """Whether someone holds the port, so that a server could not listen on it."""
+    """Whether another socket holds the port on HOST, so that a server could not listen on it."""
     with socket.socket() as probe:
-        # As servers do it: what waits in TIME_WAIT is no obstacle.
+        # Servers set this, too: a connection in TIME_WAIT is no obstacle.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
@@ -97,15 +100,15 @@ def is_taken(port: int) -> bool:
 
 
 def listens_at(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int) -> bool:
-    """Whether somebody listens on `port` where `address` of this machine reaches them; asks nobody."""
+    """Whether a socket listens on `port` at `address` of this machine; opens no connection."""
     reached = {address, ipaddress.ip_address("0.0.0.0" if address.version == 4 else "::")}
-    # A listener on all IPv6 addresses takes IPv4 too, unless told otherwise.
+    # A listener on all IPv6 addresses takes IPv4 too, unless it sets IPV6_V6ONLY.
     reached.add(ipaddress.ip_address("::"))
     return any(at in reached for at, _ in _listeners_with_address(port))
 
 
 def owner(port: int) -> int:
-    """The root of the process tree that listens on `port`. Raises UsageError if there is none, or more."""
+    """The root of the process tree that listens on `port`. Raises UsageError if there is not just one."""
     sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
     if not sockets:
         raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
@@ -114,14 +117,14 @@ def owner(port: int) -> int:
         raise UsageError(
             f"whoever listens on port {port} belongs to another user", "name its process: --watch PID"
         )
-    # Where the first process holds the socket as well, it does so for the service it started.
+    # If the first process (pid 1) holds the socket as well, it does so for the service it started.
     return _root(holders - {1} or holders, port)
 
 
 def await_answer(guarded: Guarded, port: int) -> None:
-    """Return with the first HTTP answer on `port`. Raises ServerFailed("start").
+    """Return at the first HTTP answer on `port`. Raises ServerFailed("start").
 
-    It fails at once when the command ends, or when the port turns out to be somebody else's.
+    It fails at once if the command ends, or if another program holds the port.
     """
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
@@ -131,18 +134,26 @@ def await_answer(guarded: Guarded, port: int) -> None:
         ended = guarded.ended(POLL_S)
         if ended:
             raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
-    listens = "it listens but" if _listeners(port) else "it does not listen and"
-    message = f"{listens} did not answer on port {port} within {LIMIT_S:.0f} s"
-    raise ServerFailed("start", message, guarded.output_tail())
+    within = f"on port {port} within {LIMIT_S:.3g} s"
+    if not _listeners(port):
+        raise ServerFailed("start", f"it did not listen {within}", guarded.output_tail())
+    raise ServerFailed(
+        "start",
+        f"it listens, but did not answer GET {ASKED_PATH} {within}",
+        guarded.output_tail(),
+        "answer it with any status, 404 for instance",
+    )
 
 
 def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
-    """Ask once. False: nobody there, or the connection was dropped; worth another try."""
+    """Send one request. False: no listener, or the connection was dropped; another try may succeed."""
     with (
         contextlib.suppress(ConnectionError, TimeoutError),
         socket.create_connection((HOST, port), 1.0, (ASKED_FROM, 0)) as asked,
     ):
-        asked.sendall(f"GET / HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode())
+        asked.sendall(
+            f"GET {ASKED_PATH} HTTP/1.1\r\nHost: {HOST}:{port}\r\nConnection: close\r\n\r\n".encode()
+        )
         asked.settimeout(0.05)
         answer = b""
         while time.monotonic() < deadline and not guarded.ended():
@@ -161,10 +172,10 @@ def _answers(guarded: Guarded, port: int, deadline: float) -> bool:
 
 
 def _check_it_was_ours(guarded: Guarded, port: int) -> None:
-    """Return if the command answered, and not somebody else. Raises ServerFailed("start")."""
+    """Return if the command answered, and not another program. Raises ServerFailed("start")."""
     if _listens(guarded, port):
         return
-    # One that answered and died at once is looked for in vain, too.
+    # A command that answered and ended at once does not listen any more either.
     if ended := guarded.ended(SEEN_TO_END_S):
         raise ServerFailed("start", f"it {ended} as it began to answer", guarded.output_tail())
     if not _listens(guarded, port):
@@ -172,7 +183,7 @@ def _check_it_was_ours(guarded: Guarded, port: int) -> None:
 
 
 def _listens(guarded: Guarded, port: int) -> bool:
-    """Whether the listener on `port` belongs to the command; also true where the system does not tell."""
+    """Whether the listener on `port` belongs to the command; True if the system does not tell."""
     sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
     if not sockets:
         return True
@@ -181,7 +192,7 @@ def _listens(guarded: Guarded, port: int) -> bool:
             if any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir()):
                 return True
         except PermissionError:
-            return True  # it runs as another user, whose files we may not look at
+            return True  # it runs as another user, whose open files cannot be read
         except OSError:
             continue
     return False
@@ -198,11 +209,11 @@ def _holds(pid: int, sockets: Collection[str]) -> bool:
 
 
 def _root(holders: Collection[int], port: int) -> int:
-    """The one of them from which the others descend, or the nearest process from which all of them do."""
+    """The holder that the others descend from, or else their nearest common ancestor. Raises UsageError."""
     lines = [[pid, *ancestors(pid)] for pid in sorted(holders)]
     ours = {os.getpid(), *ancestors(os.getpid())}
     for pid in lines[0]:
-        # What we descend from as well is a shell or a service manager, not the server.
+        # A process that crumple descends from as well is a shell or a service manager, not the server.
         if pid not in ours and all(pid in line for line in lines[1:]):
             return pid
     listed = ", ".join(str(pid) for pid in sorted(holders))
@@ -234,7 +245,7 @@ def _listeners_with_address(
 
 
 def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """The kernel prints an address as words of 32 bits, each in the byte order of the machine."""
+    """Read an address that the kernel prints as words of 32 bits, each in the machine's byte order."""
     raw = bytes.fromhex(text)
     words = [raw[at : at + 4] for at in range(0, len(raw), 4)]
     return ipaddress.ip_address(b"".join(w[::-1] if sys.byteorder == "little" else w for w in words))

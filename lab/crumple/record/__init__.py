@@ -1,4 +1,4 @@
-"""What one trial's record says: its figures, and whether it measured the server. Pure.
+"""One trial's record: its figures, and whether it measured the server. Pure.
 
-`stats` and `verdict` say what several records come to.
+`stats` and `verdict` compare and combine several.
 """

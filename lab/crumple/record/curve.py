@@ -1,7 +1,7 @@
-"""A trial along its load: what users met and what the server held while so many were connected.
+"""A ramp along its load: the users' response times and the server's resources at each number of users.
 
 Pure: record → points in the order of time, each over a bin of the measured phase. Quantiles come from the
-merged histograms of a bin. How a knee is found is stats/knee.py's business.
+merged histograms of a bin. stats/knee.py finds the knee.
 """
 
 import math
@@ -19,16 +19,18 @@ from crumple.record.lateness import Part
 from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
 
 BINS = 30
-# What a claim of flatness holds against each other.
+# A claim of flatness compares fifths of a ramp with each other.
 FIFTHS = 5
 # The share of a ramp's bins whose median may be missing because the engine was late.
 LATE_BINS_MAX = 0.1
 FAILED_SHARE_MAX = 0.01
 ROUNDS_MIN = 10
-# What one bin shows may be chance; so many in a row are the server's doing, if they lose ten requests.
+# Losses in one bin may be chance. The server causes them if this many bins in a row lose LOST_MIN requests
+# together.
 LASTING_BINS = 3
 LOST_MIN = 10
-# By so much rounds take longer at the end of a ramp that has a knee: what is less nobody would notice.
+# In a ramp with a knee, rounds at the end take this many times as long as on the plateau. Users would not
+# notice less.
 RISE_MIN = 1.1
 
 Floats = NDArray[np.float64]
@@ -36,13 +38,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A stretch of a trial: `connections` of the shape on average, `ok` and `failed` answers, their `times`.
+    """A stretch of a trial: `ok` and `failed` answers, their `times`, and what the server used.
 
-    Those are its users: with a connection for each request, few of them are connected while they pause.
-    `waiting`: how many of them waited for an answer, on average; `pause_s`: how long they pause after each
-    answer, on average. `cores_busy`: CPU time of the server over the time.
-    `memory_bytes`, `processes`, `threads`: the most it held. None: not read in that stretch.
-    `lateness`: the engine's own; None: not known.
+    `connections`: the shape's users, on average. With a connection for each request, few users are connected
+    while they pause. `waiting`: users waiting for an answer, on average; `pause_s`: the mean pause after each
+    answer. `cores_busy`: the server's CPU time per second. `memory_bytes`, `processes`, `threads`: the
+    server's maxima. None: not read in that stretch. `lateness`: the engine's own; None: not known.
     """
 
     seconds: float
@@ -65,15 +66,15 @@ class Point:
 
     @property
     def failed_share(self) -> float:
-        """Failed requests in those that ended (0..1); 0 where none ended."""
+        """Failed requests as a share of those that ended (0..1); 0 where none ended."""
         return self.failed / (self.ok + self.failed) if self.ok + self.failed else 0.0
 
     @property
     def round_s(self) -> float | None:
-        """What a user's round takes, pause and response time; None with fewer than ten answers.
+        """The seconds a user's round takes, pause and response time; None with fewer than ten answers.
 
-        The response time is that of Little's law, from who waits and what is answered: so those who wait in
-        vain count, too, of whom no answer tells a time.
+        The response time follows from Little's law: users waiting over answers per second. So users who never
+        get an answer count as well, although no histogram holds their time.
         """
         if self.ok < ROUNDS_MIN:
             return None
@@ -81,30 +82,30 @@ class Point:
 
     @property
     def lost(self) -> float:
-        """Requests that failed, or wait where nobody at all is answered; 0 where at most 1 % failed."""
+        """Requests that failed, with those waiting where none is answered; 0 where at most 1 % failed."""
         if not self.ok and self.waiting:
             return self.failed + self.waiting
         return self.failed if self.failed_share > FAILED_SHARE_MAX else 0.0
 
     def quantile_ns(self, q: float) -> float | None:
-        """None with too few samples, or where it is not the server's alone."""
+        """The quantile in ns; None with too few samples, or where it includes the engine's lateness."""
         return None if self.spoiled(q) or not self._printable(q) else self.times.quantile_ns(q)
 
     @property
     def mean_ns(self) -> float | None:
-        """The mean response time; None without an answer, or where it is not the server's alone."""
+        """The mean response time; None without an answer, or where it includes the engine's lateness."""
         mean_ns = self.times.mean_ns
         return None if mean_ns is None or self.mean_spoiled else mean_ns
 
     def spoiled(self, q: float) -> bool:
-        """Whether there would be that quantile, had the engine not been late."""
+        """Whether that quantile is missing because the engine was late."""
         if self.lateness is None or not self._printable(q):
             return False
         return self.lateness.spoils(q, self.times.quantile_ns(q))
 
     @property
     def mean_spoiled(self) -> bool:
-        """Likewise the mean."""
+        """Whether the mean is missing because the engine was late."""
         mean_ns = self.times.mean_ns
         return bool(mean_ns and self.lateness and self.lateness.spoils_mean(mean_ns))
 
@@ -116,17 +117,17 @@ Curve = tuple[Point, ...]
 
 
 def curve(record: TrialRecord, bins: int = BINS) -> Curve:
-    """The measured phase of a ramp in `bins` of equal length, or as many as histograms were kept for.
+    """Return the measured phase of a ramp in `bins` of equal length, at most one for each stored histogram.
 
-    A bin in which no reading began is left out. Of another shape, nothing. Raises NotStored where a
-    histogram is damaged.
+    A bin in which no interval of the series begins is left out. Other shapes have no points. Raises NotStored
+    where a histogram is damaged.
     """
     if not isinstance(record.spec.shape, RampShape) or record.measured_ns <= 0:
         return ()
     bins = max(1, min(bins, round(record.measured_ns / (record.log.interval_ms * 1e6))))
     edges = np.linspace(record.warm_up_ns, record.warm_up_ns + record.measured_ns, bins + 1)
     place = _bins_of(record.series.at_ns, edges)
-    # By their middle: where bins and histograms do not meet, half of one lies on the wrong side at most.
+    # Assign a histogram by its middle: if it crosses an edge, at most half of it lies in the wrong bin.
     middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
     logged = _bins_of([record.warm_up_ns + middle_ns for middle_ns in middles], edges)
     times = [histogram.decode(encoded) for encoded in record.log.response_time]
@@ -144,7 +145,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
 
 
 def late(record: TrialRecord) -> str | None:
-    """Of a ramp: the medians of some bins, or of a fifth, are not the server's alone. None: they are."""
+    """Return why the medians of too many bins, or of a fifth, include the engine's lateness, or None."""
     for bins in (BINS, FIFTHS):
         points = curve(record, bins)
         spoiled = [point for point in points if point.spoiled(0.5)]
@@ -160,13 +161,13 @@ def late(record: TrialRecord) -> str | None:
 
 
 def between(points: Curve, low: float, high: float) -> Point | None:
-    """The curve from `low` to `high` connections as one point; None unless it went through all of them."""
+    """Return the curve from `low` to `high` connections as one point; None unless it covers all of them."""
     inside = [point for point in points if low <= point.connections <= high]
     return together(inside) if inside and covers(points, low, high) else None
 
 
 def together(inside: Sequence[Point]) -> Point:
-    """Points of one trial, one or more, as one."""
+    """Merge points of one trial, one or more, into one."""
     seconds = sum(point.seconds for point in inside)
     return Point(
         seconds=seconds,
@@ -185,7 +186,7 @@ def together(inside: Sequence[Point]) -> Point:
 
 
 def covers(points: Curve, low: float, high: float) -> bool:
-    """Whether the curve went from `low` to `high` connections, but for a bin at either end."""
+    """Whether the curve covers `low` to `high` connections, except for a bin at either end."""
     if not points:
         return False
     first, last = points[0].connections, points[-1].connections
@@ -194,7 +195,7 @@ def covers(points: Curve, low: float, high: float) -> bool:
 
 
 def sound(points: Curve) -> Curve:
-    """The curve up to where requests begin to fail, or to have no answer, and go on to."""
+    """Return the curve up to where requests begin to fail or to get no answer for several bins in a row."""
     for index in range(len(points)):
         lost = [point.lost for point in points[index : index + LASTING_BINS]]
         if all(lost) and sum(lost) >= LOST_MIN:
@@ -203,16 +204,16 @@ def sound(points: Curve) -> Curve:
 
 
 def timed(points: Curve) -> list[tuple[float, float]]:
-    """Users, and what their rounds take in seconds, in each bin that tells; as far as the curve is sound."""
+    """Return users, and the seconds their rounds take, for each bin of the sound curve that has both."""
     return [(p.connections, round_s) for p in sound(points) if not p.lost and (round_s := p.round_s)]
 
 
 def users_knee(points: Curve) -> Knee | None:
-    """Where the users' rounds begin to take longer; None: nowhere.
+    """Return the load at which the users' rounds begin to take longer; None: nowhere.
 
-    No quantile of the answers would do: where a pool of workers is taken, those who hold one are answered as
-    fast as ever, and of the others there is no answer. Where requests begin to be lost before that, it is
-    there that users notice.
+    Quantiles of the answers do not show it: when all workers of a pool are taken, users who hold one are
+    answered as fast as before, and the others get no answer. If requests are lost before rounds take longer,
+    the knee is where the losses begin.
     """
     rounds, kept = timed(points), sound(points)
     found = knee(*zip(*rounds, strict=True)) if rounds else None
@@ -276,7 +277,7 @@ def _shape(record: TrialRecord) -> RampShape:
 
 
 def _users(record: TrialRecord, at_ns: float) -> float:
-    """How many the ramp has; in the middle of a span that is their average, while it rises evenly."""
+    """Return how many users the ramp has at `at_ns`; in the middle of a span that is the span's average."""
     shape = _shape(record)
     rise = shape.to_connections - shape.from_connections
     return shape.from_connections + rise * min(1.0, (at_ns - record.warm_up_ns) / 1e9 / shape.over_s)
@@ -296,8 +297,8 @@ def _cores_busy(samples: Samples, read: Sequence[int]) -> float | None:
 
 
 def _memory_bytes(samples: Samples, read: Sequence[int]) -> float | None:
-    # Shared pages count once where that was read; processes that share much look dear otherwise. The two are
-    # never mixed: a rise from one to the other would be none of the server's.
+    # Use proportional sizes where they were read: resident sizes count shared pages once for each process.
+    # The two are never mixed, since the step from one to the other would look like growth of the server.
     if any(bytes_ is not None for bytes_ in samples.pss_bytes):
         return _most([samples.pss_bytes[index] for index in read])
     return _most([samples.rss_bytes[index] for index in read])

@@ -1,7 +1,7 @@
 """What disturbed a trial: CPU time that others used, and that the hypervisor took, over the measured window.
 
-Pure. It looks at the machine's time alone, never at what the trial came to: that is what lets a run repeat a
-disturbed trial without choosing among results.
+Pure. It reads only the machine's CPU time and never the trial's results, so that a run can repeat a disturbed
+trial without choosing among results.
 """
 
 import math
@@ -10,16 +10,16 @@ from crumple.contract import Frozen, ProbeRecord, TrialRecord
 
 OTHERS_TOO_MUCH = 0.05
 STEAL_TOO_MUCH = 0.02
-# The kernel tells CPU time of the whole machine in these.
+# The unit in which the kernel reports the CPU time of the whole machine.
 TICK_NS = 10_000_000
 STEAL_ROUNDING_TICKS = 2
 
 
 class Disturbance(Frozen):
-    """Shares of all cores' time over the measured window (0..1), and from where on each is too much.
+    """Shares of all cores' time over the measured window (0..1), and the limit of each.
 
-    None: not told, and then `unread` says why. `others_share`: what was used by nobody of engine, canary,
-    server and database.
+    None: not read, and `unread` says why. `others_share`: CPU time used by programs other than the engine,
+    the canary, the server and the database.
     """
 
     others_share: float | None
@@ -30,12 +30,12 @@ class Disturbance(Frozen):
 
     @property
     def disturbed(self) -> bool:
-        """Whether the window is no good."""
+        """Whether a share exceeds its limit."""
         return bool(self.why)
 
     @property
     def why(self) -> str:
-        """What took the time, and how much of it; empty: not so much that it would matter."""
+        """What took the time, and how much of it; empty if no share exceeds its limit."""
         return " and ".join(
             f"{who} {share:.1%} of the CPU time while measured (limit {limit:.1%})"
             for who, share, limit in (
@@ -47,7 +47,7 @@ class Disturbance(Frozen):
 
     @property
     def sentence(self) -> str:
-        """The same, with the remedy."""
+        """The disturbance with its remedy; empty if there is none."""
         if not self.disturbed:
             return ""
         return f"disturbed: {self.why}; end other programs, or run later or elsewhere"
@@ -59,8 +59,9 @@ def disturbance(
     database_ns: int | None = 0,
     windows: int = 1,
 ) -> Disturbance:
-    """Of one trial. `database_ns`: CPU time of its database over the window; None: there is one, not seen.
+    """Return how much others disturbed one trial.
 
+    `database_ns`: CPU time of its database over the window; None: it has one, whose time was not read.
     `windows`: in how many parts the measured window was read, one for each slice.
     """
     window = record.probes.machine.window
@@ -89,18 +90,20 @@ def disturbance(
 
 
 def others_limit(ticks: float) -> float:
-    """Busy time is counted by looking at each tick who runs: in short windows chance is a part of it.
+    """Return the largest share (0..1) that others may use in a window of so many ticks.
 
-    Of n looks at a core that is busy for a share p the standard deviation is √(p(1−p)/n), half of 1/√n or
-    less.
+    The kernel counts busy time by looking at each tick what runs, so that short windows are inaccurate by
+    chance. Of n looks at a core that is busy for a share p the standard deviation is √(p(1−p)/n), half of
+    1/√n or less.
     """
     return round(OTHERS_TOO_MUCH + 1 / math.sqrt(ticks), 4)
 
 
 def steal_limit(ticks: float, windows: int = 1) -> float:
-    """Steal is told by the hypervisor, and only rounded to ticks, anew in each of the `windows`.
+    """Return the largest share (0..1) that the hypervisor may take in so many ticks, read in `windows` parts.
 
-    What is rounded in one has nothing to do with the next: the sum is off by √n times as much.
+    The hypervisor reports steal, so its only error is the rounding to ticks. The rounding errors of n windows
+    are independent, so the error of their sum is √n times as large.
     """
     return round(STEAL_TOO_MUCH + STEAL_ROUNDING_TICKS * math.sqrt(windows) / ticks, 4)
 

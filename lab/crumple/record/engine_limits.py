@@ -1,7 +1,6 @@
 """Whether the engine kept up, or may have measured itself: a record → a sentence, or None. Pure.
 
-What follows from it for a trial is `validity`'s to say. Why the limits are what they are stands in
-docs/method.md.
+`validity` decides what follows from it for a trial. docs/method.md gives the reasons for the limits.
 """
 
 import re
@@ -18,29 +17,30 @@ if TYPE_CHECKING:
 ENGINE_SHARE_MAX = 0.85
 CEILING_SHARE_MAX = 0.70
 WAITED_SHARE_MAX = invariants.WAITED_SHARE_MAX
-# On cores of its own all that it waits for is foreign; elsewhere the server's work is part of it, and may be
-# most of it, unless the engine was away for longer than it was there.
+# On cores of its own the engine waits only for other programs. On shared cores it also waits for the server,
+# which may be most of its waiting as long as the engine has a core for at least half of the time.
 STARVED_SHARE_MAX = 0.5
 STARVED_SHARE_MAX_OWN = 0.2
 UNATTENDED_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
 KEEP_OFF = "keep other programs off the engine's cores"
-# One request alone is measured for a millisecond or less, of which an engine that begins and ends uses all.
+# A load of one request is measured for a millisecond or less, and the engine is busy for all of it.
 SHORTEST_JUDGED_NS = 100_000_000
-# How `engine_limited` begins where the engine, or one of its threads, had no more to give; and the warnings
-# that it may have been so: `near_ceiling` where that is known, `thread_share`, `unattended`.
+# How the sentences of `engine_limited` begin where the engine, or one of its threads, was at its limit; and
+# how the warnings begin that it may have been: `near_ceiling` with a known ceiling, `thread_share`,
+# `unattended`.
 _HAD_NO_MORE = re.compile(r"(the engine used|a thread of the engine used a core) ")
 _MAY_HAVE_HAD_NO_MORE = re.compile(r"(the throughput is|a thread of the engine used|answers lay unread,) ")
 
 
 def was_the_limit(problems: Sequence[str]) -> bool:
-    """Whether a trial is not valid for that alone: the server would have answered so much at least."""
+    """Whether the engine's limit is a trial's only problem: its throughput is then a lower bound."""
     return len(problems) == 1 and _HAD_NO_MORE.match(problems[0]) is not None
 
 
 def may_have_been_the_limit(warnings: Iterable[str]) -> bool:
-    """Whether one of a trial's warnings says so."""
+    """Whether one of a trial's warnings says that the engine may have been at its limit."""
     return any(_MAY_HAVE_HAD_NO_MORE.match(warning) for warning in warnings)
 
 
@@ -49,7 +49,7 @@ def engine_share(record: TrialRecord) -> float | None:
     window = record.probes.engine.window
     if window is None or record.measured_ns <= 0:
         return None
-    # It can use no more cores than it has threads that send.
+    # The engine cannot use more cores than it has sending threads.
     threads = len(record.probes.threads) or record.spec.threads
     cores = min(len(record.spec.cores) or threads, threads)
     return window.cpu_ns / (record.measured_ns * cores)
@@ -64,15 +64,15 @@ def took(record: TrialRecord) -> float | None:
 
 
 def waited_share(record: TrialRecord) -> float:
-    """How long the thread that waited most was ready to run and had no core, of the time measured (0..1)."""
+    """Share of the measured time (0..1) that a thread was ready to run without a core: the largest of any."""
     return max((waited for _, waited in _threads(record)), default=0.0)
 
 
 def starved(record: TrialRecord, own: bool) -> str | None:
-    """Others had its core, and connections waited for it: it was a good part of the throughput.
+    """Return why the engine lacked a core while connections waited for it, which costs throughput; else None.
 
-    `own`: its cores serve nobody else, so that waiting for one of them is as good as using it. What comes of
-    it in an open shape is told by lateness, and is not judged here.
+    `own`: no other program is meant to use its cores, so that waiting for one counts like using it. Open
+    shapes are not judged here, since their lateness shows the effect.
     """
     if isinstance(record.spec.shape, OpenShape) or record.measured_ns < SHORTEST_JUDGED_NS:
         return None
@@ -92,9 +92,9 @@ def starved(record: TrialRecord, own: bool) -> str | None:
 
 
 def engine_limited(record: TrialRecord, own: bool) -> str | None:
-    """It used its cores up. `own`: they serve nobody else, so that all it used counts."""
+    """Return how the engine used its cores up, or None. `own`: no other program is meant to use its cores."""
     if record.spec.pacing == "spin":
-        return None  # it uses all of its cores by intent; its lateness tells
+        return None  # spinning uses all cores by intent; lateness is judged instead
     if record.measured_ns < SHORTEST_JUDGED_NS:
         return None
     share, threads = engine_share(record), _threads(record)
@@ -118,10 +118,10 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
 def schedule_missed(
     record: TrialRecord, asked: Asked | None = None, *, by_figure: bool = False
 ) -> str | None:
-    """So late that the times that count are not the server's alone. `asked`: limits of an objective.
+    """Return how lateness affects the response times that count, or None. `asked`: limits of an objective.
 
-    `by_figure`: quantiles that are not are left out, and only the median and the mean count for all; in a
-    ramp, of which parts are read, the median of each of them.
+    `by_figure`: quantiles that include lateness are left out one by one, and only the median and the mean
+    decide for the whole trial; in a ramp also the medians of its parts.
     """
     if by_figure:
         said = lateness.of_the_whole(record) or curve.late(record)
@@ -131,19 +131,19 @@ def schedule_missed(
 
 
 def left_out(record: TrialRecord) -> str | None:
-    """Which quantiles are, of a record of which `schedule_missed` by figure says nothing."""
+    """Return which quantiles are left out of a record that `schedule_missed` accepts by figure, or None."""
     said = lateness.missed(record)
     return said and f"{said}, and left out; {_sooner(record)}"
 
 
 def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:
-    """The same of other times that are shown."""
+    """Return which other times shown include lateness, though the trial counts, or None."""
     said = lateness.felt(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
 def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
-    """Throughput near what it reaches against its null server."""
+    """Return a warning where the throughput is near what the engine reaches against its null server."""
     if ceiling is None or record.measured_ns <= 0:
         return None
     not_known = "how near the engine came to its ceiling is not known"
@@ -162,7 +162,7 @@ def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
 
 
 def thread_share(record: TrialRecord) -> str | None:
-    """A thread that took nearly a whole core, where engine and server share theirs."""
+    """Return a warning where a thread of the engine used nearly all of a core shared with the server."""
     busiest = max((ran for ran, _ in _threads(record)), default=0.0)
     if busiest <= ENGINE_SHARE_MAX or record.spec.pacing == "spin":
         return None
@@ -173,7 +173,7 @@ def thread_share(record: TrialRecord) -> str | None:
 
 
 def waited(record: TrialRecord) -> str | None:
-    """A thread that was ready to run, and had no core."""
+    """Return a warning where a thread of the engine was ready to run and had no core."""
     most = waited_share(record)
     if most <= WAITED_SHARE_MAX:
         return None
@@ -184,7 +184,10 @@ def waited(record: TrialRecord) -> str | None:
 
 
 def spun(record: TrialRecord) -> str | None:
-    """A closed shape in which nothing tells how busy it was: no request is due at a time known ahead."""
+    """Return a warning where the engine spun in a closed shape without pauses, so its load is not known.
+
+    No request of such a shape is due at a time known ahead, so there is no lateness either.
+    """
     shape = record.spec.shape
     if record.spec.pacing != "spin" or isinstance(shape, OpenShape) or shape.pause_ms:
         return None
@@ -195,7 +198,7 @@ def spun(record: TrialRecord) -> str | None:
 
 
 def unattended(record: TrialRecord) -> str | None:
-    """Connections that waited for the engine, which costs a closed shape throughput."""
+    """Return a warning where connections waited for the engine, which costs a closed shape throughput."""
     share = unattended_share(record)
     if share <= UNATTENDED_SHARE_MAX:
         return None
@@ -207,7 +210,7 @@ def unattended(record: TrialRecord) -> str | None:
 
 
 def unopened(record: TrialRecord) -> str | None:
-    """A closed shape that never held all of its connections."""
+    """Return a warning where a closed shape never held all of its connections."""
     unused, shape = invariants.unused(record), record.spec.shape
     if not unused or isinstance(shape, OpenShape):
         return None
@@ -221,16 +224,16 @@ def unopened(record: TrialRecord) -> str | None:
 
 
 def unattended_share(record: TrialRecord) -> float:
-    """Of the time of a closed shape's connections, how much they waited for the engine, pauses apart (0..1).
+    """Share of their time, pauses apart, that a closed shape's connections waited for the engine (0..1).
 
-    0 in an open shape, where what lies unread delays no other request.
+    0 in an open shape, where an unread answer delays no other request.
     """
     spent_ns = 0.0 if isinstance(record.spec.shape, OpenShape) else invariants.spent_ns(record)
     return invariants.unattended_ns(record) / spent_ns if spent_ns else 0.0
 
 
 def by_the_engines_clock(record: TrialRecord) -> str | None:
-    """Answers that the kernel did not stamp."""
+    """Return a warning where the kernel did not stamp the answers."""
     arrivals, spec = record.arrivals, record.spec
     if not spec.kernel_timestamps or spec.target.address.startswith("unix:"):
         return None
@@ -246,14 +249,14 @@ def by_the_engines_clock(record: TrialRecord) -> str | None:
 
 
 def _stamped(record: TrialRecord) -> bool:
-    """Whether the kernel said when answers came, so that those that lay unread are told apart."""
+    """Whether the kernel stamped the answers, so that the time they lay unread is known."""
     return record.arrivals.clock == "kernel"
 
 
 def _threads(record: TrialRecord) -> list[tuple[float, float]]:
-    """Of each sending thread the share of the time that it ran, and that it waited for a core (0..1).
+    """For each sending thread, the share of the time that it ran, and that it waited for a core (0..1).
 
-    Where the kernel does not count the waiting there is none: lateness then has to tell.
+    Where the kernel does not count the waiting it is 0, and only lateness can show it.
     """
     windows = [thread.window for thread in record.probes.threads if thread.window]
     if record.measured_ns <= 0:

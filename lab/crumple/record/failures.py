@@ -1,8 +1,9 @@
-"""Requests without a right answer, each told in a sentence: failed, never answered, sent again. Pure.
+"""Requests without a right answer, in a sentence each: failed, never answered, sent again. Pure.
 
-Response times are those of right answers, so a reader has to be told of the others. A connection that never
-gets an answer is in no quantile: a server that starves 56 of 64 connections looks fast by the other 8. TCP
-segments that were sent again lengthen times by what the kernel waits before it sends again.
+Response times are those of right answers only, so reports have to state the other requests as well. A
+connection that never gets an answer is in no quantile: a server that starves 56 of 64 connections looks fast
+by the other 8. A TCP segment that is sent again lengthens times by as long as the kernel waits before it
+sends it again.
 """
 
 from collections import Counter
@@ -12,25 +13,25 @@ from crumple.contract import Histogram, Outcomes, TrialRecord
 from crumple.record import histogram
 from crumple.record.histogram import Times
 
-# So many are marked wherever a trial is shown (rule 20 of the method).
+# A trial with a larger share is marked wherever it is shown (rule 20 of the method).
 SHARE_MAX = 0.01
 STATUSES_NAMED = 3
 
 
 def share(outcomes: Outcomes) -> float | None:
-    """Failed requests in those that ended (0..1); what is in flight at the end may yet go either way."""
+    """Failed requests as a share of those that ended (0..1), without those in flight; None if none ended."""
     ended = outcomes.ok + outcomes.failed
     return outcomes.failed / ended if ended else None
 
 
 def lost_share(outcomes: Outcomes) -> float | None:
-    """The same with those that were not sent, which count as failed and as ended."""
+    """Failed requests as a share of those that ended (0..1), with requests not sent counted as failed."""
     lost = outcomes.failed + outcomes.not_sent
     return lost / (outcomes.ok + lost) if outcomes.ok + lost else None
 
 
 def sentence(record: TrialRecord) -> str | None:
-    """Requests that failed, by status and by kind."""
+    """Return the share of failed requests with their kinds and statuses; None where at most 1 % failed."""
     failed_share = share(record.outcomes)
     if not record.outcomes.ok or failed_share is None or failed_share <= SHARE_MAX:
         return None
@@ -38,16 +39,16 @@ def sentence(record: TrialRecord) -> str | None:
 
 
 def tls_fault(record: TrialRecord, outcome: str) -> str | None:
-    """Why TLS failed, where that is how the requests of this outcome ended; None: it is not.
+    """Return why TLS failed, if that is how the requests of this outcome ended; else None.
 
-    The engine counts what speaks no TLS, and whom it does not trust, as malformed; who hangs up before a
-    connection stands, as closed early or reset.
+    The engine counts a peer that does not speak TLS or is not trusted as malformed, and a peer that closes
+    before the connection is established as closed early or reset.
     """
     fault = record.tls_fault
     if record.spec.target.tls is None or fault is None:
         return None
     ended = [each for kind in record.requests for each in kind.examples if each.outcome == outcome]
-    # Of what came in place of an answer over a connection that stood, something is kept.
+    # If something came over an established connection in place of an answer, an example holds part of it.
     nothing_came = not any(each.head or each.body for each in ended)
     none_stood = not record.connections_opened and not any(kind.statuses for kind in record.requests)
     if outcome == "malformed":
@@ -72,7 +73,7 @@ def _kinds(record: TrialRecord) -> str:
 
 
 def statuses(record: TrialRecord) -> str:
-    """Those that were not expected, the most frequent first, with how often each came; none: empty."""
+    """Return the unexpected statuses, the most frequent first, with how often each came; empty: none."""
     return named(unexpected(record))
 
 
@@ -93,13 +94,13 @@ def unexpected(record: TrialRecord) -> Counter[int]:
     return seen
 
 
-# Who has waited for so many times the median was not merely in flight when the load ended.
+# A request that waited this many times the median was not merely in flight when the load ended.
 _LONG = 10.0
 
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Connections without any whole answer, of how many that asked; how old the unfinished requests were."""
+    """Connections without a whole answer, of those that sent a request; ages of the unfinished requests."""
 
     connections: int
     of: int
@@ -108,15 +109,16 @@ class Unanswered:
 
 
 def unanswered(record: TrialRecord) -> Unanswered | None:
-    """None where all were answered, or nobody was, or who was not had hardly asked.
+    """Return the connections that got no answer while others did, or None.
 
-    Raises NotStored where a histogram is damaged.
+    A connection counts only if a request of it waited long or may have failed; others had only just sent
+    their first request. Raises NotStored where a histogram is damaged.
     """
     if not record.users_unanswered or not record.outcomes.ok:
         return None
     ages = _times(record.histograms.unfinished_age)
     usual_ns = _times(record.histograms.response_time).quantile_ns(0.5)
-    # Requests that failed may have been all that one of them had.
+    # A connection without an answer may have had only requests that failed.
     waited = ages.count_above(_LONG * usual_ns) + record.outcomes.failed
     number = min(record.users_unanswered, waited)
     if not number:
@@ -130,7 +132,7 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
 
 
 def unanswered_sentence(record: TrialRecord) -> str:
-    """How many, and what that means for the figures; empty: nothing to say. Raises NotStored."""
+    """Return how many got no answer, and what that means for the quantiles; empty: none. Raises NotStored."""
     found = unanswered(record)
     if found is None:
         return ""
@@ -149,13 +151,13 @@ def _times(stored: Histogram) -> Times:
     return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
-# One segment sent again in so many requests is more than the p99.9 can hide.
+# More than one segment sent again for this many requests can change the p99.9.
 REQUESTS_PER_RETRANSMIT = 10_000
 SYN_AGAIN_NS = 1_000_000_000
 
 
 def segments(record: TrialRecord) -> int:
-    """How many this machine sent again, whichever of its programs; 0 where that could not be read."""
+    """Return how many segments this machine sent again, for any program; 0 where that could not be read."""
     sockets = record.probes.sockets
     read = zip(sockets.at_ns, sockets.retransmitted, strict=True)
     known = [(at_ns, number) for at_ns, number in read if number is not None]
@@ -178,7 +180,7 @@ def number(record: TrialRecord) -> str:
 
 
 def sent_again_sentence(record: TrialRecord) -> str:
-    """The same with what it means and what to do; empty where there is nothing to say."""
+    """Return the number of segments sent again, the cause and the remedy; empty where they are too few."""
     said = number(record)
     return said and (
         f"{said}: packets were lost or a backlog was full{_longest(record)}; "
@@ -187,7 +189,7 @@ def sent_again_sentence(record: TrialRecord) -> str:
 
 
 def _longest(record: TrialRecord) -> str:
-    """What a SYN that was not answered does to the times: the kernel sends the next a second later."""
+    """Return how an unanswered SYN lengthened the times: the kernel sends the next one a second later."""
     longest_ns = record.histograms.connect_time.max_ns or 0
     if longest_ns < SYN_AGAIN_NS:
         return ""

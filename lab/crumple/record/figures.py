@@ -1,6 +1,6 @@
-"""What a measured trial comes to, in figures, read off its stored record.
+"""The figures of a measured trial, read from its stored record.
 
-Nothing is compared, judged or formatted here; which of them a claim may name is `metrics`.
+Nothing is compared, judged or formatted here; `metrics` lists the figures that a claim may name.
 """
 
 from collections.abc import Collection
@@ -22,26 +22,27 @@ if TYPE_CHECKING:
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
-# The kernel tells user and kernel time of each process in whole ticks, cut off. With fewer than so many for
-# each process what is cut off decides the split (docs/method.md).
+# The kernel truncates user and kernel time of each process to whole ticks. With fewer ticks per process than
+# this, what is cut off decides the split (docs/method.md).
 TICKS_TO_SPLIT = 5
 
 
 @dataclass(frozen=True)
 class Figures:
-    """One measured trial. `block` counts from 1; `problems` say why it is not `valid`. None: was not read.
+    """One measured trial. `block` counts from 1; `problems` say why it is not `valid`. None: not read.
 
-    `throughput_per_s`: ok answers per second of the measured window. `failed_share`: failed requests in those
-    that ended (0..1). `response_ns`: quantile → ns of ok answers, only those with samples enough. The costs
-    `…_per_request` are over ok answers; of too few ticks there is no split into `cpu_user_us` and
-    `cpu_kernel_us`. `memory_peak_bytes`: proportional set size, or resident where
-    the kernel tells no other. `engine_core_share`: 0..1 of the engine's cores. `connections`: open on
-    average. `canary_ns`: quantiles of all light requests that ran beside. `curve`: in a ramp, the trial along
-    its load. `waiting`: processes and threads while requests wait as their workload asks; None: they do not.
-    `ended` and `unfinished`: requests. `late`: quantiles of the response times that are left out because the
-    engine was late. `sliced`: others were suspended meanwhile, and their pages are not told apart.
-    `warnings`: what may have touched its figures although it counts. `engine_took`: of all cores (0..1),
-    where the engine had none of its own, but those of the server.
+    `throughput_per_s`: ok answers per second of the measured window. `failed_share`: failed requests as a
+    share of those that ended (0..1). `response_ns`: quantile → ns of ok answers, for quantiles with enough
+    samples. The costs `…_per_request` are over ok answers; with too few ticks they are not split into
+    `cpu_user_us` and `cpu_kernel_us`. `memory_peak_bytes`: proportional set size, or resident set size where
+    the kernel reports no other. `engine_core_share`: 0..1 of the engine's cores. `connections`: open
+    connections, on average. `canary_ns`: quantiles of all light requests of the canary. `curve`: in a ramp,
+    the trial along its load. `waiting`: processes and threads while requests wait as their workload asks;
+    None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
+    times that are left out because the engine was late. `sliced`: other servers were suspended meanwhile and
+    share pages with this one, so there are no figures of its memory. `warnings`: what may have affected the
+    figures of a trial that counts. `engine_took`: share of all cores
+    (0..1) that the engine used where it ran on the server's cores.
     """
 
     trial_id: str
@@ -84,12 +85,12 @@ class Figures:
 
     @property
     def engine_limited(self) -> bool:
-        """Whether it is not valid for that alone, and its throughput a lower bound."""
+        """Whether the engine's limit is the only problem: the throughput is then a lower bound."""
         return engine_limits.was_the_limit(self.problems)
 
     @property
     def maybe_engine_limited(self) -> bool:
-        """Whether a warning says that the engine may have been the limit."""
+        """Whether a warning says that the engine may have been at its limit."""
         return engine_limits.may_have_been_the_limit(self.warnings)
 
     @cached_property
@@ -99,7 +100,7 @@ class Figures:
 
 
 def figures(stored: "StoredTrial") -> Figures | None:
-    """The trial in figures; None for one that failed. Raises NotStored where its histogram is damaged."""
+    """Return the trial's figures; None for a failed trial. Raises NotStored where a histogram is damaged."""
     if stored.status == "failed" or stored.record is None:
         return None
     try:
@@ -159,7 +160,7 @@ def _throughput_per_s(record: "TrialRecord") -> float:
 
 def _failed_share(record: "TrialRecord") -> float:
     share = failures.share(record.outcomes)
-    # A server that let no request end has not served them without failure.
+    # If no request ended, the server did not serve them without failure: count all as failed.
     return 1.0 if share is None else share
 
 
@@ -170,7 +171,7 @@ def _timed_out_share(record: "TrialRecord") -> float | None:
 
 
 def _connections(record: "TrialRecord") -> float | None:
-    """Open while measuring, on average."""
+    """Return how many connections were open while measuring, on average."""
     series = record.series
     read = [index for index, phase in enumerate(series.phase) if phase == "measured"]
     seconds = sum(series.duration_ns[index] for index in read)
@@ -178,7 +179,7 @@ def _connections(record: "TrialRecord") -> float | None:
 
 
 def _memory_per_connection(record: "TrialRecord") -> float | None:
-    """What the server holds at most beyond what it held when the first sample was taken, per connection."""
+    """Return the server's peak memory beyond what it held at the first sample, in bytes per connection."""
     probe, most = record.probes.server, max(record.series.connections, default=0)
     if probe is None or probe.window is None or not probe.samples.at_ns or not most:
         return None
@@ -203,7 +204,7 @@ def _waiting(record: "TrialRecord") -> Observed | None:
         return None
     idle = Tree(probe.samples.processes[0], probe.samples.threads[0])
     waiting = Tree(probe.window.processes_max, probe.window.threads_max)
-    # Little's law: what waits at once is what comes per second times how long each waits.
+    # Little's law: requests waiting at once = answers per second × the time each waits.
     at_once = min(round(there), round(_throughput_per_s(record) * wait_s))
     return Observed(idle, waiting, round(there), at_once)
 
@@ -218,7 +219,7 @@ def _response_ns(record: "TrialRecord", late: Collection[float]) -> dict[float, 
 
 
 def _canary_ns(canary: "TrialRecord") -> dict[float, float]:
-    """Of all light requests, for those that wait longest are the ones that are not answered in time."""
+    """Return quantiles of all light requests, answered or not: those without an answer waited longest."""
     if against_canary(canary):
         return {}
     times = canary.histograms
@@ -287,7 +288,8 @@ class _Costs:
             return None
         if self._window.pss_max_bytes is not None:
             return float(self._window.pss_max_bytes)
-        # Resident sizes count shared pages once for each process: no stand-in for those read at other times.
+        # If proportional sizes were read outside the window, resident ones cannot replace them: they count
+        # shared pages once for each process.
         return None if self._reads_pss else float(self._window.rss_max_bytes)
 
     @property

@@ -1,6 +1,6 @@
-"""The engine's histograms as arrays: decode, merge, and what can be read off them; several as one stored.
+"""The engine's histograms as arrays: decode, merge, read quantiles; and several stored ones joined into one.
 
-They hold times of one kind; which kind, and what it means, is the record's to say. Nothing is interpolated.
+Each histogram holds times of one kind; the record says of which. Nothing is interpolated.
 """
 
 import binascii
@@ -45,12 +45,12 @@ class Times:
 
     @property
     def count(self) -> int:
-        """All samples."""
+        """The number of samples."""
         return int(self.counts.sum())
 
     @property
     def mean_ns(self) -> float | None:
-        """None without samples."""
+        """The mean in ns; None without samples."""
         if not self.count:
             return None
         return float(np.dot(self.values_ns.astype(float), self.counts) / self.count)
@@ -58,11 +58,11 @@ class Times:
     def quantile_ns(self, q: float) -> float:
         """The smallest value that at least q (0..1) of the samples do not exceed. Raises ValueError if empty.
 
-        Whether there are samples enough to show it is `printable`'s to say.
+        `printable` says whether there are enough samples to show it.
         """
         if not 0 <= q <= 1 or not self.count:
             raise ValueError(f"no quantile {q} of {self.count} samples")
-        # 0.07 × 100 is a hair above 7 in binary, and must not take the eighth sample.
+        # Round first: in binary, 0.07 × 100 is slightly above 7, and must not select the eighth sample.
         rank = max(1, math.ceil(round(q * self.count, 6)))
         return float(self.values_ns[np.searchsorted(np.cumsum(self.counts), rank)])
 
@@ -72,22 +72,22 @@ class Times:
 
 
 def printable(q: float, count: int) -> bool:
-    """Whether the samples of one start carry quantile q: 10/(1−q) of them or more (rule 15 of the method)."""
+    """Whether one start has enough samples to show quantile q: 10/(1−q) or more (rule 15 of the method)."""
     return q < 1 and count * (1 - q) >= SAMPLES_BEYOND * (1 - 1e-9)
 
 
 def censored_quantile_ns(q: float, answered: Times, left: Times, lost: Times) -> float:
-    """By when a share q (0..1) of all was answered; where fewer were, the longest that anybody waited.
+    """Return the time in which a share q (0..1) of all was answered; if fewer were, the longest wait of all.
 
-    `left`: how long those had waited of whom nothing else is known; `lost`: those who failed. With neither it
-    is the quantile. Raises ValueError if there is nobody. (Kaplan & Meier, 1958.)
+    `left`: how long the unfinished requests had waited; `lost`: the times of the failed ones. With neither
+    this is the plain quantile. Raises ValueError if there are no samples. (Kaplan & Meier, 1958.)
     """
     everybody = merge([answered, left, lost])
     if not 0 <= q <= 1 or not everybody.count:
         raise ValueError(f"no quantile {q} of {everybody.count} samples")
     times_ns = np.union1d(answered.values_ns, left.values_ns)
     ended, gone = _placed(answered, times_ns), _placed(left, times_ns)
-    # Who failed is never answered, and so waits to the end.
+    # A failed request is never answered, so it counts as waiting to the end.
     waiting = everybody.count - np.concatenate(([0], np.cumsum(ended + gone)))[:-1]
     reached = np.flatnonzero(np.cumprod(1 - ended / waiting) <= 1 - q + 1e-9)
     return float(times_ns[reached[0]] if len(reached) else everybody.values_ns[-1])
@@ -100,7 +100,7 @@ def _placed(times: Times, values_ns: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def decode(encoded: str) -> Times:
-    """HdrHistogram V2, compressed, base64 → its times. Raises NotStored where it is none."""
+    """HdrHistogram V2, compressed, base64 → its times. Raises NotStored if it cannot be decoded."""
     read = _read(encoded)
     counts = np.asarray(read.counts, dtype=np.int64)
     index = np.flatnonzero(counts)
@@ -126,7 +126,7 @@ def _decoded(encoded: str) -> Times:
 
 
 def merge(parts: Sequence[Times]) -> Times:
-    """All samples of `parts` together; of none, the empty histogram."""
+    """Return all samples of `parts` together; without parts, the empty histogram."""
     values_ns = np.concatenate([np.empty(0, np.int64), *(part.values_ns for part in parts)])
     counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
     unique_ns, place = np.unique(values_ns, return_inverse=True)
@@ -136,9 +136,9 @@ def merge(parts: Sequence[Times]) -> Times:
 
 
 def together(parts: Sequence["Histogram"]) -> "Histogram":
-    """All samples of `parts`, one or more, in the engine's own form.
+    """Return all samples of `parts`, one or more, as one histogram in the engine's own form.
 
-    Their buckets are the same, so that nothing is lost. Raises NotStored where one is none.
+    The parts have the same buckets, so nothing is lost. Raises NotStored if one cannot be decoded.
     """
     filled = [part for part in parts if part.count]
     if len(filled) < 2:
@@ -161,7 +161,7 @@ def together(parts: Sequence["Histogram"]) -> "Histogram":
 def _middle_ns(index: NDArray[np.int64], read: HdrHistogram) -> NDArray[np.int64]:
     """Middle of each bucket, in the layout of HdrHistogram: all buckets but the first have half the cells."""
     half = read.sub_bucket_half_count
-    # The first two halves are of one width; from there each half is twice as wide as the one before.
+    # The first two halves have the same width; each later half is twice as wide as the one before.
     bucket = np.maximum(index // half - 1, 0)
     sub_bucket = index - bucket * half
     shift = bucket + read.unit_magnitude

@@ -1,8 +1,8 @@
-"""What no record can say unless it is wrong: more answers than there was time for, more CPU than there was.
+"""Checks that only a wrong record fails: more answers than there was time for, more CPU time than there was.
 
-Pure: record → a sentence for each. Little's law in its exact form is one of them: the times of a closed
-shape's requests account for all its connections. It needs no model of the server; what it finds is a fault of
-the measurement. `validity` decides what follows.
+Pure: record → a sentence for each failed check. One of them is Little's law in its exact form: the times of a
+closed shape's requests account for all its connections. It needs no model of the server, so a failed check is
+a fault of the measurement. `validity` decides what follows.
 """
 
 import math
@@ -12,10 +12,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from crumple.contract import AfterRequests, ClosedShape, Expect, Histogram, OpenShape, RampShape, TrialRecord
 
-# Clocks, rounding, and what ends just inside the window.
+# Allows for clocks, rounding, and requests that end just inside the window.
 TOLERANCE = 0.02
 BLOCKING = ("process-per-connection", "process-pool", "thread-pool")
-# Whole heads with every header a server adds; the framing of chunks counts as head.
+# The longest head of an answer, with every header a server adds; the framing of chunks counts as head.
 HEAD_MAX = 4_096
 WAIT_PARAMETERS = ("delay_ms", "wait_ms")
 
@@ -23,17 +23,17 @@ WAIT_PARAMETERS = ("delay_ms", "wait_ms")
 def broken(
     record: TrialRecord, *, workers: int | None = None, server_cores: Collection[int] = ()
 ) -> tuple[str, ...]:
-    """Why the record cannot be true; none where nothing speaks against it.
+    """Return why the record cannot be true, a sentence for each reason; empty if all checks pass.
 
-    `workers`: at most so many requests wait at once in a server that blocks; None: it does not, or nobody
-    knows. `server_cores`: those it could use.
+    `workers`: how many requests can wait at once in a server that blocks; None: it does not block, or this is
+    not known. `server_cores`: the cores it could use.
     """
     found = (_waited(record, workers), _cpu_time(record, server_cores), _received(record))
     return tuple(problem for problem in found if problem)
 
 
 def workers(io_model: str, settings: Mapping[str, Any]) -> int | None:
-    """How many requests a server with these settings can have in hand; None: waiting holds no worker."""
+    """Return how many requests a server so set works on at once; None: a waiting request holds no worker."""
     number, threads = settings.get("workers"), settings.get("threads", 1)
     if io_model not in BLOCKING or not isinstance(number, int) or number < 1:
         return None
@@ -41,12 +41,12 @@ def workers(io_model: str, settings: Mapping[str, Any]) -> int | None:
 
 
 def wait_s(record: TrialRecord) -> float:
-    """How long each request asks the server to wait; of several requests, the shortest."""
+    """Return how long each request asks the server to wait, in seconds; of several requests, the shortest."""
     return min((asked_wait_s(request.path) for request in record.spec.requests), default=0.0)
 
 
 def asked_wait_s(path: str) -> float:
-    """How long a request of that path asks the server to wait."""
+    """Return how long a request of that path asks the server to wait, in seconds."""
     asked = parse_qs(urlsplit(path).query)
     waits = (
         float(asked[name][0]) for name in WAIT_PARAMETERS if name in asked and _is_number(asked[name][0])
@@ -55,7 +55,7 @@ def asked_wait_s(path: str) -> float:
 
 
 def _waited(record: TrialRecord, workers: int | None) -> str | None:
-    """So many at once, each for so long, answer no more per second than that."""
+    """Check the answers per second: at most requests waiting at once over the time each of them waits."""
     wait, shape = wait_s(record), record.spec.shape
     if not wait or record.measured_ns <= 0:
         return None
@@ -64,8 +64,8 @@ def _waited(record: TrialRecord, workers: int | None) -> str | None:
     if not at_once:
         return None
     seconds = record.measured_ns / 1e9
-    # Those that waited before the window began may all end in it: once in a single run, and in a record of
-    # several slices once in each, which takes over a request of each connection.
+    # Requests that waited before the window began may all end in it. This happens once in a single run, and
+    # once per slice in a record of several slices, each of which takes over one request of each connection.
     windows = max(1.0, record.histograms.taken_over.count / most)
     ceiling = at_once / wait + at_once * windows / seconds
     per_s = record.outcomes.ok / seconds
@@ -97,9 +97,9 @@ def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
 
 
 def _received(record: TrialRecord) -> str | None:
-    """Answers of one known length cannot come to many more bytes than their number, and a head for each.
+    """Check that answers of one known length came to no more bytes than a body and a head for each.
 
-    That they do not come to fewer is validity's to see, for lengths of every kind.
+    `validity` checks that they came to no fewer, for bodies of any length.
     """
     bodies = {_body_bytes(request.method, request.expect) for request in record.spec.requests}
     (body,) = bodies if len(bodies) == 1 else (None,)
@@ -107,7 +107,7 @@ def _received(record: TrialRecord) -> str | None:
     # Failed answers may be of any length.
     if body is None or outcomes.failed or not outcomes.ok:
         return None
-    # Some of those unfinished had begun, and requests of the warm-up were answered in the window.
+    # Some unfinished answers had begun, and some requests of the warm-up were answered in the window.
     others = outcomes.unfinished + record.warm_up.outcomes.unfinished + record.histograms.carried_over.count
     most = (outcomes.ok + others) * (body + HEAD_MAX)
     if record.received_bytes <= most:
@@ -127,22 +127,23 @@ def _is_number(text: str) -> bool:
 
 
 LITTLES_LAW_TOLERANCE = 0.02
-# An engine that waited longer for a core is to be suspected less than what it waited for.
+# If the engine waited for a core for longer than this, the program it waited for is the more likely cause.
 WAITED_SHARE_MAX = 0.05
 FAILED_MAX = 0.01
 REQUESTS_MIN = 1_000
-# So many standard errors a sum of random pauses may be off its mean.
+# How many standard errors a sum of random pauses may be off its mean.
 DEVIATIONS = 4
-# What the engine waits, at least, after a connection that failed, or could not be made.
+# The engine's shortest backoff after a connection failed or could not be opened.
 BACKOFF_NS = 10_000_000
 
 
 def problem(record: TrialRecord, waited_share: float = 0.0) -> str | None:
-    """Why the law does not hold; None: it does, or says nothing (open shape, few requests, many failures).
+    """Return why Little's law does not hold; None: it does, or cannot be checked.
 
-    The time that requests spent in the window, whole or cut off by either end of it, answers that lay unread
-    and pauses included, is that of the connections over its length. `waited_share`: how long the engine had
-    no core, of the time measured (0..1).
+    It cannot be checked with an open shape, few requests or many failures. The law: the time that requests
+    spent in the window, including parts of requests cut off by its ends, answers that lay unread, and pauses,
+    equals the number of connections times the length of the window. `waited_share`: the share of the measured
+    time that the engine had no core (0..1).
     """
     shape, outcomes = record.spec.shape, record.outcomes
     if isinstance(shape, OpenShape) or outcomes.ok < REQUESTS_MIN or record.measured_ns <= 0:
@@ -172,7 +173,7 @@ def _remedy(waited_share: float) -> str:
 
 
 def unused(record: TrialRecord) -> int:
-    """Connections of a closed shape without pauses that never had a request: they were opened too late."""
+    """Return how many connections of a closed shape without pauses opened too late to have a request."""
     shape = record.spec.shape
     if not isinstance(shape, ClosedShape) or shape.pause_ms or not record.users:
         return 0
@@ -180,28 +181,28 @@ def unused(record: TrialRecord) -> int:
 
 
 def connections(shape: ClosedShape | RampShape, measured_ns: int) -> float:
-    """How many the shape holds over the window, on average."""
+    """Return how many connections the shape holds over the window, on average."""
     if isinstance(shape, ClosedShape):
         return shape.connections
     rise = shape.to_connections - shape.from_connections
     if not rise:
         return shape.to_connections
-    # One joins whenever the line has reached its number, and stays until the end.
+    # Each connection joins when the rising line reaches its number, and stays until the end.
     apart = shape.over_s * 1e9 / rise / measured_ns
     joined = min(rise, int(1 / apart))
     return shape.from_connections + joined - apart * joined * (joined + 1) / 2
 
 
 def spent_ns(record: TrialRecord) -> float:
-    """The time connections had a request in flight, or waited for the engine, during the window."""
+    """Return how long, in ns, connections had a request in flight or waited for the engine in the window."""
     times = record.histograms
     parts = (times.response_time, times.failed, times.timed_out, times.unfinished_age, times.carried_over)
-    # Of those that the window took over from the warm-up, the part before it is not its own.
+    # Subtract the time that requests taken over from the warm-up spent before the window.
     return sum(map(_sum_ns, parts)) - _sum_ns(times.taken_over) + unattended_ns(record)
 
 
 def unattended_ns(record: TrialRecord) -> int:
-    """The engine's part of it: answers lay unread, and users waited for it with nothing in flight."""
+    """Return how long, in ns, answers lay unread and users with nothing in flight waited for the engine."""
     return record.arrivals.held_ns + record.users_waited_ns
 
 
@@ -210,26 +211,26 @@ def _sum_ns(times: Histogram) -> float:
 
 
 def _paused_ns(record: TrialRecord, shape: ClosedShape | RampShape) -> float:
-    """Pauses by their number and mean length: the record does not hold them."""
+    """Return the sum of the pauses, by their number and mean length: the record does not hold each."""
     outcomes, pause_ns = record.outcomes, shape.pause_ms * 1e6
     broken = outcomes.refused + outcomes.connect_timeout + outcomes.reset
     broken += outcomes.closed_early + outcomes.malformed
     whole = outcomes.ok + outcomes.failed - broken
-    # What was not sent for want of a connection in time was nobody's; the rest is as good as refused.
+    # A request that was too late for a connection cost none of them time; others not sent count as refused.
     broken += outcomes.not_sent - record.not_sent.too_late
     return whole * pause_ns + broken * max(pause_ns, BACKOFF_NS)
 
 
 def _slack(record: TrialRecord, shape: ClosedShape | RampShape, there: float) -> tuple[float, float]:
-    """By how many connections the account may exceed and fall short of those that are there."""
+    """Return by how many connections the account may exceed, and fall short of, the connections open."""
     pause_ns = shape.pause_ms * 1e6
-    # A pause that an end of the window cut off counts as whole, or not at all: one for each connection that
-    # was there at that end, which in a ramp are all.
+    # A pause that an end of the window cuts off counts as whole or not at all. There is one for each
+    # connection open at that end, which in a ramp are all.
     cut_off = shape.connections if isinstance(shape, ClosedShape) else shape.to_connections
     both = there * LITTLES_LAW_TOLERANCE + cut_off * min(1.0, pause_ns / record.measured_ns)
     if shape.pause == "exponential":
         both += DEVIATIONS * pause_ns * math.sqrt(record.outcomes.ok) / record.measured_ns
-    # Who was never set to work is in no time.
+    # Connections that never had a request are in none of the times.
     missing = both + unused(record)
     if isinstance(record.spec.stop, AfterRequests):
         # When no request is left to send, connections idle until the last answer is there.

@@ -1,29 +1,32 @@
-"""The slices of one start as one record, which is read like one of a single run. Pure.
+"""The slices of one start as one record, which is read like the record of a single run. Pure.
 
-The engine opens new connections in each slice; the first of every slice count as one user here, and so on.
-What becomes of each group of fields, and why:
+The engine opens new connections in each slice; the first connections of all slices count as one user here,
+the second ones as another, and so on. How each group of fields is joined, and why:
 
-- `warm_up_ns`: the first slice's. `measured_ns`: the sum of the windows. What lies between two windows (the
-  end of one slice, the re-warming of the next) takes no place on the time axis.
-- Counts, `warm_up`, bytes, `users_waited_ns`, `arrivals`: sums. `scheduled` stays the sum of the outcomes;
+- `warm_up_ns`: the first slice's. `measured_ns`: the sum of the windows. The time between two windows (the
+  end of one slice, the re-warming of the next) has no place on the time axis.
+- Counts, `warm_up`, bytes, `users_waited_ns`, `arrivals`: sums. `scheduled` stays the sum of the outcomes.
   Little's law is exact in each window, and so in the sum. Each window takes over requests at its beginning
-  and cuts off others at its end: `taken_over` and `unfinished` come to as many as connections × slices.
-- `connections_opened`, `connect_time`: with the re-warmings', as the engine counts those of a warm-up.
-- `users`: the most of any slice, for they are the same users. `users_unanswered`: the fewest of any slice.
-  Who is cut off at the end of one window is answered in the next: that there was no answer while measuring
-  is true of those alone who had none in any window.
-- `histograms`: merged without loss; `count`, `min_ns`, `mean_ns` and `max_ns` from those of the parts.
-- `requests`: the same for each. Examples: of each outcome and status the first, one of which something was
-  kept before one of which nothing was, as in the engine. One of a re-warming stands where its window begins.
-- `series`, `log`, `samples`, `threads`, `sockets`: of the first slice all rows, of the others those of their
-  windows. A reading that was taken after its window stands at the window's end, before the next one.
-- Cumulative columns go on from the last reading: the first one in a window counts as no increase. It is taken
-  as the window opens; of threads, which have no such row, at most an interval later. User and kernel time are
-  split by the kernel's estimate, so that one of them may go back while the sum rises, as in a single run.
-- Windows of probes: sums, and the most of any slice. None where one slice's could not be read, for the rest
-  would be that of less than `measured_ns`. Sizes are maxima of what was read, as the engine's own.
-- Proportional sizes of the server: none. Pages that servers have in common are divided among all who hold
-  them, the suspended servers of the block included: one's size depends on how many others there are.
+  and cuts off others at its end, so `taken_over` and `unfinished` are as many as connections × slices.
+- `connections_opened`, `connect_time`: re-warmings included, as the engine includes those of a warm-up.
+- `users`: the largest number of any slice, since they are the same users. `users_unanswered`: the smallest of
+  any slice. A user who is cut off at the end of one window is answered in the next, so only users without an
+  answer in any window had none while measuring.
+- `histograms`: merged without loss; `count`, `min_ns`, `mean_ns` and `max_ns` are computed from those of the
+  parts.
+- `requests`: joined likewise, each kind for itself. Examples: for each outcome and status the first one that
+  holds part of an answer, or else the first, as in the engine. An example of a re-warming is placed where its
+  window begins.
+- `series`, `log`, `samples`, `threads`, `sockets`: all rows of the first slice, and of the other slices those
+  of their windows. A reading taken after its window is placed at the end of the window, before the next one.
+- Cumulative columns continue from the last reading: the first reading in a window counts as no increase. It
+  is taken as the window opens; threads have no such row, and their first one is at most an interval later.
+  User and kernel time are split by the kernel's estimate, so one of them may fall while the sum rises, as in
+  a single run.
+- Windows of probes: sums, and the maxima of all slices. None if one slice's could not be read, since the rest
+  would cover less than `measured_ns`. Sizes are maxima of what was read, as in the engine.
+- Proportional sizes of the server: none. Pages that several servers share are divided among all of them,
+  including the suspended servers of the block, so a server's size depends on how many others there are.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
 - `spec`: the first slice's, which stops after the sum of the durations.
 """
@@ -61,9 +64,9 @@ from crumple.contract import (
 )
 from crumple.record import histogram
 
-# What the specs of one trial's slices may differ in.
+# The fields in which the specs of one trial's slices may differ.
 OWN_TO_A_SLICE = ("warm_up", "stop", "seed")
-# Fields of a table that are no columns.
+# Fields of a table that are not columns.
 NO_COLUMNS = ("interval_ms", "window", "unread")
 CUMULATIVE = (
     "cpu_user_ns",
@@ -104,11 +107,11 @@ class _Slice:
     is_last: bool
 
     def keeps(self, at_ns: int) -> bool:
-        """Whether what was read then has a place on the axis."""
+        """Whether a reading of that instant has a place on the time axis of the whole."""
         return self.is_first or at_ns >= self.record.warm_up_ns
 
     def placed(self, at_ns: int) -> int:
-        """An instant since the slice began, as one of the whole."""
+        """Convert an instant since the slice began to one on the time axis of the whole."""
         if self.is_first and at_ns < self.record.warm_up_ns:
             return at_ns
         within_ns = max(0, at_ns - self.record.warm_up_ns)
@@ -116,7 +119,7 @@ class _Slice:
 
 
 def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
-    """The slices of one start, in their order, as one record; a single one is returned as it is.
+    """Return the slices of one start, in their order, as one record; a single one is returned as it is.
 
     Raises ValueError where they are not of one trial, or of a load that is not sliced; NotStored where a
     histogram is damaged.
@@ -231,7 +234,7 @@ def _histogram(parts: Sequence[Histogram | None]) -> Histogram | None:
 
 
 def _rows(placed: Sequence[_Slice], tables: Sequence[Table]) -> Table:
-    """Tables whose column `at_ns` is since their slice began, one below the other."""
+    """Append the tables to one another, with `at_ns` converted to the time axis of the whole."""
     columns: dict[str, tuple[Any, ...]] = {}
     for name in type(tables[0]).model_fields:
         if name in NO_COLUMNS:
@@ -247,7 +250,7 @@ def _rows(placed: Sequence[_Slice], tables: Sequence[Table]) -> Table:
 
 
 def _continued(parts: Sequence[Sequence[int | None]]) -> tuple[int | None, ...]:
-    """Cumulative readings, of which each part begins where the one before has ended."""
+    """Append cumulative readings, so that each part begins where the one before has ended."""
     column: list[int | None] = []
     last: int | None = None
     for part in parts:
@@ -259,7 +262,7 @@ def _continued(parts: Sequence[Sequence[int | None]]) -> tuple[int | None, ...]:
 
 
 def _log(placed: Sequence[_Slice]) -> Log:
-    """Its time is since measuring began."""
+    """Append the logs, whose `at_ns` counts from when measuring began."""
     logs = [each.record.log for each in placed]
     warm_up_ns = placed[0].record.warm_up_ns
     return logs[0].model_copy(
@@ -349,20 +352,20 @@ def _unread(parts: Iterable[Collection[Unread]]) -> tuple[Unread, ...]:
 
 
 def _added(parts: Sequence[Counts]) -> Counts:
-    """Counts by name, each the sum of its own."""
+    """Add up counts field by field."""
     return type(parts[0])(
         **{name: sum(getattr(part, name) for part in parts) for name in type(parts[0]).model_fields}
     )
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:
-    """None where one of them is not known."""
+    """Return the sum; None if one part is not known."""
     known = _all(parts)
     return None if known is None else sum(known)
 
 
 def _all(values: Iterable[Value | None]) -> list[Value] | None:
-    """None where one of them is not known."""
+    """Return the values; None if one of them is not known."""
     known: list[Value] = []
     for value in values:
         if value is None:

@@ -1,9 +1,9 @@
-"""Whether the engine's own lateness is in the times of a record, or of a part of it.
+"""Whether the times of a record, or of a part of it, include the engine's own lateness.
 
-Pure. Times run from due, so lateness can only lengthen them. Of a whole trial there is a histogram of the
-lateness; of each interval of its series the p99 alone. The late requests of the whole are therefore assigned
-to its intervals: to those whose p99 was late as to so many requests, to others as to the hundredth that may
-be beyond it. docs/method.md says why the limits are what they are.
+Pure. Times run from due, so lateness can only lengthen them. A record has a histogram of the lateness of the
+whole trial, but only the p99 for each interval of its series. So the late requests of the trial are
+distributed over its intervals: where the p99 was late, by all requests of the interval; elsewhere by the
+hundredth of them that may lie beyond the p99. docs/method.md gives the reasons for the limits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ from crumple.contract import TrialRecord
 from crumple.record import histogram
 from crumple.record.histogram import Times
 
-# In a part there may be so many times as many late ones as in late intervals on average.
+# Late intervals of a part may hold this many times as many late requests as late intervals do on average.
 DENSER_MOST = 3
-# The p99 of fewer requests is the longest of them: none is beyond it.
+# With fewer requests the p99 is the longest of them: none lies beyond it.
 HAS_BEYOND_P99 = 100
 
 Floats = NDArray[np.float64]
@@ -26,21 +26,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """A trial: how late its requests were, and for each interval of its series how many came due, and p99."""
+    """A trial's lateness: its histogram, and for each interval of its series the requests due and the p99."""
 
     late: Times
     requests: Floats
     p99_ns: Floats
 
     def weights(self, beyond_ns: float) -> Floats:
-        """For each interval the most requests that may have been later than that."""
+        """Return for each interval the most requests that may have been later than `beyond_ns`."""
         others = np.where(self.requests >= HAS_BEYOND_P99, 0.01 * self.requests, 0.0)
         return np.where(self.p99_ns > beyond_ns, self.requests, others)
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some intervals of a trial, by their places in its series."""
+    """Some intervals of a trial, by their indices in its series."""
 
     whole: Whole
     intervals: tuple[int, ...]
@@ -54,11 +54,11 @@ class Part:
         return float(self.whole.requests[self._mine].sum())
 
     def spoils(self, q: float, shown_ns: float) -> bool:
-        """Whether `shown_ns`, the quantile `q` of the response times here, is not the server's alone."""
+        """Whether `shown_ns`, the quantile `q` of the response times here, includes the engine's lateness."""
         whole, requests = self.whole, self._requests
         beyond_ns, limit = allowed_ns(shown_ns), SHARE_BEYOND * (1 - q) * requests
         late = whole.late.count_above(beyond_ns)
-        # However they are spread over the trial, there are not enough of them.
+        # Even if all late requests of the trial were in this part, they would be too few.
         if not requests or late <= limit:
             return False
         weights = whole.weights(beyond_ns)
@@ -68,7 +68,7 @@ class Part:
         return min(1.0, DENSER_MOST * late / everywhere) * float(weights[self._mine].sum()) > limit
 
     def spoils_mean(self, shown_ns: float) -> bool:
-        """The same of the mean of the response times here."""
+        """Whether `shown_ns`, the mean of the response times here, includes the engine's lateness."""
         whole, requests = self.whole, self._requests
         weights = whole.requests * whole.p99_ns
         everywhere = weights.sum()
@@ -78,13 +78,13 @@ class Part:
         return bool(late_ns / requests > SHARE_OF_TIME * shown_ns)
 
     def with_(self, others: "list[Part]") -> "Part":
-        """This part and others of the same trial as one."""
+        """Return this part and others of the same trial as one."""
         more = (interval for other in others for interval in other.intervals)
         return replace(self, intervals=(*self.intervals, *more))
 
 
 def whole(record: TrialRecord) -> Whole:
-    """The lateness of a trial's measured phase. Raises NotStored where its histogram is damaged."""
+    """Return the lateness of a trial's measured phase. Raises NotStored where its histogram is damaged."""
     series, stored = record.series, record.histograms.engine_lateness
     measured = [
         number if phase == "measured" else 0
@@ -98,17 +98,19 @@ def whole(record: TrialRecord) -> Whole:
 
 
 def allowed_ns(shown_ns: float) -> float:
-    """How late a request may be sent without a time as long as that being wrong."""
+    """Return how late, in ns, a request may be sent without spoiling a time of `shown_ns`."""
     return max(LATE_NS, SHARE_OF_TIME * shown_ns)
 
 
-# The quantiles that give a trial its word, and those above that are shown with a warning.
+# JUDGED decide the validity of a trial; the higher ones in SHOWN only cause a warning.
 JUDGED = (0.5, 0.75, 0.9, 0.99)
 SHOWN = (*JUDGED, 0.999, 0.9999)
-# A quantile is the server's where at most half of those beyond it were late by more than a tenth of it.
+# A quantile is the server's own if at most half as many requests were late by more than a tenth of it as lie
+# beyond it.
 SHARE_OF_TIME = 0.1
 SHARE_BEYOND = 0.5
-# Less than the one is no reason to leave a trial out; less than the other is how late a calm machine wakes.
+# Lateness below LATE_NS leaves no trial out. Lateness below FELT_NS causes no warning: a calm machine wakes a
+# program that late.
 LATE_NS = 1_000_000
 FELT_NS = 100_000
 
@@ -118,9 +120,9 @@ Asked = Mapping[float, float]
 
 @dataclass(frozen=True)
 class _Late:
-    """The quantile `q` of the response times is not the server's alone: `share` of the requests were late.
+    """The quantile `q` of the response times includes lateness: `share` of the requests were late.
 
-    By more than `beyond_ns`; up to `limit` of them may be.
+    Late means by more than `beyond_ns`; `limit` is the largest share that may be.
     """
 
     q: float
@@ -130,10 +132,10 @@ class _Late:
 
 
 def missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
-    """What was asked, or else the quantiles up to p99, is not the server's alone.
+    """Return which quantiles asked for, or else up to p99, include the engine's lateness, or None.
 
-    A limit that is asked is compared with the lateness as well: a time far below it, or far above, is known
-    well enough whatever the engine did.
+    Lateness is also compared with the limit asked for: a time far below or far above the limit is known well
+    enough however late the engine was.
     """
     asked = asked or {}
     found = _found(record, tuple(asked) or JUDGED, asked, LATE_NS)
@@ -141,12 +143,12 @@ def missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
 
 
 def spoiled(record: TrialRecord, quantiles: Sequence[float] = JUDGED) -> tuple[float, ...]:
-    """Those of the quantiles that are not the server's alone, from low to high."""
+    """Return those of the quantiles that include the engine's lateness, from low to high."""
     return tuple(late.q for late in _found(record, quantiles, {}, LATE_NS))
 
 
 def of_the_whole(record: TrialRecord) -> str | None:
-    """The median or the mean is not the server's alone, and with it nothing that the record shows."""
+    """Return why the median or the mean includes the engine's lateness, so that no figure counts, or None."""
     if JUDGED[0] in spoiled(record):
         return missed(record)
     late, times = record.histograms.engine_lateness, record.histograms.response_time
@@ -162,7 +164,7 @@ def of_the_whole(record: TrialRecord) -> str | None:
 
 
 def felt(record: TrialRecord, asked: Asked | None = None) -> str | None:
-    """The same of any quantile that is shown, where the trial counts in spite of it."""
+    """Return which quantiles shown include the engine's lateness, where the trial counts all the same."""
     if missed(record, asked):
         return None
     found = _found(record, SHOWN, {}, FELT_NS)
@@ -176,7 +178,7 @@ def _found(
     if not stored.count:
         return ()
     late, times = histogram.decode(stored.encoded), _times(record)
-    # Where few due times were known ahead, the other requests were sent as they became due.
+    # Only requests whose due time was known ahead have a lateness; the others were sent as they became due.
     requests = max(late.count, record.histograms.response_time.count)
     found = []
     for q in sorted(quantiles):
@@ -191,7 +193,7 @@ def _found(
 
 
 def _times(record: TrialRecord) -> Times:
-    """Response times; where too few were answered to show any, how long the others waited as well."""
+    """Return the response times; where too few for a median, also how long unanswered requests waited."""
     times = record.histograms
     parts = [times.response_time]
     if not histogram.printable(JUDGED[0], times.response_time.count):

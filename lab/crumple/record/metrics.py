@@ -1,4 +1,4 @@
-"""The metrics that trials are compared by and a claim may name: a figure, its unit, which end is better."""
+"""The metrics that trials are compared by and a claim may name: a figure, its unit, the better direction."""
 
 import math
 from collections.abc import Callable
@@ -18,9 +18,9 @@ NO_CANARY = "too few requests, or a canary whose own engine was not in time"
 class Metric:
     """A figure that trials are compared by. `unit` is that of the value `of` returns, never scaled.
 
-    `despite_failures`: it says something of a server that fails, too. `along`: the same of a part of a ramp.
-    `late_along`: whether it is missing there because the engine was late.
-    `absent`: why there may be none; `why`: why there is none of that trial, where it is known, or empty.
+    `despite_failures`: it means something for a server whose requests fail as well. `along`: the figure for a
+    part of a ramp. `late_along`: whether it is missing there because the engine was late. `absent`: why a
+    trial may have none; `why`: why that trial has none, or empty if that is not known.
     """
 
     title: str
@@ -43,7 +43,7 @@ class Metric:
         return self.title if self.title[:2].isupper() else self.title[0].lower() + self.title[1:]
 
     def while_connected(self, low: float, high: float) -> "Metric":
-        """The same, while `low` to `high` users were connected only. Raises ValueError without `along`."""
+        """Return the metric while `low` to `high` users were connected. Raises ValueError without `along`."""
         along, late_along = self.along, self.late_along
         if along is None:
             raise ValueError(f"the {self.phrase} is not known along a ramp")
@@ -91,7 +91,7 @@ def _user_share(trial: Figures) -> float | None:
 
 
 def _cores_busy_to_knee(trial: Figures) -> float | None:
-    """The most CPU that a ramp took before its knee, or in all of it where there is none."""
+    """Return the most cores that a ramp kept busy up to its knee, or in all of it if it has none."""
     end = trial.knee.at if trial.knee else math.inf
     read = [p.cores_busy for p in trial.curve if p.connections <= end and p.cores_busy is not None]
     return max(read, default=None)

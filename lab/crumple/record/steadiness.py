@@ -1,8 +1,8 @@
-"""Whether a server still grew while it was measured: processes, threads, or what it answers per second. Pure.
+"""Whether a server still grew while it was measured: processes, threads, or answers per second. Pure.
 
-Georges, Buytaert and Eeckhout (OOPSLA 2007) ask whether a window continues what came before it. So does this:
-a warm-up that was too short goes on in the window. Where no warm-up was asked for nobody said that the window
-was steady, and where the load itself rises so does the server.
+Georges, Buytaert and Eeckhout (OOPSLA 2007) ask whether a window continues what came before it. This module
+asks the same, because a warm-up that was too short goes on in the window. A trial without a warm-up does not
+claim to be steady and is not judged, nor is a load that rises, because the server rises with it.
 """
 
 import math
@@ -13,19 +13,19 @@ from statistics import fmean, median
 
 from crumple.contract import ClosedShape, OpenShape, RampShape, Samples, TrialRecord
 
-# A mean over a window in which something grows by a fifth is a tenth from where it ends.
+# If something grows by a fifth over a window, its mean is a tenth away from its last value.
 GROWTH_MIN = 0.2
-# A pool that takes on one more, or a runtime that starts some threads for itself, is no growth.
+# One more process in a pool, or a few threads that a runtime starts for itself, do not count as growth.
 PROCESSES_MIN, THREADS_MIN = 2, 4
 BACK_MAX = 0.25
 SAMPLES_MIN = 5
-# Steps in which the throughput is looked at.
+# The number of steps into which the window is divided to judge the throughput.
 STEPS = 10
-# Of Student's t for a slope, with memory of the readings allowed for: in the window, and with the end of the
-# warm-up before it.
+# Limits of Student's t for the slope, with the correlation of readings allowed for: T_MIN over the window,
+# T_WHOLE over the end of the warm-up and the window together.
 T_MIN = 2.5
 T_WHOLE = 6.0
-# The setting of a server that can have all its processes there from the start.
+# The setting with which a server starts all its processes at once.
 START_WORKERS = "start_workers"
 
 
@@ -39,19 +39,19 @@ class Growth:
 
 
 def can_tell(record: TrialRecord) -> bool:
-    """Whether growth would be the server's own, and after a warm-up."""
+    """Whether growth can be judged: there was a warm-up, and the load does not rise."""
     return record.spec.warm_up is not None and not _rises(record)
 
 
 def growth(record: TrialRecord) -> Growth | None:
-    """What still grew while measuring; None: nothing, or it cannot be told."""
+    """Return what still grew while measuring; None: nothing, or it cannot be judged."""
     if not can_tell(record):
         return None
     return _grown_tree(record) or _grown_throughput(record)
 
 
 def sentence(record: TrialRecord, settings: Collection[str] = ()) -> str:
-    """What grew, and the remedy; empty: nothing did. `settings`: those the server has."""
+    """Return what grew, and the remedy; empty: nothing did. `settings`: the settings that the server has."""
     found = growth(record)
     if found is None:
         return ""
@@ -88,13 +88,13 @@ def _grown_count(record: TrialRecord, samples: Samples, what: str, at_least: int
     quarter = max(1, len(read) // 4)
     before, after = median(read[:quarter]), median(read[-quarter:])
     grown = after - before >= max(at_least, GROWTH_MIN * before)
-    # Connections that come and go take threads with them: up and down is no growth.
+    # Threads come and go with connections, so a count that rises and falls is not growth.
     back = max(most - count for most, count in zip(accumulate(read, max), read, strict=True))
     return Growth(what, before, after) if grown and back <= BACK_MAX * (after - before) else None
 
 
 def _grown_throughput(record: TrialRecord) -> Growth | None:
-    """Only of a closed shape: in an open one it is the schedule's."""
+    """Return how the throughput of a closed shape grew, or None; in an open shape the schedule sets it."""
     if not isinstance(record.spec.shape, ClosedShape):
         return None
     warming, measured = (_per_s(record, phase) for phase in ("warm-up", "measured"))
@@ -131,7 +131,7 @@ def _in_steps(values: Sequence[float], steps: int) -> list[float]:
 
 
 def _slope(values: Sequence[float]) -> tuple[float, float]:
-    """A straight line's slope per step, and its standard error where readings resemble their neighbours."""
+    """Return a straight line's slope per step, and its standard error, given correlated neighbours."""
     n = len(values)
     at = [step - (n - 1) / 2 for step in range(n)]
     spread, mean = sum(each**2 for each in at), fmean(values)
@@ -141,7 +141,7 @@ def _slope(values: Sequence[float]) -> tuple[float, float]:
     if not squares:
         return slope, 0.0
     alike = sum(one * other for one, other in pairwise(rest)) / squares
-    # In so few readings the correlation comes out too low (Kendall 1954).
+    # With so few readings the correlation is estimated too low (Kendall 1954).
     alike = min(0.8, max(0.0, alike + (1 + 4 * alike) / n))
     error = math.sqrt(squares / (n - 2) / spread) * math.sqrt((1 + alike) / (1 - alike))
     return slope, error

@@ -1,7 +1,7 @@
-"""Whether a trial measured the server: a record → one word, what speaks against it, what to know beside.
+"""Whether a trial measured the server: a record → one word, its problems, its warnings.
 
-Pure, and no more than that: an invalid trial is stored, shown and left out of verdicts by others. Why the
-limits are what they are stands in docs/method.md.
+Pure. Other modules store an invalid trial, show it and leave it out of verdicts. docs/method.md gives the
+reasons for the limits.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from crumple.machine.capacity import Placement
     from crumple.machine.ceiling import Ceiling
 
-# A request that takes longer than a slice and its re-warming never ends.
+# Half of the requests may take at most this share of a slice: a request that takes longer than a slice and
+# its re-warming never ends.
 SLICE_SHARE_MAX = 0.5
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 
@@ -29,9 +30,10 @@ Word = Literal[
 
 @dataclass(frozen=True)
 class Validity:
-    """In one word. `problems`: a sentence for each reason not to trust the record, none where it is valid.
+    """A trial's validity in one `word`, with its problems and warnings.
 
-    `warnings`: what does not make it invalid, but may have touched the figures.
+    `problems`: a sentence for each reason not to trust the record; empty if it is valid. `warnings`: what may
+    have affected the figures without making the trial invalid.
     """
 
     word: Word
@@ -55,22 +57,21 @@ def assess(
     by_figure: bool = False,
     slices: int = 1,
 ) -> Validity:
-    """Judge a record by itself. `placement` None: nobody decided on cores for the server.
+    """Judge a record by itself. `placement` None: no cores were chosen for the server.
 
-    `server_cores`: where the server ran, if known; `canary`: the record of the light requests beside it;
-    `afresh`: its process was started for this trial; `less`: what of the load there was no room for;
-    `workers`: at most so many requests wait at once in a server that blocks; `asked`: the limits of an
-    objective, by quantile of the response times, which then decide how late the engine may have been;
-    `by_figure`: figures leave out the quantiles that the engine's lateness is in, and the others count.
-    `slices`: in how many parts it was measured.
-    `disturbance`: what others did meanwhile; `unsteady`: what still grew while it was measured.
-    Raises NotStored where a histogram is damaged.
+    `server_cores`: the cores the server ran on, if known; `canary`: the record of the light requests beside
+    the load; `afresh`: the server's process was started for this trial; `less`: the part of the load that
+    this machine had no room for; `workers`: how many requests can wait at once in a server that blocks;
+    `asked`: the limits of an objective, by quantile of the response times, which then decide how late the
+    engine may have been; `by_figure`: quantiles that include the engine's lateness are left out and the
+    others count; `disturbance`: what others used meanwhile; `unsteady`: what still grew while it was
+    measured; `slices`: in how many parts it was measured. Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
     engine = _Engine(record, shared=placement == "shared", own=own, asked=asked or {}, by_figure=by_figure)
     impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
-    # Causes come before what they cause, for the first problem gives the word.
+    # Causes are listed before their effects, since the first problem gives the word.
     found: tuple[tuple[Word, str | None], ...] = (
         ("not-valid", _identity(record)),
         ("port-limited", _port_limited(record)),
@@ -107,7 +108,10 @@ def assess(
 
 @dataclass(frozen=True)
 class _Engine:
-    """What the engine itself may have done to a record. `shared`: it has no core of its own by intent."""
+    """How the engine may have affected a record. `shared`: it shares cores with the server by intent.
+
+    `own`: no other program is meant to use its cores.
+    """
 
     record: TrialRecord
     shared: bool
@@ -129,7 +133,7 @@ class _Engine:
 
     @property
     def late(self) -> Word:
-        """An engine that sent late has missed a schedule only where there is one."""
+        """The word for an engine that sent late: only an open shape has a schedule to miss."""
         return "schedule-missed" if isinstance(self.record.spec.shape, OpenShape) else "engine-limited"
 
     def problems(self) -> tuple[tuple[Word, str | None], ...]:
@@ -139,7 +143,7 @@ class _Engine:
             ("engine-limited", self.starved),
             ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
             (self.late, self.missed),
-            # Where it hardly ran, what is missing is the time that it was away.
+            # Little's law is not checked for a starved engine: the time it had no core is missing there.
             ("not-valid", None if self.starved else invariants.problem(record, waited_share)),
         )
 
@@ -147,7 +151,7 @@ class _Engine:
         record = self.record
         return (
             engine_limits.thread_share(record) if self.shared else None,
-            # Of a starved engine that is said already.
+            # The problem of a starved engine states this already.
             None if self.shared or self.starved else engine_limits.waited(record),
             None if self.starved else engine_limits.unattended(record),
             engine_limits.unopened(record) if self.by_number else None,
@@ -159,7 +163,7 @@ class _Engine:
 
 
 def against_canary(canary: TrialRecord | None) -> list[str]:
-    """Why a canary's figures do not count; those of the load stand without them."""
+    """Return why a canary's figures do not count; the figures of the load count regardless."""
     if canary is None:
         return []
     checks = (_identity, _port_limited, _memory_limited, _forbidden, engine_limits.schedule_missed)
@@ -247,9 +251,9 @@ def _some_answers(record: TrialRecord) -> str | None:
 
 
 def _bytes(record: TrialRecord) -> str | None:
-    # Which answer was to which request is not recorded; to HEAD there is no body at all.
+    # The record does not say which answer belongs to which request; an answer to HEAD has no body.
     bodies = (0 if each.method == "HEAD" else each.expect.body_bytes or 0 for each in record.spec.requests)
-    # Of what was taken over from the warm-up, part may have come before the window.
+    # Part of the answers to requests taken over from the warm-up may have come before the window.
     whole = record.outcomes.ok - record.histograms.taken_over.count
     least = max(0, whole) * min(bodies, default=0)
     if record.received_bytes < least:
@@ -271,7 +275,7 @@ def _warmed_up(record: TrialRecord) -> str | None:
 
 
 def _too_long_for_slices(record: TrialRecord, slices: int) -> str | None:
-    """Half of the requests took so long that the ends of each window, which cut them off, are much of it."""
+    """Return a problem if half of the requests took so long that each window cuts off many of them."""
     times = record.histograms
     if slices == 1 or not times.response_time.count:
         return None

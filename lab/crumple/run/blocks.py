@@ -131,9 +131,17 @@ class Blocks:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Trials that failed, by their label, and why."""
-        last = {each.trial.label: each.failure for each in _by_attempt(self.stored)}
-        return {label: failure.message for label, failure in last.items() if failure is not None}
+        """Return label → reason of each trial that failed or was skipped."""
+        return {label: each.failure.message for label, each in self._last.items() if each.failure is not None}
+
+    @property
+    def skipped(self) -> set[str]:
+        """Return the labels of trials that could not be tried on this machine."""
+        return {label for label, each in self._last.items() if each.skipped}
+
+    @property
+    def _last(self) -> dict[str, StoredTrial]:
+        return {each.trial.label: each for each in _by_attempt(self.stored)}
 
     def make_ready(self) -> None:
         """Its servers, checked and built. Raises UsageError where programs changed since its first trial."""

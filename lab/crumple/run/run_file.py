@@ -7,7 +7,7 @@ of the lab that show and judge are left out, since they do not measure.
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from crumple import faults
 from crumple.contract import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
@@ -84,11 +85,15 @@ def _engine(path: Path, mtime_ns: int, size: int) -> str:
 
 
 class ServerNote(Frozen):
-    """A server as its folder described it when the run began."""
+    """A server as its folder described it when the run began.
+
+    `model_is_checked`: whether `verify` can check `io_model` by what the server does.
+    """
 
     title: str
     language: str
     io_model: str
+    model_is_checked: bool = True
     about: str
     libraries: dict[str, str]
 
@@ -133,10 +138,14 @@ class RunFile(Frozen):
     chosen: tuple[Chosen, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
 
-    def facts(self, block_s: Mapping[str, float] = UNTIMED) -> Facts:
-        """What its claims are judged by beside trials. `block_s`: experiment → what one more block takes."""
+    def facts(self, skipped: Collection[str], block_s: Mapping[str, float] = UNTIMED) -> Facts:
+        """What its claims are judged by beside trials. `block_s`: experiment → what one more block takes.
+
+        `skipped`: ids of the trials that could not be tried.
+        """
         models = {name: note.io_model for name, note in self.servers.items()}
-        return Facts(models=models, costs=self.machine.get("costs", {}), block_s=block_s)
+        costs = self.machine.get("costs", {})
+        return Facts(models=models, costs=costs, block_s=block_s, skipped=skipped)
 
     def must(self, block: Block) -> bool:
         """Whether it is run whatever the blocks before it came to."""
@@ -153,10 +162,7 @@ def read(store: RunStore) -> RunFile:
     try:
         return RunFile.model_validate_json(store.read_run())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(step) for step in first["loc"])
-        what = f"{where}: {first['msg']}" if where else first["msg"]
-        message = f"{store.run_file} is not a run of this version of crumple: {what}"
+        message = f"{store.run_file} is not a run of this version of crumple ({faults.first(error)})"
         raise NotStored(message, "run the study again") from None
 
 

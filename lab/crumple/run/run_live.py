@@ -5,8 +5,9 @@ here.
 """
 
 import math
+import re
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 from typing import Self
 
@@ -26,19 +27,35 @@ from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial, TrialIdentity
 
 LAST = 8
+# The end of a warning's first clause, behind which limits, reasons and remedies follow.
+_GOES_ON = re.compile(r" \(limit|[:;] ")
+_OF_THE_CANARY = "canary: "
 
 
-def result(stored: StoredTrial) -> tuple[str, str]:
-    """How a trial ended in one short line, and the colour of it."""
+def in_short(warning: str) -> str:
+    """Return the warning's first clause, which has the figure: "a thread of the engine waited … 12% …"."""
+    goes_on = _GOES_ON.search(warning, len(_OF_THE_CANARY) if warning.startswith(_OF_THE_CANARY) else 0)
+    return f"{warning[: goes_on.start()]}…" if goes_on else warning
+
+
+def kind(warning: str) -> str:
+    """Return the warning's first clause without its figures, which all warnings of that kind share."""
+    return re.sub(r"\d[\d.,]*", "0", in_short(warning))
+
+
+def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
+    """How a trial ended in one short line, and the colour of it.
+
+    `said`: the kinds of warnings that were shown in full before; of these only the first clause is shown.
+    """
     if stored.failure is not None:
-        skipped = stored.failure.step == "setup"
-        word = "skipped" if skipped else f"failed at {stored.failure.step}"
-        return f"{word}: {stored.failure.message}", "yellow" if skipped else "red"
+        word = "skipped" if stored.skipped else f"failed at {stored.failure.step}"
+        return f"{word}: {stored.failure.message}", "yellow" if stored.skipped else "red"
     record = stored.record
     assert record is not None
     per_s = record.outcomes.ok / record.measured_ns * 1e9 if record.measured_ns else 0.0
-    mean_ns = record.histograms.response_time.mean_ns
-    parts = [f"{per_s:>9,.0f} /s", f"{mean_ns / 1e6:7.2f} ms" if mean_ns is not None else "      – ms"]
+    mean = numerals.duration(record.histograms.response_time.mean_ns).replace(numerals.NARROW, " ")
+    parts = [f"{per_s:>9,.0f} /s", f"mean {mean:>7}"]
     failed = record.outcomes.failed
     if failed:
         parts.append(f"{failed / record.scheduled:.1%} failed")
@@ -49,7 +66,8 @@ def result(stored: StoredTrial) -> tuple[str, str]:
     if stored.problems:
         return "  ".join([*parts, f"not valid: {stored.problems[0]}"]), "yellow"
     if stored.warnings:
-        parts.append(f"warning: {stored.warnings[0]}")
+        first = stored.warnings[0]
+        parts.append(f"warning: {in_short(first) if kind(first) in said else first}")
     return "  ".join(parts), "yellow" if starved or failed > 0.01 * record.scheduled else "green"
 
 
@@ -62,6 +80,7 @@ class LiveView:
         self._study = ""
         self._has_waited = False
         self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
+        self._said: set[str] = set()
         self._now = ""
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -147,7 +166,8 @@ class LiveView:
 
     def ended(self, stored: StoredTrial) -> None:
         """One trial fewer."""
-        line, colour = result(stored)
+        line, colour = result(stored, self._said)
+        self._said.update(kind(warning) for warning in stored.warnings if warning in line)
         self._last.append((stored.trial.id, line, colour))
         tried = stored.failure is None or stored.failure.step not in ("setup", "build")
         if not self._console.is_interactive and tried:

@@ -101,7 +101,8 @@ def chosen(
 ) -> Study:
     """The study as it is at the scale, with one's own servers and without those left out.
 
-    Raises UsageError, also for values of parameters that a workload does not take.
+    A server that cannot run here stays in it, and another has the twin. Raises UsageError, also for values of
+    parameters that a workload does not take.
     """
     meant = asked.at(scale)
     for guest in guests:
@@ -113,6 +114,8 @@ def chosen(
     if only:
         names = [*only, *(guest.label for guest in guests)]
         meant = selection.restricted(meant, names, server_toml.defaults(described))
+    own = {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
+    meant = selection.with_twins_that_run(meant, _missing(meant, {**described, **own}))
     for name, experiment in meant.experiments.items():
         try:
             for asked_for in filter(None, (experiment, experiment.canary)):
@@ -122,6 +125,12 @@ def chosen(
         if experiment.scales[scale].slices > 1 and (why := _unsliced(experiment, workloads)):
             raise UsageError(f"{asked.name}: experiment {name}: {why}", "leave slices out")
     return meant
+
+
+def _missing(meant: Study, described: Mapping[str, ServerDescription]) -> set[str]:
+    """Return the names of the study's servers that cannot run on this machine."""
+    used = {server_toml.server_of(label) for label in meant.servers} & set(described)
+    return {name for name in used if isinstance(servers.readiness(described[name]), servers.Missing)}
 
 
 def _unsliced(experiment: Experiment, workloads: Mapping[str, Workload]) -> str:
@@ -187,6 +196,7 @@ def _note(
         title=description.title,
         language=description.language,
         io_model=description.io_model,
+        model_is_checked=description.model_is_checked,
         about=description.about,
         libraries=dict(description.libraries),
     )

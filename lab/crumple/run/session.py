@@ -240,7 +240,8 @@ class Session:
         if not run.judges:
             return
         known = [each for each in run.figures.values() if each is not None]
-        found = progress.standing(run.file.study, run.file.scale, known, run.failed, run.file.facts())
+        facts = run.file.facts(run.skipped)
+        found = progress.standing(run.file.study, run.file.scale, known, run.failed, facts)
         self._standing[run.file.id] = [*found]
 
     def _end(self, run: Blocks) -> None:

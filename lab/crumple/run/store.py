@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
+from crumple import faults
 from crumple.contract import Frozen, TrialRecord
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 from crumple.record.disturbance import Disturbance
@@ -122,6 +123,11 @@ class StoredTrial(Frozen):
     def disturbed(self) -> bool:
         """Others used the machine while it was measured; whatever else is to be said of it."""
         return self.disturbance is not None and self.disturbance.disturbed
+
+    @property
+    def skipped(self) -> bool:
+        """Return whether it could not be tried here, for want of a runtime, of cores or of the database."""
+        return self.failure is not None and self.failure.step == "setup"
 
     @property
     def valid(self) -> bool:
@@ -265,8 +271,7 @@ def _read_trial(path: Path) -> StoredTrial:
                 f"{path} is of another version of crumple",
                 "read it with that version, or run the study again",
             ) from None
-        reason = str(error).splitlines()[0]
-        raise NotStored(f"{path} is not a stored trial: {reason}", "move it away") from None
+        raise NotStored(f"{path} is not a stored trial ({faults.first(error)})", "move it away") from None
 
 
 def _write_whole(path: Path, text: str) -> None:

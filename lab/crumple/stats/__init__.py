@@ -1,1 +1,1 @@
-"""Numbers → estimates with their intervals, bends and laws. Pure; no trial, server or claim is known here."""
+"""Statistics on plain numbers: intervals, noise, knees, looks. Pure; imports no trial, server or claim."""

@@ -1,7 +1,7 @@
-"""Where a quantity leaves its plateau as the load rises: a level and then a rise, with interval. Pure.
+"""Find the knee: the load at which a quantity leaves its plateau and begins to rise, with an interval. Pure.
 
-A knee is only named where a plateau that ends describes the points clearly better than one without an end,
-and than one straight line, and better than any smooth curve; anything else has none. (Method, rule 21.)
+A knee is reported only where a plateau that ends describes the points clearly better than a plateau without
+an end and than one straight line, and better than any smooth curve. (Method, rule 21.)
 """
 
 import math
@@ -18,29 +18,30 @@ from crumple.stats.stats import Interval
 Floats = NDArray[np.float64]
 
 POINTS_MIN = 8
-# So many points lie on either side, at least: fewer make no segment.
+# The fewest points on either side of a knee; fewer make no segment.
 SIDE_MIN = 3
 CONFIDENCE = 0.95
 CANDIDATES = 200
 FINER = 60
 REWEIGHTED = 2
-# By so much Bayesian information a knee must be better than none: 90 to 1.
+# A knee must be better than none by this much Bayesian information: odds of 90 to 1.
 EVIDENCE = 9.0
-# The third parameter of smooth rivals: the power, how fast an exponential grows, and how far behind
-# the last point a queue's times go to infinity, where the load is of length 1.
+# Grids for the third parameter of the smooth rivals: the power, the growth rate of an exponential, and how
+# far beyond the last point a queue's times go to infinity. The load is scaled to length 1.
 POWERS = (1.5, 2, 3, 4, 6)
 RATES = np.geomspace(0.5, 60, 25)
 POLES_BEYOND = np.geomspace(0.003, 3, 25)
-# What lies so far above the plateau says no more about where it was left.
+# Values this many times the plateau say nothing about where the knee is; BEYOND of them are kept.
 ROOF = 4.0
 BEYOND = 3
 
 
 @dataclass(frozen=True)
 class Knee:
-    """`at`, in units of the load, with the ends of its interval; `level`: of the plateau.
+    """A knee `at`, with the ends of its interval, in units of the load; `level`: the value of the plateau.
 
-    `between`: the points of the load on either side. However often it is repeated, it is known no better.
+    `between`: the points of the load on either side. Repeating a measurement at the same points cannot locate
+    the knee more precisely than that.
     """
 
     at: float
@@ -52,18 +53,18 @@ class Knee:
 
 
 def knee(load: Sequence[float], values: Sequence[float], confidence: float = CONFIDENCE) -> Knee | None:
-    """The load at which `values` leave their plateau; None where they have none, or stay on it.
+    """Return the load at which `values` leave their plateau; None where they have none, or stay on it.
 
-    What follows is a line that begins at the plateau, or with a step; the data choose (Bayesian information).
-    Deviations count relative to the fitted value, for the noise of a time grows with it. The interval holds
-    each load at which a knee would fit not much worse (profile likelihood by the F distribution), and reaches
-    from one point of the load to the next at least. Raises ValueError unless both are rows of numbers above 0
-    of one length.
+    Beyond the knee the model is a line that begins at the plateau or with a step; Bayesian information
+    chooses between the two. Deviations are relative to the fitted value, because the noise of a time grows
+    with it. The interval holds each load at which a knee would fit not much worse (profile likelihood by the
+    F distribution), and reaches at least from one point of the load to the next. Raises ValueError unless
+    both are rows of finite numbers of one length and `values` are above 0.
     """
     x, y = _below_the_roof(*_ordered(load, values))
     if len(x) < POINTS_MIN or x[-1] <= x[0]:
         return None
-    # In units of its own length the load leaves no room for rounding.
+    # Scale the load to length 1, to avoid rounding errors.
     scale = x[-1] - x[0]
     u = (x - x[0]) / scale
     weights = 1 / y
@@ -84,10 +85,10 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
 
 
 def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interval:
-    """The geometric mean of one start's knee and the others'; of a single one, its own interval.
+    """Return the geometric mean of the knees of all starts; a single knee keeps its own interval.
 
-    No narrower than the gaps between the points of the load, which all starts have in common. Raises
-    ValueError without any.
+    The interval is no narrower than the gaps between the points of the load, which all starts share. Raises
+    ValueError if `knees` is empty.
     """
     mean = stats.geometric_mean_interval([each.at for each in knees], confidence)
     if len(knees) == 1:
@@ -100,9 +101,9 @@ def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interv
 
 @dataclass(frozen=True, eq=False)
 class _Fits:
-    """One form of the curve, fitted with its knee at each of `places`; what follows is that of the best.
+    """One form of the curve, fitted with its knee at each of `places`, with the misfit at each.
 
-    `level`: of the plateau; `step` and `slope`: what follows it.
+    The other fields are those of the best fit: the `level` of the plateau, `step` and `slope` after it.
     """
 
     places: Floats
@@ -131,7 +132,7 @@ class _Fits:
 
     @property
     def rises(self) -> bool:
-        """At once or by and by, and does not come back."""
+        """Whether the curve rises after the knee, with or without a step, and ends above the plateau."""
         end = self.step + self.slope * (1 - self.at)
         return end > 0 and self.step >= 0
 
@@ -147,7 +148,7 @@ def _fits(u: Floats, y: Floats, weights: Floats) -> _Fits:
 
 
 def _bent(u: Floats, y: Floats, weights: Floats) -> _Fits:
-    """A rise that begins at the plateau; where, is looked for coarsely and then finely."""
+    """Fit a rise that begins at the plateau; search its knee on a coarse grid, then on a fine one."""
     coarse = np.linspace(u[SIDE_MIN - 1], u[-SIDE_MIN], CANDIDATES)
     first = _fit(u, y, weights, coarse, step=False)
     gap = coarse[1] - coarse[0]
@@ -157,7 +158,7 @@ def _bent(u: Floats, y: Floats, weights: Floats) -> _Fits:
 
 
 def _stepped(u: Floats, y: Floats, weights: Floats) -> _Fits:
-    """A rise that begins with a step, somewhere between two points: in the middle."""
+    """Fit a rise that begins with a step, in the middle between two points."""
     gaps = (u[SIDE_MIN - 1 : -SIDE_MIN] + u[SIDE_MIN : len(u) - SIDE_MIN + 1]) / 2
     return _fit(u, y, weights, gaps, step=True)
 
@@ -188,16 +189,16 @@ def _fit(u: Floats, y: Floats, weights: Floats, places: Floats, *, step: bool) -
 
 
 def _misfit(design: Floats, y: Floats, weights: Floats) -> float:
-    """Of a form without a knee; `design`: points × coefficients."""
+    """Return the misfit of a form without a knee; `design`: points × coefficients."""
     weighted = design * weights[:, np.newaxis]
     coefficients = np.linalg.lstsq(weighted, y * weights, rcond=None)[0]
     return float(np.sum((weighted @ coefficients - y * weights) ** 2))
 
 
 def _smooth(u: Floats) -> Iterator[tuple[Floats, int]]:
-    """What rises ever faster without a knee: parabolas, powers, exponentials, a queue's hyperbolas.
+    """Yield curves that rise ever faster with no knee: parabolas, powers, exponentials, queues' hyperbolas.
 
-    With each the number of its parameters beside the coefficients, which come from a grid.
+    Each comes with the number of its parameters beside the coefficients; these parameters come from a grid.
     """
     one = np.ones_like(u)
     yield np.stack([one, u, u**2], axis=1), 0
@@ -207,13 +208,13 @@ def _smooth(u: Floats) -> Iterator[tuple[Floats, int]]:
 
 
 def _information(misfit: float, design: Floats, more: int = 0) -> float:
-    """`more`: parameters beside the coefficients."""
+    """Return the Bayesian information; `more`: the number of parameters beside the coefficients."""
     points, coefficients = design.shape
     return _information_of(misfit, points, coefficients + more)
 
 
 def _information_of(misfit: float, points: int, parameters: int) -> float:
-    # Equal values leave no misfit at all; a hair keeps its logarithm a number.
+    # Equal values have a misfit of 0; the lower bound keeps the logarithm finite.
     return points * float(np.log(max(misfit, 1e-12))) + parameters * float(np.log(points))
 
 
@@ -233,7 +234,7 @@ def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[Floats, Fl
 
 
 def _below_the_roof(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Without what follows, where the values have left the plateau far behind; there they may level off."""
+    """Cut off the points after the values have risen far above the plateau, where they may level off."""
     plateau = float(np.median(y[: max(SIDE_MIN, len(y) // 4)])) if len(y) else 0.0
     above = np.flatnonzero(y > ROOF * plateau)
     if not len(above):

@@ -1,29 +1,31 @@
 """The confidence that each of several looks at accumulating blocks needs, so that all hold together. Pure.
 
 The error is spent look by look (Lan and DeMets, *Biometrika* 1983; Kim and DeMets, *Biometrika* 1987).
-Why in these shares: a first look at two blocks tells only what is huge, one at three or more what is not
-small, and the last one has to see what is.
+The shares follow from what a look can show: a first look at two blocks shows only huge differences, a first
+look at three or more blocks shows moderate ones, and the last look has to show small ones.
 """
 
 import math
 from dataclasses import dataclass, replace
 
-# Shares of the error. The first look has FIRST where it is at two blocks, and FIRST_OF_MORE where it is at
-# more. The last look has LAST_TIMES an even share, LAST_MOST at most; where the first has FIRST_OF_MORE, the
-# others have proportionally less.
+# Shares of the error. The first look gets FIRST if it is at two blocks, and FIRST_OF_MORE if it is at more.
+# The last look gets LAST_TIMES an even share, at most LAST_MOST. If the first look gets FIRST_OF_MORE, the
+# others get proportionally less.
 FIRST, FIRST_OF_MORE, LAST_TIMES, LAST_MOST = 0.05, 0.25, 3.6, 0.9
-# What successive looks have in common leaves more to spend than the shares add up to. So much: by simulation
-# of Student's t (normal noise, 1,000,000 studies for each of 2..3 to 2..60 blocks, 400,000 for each of 3..4
-# to 3..12). It is more where the first look has more blocks, and less of a smaller error.
+# Successive looks share data, so more error can be spent than the shares add up to. These constants say how
+# much more, from a simulation of Student's t (normal noise, 1,000,000 studies for each of 2..3 to 2..60
+# blocks, 400,000 for each of 3..4 to 3..12). The gain is larger if the first look has more blocks, and
+# smaller for a smaller error.
 GAIN, GAIN_OF_MORE, GAIN_PER_ROOT, ROOT_FREE, GAIN_POWER = 0.03, 0.05, 0.45, 2.0, 0.35
 GAIN_ERROR, NUMBER_MOST = 0.05, 59
 
 
 @dataclass(frozen=True)
 class Looks:
-    """After `least` blocks, and after each further one up to `most`; the same number: once.
+    """Looks after `least` blocks and after each further one up to `most`; if both are equal, one look.
 
-    `ended`: after how many the time was over; that look has all of the error that those before it left.
+    `ended`: the number of blocks at which the time was over; that look gets all the error that earlier looks
+    left.
     """
 
     least: int
@@ -32,13 +34,13 @@ class Looks:
 
     @property
     def once(self) -> bool:
-        """A fixed design: nothing has to be shared out."""
+        """Whether there is only one look (a fixed design), so that no error has to be shared out."""
         return self.least >= self.most
 
     def confidence(self, blocks: int, overall: float) -> float:
-        """Of the interval over so many blocks, so that those of all looks hold in `overall` of studies.
+        """Return the confidence of the interval over `blocks`; all looks then hold in `overall` of studies.
 
-        Before the first look as at it, and beyond the last as there.
+        Before the first look it is that of the first look, and beyond the last that of the last.
         """
         if self.once:
             return overall
@@ -46,17 +48,17 @@ class Looks:
         spent = self._spent(blocks, error)
         if blocks == self.ended and self.least <= blocks < self.most:
             earlier = sum(self._spent(each, error) for each in range(self.least, blocks))
-            # Only the part of the gain that depends on the number of looks; the rest is of the shares above.
+            # Only the part of the gain that depends on the number of looks; the rest belongs to the shares.
             spent = max(spent, error * replace(self, most=blocks)._gain(error, 0.0) - earlier)
         return 1 - min(error, spent)
 
     def _spent(self, blocks: int, error: float) -> float:
-        """Of the error at that look, where the time does not end it."""
+        """Return the error spent at that look, if the time does not end the study there."""
         of_few = GAIN if self.least < 3 else GAIN_OF_MORE
         return error * self._gain(error, of_few) * self._share(blocks)
 
     def _share(self, blocks: int) -> float:
-        """The look's part of the error; all of them add up to 1."""
+        """Return the look's share of the error; the shares of all looks add up to 1."""
         number = self.most - self.least + 1
         first = FIRST if self.least < 3 else FIRST_OF_MORE
         last = min(LAST_MOST, LAST_TIMES / number) * (1 - first) / (1 - FIRST)
@@ -78,9 +80,9 @@ ONCE = Looks(1, 1)
 
 @dataclass(frozen=True)
 class Look:
-    """One of `looks`, over so many `blocks`. `confidence`: in which all of them together hold the truth.
+    """One of `looks`, over `blocks` blocks. `confidence`: with which all looks together hold the truth.
 
-    `past`: there was a later one already, and nobody asks what it would take.
+    `past`: there has been a later look, so the blocks that this one still needs are not computed.
     """
 
     confidence: float
@@ -89,14 +91,14 @@ class Look:
     past: bool = False
 
     def level(self, comparisons: int = 1) -> float:
-        """Of an interval at this look, where so many comparisons share the error."""
+        """Return the confidence of an interval at this look, if `comparisons` share the error."""
         return self.looks.confidence(self.blocks, 1 - (1 - self.confidence) / comparisons)
 
     def at(self, blocks: int) -> "Look":
-        """The look over so many blocks."""
+        """Return the look over `blocks` blocks."""
         return replace(self, blocks=blocks)
 
     @property
     def most(self) -> int | None:
-        """How many blocks there may be; None: nothing limits them."""
+        """The largest number of blocks there may be; None: no limit."""
         return None if self.looks == ONCE else self.looks.most

@@ -1,8 +1,8 @@
 """How much starts of one server differ, learned from all starts of an experiment; intervals that rest on it.
 
-From two to twelve starts of its own a server's spread is known badly. What the experiment's other servers
-scatter by helps: the moderated t of Smyth (*Statistical Applications in Genetics and Molecular Biology* 3,
-2004). Pure. Which values belong together is `verdict`'s.
+Two to twelve starts of one server are too few to know its spread well, so the spread of the experiment's
+other servers is used as well: the moderated t of Smyth (*Statistical Applications in Genetics and Molecular
+Biology* 3, 2004). Pure. `verdict` decides which values belong together.
 """
 
 import bisect
@@ -20,20 +20,21 @@ from crumple.stats.stats import BOOTSTRAP_FROM, LOG_MAX, POWER, Interval, mean_i
 
 Floats = NDArray[np.float64]
 
-# Of fewer rows nobody knows whether they scatter alike.
+# Fewer rows cannot show whether they scatter alike.
 ROWS_MIN = 3
 BLOCKS_MOST = 100
-# A variance of logarithms below this is one of rounding.
+# A variance of logarithms below this is rounding error.
 VARIANCE_MIN = 1e-18
 ROUNDS = 6
 NEWTON_ROUNDS = 30
-# Of a row that has its blocks for itself nothing is left.
+# Floor for the share of a row's variance that remains after block means are taken out; a row that is alone in
+# its blocks has none left.
 ALONE = 1e-9
 _EXCESS_MIN = 1e-6
 
 
 class Prior(NamedTuple):
-    """The variance of one start's logarithm, and how many degrees of freedom a server may borrow of it."""
+    """The variance of one start's logarithm, and how many degrees of freedom a server may borrow from it."""
 
     variance: float
     freedom: float
@@ -43,12 +44,12 @@ NO_PRIOR = Prior(0.0, 0.0)
 
 
 def prior(rows: Sequence[Mapping[int, float]]) -> Prior:
-    """What the rows scatter by beside what a block's trials have in common; each is a server's logarithms.
+    """Return how much the rows scatter, without what the trials of a block have in common.
 
-    The method of moments on the logarithms of the rows' variances says how alike these are: the more alike,
-    the more degrees of freedom. Rows are by block.
+    Each row holds one server's logarithms by block. The method of moments on the logarithms of the rows'
+    variances measures how alike the variances are: the more alike, the more degrees of freedom.
     """
-    # Many claims ask the same of one experiment.
+    # Cached, because many claims need the prior of the same experiment.
     return _prior(tuple(tuple(row.items()) for row in rows))
 
 
@@ -75,22 +76,22 @@ def _variances(rows: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
     table = _without_rows(table, there, known)
     weights = np.ones(len(rows))
     for _ in range(ROUNDS):
-        # Where trials are missing, servers and blocks are not taken out in one go.
+        # Where trials are missing, one pass does not take out servers and blocks completely.
         shares = there * weights[:, np.newaxis]
         shares /= shares.sum(axis=0)
         table = _without_rows((table - (table * shares).sum(axis=0)) * there, there, known)
-        # A row is part of its blocks' means, which take that much of its variance with them.
+        # A row is part of its blocks' means, so taking these out removes this share of its variance.
         own = shares.sum(axis=1) / known
         variances = (table**2).sum(axis=1) / (known - 1) / np.maximum(1 - own, ALONE)
         if len(rows) > ROWS_MIN:
-            # A restless server must not pass its luck on to the others by way of their blocks. Of three rows
-            # nobody can say which is the restless one.
+            # Give a noisy server less weight in the block means, so that its noise does not reach the other
+            # servers. Three rows do not show which server is the noisy one.
             weights = 1 / np.maximum(variances, max(float(np.median(variances)), VARIANCE_MIN))
     return variances, known - 1
 
 
 def _without_rows(table: Floats, there: Floats, known: Floats) -> Floats:
-    """The table without the mean of each row, and 0 where nothing is known."""
+    """Subtract the mean of each row; cells without a value are 0."""
     return (table - (table.sum(axis=1) / known)[:, np.newaxis]) * there
 
 
@@ -108,7 +109,7 @@ def _moments(variances: Floats, freedoms: Floats) -> Prior:
 
 
 def _trigamma_inverse(value: float) -> float:
-    """Newton's method, as Smyth gives it: it converges from above for every value."""
+    """Invert the trigamma function by Newton's method, as Smyth gives it; it converges for every value."""
     found = 0.5 + 1 / value
     for _ in range(NEWTON_ROUNDS):
         trigamma = float(special.polygamma(1, found))
@@ -123,9 +124,9 @@ def _trigamma_inverse(value: float) -> float:
 class Estimate:
     """A mean over blocks and how well it is known.
 
-    `spread`: the standard deviation of one block's value. `logarithmic`: all of it is in logarithms, and the
-    interval is that of a ratio or a geometric mean. `samples`: what was averaged, where the interval from ten
-    on follows their skew; else empty.
+    `spread`: the standard deviation of one block's value. `logarithmic`: all fields are logarithms, and the
+    interval is that of a ratio or a geometric mean. `samples`: the values that were averaged, if the interval
+    is to follow their skew from ten values on; else empty.
     """
 
     centre: float
@@ -136,7 +137,7 @@ class Estimate:
     samples: tuple[float, ...] = ()
 
     def interval(self, confidence: float) -> Interval:
-        """That holds the truth in `confidence` of studies."""
+        """Return the interval that holds the truth in `confidence` of studies."""
         if self.n < 2:
             low, high = -math.inf, math.inf
         elif len(self.samples) >= BOOTSTRAP_FROM:
@@ -156,18 +157,18 @@ class Estimate:
     def blocks_needed(
         self, bound: float, confidence: Callable[[int], float], quantile: float = 0.5
     ) -> int | None:
-        """How many blocks would show with 80 % power on which side of `bound` it lies, were this the truth.
+        """Return how many blocks would show with 80 % power on which side of `bound` the truth lies.
 
-        By the rule in force, which has so much `confidence` of an interval over so many blocks, and at this
-        spread. `quantile`: were the truth as far away as that of what the estimate leaves open. None: above a
-        hundred, or unknown.
+        This assumes the present spread, and intervals of `confidence(n)` over n blocks. It takes the distance
+        between `bound` and the truth from the estimate, at this `quantile` of its uncertainty; 0.5: the
+        estimate itself. None: more than a hundred blocks, or not known.
         """
         if self.n < 2 or (self.logarithmic and bound <= 0):
             return None
         distance = abs(self.centre - (math.log(bound) if self.logarithmic else bound))
         distance += float(special.stdtrit(self.freedom, quantile)) * self.spread / math.sqrt(self.n)
         later = range(self.n + 1, BLOCKS_MOST + 1)
-        # More blocks reach further: what is too few lies below what is enough.
+        # More blocks show smaller differences, so bisection finds the first number that is enough.
         at = bisect.bisect_left(later, True, key=lambda n: self._reach(n, confidence(n)) < distance)
         return later[at] if at < len(later) else None
 
@@ -176,7 +177,7 @@ class Estimate:
 
 
 def seen_with_power(spread: float, n: int, freedom: float, confidence: float) -> float:
-    """The difference that an interval of so much confidence excludes 0 for in four studies of five."""
+    """Return the difference for which an interval of `confidence` excludes 0 in four studies of five."""
     quantiles = special.stdtrit(freedom, [(1 + confidence) / 2, POWER])
     return float(np.sum(quantiles)) * spread / math.sqrt(n)
 
@@ -184,10 +185,10 @@ def seen_with_power(spread: float, n: int, freedom: float, confidence: float) ->
 def estimated(
     values: Sequence[float], own: Prior, *, logarithmic: bool = True, follow_skew: bool = False
 ) -> Estimate:
-    """The mean of `values`, one for each block; logarithms where `logarithmic`. `own`: of such a value.
+    """Return the mean of `values`, one per block; logarithms if `logarithmic`. `own`: the prior of one value.
 
-    The values borrow no more degrees of freedom than they have, and their variance counts in full where it
-    is larger than what the experiment would have it: a restless server does not borrow the calm of others.
+    The values borrow no more degrees of freedom than they have. Their own variance counts in full where it is
+    larger than the moderated one, so that a noisy server does not appear as steady as the others.
     """
     row = np.asarray(values, dtype=float)
     n = len(row)
@@ -195,7 +196,7 @@ def estimated(
     if n < 2:
         return Estimate(float(row.mean()), 0.0, n, 0.0, logarithmic, samples)
     variance = float(row.var(ddof=1))
-    # What rounding leaves of equal values is no variance.
+    # Equal values leave a rounding error, which is not a variance.
     variance = variance if variance > VARIANCE_MIN * max(1.0, float(np.abs(row).max()) ** 2) else 0.0
     borrowed = min(own.freedom, n - 1.0) if own.variance > 0 else 0.0
     together = (borrowed * own.variance + (n - 1) * variance) / (borrowed + n - 1)
@@ -204,12 +205,12 @@ def estimated(
 
 
 def of_two(one: Prior, other: Prior) -> Prior:
-    """That of the difference of two servers' logarithms."""
+    """Return the prior of the difference of two servers' logarithms."""
     return Prior(one.variance + other.variance, min(one.freedom, other.freedom))
 
 
 def visible(of_pair: Prior, blocks: int, confidence: float) -> float | None:
-    """The ratio of two servers that so many blocks show with 80 % power; None: nothing is known of that."""
+    """Return the ratio of two servers that `blocks` show with 80 % power; None: the noise is not known."""
     if blocks < 2 or of_pair.variance <= 0:
         return None
     freedom = blocks - 1 + min(of_pair.freedom, blocks - 1.0)

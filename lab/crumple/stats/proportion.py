@@ -1,11 +1,11 @@
-"""Shares of requests: what so many requests can tell of a share, and a sequential test of a limit. Pure.
+"""Shares of requests: the interval of a share, and a sequential test of a share against a limit. Pure.
 
 "p99 < 250 ms" says that less than 1 % take longer. Wald's test (*Sequential Tests of Statistical Hypotheses*,
-1945) weighs half the limit against twice the limit, as odds, and is wrong there in at most `ERROR` of the
-cases. In between it may end either way, or not at all.
+1945) weighs half the limit against twice the limit, as odds, and is wrong at either in at most `ERROR` of the
+cases. Between the two it may end either way, or not at all.
 
-It is meant for answers that are independent. Those of one queue are not: a stall of a moment makes many slow
-at once. So slow answers count by occasion: as many together as one.
+The test assumes independent answers. Answers of one queue are not independent: a short stall makes many of
+them slow at once. So slow answers are counted by occasion: all that come together count as one.
 """
 
 import math
@@ -28,21 +28,21 @@ def pooled(share: float, requests: int, confidence: float) -> tuple[float, float
 
 
 def widened(interval: Interval, requests: int) -> Interval:
-    """The interval of a share over starts, at least as wide as that of all its requests together.
+    """Return the interval of a share over starts, at least as wide as that of all its requests together.
 
-    Starts that all lost nothing have a mean without spread, and still may be too few requests.
+    Starts that all lost nothing have no spread, although their requests may be too few to exclude a loss.
     """
     low, high = pooled(interval.estimate, requests, interval.confidence)
     return replace(interval, low=min(interval.low, low), high=max(interval.high, high))
 
 
 def chance_at_half(times: int, of: int) -> float:
-    """How likely so many `of` starts, or more, do what each does or leaves with equal chances."""
+    """Return how likely `times` or more `of` starts do what each start does with probability one half."""
     return float(special.bdtrc(times - 1, of, 0.5)) if times > 0 else 1.0
 
 
 def requests_needed(bound: float, confidence: float) -> int:
-    """So many requests without a loss exclude a share of `bound` or more."""
+    """Return how many requests without a loss exclude a share of `bound` or more."""
     return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-bound)) if 0 < bound < 1 else 1
 
 
@@ -55,7 +55,7 @@ _BOUND = math.log((1 - ERROR) / ERROR)
 
 @dataclass(frozen=True)
 class Counted:
-    """Answers that are known, how many of them speak against the limit, and on how many occasions."""
+    """How many answers are known, how many of them are against the limit, and on how many occasions."""
 
     known: int
     against: int
@@ -63,7 +63,7 @@ class Counted:
 
 
 def verdict(limit: float, counted: Counted) -> Verdict:
-    """What can be said of a share that is to stay below `limit`, which lies between 0 and 1."""
+    """Return what the answers show of a share that is to stay below `limit`, which lies between 0 and 1."""
     said = evidence(limit, counted)
     if said >= _BOUND:
         return "broke"
@@ -71,25 +71,25 @@ def verdict(limit: float, counted: Counted) -> Verdict:
 
 
 def evidence(limit: float, counted: Counted) -> float:
-    """Log-likelihood of twice the limit over that of half of it; positive: the share is rather above it."""
+    """Return the log-likelihood ratio of twice the limit to half of it; above 0: twice is more likely."""
     for_each, against_each = _steps(limit)
     together = counted.against / counted.occasions if counted.occasions else 1.0
     return counted.occasions * for_each + (counted.known - counted.against) / together * against_each
 
 
 def answers_needed(limit: float) -> int:
-    """How many answers say "held" if none of them speaks against it: 308 for 1 %."""
+    """Return how many answers are enough for "held" if none of them is against it: 308 for 1 %."""
     return math.ceil(_BOUND / -_steps(limit)[1])
 
 
 def answers_to_break(limit: float, share: float) -> float:
-    """How many answers say "broke" where that share of them, above the limit, speaks against it."""
+    """Return how many answers are enough for "broke" if `share` of them, above the limit, are against it."""
     for_each, against_each = _steps(limit)
     return _BOUND / max(1e-9, share * for_each + (1 - share) * against_each)
 
 
 def _steps(limit: float) -> tuple[float, float]:
-    """What one answer against the limit adds to the evidence, and what any other takes away."""
+    """Return what an answer against the limit adds to the evidence, and what any other adds: less than 0."""
     odds = limit / (1 - limit)
     low, high = (odds * factor / (1 + odds * factor) for factor in (1 / APART, APART))
     return math.log(high / low), math.log((1 - high) / (1 - low))

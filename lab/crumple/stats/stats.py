@@ -1,7 +1,7 @@
 """Effects with their intervals. Pure; seeds are arguments.
 
-Comparisons are ratios of trials paired within a block, worked on as logarithms, so that swapping the two
-inverts the answer and nothing else. What an effect means for a claim is `verdict`'s to say.
+Comparisons are ratios of trials paired within a block, computed on logarithms, so that swapping the two only
+inverts the ratio. `verdict` decides what an effect means for a claim.
 """
 
 import math
@@ -17,14 +17,15 @@ from scipy import special, stats
 Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
-# Of what "would be seen" means: in four cases of five.
+# A difference "would be seen" if it is seen in four cases of five.
 POWER = 0.8
-# A bound is met when it is reached: rounding must not decide, nor which way round a ratio is written.
+# A bound is met when it is reached. With this tolerance neither rounding nor the direction in which a ratio
+# is written decides.
 SLACK = 1e-9
 SEED = 20170213
 RESAMPLES = 2_000
 BOOTSTRAP_FROM = 10
-# Ends of two starts that lie by a larger factor apart say nothing of the spread.
+# If the ends of the interval of two starts are a larger factor apart, the spread is as good as unknown.
 VAGUE_FROM = 10.0
 # How far the bootstrap may move an end of Student's interval, as factors of its distance from the estimate.
 NARROWEST, WIDEST = 0.9, 2.0
@@ -36,7 +37,7 @@ LOG_MAX = math.log(sys.float_info.max)
 class Interval:
     """An estimate, and the interval that holds the truth in `confidence` of studies; `n`: starts or blocks.
 
-    From one start nothing is known of the spread: `low` is 0 and `high` infinite.
+    With one start the spread is not known: `low` is 0 and `high` infinite.
     """
 
     estimate: float
@@ -47,10 +48,10 @@ class Interval:
 
     @property
     def is_vague(self) -> bool:
-        """Of two, and its ends more than a factor of ten apart: as good as nothing is known of the spread."""
+        """Whether this is an interval of two starts whose ends are more than a factor of ten apart."""
         if self.n != 2 or self.low <= 0:
             return False
-        # Where one end is open, it is as far away as the other on the log scale.
+        # An infinite end counts as being as far away as the other end, on the logarithmic scale.
         apart = self.high / self.low if math.isfinite(self.high) else (self.estimate / self.low) ** 2
         return apart > VAGUE_FROM
 
@@ -60,7 +61,7 @@ def paired_ratio(
 ) -> Interval:
     """Geometric mean of numerator/denominator over blocks; both one value > 0 per block, in the same order.
 
-    Raises ValueError on unequal lengths, no blocks, or values that have no ratio.
+    Raises ValueError on unequal lengths, no blocks, or values that are not finite and above 0.
     """
     if len(numerator) != len(denominator):
         raise ValueError(f"{len(numerator)} values cannot be paired with {len(denominator)}")
@@ -77,9 +78,10 @@ def geometric_mean_interval(
 def unpaired_ratio(
     numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE
 ) -> tuple[Interval, float]:
-    """Ratio of geometric means of two sets of starts that share no block, and p of there being none.
+    """Ratio of geometric means of two sets of starts that share no block, and the p-value of no difference.
 
-    Welch's t on logarithms; `n` is that of the smaller set. Raises ValueError as `paired_ratio`.
+    Uses Welch's t on logarithms; `n` is the size of the smaller set. Raises ValueError if a set is empty or
+    has values that are not finite and above 0.
     """
     one, other = _logs(numerator), _logs(denominator)
     n = min(len(one), len(other))
@@ -96,7 +98,10 @@ def unpaired_ratio(
 
 
 def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], confidence: float) -> float:
-    """The ratio that an interval of such starts excludes 1 for in four cases of five; as `unpaired_ratio`."""
+    """Return the ratio for which the interval of `unpaired_ratio` excludes 1 in four cases of five.
+
+    Raises ValueError as `unpaired_ratio`.
+    """
     error, freedom = _welch(_logs(numerator), _logs(denominator))
     return _exp(float(np.sum(stats.t.ppf([(1 + confidence) / 2, POWER], freedom))) * error)
 
@@ -131,7 +136,7 @@ def _exponential(logs: Floats, confidence: float, seed: int) -> Interval:
 
 
 def _exp(logarithm: float) -> float:
-    """Few starts and much confidence: an end that no number reaches is infinite."""
+    """Return e to the power of `logarithm`; few starts and high confidence may give infinity."""
     return math.exp(logarithm) if logarithm < LOG_MAX else math.inf
 
 
@@ -140,16 +145,18 @@ def mean_intervals(
 ) -> tuple[Floats, Floats]:
     """Low and high ends of the interval of each row's mean; `samples`: studies × starts, two starts at least.
 
-    Below ten starts Student's t. From ten on a studentised bootstrap, which follows the skew of the sample,
-    with each end held within NARROWEST and WIDEST times Student's distance. Why so, of nominal 95 % at ten
-    starts: percentile and BCa intervals hold the truth in 86 to 90 % of studies, Student's t in 90 % of
-    strongly skewed ones; the bootstrap unheld in 92 % of heavy-tailed ones, and a single odd start widens it
-    without bound. Held, it stays within 93 to 97 % on normal, skewed (up to an exponential) and heavy-tailed
-    (down to Student's t of three degrees) samples, the families the two factors were chosen on. Beyond them,
-    flat or two-level samples are held in 97 to 99 %, by intervals typically less than a tenth wider, and more
-    skew than that of an exponential in about 90 %. Below ten starts skew costs Student's t as much: 88 % of
-    exponential samples at five. tests/test_simulation.py measures it. (Hall, Annals of Statistics 1988;
-    Hesterberg, The American Statistician 2015.)
+    Below ten starts this is Student's t. From ten on it is a studentised bootstrap, which follows the skew of
+    the sample, with each end limited to between NARROWEST and WIDEST times Student's distance.
+
+    The reasons, for intervals of nominal 95 % at ten starts: percentile and BCa intervals hold the truth in
+    86 to 90 % of studies. Student's t does so in 90 % of strongly skewed ones. The bootstrap without limits
+    does so in 92 % of heavy-tailed ones, and one outlying start widens it without bound. With the limits it
+    holds the truth in 93 to 97 % of normal, skewed (up to an exponential) and heavy-tailed (down to Student's
+    t of three degrees) samples; the two factors were chosen on these families. On flat or two-level samples
+    it holds the truth in 97 to 99 %, with intervals typically less than a tenth wider, and on samples more
+    skewed than an exponential in about 90 %. Below ten starts skew costs Student's t as much: it holds the
+    truth in 88 % of exponential samples at five. tests/test_simulation.py measures this. (Hall, Annals of
+    Statistics 1988; Hesterberg, The American Statistician 2015.)
     """
     n = samples.shape[1]
     mean, error = samples.mean(axis=1), samples.std(axis=1, ddof=1) / math.sqrt(n)
@@ -173,7 +180,7 @@ def _resampled_t(samples: Floats, seed: int) -> Floats:
     drawn = _drawn(n, seed)
     mean = centred @ drawn
     variance = (centred**2) @ drawn - mean**2
-    # A resample of equal values has no spread; the caller's bounds take what this makes of it.
+    # A resample of equal values has no spread; the caller's bounds limit the large t that follows from it.
     return mean / np.sqrt(np.maximum(variance, 1e-12) / (n - 1))
 
 

@@ -1,4 +1,4 @@
-"""What is asked, as written: a study, its claims and load shapes → frozen types, or all that is wrong.
+"""Reads a study with its claims and load shapes into frozen types, or reports everything that is wrong.
 
-It starts nothing and measures nothing: the order of trials is `run`'s, what a claim comes to `verdict`'s.
+Nothing is started or measured here: `run` orders the trials, `verdict` judges the claims.
 """

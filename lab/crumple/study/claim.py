@@ -1,6 +1,6 @@
-"""The claims a study may make: one frozen type per kind, as written in TOML. Types only.
+"""The claims a study may make: one frozen type per kind, as written in TOML.
 
-Whether the names they use exist is claim_names.py's to say; what the measurements say of them, verdict's.
+`names` checks that the names in them exist; `verdict` judges claims by the measurements.
 """
 
 import math
@@ -30,7 +30,7 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(?:(\.\.)(\d+(?:\.\d+)?)?)? ?([a-zµ%]+)
 def quantity(written: float | str) -> tuple[float, float]:
     """Low and high end of what was written, in ns, bytes or a share: "100..1000 ns", "5 %", 340.
 
-    "100.. ns" has no upper end: infinity. Raises ValueError.
+    The high end of "100.. ns" is infinity. Raises ValueError.
     """
     if not isinstance(written, str):
         return float(written), float(written)
@@ -45,9 +45,9 @@ def quantity(written: float | str) -> tuple[float, float]:
 
 
 def placed(name: str) -> tuple[str | None, str]:
-    """Experiment and server of "experiment:server"; of "server" alone the first is None.
+    """Experiment and server of "experiment:server"; for "server" alone the experiment is None.
 
-    A variant's settings may hold a colon, too.
+    A colon in a variant's settings is part of the server.
     """
     before, bracket, settings = name.partition("[")
     experiment, colon, server = before.rpartition(":")
@@ -70,7 +70,7 @@ def _quantity(written: float | str, may_be_open: bool = False) -> float | str:
 
 
 def impossible(message: str, remedy: str) -> PydanticCustomError:
-    """What cannot be meant, and what to write instead."""
+    """The error for a value that makes no sense, and what to write instead."""
     return PydanticCustomError("impossible", "{message}", {"message": message, "remedy": remedy})
 
 
@@ -88,8 +88,8 @@ Users = Annotated[
 class _Claim(Frozen):
     """`place`: where the article says it. `conditions`: what the article leaves open, or what differs here.
 
-    `scales`: those that can answer it; at the others it is not testable, however clear figures look.
-    `confidence`: 0.999 at most; beyond it the ends of an interval of two blocks may be no numbers.
+    `scales`: those that can test it; at the others it is not testable, however clear the figures are.
+    `confidence`: 0.999 at most; above it the ends of an interval of two blocks may not be numbers.
     """
 
     id: Text
@@ -101,9 +101,9 @@ class _Claim(Frozen):
 
 
 class _Measured(_Claim):
-    """A metric of an experiment. `users`: while so many were connected only, in a ramp.
+    """A metric of an experiment. `users`: in a ramp, only while so many were connected.
 
-    `against`: another experiment; then what is meant is the metric here over that of the same server there.
+    `against`: another experiment; the claim is then about the metric here ÷ that of the same server there.
     """
 
     experiment: Text
@@ -113,17 +113,17 @@ class _Measured(_Claim):
 
 
 class OrderClaim(_Measured):
-    """Each server of an earlier tier is above (better in `metric` than) each of a later one."""
+    """Each server of an earlier tier is better in `metric` than each server of a later tier."""
 
     kind: Literal["order"]
     tiers: Annotated[tuple[Names, ...], Field(min_length=2)]
 
 
 class RatioPair(Frozen):
-    """`of` divided by `to`, each "server" or "experiment:server", and what that is held against.
+    """`of` divided by `to`, each "server" or "experiment:server", and what the ratio is compared with.
 
-    `published`: the article's ratio. `expected`: one of the study's own, which the article does not give.
-    `at_least`: how many times as much counts as "much", where neither is a number.
+    `published`: the article's ratio. `expected`: the study's own ratio, where the article gives none.
+    `at_least`: a lower bound, where there is neither: how many times as much counts as "much".
     """
 
     of: Text
@@ -140,12 +140,12 @@ class RatioPair(Frozen):
 
     @property
     def size(self) -> float:
-        """The ratio it is held against."""
+        """The ratio that it is compared with."""
         return self.published or self.expected or self.at_least or 1.0
 
 
 class RatioClaim(_Measured):
-    """Ratios near those that were published, or expected: |ln(effect / size)| ≤ ln(1 + `tolerance`)."""
+    """Ratios are near those published or expected: |ln(effect / size)| ≤ ln(1 + `tolerance`)."""
 
     kind: Literal["ratio"]
     pairs: Annotated[tuple[RatioPair, ...], Field(min_length=1)]
@@ -153,7 +153,7 @@ class RatioClaim(_Measured):
 
 
 class ShareClaim(_Measured):
-    """The metric lies above or below a bound, at all `servers` or `at_least` so many of them."""
+    """The metric lies above or below a bound, at all `servers` or at `at_least` of them."""
 
     kind: Literal["share"]
     metric: Text = "failed_share"
@@ -180,14 +180,14 @@ class ShareClaim(_Measured):
 
     @property
     def bound(self) -> float:
-        """In the metric's unit."""
+        """The bound in the metric's unit."""
         return quantity(self.above if self.above is not None else self.below or 0.0)[1]
 
 
 class FlatnessClaim(_Measured):
-    """In a ramp the metric at its end is that at its beginning, within `tolerance`.
+    """In a ramp, the metric at the end equals that at the beginning, within `tolerance`.
 
-    `may_fall`: it counts as flat as well where it gets less with the load.
+    `may_fall`: a metric that falls as the load rises counts as flat, too.
     """
 
     kind: Literal["flatness"]
@@ -199,7 +199,7 @@ class FlatnessClaim(_Measured):
 
 
 class KneeClaim(_Claim):
-    """In a ramp the response time leaves its plateau at about `published` users."""
+    """In a ramp, the response time leaves its plateau at about `published` users."""
 
     kind: Literal["knee"]
     experiment: Text
@@ -211,8 +211,8 @@ class KneeClaim(_Claim):
 class GrowthClaim(_Claim):
     """`metric` (processes, threads, memory) grows by `per_connection` or more with every connection; or not.
 
-    Seen along a ramp, or over `experiments` of different load. `up_to`: connections from which on it no
-    longer grows, a pool's size. `users`: nothing is said of more or fewer.
+    Measured along a ramp, or over `experiments` of different load. `up_to`: the number of connections above
+    which it no longer grows, such as a pool's size. `users`: the claim is about this range only.
     """
 
     kind: Literal["growth"]
@@ -247,16 +247,16 @@ class GrowthClaim(_Claim):
 
     @property
     def threshold(self) -> float:
-        """Growth per connection from which on it is called growth, in the metric's unit."""
+        """The least growth per connection that counts as growth, in the metric's unit."""
         return quantity(self.per_connection if self.per_connection is not None else 0.1)[0]
 
 
 class StallClaim(_Claim):
     """A light request that comes while heavy ones run waits for one of them to end; or it does not.
 
-    `metric`: of the canary. `bound`: what counts as waiting; left out, half of the CPU time of one heavy
-    request beyond its own time, or a tenth where it is not to stall. `alone`: an experiment whose load is
-    that light request alone, which tells its own time; left out, that is taken for nothing.
+    `metric`: the canary's. `bound`: what counts as waiting; by default, half of the CPU time of one heavy
+    request beyond the light request's own time, or a tenth if the claim is that it does not stall. `alone`:
+    an experiment whose load is the light request alone, to measure its own time; by default that is 0.
     """
 
     kind: Literal["stall"]
@@ -276,8 +276,8 @@ class StallClaim(_Claim):
 class FigureClaim(_Claim):
     """A figure in its own unit: a `metric` of `servers`, or a `cost` of this machine.
 
-    `published`, or `expected` where it is the study's own, may be "low..high" or "low..". It is met within
-    `tolerance` of either end.
+    `published` is the article's, `expected` the study's own; either may be "low..high" or "low..". The figure
+    may lie outside by `tolerance` at either end.
     """
 
     kind: Literal["figure"]
@@ -303,7 +303,7 @@ class FigureClaim(_Claim):
 
     @property
     def size(self) -> tuple[float, float]:
-        """Low and high end of what it is held against."""
+        """Low and high end of what the figure is compared with."""
         return quantity(self.published if self.published is not None else self.expected or 0.0)
 
     @model_validator(mode="after")
@@ -319,7 +319,7 @@ class FigureClaim(_Claim):
 
 
 class ModelClaim(_Claim):
-    """Each server waits as its I/O model says, as far as that can be seen."""
+    """Each server waits as its I/O model says, as far as measurements show it."""
 
     kind: Literal["model"]
     experiment: Text

@@ -1,7 +1,7 @@
-"""Whether the names in a study exist: servers, workloads, parameters, experiments, metrics, costs.
+"""Checks that the names in a study exist: servers, workloads, parameters, experiments, metrics, costs.
 
-Works on the tables as written, so that wrong names are reported together with whatever else is wrong. Parts
-of the wrong type are left to the types.
+It works on the tables as written, so that wrong names are reported together with all other problems. Values
+of the wrong type are skipped here; the types reject them.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple.errors import NotFound, Problem, UsageError
+from crumple.faults import entry
 from crumple.machine import costs
 from crumple.record.metrics import METRICS
 from crumple.study.claim import placed
@@ -19,14 +20,14 @@ from crumple.toml_file import did_you_mean
 
 Table = Mapping[str, Any]
 
-# What a server holds is told by pages that it may share with others.
+# Metrics that are read from a server's memory pages, which it may share with other servers.
 OF_PAGES = ("memory", "memory_per_connection")
 
 
 def unknown(
     key: str, claim: Table, experiments: Table, metrics: Collection[str], file: Path
 ) -> Iterator[Problem]:
-    """Every name in the claim that stands for nothing in these experiments."""
+    """A problem for each name in the claim that does not exist in these experiments."""
     metric = claim.get("metric")
     if isinstance(metric, str) and metric not in metrics:
         yield _no(file, f"{key}.metric", "metric", metric, metrics)
@@ -54,15 +55,17 @@ def unknown(
 
 
 def _in_its_unit(key: str, claim: Table, file: Path) -> Iterator[Problem]:
-    """Quantities with a unit of time are meant in ns, and a few metrics are in µs."""
+    """Reject units for metrics in µs: a quantity with a unit of time is converted to ns."""
     metric = METRICS.get(str(claim.get("metric")))
     if metric is None or metric.unit != "µs":
         return
-    for key_of in ("published", "expected", "above", "below"):
-        written = claim.get(key_of)
+    for quantity_key in ("published", "expected", "above", "below"):
+        written = claim.get(quantity_key)
         if isinstance(written, str) and not written.rstrip().endswith(tuple("0123456789.")):
             remedy = "write the number of µs, without quotes"
-            yield Problem(file, f"{key}.{key_of}", f"{claim['metric']} is in µs, and takes no unit", remedy)
+            yield Problem(
+                file, f"{key}.{quantity_key}", f"{claim['metric']} is in µs, and takes no unit", remedy
+            )
 
 
 def _along(key: str, metric: str, file: Path) -> Iterator[Problem]:
@@ -73,7 +76,7 @@ def _along(key: str, metric: str, file: Path) -> Iterator[Problem]:
 
 
 def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator[Problem]:
-    """A claim about what rises needs a ramp, one about the canary needs a canary."""
+    """Check that a claim about rising load names a ramp, and one about the canary a load with a canary."""
     kind, name = claim.get("kind"), claim.get("experiment")
     experiment = _table(experiments.get(name)) if isinstance(name, str) else {}
     if not experiment:
@@ -89,11 +92,11 @@ def _fitting(key: str, claim: Table, experiments: Table, file: Path) -> Iterator
 
 
 def _in_slices(key: str, claim: Table, experiments: Table, file: Path) -> Iterator[Problem]:
-    """Servers that are resident together share pages, so a sliced experiment tells no memory."""
+    """Reject claims on memory in sliced experiments: servers that are resident together share pages."""
     metric = claim.get("metric")
     if metric not in OF_PAGES:
         return
-    # "experiment:server" names one as well.
+    # "experiment:server" names an experiment as well.
     named = [name for _, name in _experiments(key, claim)]
     named += [placed(name)[0] or "" for _, name in _servers(key, claim)]
     for name in dict.fromkeys(name for name in named if name in experiments):
@@ -124,7 +127,7 @@ def _servers(key: str, claim: Table) -> list[tuple[str, str]]:
     named = [(f"{key}.tiers", name) for tier in _list(claim.get("tiers")) for name in _strings(tier)]
     named += [(f"{key}.servers", name) for name in _strings(claim.get("servers"))]
     for index, pair in enumerate(_list(claim.get("pairs"))):
-        ends = ((f"{key}.pairs.{index}.{end}", _table(pair).get(end)) for end in ("of", "to"))
+        ends = ((f"{key}.pairs.{entry(index)}.{end}", _table(pair).get(end)) for end in ("of", "to"))
         named += [(where, name) for where, name in ends if isinstance(name, str)]
     return named
 
@@ -149,7 +152,7 @@ def _strings(value: Any) -> list[str]:
 class Known:
     """`servers`: name → workloads it answers; `workloads`: name → parameters; `metrics`: names.
 
-    `defaults`: server → its settings with their defaults; a server that is not there has none.
+    `defaults`: server → its settings with their defaults; a server that it lacks has no settings.
     """
 
     servers: Mapping[str, Collection[str]]
@@ -164,7 +167,7 @@ class Known:
 
 
 def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Problem]:
-    """Every name in the tables that stands for nothing; parts of the wrong type are left to the types."""
+    """A problem for each name in the tables that does not exist; values of the wrong type are skipped."""
     experiments = _table(written.get("experiments"))
     problems = [
         problem
@@ -175,7 +178,7 @@ def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Pro
     for index, claim in enumerate(_list(written.get("claims"))):
         claim = _table(claim)
         written_id = claim.get("id")
-        claim_id = written_id if isinstance(written_id, str) else str(index)
+        claim_id = written_id if isinstance(written_id, str) else entry(index)
         if claim_id in seen:
             problems.append(
                 Problem(file, f"claims.{claim_id}", "a second claim of that id", "give it one of its own")

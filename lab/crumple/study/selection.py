@@ -1,9 +1,9 @@
-"""Which servers of a study a run takes: `--servers` and those of one's own. A study in, a study out; pure.
+"""Restricts a study to the servers of `--servers`, and adds the user's own; pure: a study in, a study out.
 
-Claims stay as they are, so what can no longer be tested is said.
+Claims stay as they are, so that the report names those that can no longer be tested.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from crumple.errors import UsageError
 from crumple.study.study import Experiment, Study
@@ -13,12 +13,12 @@ from crumple.toml_file import did_you_mean
 
 
 def restricted(study: Study, names: Collection[str], known: Mapping[str, Settings]) -> Study:
-    """The study with these servers only; an experiment left with none is gone. Raises UsageError.
+    """The study with these servers only; an experiment without any of them is left out. Raises UsageError.
 
     A server's name stands for it and all its variants in the study. A variant that the study does not list
-    runs wherever its server is listed, under its own label and instead of it, unless that is named too.
-    If the twin's server is left out, its variant, or else the first that remains, has a twin in its stead:
-    every experiment has a control.
+    replaces its server wherever that is listed; if the server is named, too, both run. Every experiment keeps
+    a twin as its control: if the twin's server is left out, its variant gets the twin, or else the first
+    server that remains.
     """
     labels = [_label(study, name, known) for name in names]
     experiments = {}
@@ -30,8 +30,22 @@ def restricted(study: Study, names: Collection[str], known: Mapping[str, Setting
     return study.model_copy(update={"experiments": experiments})
 
 
+def with_twins_that_run(study: Study, missing: Collection[str]) -> Study:
+    """The study with each twin given to a server that can run, as a skipped twin is no control.
+
+    `missing`: the names of servers that cannot run here. They stay in the study: their trials say why. An
+    experiment without any server that can run keeps its twin.
+    """
+    experiments = {}
+    for name, experiment in study.experiments.items():
+        can_run = [label for label in experiment.servers if server_toml.server_of(label) not in missing]
+        twin = _twin(experiment, can_run) if can_run else experiment.twin
+        experiments[name] = experiment.model_copy(update={"twin": twin})
+    return study.model_copy(update={"experiments": experiments})
+
+
 def joined(study: Study, label: str, workloads: Collection[str]) -> Study:
-    """The study with one more server in each experiment whose workloads it answers. Raises UsageError."""
+    """The study with `label` added to each experiment whose workloads it answers. Raises UsageError."""
     if label in study.servers:
         raise UsageError(f"study {study.name} has a server {label} already", "give the folder another name")
     experiments = {
@@ -51,7 +65,7 @@ def joined(study: Study, label: str, workloads: Collection[str]) -> Study:
 
 
 def asked(experiment: Experiment) -> set[str]:
-    """The workloads a server must answer to be in it."""
+    """The workloads that a server must answer to be in the experiment: the load's and the canary's."""
     return {experiment.workload, *([experiment.canary.workload] if experiment.canary else [])}
 
 
@@ -67,7 +81,7 @@ def _label(study: Study, name: str, known: Mapping[str, Settings]) -> str:
 
 
 def _kept(experiment: Experiment, labels: Collection[str]) -> tuple[str, ...]:
-    """In the order of the experiment, a variant that is not listed behind its server."""
+    """The labels in the experiment's order; a variant that it does not list follows its server's place."""
     kept: list[str] = []
     for listed in experiment.servers:
         base = server_toml.server_of(listed)
@@ -84,8 +98,14 @@ def _kept(experiment: Experiment, labels: Collection[str]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _twin(experiment: Experiment, kept: tuple[str, ...]) -> str:
+def _twin(experiment: Experiment, kept: Sequence[str]) -> str:
     if experiment.twin in kept:
         return experiment.twin
     base = server_toml.server_of(experiment.twin)
-    return next((label for label in kept if server_toml.server_of(label) == base), kept[0])
+    variants = [label for label in kept if server_toml.server_of(label) == base]
+    # The twin runs in every block, and is compared with its server only in the blocks that both have.
+    return max(variants or kept, key=lambda label: _blocks(experiment, label))
+
+
+def _blocks(experiment: Experiment, label: str) -> int:
+    return min((scale.blocks_for(label) for scale in experiment.scales.values()), default=0)

@@ -1,7 +1,6 @@
-"""A study as TOML → frozen types. All that is wrong is reported at once, each with key and remedy.
+"""Reads a study from TOML into frozen types, or reports all its problems at once, each with key and remedy.
 
-Types and reading only: names that must exist elsewhere are checked in `names`; order and repetition are
-`run.run_plan`'s.
+`names` checks the names that must exist elsewhere; `run.run_plan` decides order and repetition of trials.
 """
 
 import re
@@ -24,9 +23,9 @@ from crumple.subject import server_toml
 Connection = Literal["keep-alive", "per-request"]
 Said = TypeVar("Said")
 
-# In less the edges of a slice, where users come and go, are too much of it.
+# In a shorter slice the edges, where users start and stop, are too large a part.
 SLICE_MIN_S = 0.2
-# A trial's id begins with its experiment, and is a file's name with "/" written as "__".
+# A trial's id begins with its experiment's name and becomes a file name, with "/" written as "__".
 _NAME = re.compile(r"(?=.{1,64}$)[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 
 
@@ -40,7 +39,7 @@ def _name_of_experiment(name: str) -> str:
 
 
 def _value_of_parameter(value: Any) -> Any:
-    # Of a union pydantic says what is wrong once for each of its types.
+    # Checked here, because pydantic reports a wrong value of a union once for each of its types.
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise impossible("is no value of a parameter", "write a number, or text in quotes")
     return value
@@ -83,7 +82,7 @@ class Until(Frozen):
         return self
 
     def stop(self) -> contract.AfterRequests | contract.AfterDuration:
-        """The same as the engine is told."""
+        """The same in the form that the engine takes."""
         if self.requests is not None and self.within_s is not None:
             return contract.AfterRequests(requests=self.requests, within_s=self.within_s)
         assert self.duration_s is not None
@@ -96,9 +95,9 @@ class Until(Frozen):
 
 
 class WarmUp(Until):
-    """Load before the clock counts; `connections` None: as many as the shape has.
+    """Load before the measured window; `connections` None: as many as the shape has.
 
-    `pauses`: whether users pause as the shape says; without, little time warms a runtime up.
+    `pauses`: whether users pause as the shape says; without pauses a runtime warms up sooner.
     """
 
     connections: Annotated[int, Field(ge=1)] | None = None
@@ -106,14 +105,14 @@ class WarmUp(Until):
 
 
 class Timeouts(Frozen):
-    """When the engine gives up."""
+    """When the engine gives up on a connection and on a request."""
 
     connect_s: Seconds = 5.0
     request_s: Seconds = 20.0
 
 
 class Canary(Frozen):
-    """A light request at even gaps on connections of its own, beside the load; `parameters`: its own."""
+    """A light request at even gaps beside the load, with its own connections and `parameters`."""
 
     workload: str
     parameters: Parameters = Field(default_factory=dict)
@@ -121,15 +120,15 @@ class Canary(Frozen):
 
 
 class Scale(Frozen):
-    """How often and how long: `blocks` repetitions, each a warm-up and a measured window.
+    """How often and how long to measure: `blocks` repetitions, each a warm-up and a measured window.
 
     `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
-    → in how many of the blocks it takes part, the first ones, for those that stand beside the question.
-    `slices`: so many turns in which each start is measured; the others of its block are suspended meanwhile.
-    `least_blocks`: claims are judged after so many blocks and after each further one, and `blocks` are the
-    most; left out, all blocks are run and claims are judged once.
-    `twin`: whether blocks hold one, which costs the time of a trial each.
-    `shape`, `parameters` and `servers` stand for the experiment's; `note` says what they leave out of it.
+    → the number of blocks, from the first on, in which it takes part, for servers beside the main question.
+    `slices`: the number of turns in which each start is measured; meanwhile its block's others are suspended.
+    `least_blocks`: claims are judged after so many blocks and after each further one, up to `blocks`; without
+    it all blocks are run and claims are judged once.
+    `twin`: whether each block has a twin, which takes the time of one more trial.
+    `shape`, `parameters` and `servers` replace the experiment's; `note` says what that leaves out.
     """
 
     blocks: Annotated[int, Field(ge=1, le=1_000)]
@@ -146,11 +145,11 @@ class Scale(Frozen):
     note: str = ""
 
     def warm_up_for(self, server: str) -> WarmUp | None:
-        """The warm-up of that server's trials; what is said of a server holds for its variants."""
+        """The warm-up of that server's trials; a server's entry applies to its variants, too."""
         return _said_of(server, self.warm_up_of, self.warm_up)
 
     def blocks_for(self, server: str) -> int:
-        """In how many blocks that server has a trial; what is said of a server holds for its variants."""
+        """In how many blocks that server has a trial; a server's entry applies to its variants, too."""
         return min(self.blocks, _said_of(server, self.blocks_of, self.blocks))
 
     @property
@@ -164,9 +163,9 @@ def _said_of(server: str, table: Mapping[str, Said], otherwise: Said) -> Said:
 
 
 class Experiment(Frozen):
-    """Servers × one workload × one load shape, repeated. `threads` are the engine's.
+    """Servers × one workload × one load shape, repeated. `threads`: the engine's.
 
-    `server_cores`: how many cores the servers get; None: all that are theirs by the placement.
+    `server_cores`: how many cores a server gets; None: all that the placement leaves to servers.
     """
 
     title: Text
@@ -215,7 +214,7 @@ class Experiment(Frozen):
         return self
 
     def at(self, scale: ScaleName) -> "Experiment":
-        """The experiment as it is at that scale, and with no other."""
+        """The experiment at that scale, without its other scales; unchanged if it has no such scale."""
         meant = self.scales.get(scale)
         if meant is None:
             return self
@@ -223,7 +222,7 @@ class Experiment(Frozen):
             "shape": meant.shape or self.shape,
             "parameters": {**self.parameters, **meant.parameters},
             "servers": meant.servers or self.servers,
-            # Which servers are left is up to whoever runs it.
+            # None: `selection.restricted` may now leave out further servers.
             "scales": {scale: meant.model_copy(update={"servers": None})},
         }
         return self.model_copy(update=update)
@@ -273,7 +272,10 @@ def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
 
 
 def _check_slices(name: str, scale: Scale, experiment: Experiment) -> None:
-    """A load that has a course, users in the middle of a pause or a canary is measured in one go."""
+    """Check that only a closed load without pauses and canary, ended by time, is sliced.
+
+    A load that changes over time, that pauses, or that has a canary must be measured without interruption.
+    """
     if scale.slices == 1:
         return
     shape = scale.shape or experiment.shape
@@ -295,7 +297,7 @@ def _check_slices(name: str, scale: Scale, experiment: Experiment) -> None:
 
 
 def _check_course(name: str, stop: Until, shape: Shape) -> None:
-    """Whether a shape that has a course is measured to its end."""
+    """Check that a shape that changes over time is measured to its end."""
     if isinstance(shape, ClosedShape):
         return
     if isinstance(shape, OpenShape) and len(shape.steps_per_s) < 2 and shape.to_per_s is None:
@@ -313,7 +315,7 @@ def _check_course(name: str, stop: Until, shape: Shape) -> None:
 
 
 class Study(Frozen):
-    """One question: its experiments, its claims, its prose. `name` is the file's, without .toml."""
+    """One question with its experiments, claims and prose. `name`: its file's, without .toml."""
 
     name: str
     title: Text
@@ -330,7 +332,7 @@ class Study(Frozen):
         return any(scale in experiment.scales for experiment in self.experiments.values())
 
     def at(self, scale: ScaleName) -> "Study":
-        """The study as it is at that scale: of its experiments those that have it. Raises UsageError."""
+        """The study at that scale, with the experiments that have it. Raises UsageError if there are none."""
         experiments = {
             name: experiment.at(scale)
             for name, experiment in self.experiments.items()
@@ -344,24 +346,27 @@ class Study(Frozen):
 
     @property
     def workloads(self) -> tuple[str, ...]:
-        """Every workload that is asked, canaries' included."""
+        """Every workload of the study, those of canaries included, each once."""
         of_canaries = (each.canary.workload for each in self.experiments.values() if each.canary)
         return tuple(dict.fromkeys([*(each.workload for each in self.experiments.values()), *of_canaries]))
 
     @property
     def servers(self) -> tuple[str, ...]:
-        """The labels of all servers of all experiments, in order."""
+        """The labels of all servers of all experiments, in order, each once."""
         labels = (label for experiment in self.experiments.values() for label in experiment.servers)
         return tuple(dict.fromkeys(labels))
 
 
 def find(root: Path) -> dict[str, Path]:
-    """Every study of the project: name → file."""
+    """Name → file, for all studies of the project."""
     return {path.stem: path for path in sorted((root / "studies").glob("*.toml"))}
 
 
 def load(name: str, root: Path, known: Known) -> Study:
-    """The study called `name`, or in the file of that path. Raises NotFound, FileInvalid."""
+    """The study called `name`, or the one in the file `name` if that ends in .toml.
+
+    Raises NotFound, FileInvalid.
+    """
     path = Path(name) if name.endswith(".toml") else find(root).get(name)
     if path is None:
         raise NotFound(f'no study is called "{name}"', toml_file.did_you_mean(name, find(root)))
@@ -369,7 +374,7 @@ def load(name: str, root: Path, known: Known) -> Study:
 
 
 def parse(written: dict[str, object], file: Path, known: Known) -> Study:
-    """The study the tables mean. Raises FileInvalid with all their problems."""
+    """The study that the tables describe. Raises FileInvalid with all their problems."""
     problems: list[Problem] = []
     if "name" in written:
         problems.append(Problem(file, "name", "a study goes by its file's name", "remove it"))
@@ -382,7 +387,7 @@ def parse(written: dict[str, object], file: Path, known: Known) -> Study:
 
 
 def _with_merged_shapes(written: dict[str, Any]) -> dict[str, Any]:
-    """The tables with each scale's shape written out; what is no table is left to the types."""
+    """The tables with each scale's shape merged into the experiment's; values of the wrong type unchanged."""
     experiments = written.get("experiments")
     if not isinstance(experiments, dict):
         return written

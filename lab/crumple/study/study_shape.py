@@ -1,6 +1,6 @@
-"""Load shapes as a study writes them → as the engine is told. What they last comes from the scale.
+"""Load shapes as a study writes them, converted to the engine's form. Their duration comes from the scale.
 
-Types and their meaning only; whether this machine can put them on is `machine.capacity`'s to say.
+`machine.capacity` decides whether this machine can carry them.
 """
 
 from typing import Annotated, Any, Literal
@@ -17,12 +17,12 @@ PerSecond = Annotated[float, Field(gt=0, le=10_000_000, allow_inf_nan=False)]
 # A day is the engine's own limit.
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
-# In an open shape a limit, not a number: they are opened as needed.
+# The default limit of connections in an open shape, which are opened as needed.
 CONNECTIONS_OPEN_MAX = 1_000
 
 
 class ClosedShape(Frozen):
-    """`connections`, each sending again `pause_ms` after the reply: exactly, or on average."""
+    """`connections` that each send again `pause_ms` after the reply: exactly, or on average."""
 
     kind: Literal["closed"] = "closed"
     connections: Connections
@@ -31,16 +31,16 @@ class ClosedShape(Frozen):
 
     @property
     def most(self) -> int:
-        """The most connections at one time."""
+        """The maximum number of connections at one time."""
         return self.connections
 
     def drawn(self, measured_s: float) -> contract.ClosedShape:
-        """As the engine is told."""
+        """The shape in the engine's form."""
         return contract.ClosedShape(connections=self.connections, pause_ms=self.pause_ms, pause=self.pause)
 
 
 class RampShape(Frozen):
-    """Closed, with connections that rise evenly over `over_s`; None: over all that is measured."""
+    """A closed shape whose connections rise evenly over `over_s`; None: over the whole measured time."""
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
@@ -61,11 +61,11 @@ class RampShape(Frozen):
 
     @property
     def most(self) -> int:
-        """The most connections at one time."""
+        """The maximum number of connections at one time."""
         return self.to_connections
 
     def drawn(self, measured_s: float) -> contract.RampShape:
-        """As the engine is told, measured for `measured_s`."""
+        """The shape in the engine's form, measured for `measured_s`."""
         return contract.RampShape(
             from_connections=self.from_connections,
             to_connections=self.to_connections,
@@ -76,9 +76,9 @@ class RampShape(Frozen):
 
 
 class OpenShape(Frozen):
-    """A schedule that waits for no reply: `rate_per_s`, rising to `to_per_s`, or steps of equal length.
+    """A schedule that waits for no reply: `rate_per_s`, changing to `to_per_s`, or steps of equal length.
 
-    `connections`: the most that are opened.
+    `connections`: the maximum that is opened.
     """
 
     kind: Literal["open"]
@@ -98,11 +98,11 @@ class OpenShape(Frozen):
 
     @property
     def most(self) -> int:
-        """The most connections at one time."""
+        """The maximum number of connections at one time."""
         return self.connections
 
     def drawn(self, measured_s: float) -> contract.OpenShape:
-        """As the engine is told, measured for `measured_s`."""
+        """The shape in the engine's form, measured for `measured_s`."""
         each = self.steps_per_s or (self.rate_per_s or 0.0,)
         rates = tuple(
             contract.Rate(
@@ -117,7 +117,7 @@ Shape = Annotated[ClosedShape | RampShape | OpenShape, Field(discriminator="kind
 
 
 def merged(shape: Any, changes: Any) -> Any:
-    """A scale's shape as written over the experiment's; one of another kind stands alone."""
+    """The experiment's shape with the scale's changes; a scale's shape of another kind replaces it."""
     if not isinstance(shape, dict) or not isinstance(changes, dict):
         return changes
     of_kind, to_kind = shape.get("kind", "closed"), changes.get("kind", shape.get("kind", "closed"))

@@ -1,7 +1,7 @@
-"""Whether a server's answers are what its workload's contract says, to the byte.
+"""Checks that a server's answers are what its workload's contract says, to the byte.
 
-Every trial asks so before and after its load: one request at a time, on a connection of its own, whole or in
-two segments. `server_check` asks all else that `crumple verify` asks.
+Every trial makes these checks before and after its load: one request at a time, whole or in two segments.
+`server_check` makes all other checks of `crumple verify`.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from crumple.errors import NoAnswer, WrongAnswer
 from crumple.subject.workload import Value, Workload
 
 LIMIT_S = 20.0
-# Long enough that the two segments are two reads for the server.
+# Long enough that the server reads the two segments separately.
 BETWEEN_SEGMENTS_S = 0.02
 
 
@@ -43,7 +43,7 @@ class Peer:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def ask(self, request: Request, asked: str, segments: int = 1) -> Reply:
-        """The answer to `request`; `asked` names it in what goes wrong. Raises WrongAnswer."""
+        """The answer to `request`, sent in `segments` parts. Raises WrongAnswer, which names it `asked`."""
         written = _written(request, self._address)
         size = -(-len(written) // segments)
         with _told(asked):
@@ -62,7 +62,7 @@ class Peer:
 
 @contextlib.contextmanager
 def connection(address: str) -> Iterator[Peer]:
-    """A connection for the length of the `with`. Raises WrongAnswer."""
+    """Connect to "host:port" and yield the peer; closes at the end. Raises WrongAnswer."""
     host, _, port = address.rpartition(":")
     with _told(f"connecting to {address}"):
         connected = socket.create_connection((host, int(port)), LIMIT_S)
@@ -71,10 +71,7 @@ def connection(address: str) -> Iterator[Peer]:
 
 
 def at_once(address: str, request: Request, asked: str, count: int) -> Iterator[Reply | WrongAnswer]:
-    """`count` connections, each with one request; what became of each.
-
-    All are connected before the first of them asks.
-    """
+    """Open `count` connections, then send one request on each; yields the reply or error of each."""
     ready = threading.Barrier(count, timeout=LIMIT_S)
 
     def one(_: int) -> Reply | WrongAnswer:
@@ -103,7 +100,7 @@ def _written(request: Request, address: str) -> bytes:
 
 @contextlib.contextmanager
 def _told(asked: str) -> Iterator[None]:
-    """What goes wrong on the way, as WrongAnswer."""
+    """Turn network and HTTP errors inside into WrongAnswer."""
     try:
         yield
     except TimeoutError:
@@ -128,7 +125,7 @@ UNKNOWN = Request(
 def answers(address: str, workload: Workload, parameters: Mapping[str, Value], *, keeps: bool = True) -> None:
     """Ask twice on one connection, once in two segments, once for an unknown path. Raises WrongAnswer.
 
-    `keeps`: false for a server that is meant to close each connection after its answer.
+    `keeps`: False for a server that should close each connection after its answer.
     """
     request = workload.request_with(parameters)
     twice(address, workload, parameters, keeps=keeps)
@@ -137,7 +134,7 @@ def answers(address: str, workload: Workload, parameters: Mapping[str, Value], *
 
 
 def twice(address: str, workload: Workload, parameters: Mapping[str, Value], *, keeps: bool = True) -> None:
-    """Ask twice; where the answer is made anew for each request, they must differ. Raises WrongAnswer."""
+    """Ask twice; if each answer must be a new one, the two must differ. Raises WrongAnswer."""
     request = workload.request_with(parameters)
     asked = named(request)
     again = f"{asked}, second on its connection" if keeps else f"{asked}, a second time"
@@ -147,7 +144,7 @@ def twice(address: str, workload: Workload, parameters: Mapping[str, Value], *, 
         _kept_or_not(asked, first, keeps)
         second = None if first.closes else peer.ask(request, again)
     if second is None:
-        # Behind the other, not beside it: a server of one worker may wait until its client has closed.
+        # After the first connection is closed: a server with one worker may wait for its client to close.
         with connection(address) as peer:
             second = peer.ask(request, again)
     check(again, second, workload, parameters)
@@ -156,7 +153,7 @@ def twice(address: str, workload: Workload, parameters: Mapping[str, Value], *, 
 
 
 def kept(address: str, workload: Workload, requests: int) -> None:
-    """Ask so many times on one connection. Raises WrongAnswer if it is closed in between."""
+    """Ask `requests` times on one connection. Raises WrongAnswer, also if the server closes it meanwhile."""
     request = workload.request_with({})
     with connection(address) as peer:
         for number in range(1, requests + 1):
@@ -169,14 +166,14 @@ def kept(address: str, workload: Workload, requests: int) -> None:
 def in_two_segments(
     address: str, request: Request, workload: Workload, parameters: Mapping[str, Value]
 ) -> None:
-    """Ask with the request torn in the middle."""
+    """Ask with a request that is sent in two halves. Raises WrongAnswer."""
     asked = f"{named(request)}, in two segments"
     with connection(address) as peer:
         check(asked, peer.ask(request, asked, segments=2), workload, parameters)
 
 
 def unknown_path(address: str) -> None:
-    """Ask for what no workload has."""
+    """Ask for a path that no workload has; the answer must be 404. Raises WrongAnswer."""
     asked = named(UNKNOWN)
     with connection(address) as peer:
         reply = peer.ask(UNKNOWN, asked)
@@ -185,11 +182,11 @@ def unknown_path(address: str) -> None:
 
 
 def check(asked: str, reply: Reply, workload: Workload, parameters: Mapping[str, Value]) -> None:
-    """Raises WrongAnswer with the first thing that is not as the contract says."""
+    """Raises WrongAnswer with the first difference from the contract: status, content type, body."""
     answer = workload.answer
     if reply.status != answer.status:
         raise WrongAnswer(f"{asked}: status {reply.status}", f"the contract says {answer.status}")
-    # Parameters such as charset are the server's own affair.
+    # The contract leaves parameters such as charset to the server.
     if reply.content_type.partition(";")[0].strip().lower() != answer.content_type.partition(";")[0].lower():
         message = f"{asked}: content type {reply.content_type}"
         raise WrongAnswer(message, f"the contract says {answer.content_type}")
@@ -207,5 +204,5 @@ def _kept_or_not(asked: str, reply: Reply, keeps: bool) -> None:
 
 
 def named(request: Request) -> str:
-    """How a request is named in a sentence."""
+    """The request's method and path, as messages name it."""
     return f"{request.method} {request.path}"

@@ -1,6 +1,6 @@
-"""Building a server's program, once for each content: same files, commands and tools are never built twice.
+"""Builds a server's program, once for each content: the same files, commands and tools are never built twice.
 
-A build is made beside its place and renamed into it; an interrupted one is never taken for a finished one.
+A build is made in a temporary folder and renamed into place, so an interrupted build is never used.
 """
 
 import contextlib
@@ -24,9 +24,9 @@ from crumple.subject import runtimes
 from crumple.subject.server_toml import FILE, ServerDescription, filled
 
 LIMIT_S = 900.0
-# What names the virtual environment that somebody works in.
+# Variables that name the virtual environment the user works in.
 THEIR_ENVIRONMENT = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")
-# Left in a folder by its user's own builds, or by editors; no part of the program.
+# Files that the user's own builds or editors leave in the folder; not part of the program.
 NOT_THE_PROGRAM = frozenset(
     {FILE, "node_modules", "target", "dist", "__pycache__", ".git", ".venv", ".ruff_cache", ".DS_Store"}
 )
@@ -34,9 +34,9 @@ NOT_THE_PROGRAM = frozenset(
 
 @dataclass(frozen=True)
 class Built:
-    """A program ready to start in `folder`. `build_s`: how long that took, 0 if it lay there already.
+    """A program ready to start in `folder`. `build_s`: how long its build took; 0 if it was built before.
 
-    `executables`: requirement → what was found for it.
+    `executables`: requirement → path of the executable that was found for it.
     """
 
     description: ServerDescription
@@ -47,14 +47,14 @@ class Built:
 
 
 def cache() -> Path:
-    """Where built programs lie."""
+    """The folder in which built programs are stored."""
     return platformdirs.user_cache_path("crumple") / "servers"
 
 
 def build(description: ServerDescription) -> Built:
-    """The program, built now or before. Raises ServerFailed("build") with what the tools wrote.
+    """The program, built now or before. Raises ServerFailed("build") with the end of the tools' output.
 
-    Waits while another lab builds the same.
+    Waits while another lab builds the same program.
     """
     ready = runtimes.readiness(description)
     if isinstance(ready, runtimes.Missing):
@@ -79,12 +79,12 @@ def build(description: ServerDescription) -> Built:
 
 
 def is_built(description: ServerDescription) -> bool:
-    """Whether `build` would find it done."""
+    """Whether the program is built already."""
     return _place(description, runtimes.versions(description)).is_dir()
 
 
 def content_hash(description: ServerDescription, versions: dict[str, str]) -> str:
-    """Names a build by all that goes into it: the files, the commands, and the versions of the tools."""
+    """A hash of all that goes into a build: the files, the commands, and the versions of the tools."""
     digest = hashlib.sha256()
     for path in _files(description.program_folder):
         name = path.relative_to(description.program_folder)
@@ -97,7 +97,7 @@ def content_hash(description: ServerDescription, versions: dict[str, str]) -> st
 
 
 def program(description: ServerDescription) -> str:
-    """Names what runs: its build, and how it is started and set."""
+    """A hash of the program that runs: its build, and its server.toml with start command and settings."""
     digest = hashlib.sha256(content_hash(description, runtimes.versions(description)).encode())
     digest.update((description.folder / FILE).read_bytes())
     return digest.hexdigest()[:16]
@@ -108,7 +108,7 @@ def _place(description: ServerDescription, versions: dict[str, str]) -> Path:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Every file of the program, in an order that does not depend on the machine."""
+    """Every file of the program, in the same order on every machine."""
     found = []
     for path in sorted(folder.iterdir()):
         if path.name in NOT_THE_PROGRAM:
@@ -122,7 +122,7 @@ def _files(folder: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def _alone(place: Path) -> Iterator[None]:
-    """Hold the lock of one build; it goes with the process, so none is ever left behind."""
+    """Hold the lock of one build; the kernel releases it when the process ends, so none is left behind."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.with_name(f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -139,15 +139,15 @@ def _build_into(place: Path, description: ServerDescription, executables: Mappin
         _make_writable(folder)
         for command in description.build.command:
             _run(tuple(filled(part, executables) for part in command), folder)
-        folder.chmod(0o755)  # mkdtemp's 0o700 would keep out a server that runs as another user
+        folder.chmod(0o755)  # with mkdtemp's 0o700 a server that runs as another user could not read it
         folder.rename(place)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy(program: Path, folder: Path) -> None:
-    """All that belongs to the program. Raises the OSError of the first that cannot be copied."""
-    # shutil.copytree goes on to the last, and then its error is a list of all of them.
+    """Copy the files of the program. Raises the OSError of the first that cannot be copied."""
+    # shutil.copytree goes on after an error, and in the end raises one with a list of all of them.
     for path in program.iterdir():
         if path.name in NOT_THE_PROGRAM:
             continue
@@ -160,16 +160,16 @@ def _copy(program: Path, folder: Path) -> None:
 
 
 def _make_writable(folder: Path) -> None:
-    """The copy is there to be built in, also where its sources are read-only, as installed ones may be."""
+    """Make the copy writable, as its sources may be read-only when they are installed."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
 
 
 def _run(command: tuple[str, ...], folder: Path) -> None:
-    """One command of the build, with the user's environment: proxies and certificates live there.
+    """Run one command of the build, with the user's environment, which may name proxies and certificates.
 
-    But not the virtual environment that they work in: a server's packages would go there.
+    The user's virtual environment is left out: otherwise a server's packages would be installed into it.
     """
     env = {name: value for name, value in os.environ.items() if name not in THEIR_ENVIRONMENT}
     env["PATH"] = runtimes.search_path()

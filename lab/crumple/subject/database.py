@@ -1,9 +1,9 @@
-"""The database that servers query: a private MariaDB, gone with the run, or one of the user's.
+"""The database that servers query: a private MariaDB that ends with the run, or one that the user names.
 
 with database.on_demand(url=None) as databases:
     data = databases.ready(cores)
 
-Never an instance of the system that nobody named. What the counters must come to is `queries`.
+A database of the system is used only if the user names it. `tables` checks the counters.
 """
 
 import contextlib
@@ -34,29 +34,29 @@ PRIVATE = "private"
 
 
 class Database(Protocol):
-    """One that runs and holds both tables. `place`: "private", or host:port/name of the user's."""
+    """A running database with both tables. `place`: "private", or host:port/name of the user's."""
 
     place: str
     version: str
 
     def environment(self) -> dict[str, str]:
-        """What a server is told of it."""
+        """The variables that tell a server how to connect."""
 
     def counters(self, table: str) -> Counters:
-        """What it has answered so far, once that stands still. Raises DatabaseFailed."""
+        """What the database has answered so far, once that no longer changes. Raises DatabaseFailed."""
 
     def cpu_ns(self) -> int | None:
-        """CPU time it has used; None if it is not ours to look at."""
+        """CPU time it has used since its start; None if it is the user's, or has ended."""
 
     def alive(self) -> bool:
         """Whether it still answers."""
 
     def ended(self) -> DatabaseFailed:
-        """What to say of one that does not."""
+        """The error to raise if it does not."""
 
 
 class OnDemand:
-    """The database of a run: started when first needed, and anew if it died or must move to other cores."""
+    """The database of a run: started when first needed, and again if it ended or must use other cores."""
 
     def __init__(self, url: str | None, stack: ExitStack) -> None:
         self._url = url
@@ -66,11 +66,11 @@ class OnDemand:
 
     @property
     def users(self) -> bool:
-        """Whether it is one that the user named."""
+        """Whether it is the user's own."""
         return self._url is not None
 
     def ready(self, cores: tuple[int, ...]) -> Database:
-        """It, on the servers' `cores`. Raises DatabaseMissing, DatabaseFailed, UsageError."""
+        """The running database, on `cores`. Raises DatabaseMissing, DatabaseFailed, UsageError."""
         if self._database is not None and self._database.alive() and self._on(cores):
             return self._database
         self._database = None
@@ -86,9 +86,9 @@ class OnDemand:
 
 @contextmanager
 def on_demand(url: str | None = None) -> Iterator[OnDemand]:
-    """The database of a run, for its length: the user's at `url`, or a private one. Starts nothing as yet.
+    """The database of a run: the user's at `url`, or a private one, which ends with the block.
 
-    Raises UsageError for a URL that is none.
+    Starts nothing yet. Raises UsageError if `url` names no database.
     """
     if url is not None:
         check(url)
@@ -97,13 +97,13 @@ def on_demand(url: str | None = None) -> Iterator[OnDemand]:
 
 
 def check(url: str) -> None:
-    """Raises UsageError for a URL that names no database. Whether one is there is not asked."""
+    """Raises UsageError if `url` names no database; does not connect."""
     _parsed(url)
 
 
 @contextmanager
 def private(cores: tuple[int, ...]) -> Iterator[Database]:
-    """A MariaDB of our own on `cores` (all, if empty). Raises DatabaseMissing, DatabaseFailed."""
+    """A private MariaDB on `cores` (all, if empty). Raises DatabaseMissing, DatabaseFailed."""
     found = database_process.programs()
     data = database_process.filled(found)
     with (
@@ -115,7 +115,7 @@ def private(cores: tuple[int, ...]) -> Iterator[Database]:
 
 @contextmanager
 def of_url(url: str) -> Iterator[Database]:
-    """The user's own. Raises UsageError for a URL that is none, DatabaseFailed where it refuses us."""
+    """The user's database, with crumple's tables. Raises UsageError, DatabaseFailed."""
     named = _parsed(url)
     try:
         connection = _connected(named)
@@ -133,23 +133,23 @@ def of_url(url: str) -> Iterator[Database]:
 
 
 class _Asked:
-    """What both kinds have in common: a connection of the lab's, and what the counters say."""
+    """What both kinds of database share: the lab's connection and the counters."""
 
     place = PRIVATE
 
     def __init__(self, opened: Callable[[], Connection]) -> None:
         self._opened = opened
         self._connection = opened()
-        # Old replicas take only a version 5, so a MariaDB says that first.
+        # MariaDB puts this before its version, because old replicas accept only a version 5.
         self.version = str(self._connection.get_server_info()).removeprefix("5.5.5-")
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         with contextlib.suppress(pymysql.Error):
             self._connection.close()
 
     def counters(self, table: str) -> Counters:
-        """What it has answered so far, once that stands still. Raises DatabaseFailed."""
+        """What the database has answered so far, once that no longer changes. Raises DatabaseFailed."""
         deadline = time.monotonic() + SETTLED_S
         last = self._counted(table)
         while True:
@@ -162,7 +162,7 @@ class _Asked:
     def _counted(self, table: str) -> Counters:
         try:
             with self._there().cursor() as cursor:
-                # SHOW, since a SELECT would count itself.
+                # SHOW, because a SELECT would count itself.
                 cursor.execute("SHOW GLOBAL STATUS LIKE 'Com_select'")
                 selects = int(cursor.fetchall()[0][1])
                 return Counters(selects, self._rows_read(cursor, table))
@@ -172,7 +172,7 @@ class _Asked:
             ) from None
 
     def _there(self) -> Connection:
-        """The connection, a new one if the old one was closed for its silence. Raises pymysql.Error."""
+        """The connection; a new one if the old one was closed for being idle. Raises pymysql.Error."""
         try:
             self._connection.ping(reconnect=False)
         except pymysql.Error:
@@ -180,7 +180,7 @@ class _Asked:
         return self._connection
 
     def _rows_read(self, cursor: pymysql.cursors.Cursor, table: str) -> int | None:
-        """Rows read from the table; None where the database keeps no such book."""
+        """Rows read from the table; None if the database does not count them."""
         try:
             cursor.execute("SHOW VARIABLES LIKE 'userstat'")
             if [value for _, value in cursor.fetchall()] != ["ON"]:
@@ -194,19 +194,19 @@ class _Asked:
 
 
 class _Private(_Asked):
-    """The one that we started."""
+    """The database that crumple started."""
 
     def __init__(self, process: Process) -> None:
         super().__init__(process.opened)
         self._process = process
 
     def environment(self) -> dict[str, str]:
-        """What a server is told of it."""
+        """The variables that tell a server how to connect."""
         user, schema = SERVERS_USER, tables.SCHEMA
         return _environment(process_tree.HOST, self._process.port, user, self._process.password, schema)
 
     def cpu_ns(self) -> int | None:
-        """CPU time it has used, from its start."""
+        """CPU time it has used since its start; None if it has ended."""
         try:
             stat = Path(f"/proc/{self._process.guarded.pid}/stat").read_text()
         except OSError:
@@ -219,13 +219,13 @@ class _Private(_Asked):
         return self._process.guarded.ended() is None
 
     def ended(self) -> DatabaseFailed:
-        """How it ended."""
+        """The error that says how it ended."""
         how = self._process.guarded.ended() or "does not answer"
         return DatabaseFailed(f"the database {how}", self._process.guarded.output_tail())
 
 
 class _Named:
-    """A URL as meant."""
+    """The parts of a database's URL."""
 
     def __init__(self, host: str, port: int, user: str, password: str, name: str) -> None:
         self.host, self.port, self.user, self.password, self.name = host, port, user, password, name
@@ -233,7 +233,7 @@ class _Named:
 
 
 class _Users(_Asked):
-    """The one that the user named."""
+    """The user's database."""
 
     def __init__(self, named: _Named) -> None:
         super().__init__(partial(_connected, named))
@@ -241,12 +241,12 @@ class _Users(_Asked):
         self._named = named
 
     def environment(self) -> dict[str, str]:
-        """What a server is told of it."""
+        """The variables that tell a server how to connect."""
         named = self._named
         return _environment(named.host, named.port, named.user, named.password, named.name)
 
     def cpu_ns(self) -> int | None:
-        """Not ours to look at."""
+        """None: the user's process is not read."""
         return None
 
     def alive(self) -> bool:
@@ -258,7 +258,7 @@ class _Users(_Asked):
         return True
 
     def ended(self) -> DatabaseFailed:
-        """That it is gone."""
+        """The error that says that it does not answer."""
         return DatabaseFailed(f"the database {self.place} does not answer any more", remedy="start it again")
 
 
@@ -272,7 +272,7 @@ def _parsed(url: str) -> _Named:
     if parts.scheme not in ("mysql", "mariadb") or not parts.hostname or not parts.username or not name:
         # The URL itself is not repeated: it may hold a password.
         raise UsageError("--database: that names no database", URL_FORM)
-    # To many drivers "localhost" means a Unix socket; the port says that TCP is meant.
+    # Many drivers take "localhost" for a Unix socket, but the port means TCP.
     host = process_tree.HOST if parts.hostname == "localhost" else parts.hostname
     return _Named(host, port, unquote(parts.username), unquote(parts.password or ""), name)
 

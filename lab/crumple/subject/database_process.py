@@ -1,6 +1,6 @@
 """One private mariadbd: its data directory, made once and then copied, and its process under the guard.
 
-The data directory is kept in the user's cache. No database of the system is touched. `database` asks the
+The data directory is stored in the user's cache. No database of the system is touched. `database` queries the
 process.
 """
 
@@ -32,9 +32,9 @@ from crumple.subject import runtimes, tables
 from crumple.subject.tables import SCHEMA
 
 APT = "mariadb-server-core"
-# Beside the PATH, which leaves out sbin for most users.
+# Searched besides the PATH, which has no sbin for most users.
 PLACES = ("/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mysql/bin")
-# The statements that make them; folder and name differ from one version and distribution to the next.
+# The statements that create the system tables; folder and name depend on version and distribution.
 SYSTEM_TABLES = tuple(
     Path(folder) / f"{name}_system_tables.sql"
     for folder in ("/usr/share/mysql", "/usr/share/mariadb", "/usr/local/mysql/share")
@@ -43,13 +43,13 @@ SYSTEM_TABLES = tuple(
 UNPRIVILEGED = ("mysql", "nobody")
 MAKE_S = 120.0
 REDO_LOG = "--innodb-log-file-size=8M"
-# As one command under the guard, so that a lab that is killed meanwhile leaves nothing.
+# One command under the guard, so that a lab that is killed meanwhile leaves nothing behind.
 MAKE = 'server="$1"; into="$2"; shift 2; "$server" "$@" < statements.sql && cp -R data/. "$into"'
 
 
 @dataclass(frozen=True)
 class Programs:
-    """Where they are. `user`: whom the database runs as, if we are root."""
+    """The server's executable and system tables. `user`: runs the database if the lab runs as root."""
 
     server: str
     system_tables: Path
@@ -58,7 +58,7 @@ class Programs:
 
 
 def programs() -> Programs:
-    """What the private database needs. Raises DatabaseMissing, which names the package."""
+    """The programs that the private database needs. Raises DatabaseMissing, which names the package."""
     path = os.pathsep.join([runtimes.search_path(), *PLACES])
     server = shutil.which("mariadbd", path=path)
     system_tables = next((file for file in SYSTEM_TABLES if file.is_file()), None)
@@ -71,7 +71,7 @@ def programs() -> Programs:
 
 
 def handed_over(folder: Path, user: str | None) -> None:
-    """Give `folder`, with all in it, to the user the database runs as; nobody else may look into it."""
+    """Give `folder`, with all in it, to the user that runs the database; no other user may read it."""
     folder.chmod(0o700)
     if user is None:
         return
@@ -81,7 +81,7 @@ def handed_over(folder: Path, user: str | None) -> None:
 
 
 def filled(found: Programs) -> Path:
-    """The data directory that holds our tables, made if this user has none of this version as yet.
+    """The data directory with crumple's tables, made if this user has none of this version yet.
 
     Raises DatabaseFailed.
     """
@@ -91,7 +91,7 @@ def filled(found: Programs) -> Path:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / f"{key}.lock").open("w") as lock:
-            # Another lab may be making it.
+            # Another lab may be making it at this moment.
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not place.is_dir():
                 _make(found, place)
@@ -114,9 +114,10 @@ def _make(found: Programs, place: Path) -> None:
 
 
 def _fill(found: Programs, folder: Path) -> None:
-    """What mariadb-install-db does, which needs the client's package as well, and then our tables.
+    """Create the system tables, as mariadb-install-db does, and crumple's tables.
 
-    In a scratch folder first: whom the database runs as may not reach the user's cache.
+    mariadb-install-db itself needs the client's package as well. The files are made in a scratch folder
+    first, because the user that runs the database may not be able to reach the lab's cache.
     """
     held = ScratchFolder.made()
     scratch = held.path
@@ -155,10 +156,10 @@ PORTS_TRIED = 3
 LIMIT_S = 60.0
 POLL_S = 0.02
 
-# Small, since its tables are; no cache of answers; nothing that wakes up by itself while a load runs.
+# Small buffers for small tables, no query cache, and nothing that wakes up by itself while a load runs.
 SETTINGS = (
     "--bind-address=127.0.0.1",
-    "--socket=db.sock",  # in the data directory, wherever that is: a path may be too long for a socket
+    "--socket=db.sock",  # relative to the data directory: an absolute path may be too long for a socket
     "--skip-log-bin",
     "--skip-name-resolve",
     "--skip-slave-start",
@@ -183,7 +184,10 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Process:
-    """A mariadbd that answers on `port`. `password`: of SERVERS_USER, who may read; `opened`: ours."""
+    """A mariadbd that answers on `port`.
+
+    `password`: of SERVERS_USER, who may only read. `opened` opens a connection of LAB_USER.
+    """
 
     guarded: Guarded
     port: int
@@ -193,11 +197,8 @@ class Process:
 
 @contextmanager
 def running(found: Programs, *, cores: tuple[int, ...], data: Path) -> Iterator[Process]:
-    """A mariadbd for the length of the `with`, on a copy of `data`.
-
-    Raises DatabaseFailed.
-    """
-    capacity.raise_open_files()  # each of its connections is one, and it inherits how many there may be
+    """Run a mariadbd on a copy of `data` until the block ends. Raises DatabaseFailed."""
+    capacity.raise_open_files()  # each of its connections is an open file, and it inherits the limit
     process = _launched(found, cores, data)
     try:
         yield process
@@ -216,7 +217,7 @@ def _launched(found: Programs, cores: tuple[int, ...], data: Path) -> Process:
             return Process(guarded, port, passwords[0], opened)
         except BaseException as error:
             _end(guarded)
-            # Between our looking and its listening somebody else may have taken the port.
+            # Another program may have taken the port after it was found free.
             taken = isinstance(error, DatabaseFailed) and process_tree.is_taken(port)
             if not taken or attempt == PORTS_TRIED:
                 raise
@@ -261,7 +262,7 @@ def _started(
 
 
 def _furnish(scratch: Path, found: Programs, data: Path, passwords: tuple[str, str]) -> None:
-    """Data directory and accounts, for the eyes of the database's user only."""
+    """Put the data directory and the accounts there; only the database's user may read them."""
     shutil.copytree(data, scratch / "data")
     accounts = scratch / "accounts.sql"
     with os.fdopen(os.open(accounts, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
@@ -270,7 +271,7 @@ def _furnish(scratch: Path, found: Programs, data: Path, passwords: tuple[str, s
 
 
 def _accounts(servers: str, lab: str) -> Sequence[str]:
-    """What it does before it listens: only two accounts are left, with passwords of this run."""
+    """Statements that it runs before it listens: they leave two accounts, with passwords of this run."""
     return (
         "DELETE FROM mysql.global_priv WHERE user <> 'mariadb.sys'",
         "DELETE FROM mysql.db",
@@ -293,12 +294,12 @@ def _opened(port: int, password: str) -> Connection:
         autocommit=True,
         connect_timeout=5,
         read_timeout=30,
-        ssl_disabled=True,  # it never leaves the machine, and a context for TLS costs 20 ms
+        ssl_disabled=True,  # the connection stays on this machine, and a TLS context takes 20 ms
     )
 
 
 def _await(guarded: Guarded, opened: Callable[[], Connection]) -> None:
-    """Return as soon as it takes our connection."""
+    """Return as soon as it accepts a connection. Raises DatabaseFailed."""
     deadline = time.monotonic() + LIMIT_S
     said = "it does not listen"
     while time.monotonic() < deadline:

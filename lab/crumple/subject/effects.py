@@ -1,9 +1,9 @@
-"""What answers alone do not show: time waited, CPU spent, files removed, queries asked, how a server waits.
+"""Checks what answers alone do not show: waiting, CPU time, removed files, queries, and the I/O model.
 
-Seen from outside, by the clock, /proc, the folder and the database's own counter. Counts of processes and
-threads at rest and under load tell a thread for each request from none; `compatible` and `contradiction` are
-pure and judge only what counts can tell. CPU work is held against a loop of fixed work in this process, so
-that a machine whose speed moved is told from a wrong server.
+The effects are read from outside: by the clock, from /proc, in the server's folder and from the database's
+counters. Counts of processes and threads, idle and under load, show whether each request has a thread of its
+own; `compatible` and `contradiction` are pure and judge only what counts can show. CPU work is compared with
+a loop of fixed work in this process, so that a machine whose speed changed is not taken for a wrong server.
 """
 
 import contextlib
@@ -26,14 +26,14 @@ from crumple.subject.server_toml import IoModel
 from crumple.subject.workload import Workload
 
 ROUNDS = 100_000
-# Of several the shortest: what disturbs one makes it longer.
+# The shortest of several tries counts: a disturbance only makes one longer.
 TRIES = 5
-# Readings that differ by less are those of a machine that keeps its pace.
+# Readings of a machine whose speed is constant differ by less than this factor.
 STEADY = 1.1
 
 
 def loop_s() -> float:
-    """CPU time that the fixed work takes now: some milliseconds."""
+    """The CPU time in seconds that the fixed work takes now: some milliseconds."""
     return min(_one_s() for _ in range(TRIES))
 
 
@@ -46,32 +46,32 @@ def _one_s() -> float:
 
 
 class Pace:
-    """Reads once as it is made, and whenever it is told to."""
+    """The machine's speed over time: reads it once on creation, and at each call of `read`."""
 
     def __init__(self, read_s: Callable[[], float] = loop_s) -> None:
         self._read_s = read_s
         self._readings_s = [read_s()]
 
     def read(self) -> None:
-        """Once more."""
+        """Add a reading."""
         self._readings_s.append(self._read_s())
 
     @property
     def changed(self) -> float:
-        """Slowest ÷ fastest of all readings; 1 where they are as near as those of a steady machine."""
+        """Slowest ÷ fastest of all readings; 1 if they differ no more than on a machine of constant speed."""
         ratio = max(self._readings_s) / min(self._readings_s)
         return ratio if ratio >= STEADY else 1.0
 
 
 REQUESTS = 64
 SAMPLE_S = 0.01
-# Those of which nearly all waited at once were held by no pool.
+# If this share of the requests waited at once, no pool limited them.
 NEARLY_ALL = 0.9
-# A request that waited in a queue took twice the wait.
+# A request that took this many times the wait was queued: behind one other it takes twice the wait.
 QUEUED = 1.8
-# So many requests for each thread are held by none.
+# If so many requests per thread waited at once, none of them held a thread.
 UNHELD = 2
-# The primary of a cluster, or a shell that started it.
+# Processes beside the server's own: the primary of a cluster, and a shell that started it.
 BESIDES = 2
 
 
@@ -83,13 +83,13 @@ class Tree:
     threads: int
 
     def __str__(self) -> str:
-        """As part of a sentence."""
+        """Both numbers, as part of a sentence."""
         return f"{_several(self.processes, 'process', 'es')} with {_several(self.threads, 'thread')}"
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A server at rest, and at its most while `requests` waited, of which `at_once` did so together."""
+    """A server's tree when idle, and its maximum while `requests` waited, `at_once` of them together."""
 
     idle: Tree
     waiting: Tree
@@ -97,7 +97,7 @@ class Observed:
     at_once: int
 
     def __str__(self) -> str:
-        """What was seen, as a sentence's end."""
+        """What was seen, as the end of a sentence."""
         return (
             f"{self.idle} at rest, {self.waiting} with {self.requests} requests to wait, "
             f"of which {self.at_once} waited at once"
@@ -105,12 +105,12 @@ class Observed:
 
 
 def compatible(seen: Observed) -> tuple[IoModel, ...]:
-    """The models that would look like this, in the glossary's order."""
+    """The I/O models that are compatible with what was seen, in the glossary's order."""
     return tuple(model for model in get_args(IoModel) if _could_be(model, seen))
 
 
 def contradiction(declared: IoModel, seen: Observed) -> str | None:
-    """Why it cannot be as declared, or None."""
+    """Why the declared model cannot be right, or None."""
     models = compatible(seen)
     if declared in models:
         return None
@@ -132,8 +132,8 @@ def _could_be(model: IoModel, seen: Observed) -> bool:
         return threads_each
     if model == "hybrid":
         return not processes_each and threads_besides > 0
-    # Those in which a request that waits holds neither a process nor a thread. One that is out of CPU lets
-    # others wait longer, but no thread can hold two.
+    # The models in which a waiting request holds neither a process nor a thread. If CPU time is short, some
+    # requests wait longer and fewer wait at once; but no thread can hold two.
     more_than_threads = seen.at_once >= UNHELD * seen.waiting.threads
     holds_none = (
         (together or more_than_threads) and max(0, new_threads) < seen.at_once / 2 and not processes_each
@@ -144,7 +144,7 @@ def _could_be(model: IoModel, seen: Observed) -> bool:
 
 
 def observe(address: str, pids: "Pids", request: Request, wait_s: float) -> Observed:
-    """Ask REQUESTS at once for an answer after `wait_s`, and count meanwhile. Raises WrongAnswer."""
+    """Send REQUESTS at once that wait `wait_s`, and count the tree meanwhile. Raises WrongAnswer."""
     idle = count(pids)
     replies: list[answer_check.Reply | WrongAnswer] = []
     asked = f"{request.method} {request.path}, {REQUESTS} at once"
@@ -167,17 +167,17 @@ def observe(address: str, pids: "Pids", request: Request, wait_s: float) -> Obse
 
 @dataclass(frozen=True)
 class Pids:
-    """The processes of a server: all that descend from its guard."""
+    """The processes of a server: all descendants of its guard."""
 
     guard_pid: int
 
     def __iter__(self) -> Iterator[int]:
-        """Those that live now."""
+        """The pids of those that live now."""
         return process_tree.descendants(self.guard_pid)
 
 
 def count(pids: Pids) -> Tree:
-    """The processes and threads there are now."""
+    """The number of processes and threads now, without zombies."""
     threads = []
     for pid in pids:
         with contextlib.suppress(OSError, ValueError):
@@ -200,29 +200,33 @@ EARLY_MS = 2
 SPINS = {"mix": "spin_us"}
 SPIN_US = 20_000
 SPUN_REQUESTS = 25
-# Of what was asked. A request itself costs some tenths of a millisecond, a busy sibling core a lot more.
+# The share by which CPU time may differ from what was asked. A request itself costs some tenths of a
+# millisecond, a busy sibling core a lot more.
 SPIN_OFF = 0.3
 SPIN_ATTEMPTS = 3
 
 
 class NotJudged(Exception):  # noqa: N818 - reads as what happened
-    """The machine was too busy, or changed its pace too much, for a judgement on time; all else was right."""
+    """The machine was too busy, or its speed changed too much, to judge CPU time; all else was right."""
 
 
 class Counted:
-    """How many requests there were that each ask the database once."""
+    """Counts requests that each must query the database once."""
 
     def __init__(self) -> None:
         self.requests = 0
 
     def add(self, requests: int) -> None:
-        """So many more were answered."""
+        """Count `requests` more."""
         self.requests += requests
 
 
 @contextlib.contextmanager
 def queries_counted(database: Database | None, workload: Workload) -> Iterator[Counted]:
-    """Where the workload asks a database: as many queries as requests in the `with`. Raises WrongAnswer."""
+    """Check that the database got as many queries in the block as requests were counted. Raises WrongAnswer.
+
+    Checks nothing if the workload queries no database.
+    """
     counted = Counted()
     query = workload.database
     if database is None or query is None:
@@ -232,7 +236,7 @@ def queries_counted(database: Database | None, workload: Workload) -> Iterator[C
     yield counted
     after = database.counters(query.table)
     asked = tables.asked(query, before, after)
-    # Where rows are not counted but statements, drivers add some of their own as they connect.
+    # If statements are counted and not rows, drivers add some of their own when they connect.
     too_many = asked > counted.requests and after.rows_read is not None
     if asked < counted.requests or too_many:
         raise WrongAnswer(
@@ -242,7 +246,7 @@ def queries_counted(database: Database | None, workload: Workload) -> Iterator[C
 
 
 def really_waits(address: str, workload: Workload) -> None:
-    """An answer that must wait does not come before. Raises WrongAnswer."""
+    """Check that an answer does not come before the wait it was asked for. Raises WrongAnswer."""
     name = WAITS.get(workload.name)
     if name is None:
         return
@@ -255,7 +259,7 @@ def really_waits(address: str, workload: Workload) -> None:
 
 
 def leaves_no_file(files_left: Callable[[], int], workload: Workload) -> None:
-    """Soon after the last answer none of the files it made is there. Raises WrongAnswer."""
+    """Check that soon after the last answer all files made for answers are removed. Raises WrongAnswer."""
     if workload.name != "file":
         return
     left = files_left()
@@ -265,10 +269,10 @@ def leaves_no_file(files_left: Callable[[], int], workload: Workload) -> None:
 
 
 def spends_cpu(address: str, pids: Pids, workload: Workload, pace: Pace) -> None:
-    """CPU work costs CPU time, and as much as was asked. Raises WrongAnswer, NotJudged.
+    """Check that CPU work takes as much CPU time as was asked. Raises WrongAnswer, NotJudged.
 
-    `pace`: read before the server started. A server that counted its rounds then is off by as much as the
-    machine's pace has changed since, and for that reason not called wrong.
+    `pace` was first read before the server started. A server that calibrated its rounds then is off by as
+    much as the machine's speed has changed since, which is no fault of the server.
     """
     name = SPINS.get(workload.name)
     if name is None:
@@ -297,7 +301,7 @@ def spends_cpu(address: str, pids: Pids, workload: Workload, pace: Pace) -> None
 
 
 def _ask(address: str, request: Request, times: int) -> None:
-    """One after the other, on one connection as long as that is kept."""
+    """Send `times` requests one after the other, on one connection as long as the server keeps it open."""
     while times:
         with connection(address) as peer:
             closes = False
@@ -307,7 +311,7 @@ def _ask(address: str, request: Request, times: int) -> None:
 
 
 def cpu_s(pids: Pids) -> float:
-    """CPU time of all these processes, and of those of their children that are gone."""
+    """CPU time in seconds of the guard and all these processes, including children they have waited for."""
     ticks = 0
     for pid in (pids.guard_pid, *pids):
         with contextlib.suppress(OSError):

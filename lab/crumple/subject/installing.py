@@ -1,7 +1,7 @@
-"""Getting ready: installs packages and the database after showing them and asking, and builds every server.
+"""Installs packages and the database, after showing them and asking, and builds every server.
 
-Packages come from apt, without their services being started. Where something cannot be had here, its reason
-is given and the other servers are made ready all the same.
+Packages come from apt, and their services are not started. If something cannot be installed here, the reason
+is shown and the other servers are prepared all the same.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ INSTALL_S = 1800.0
 TAIL_LINES = 8
 SAY_EVERY_S = 10.0
 
-# Debian asks this program whether a package may start its service; 101 is no.
+# Debian runs this program to ask whether a package may start its service; exit code 101 means no.
 POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_TEXT = (
     "#!/bin/sh\n# crumple setup: for as long as it installs, packages start no services.\nexit 101\n"
@@ -41,19 +41,19 @@ Ask = Callable[[str], bool]
 
 @dataclass(frozen=True)
 class Package:
-    """One package to install, or alternatives of which the first that is to be had; and what for."""
+    """A package to install, and why. Of alternatives, "a | b", the first that is available is installed."""
 
     name: str
     because: str
 
     def chosen(self) -> str:
-        """The alternative that apt offers here; the first, if none."""
+        """The first alternative that apt offers here; if it offers none, the first of all."""
         names = [name.strip() for name in self.name.split("|")]
         return next((name for name in names if len(names) > 1 and is_offered(name)), names[0])
 
 
 def packages(missing: Sequence[Lack]) -> tuple[Package, ...]:
-    """The apt packages that bring what is missing, each once."""
+    """The apt packages that provide what is missing, each once."""
     found: dict[str, Package] = {}
     for lack in missing:
         for name in lack.apt:
@@ -62,17 +62,17 @@ def packages(missing: Sequence[Lack]) -> tuple[Package, ...]:
 
 
 def commands(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """What refreshes the package lists and what installs; None if this user cannot install here."""
+    """The commands that refresh the package lists and install; None if this user cannot install here."""
     first = as_root()
     if first is None or shutil.which("apt-get") is None:
         return None
     apt = [*first, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
-    # --no-remove: what is there is its owner's to remove.
+    # --no-remove: only the user may remove packages that are installed.
     return [*apt, "update"], [*apt, "install", "--no-remove", "--no-install-recommends", *names]
 
 
 def as_root() -> list[str] | None:
-    """What makes a command one of root; None if this user cannot."""
+    """What to put before a command to run it as root; None if this user cannot."""
     if os.geteuid() == 0:
         return []
     return ["sudo"] if shutil.which("sudo") else None
@@ -95,7 +95,7 @@ def is_offered(name: str) -> bool:
 
 
 def install(wanted: Sequence[Package], *, yes: bool, say: Say, ask: Ask) -> None:
-    """Show what is wanted, ask unless `yes`, and install it; what fails is said and no end."""
+    """Show what is wanted, ask unless `yes`, and install it; a failure is shown and raises nothing."""
     for package in wanted:
         say(f"needs {package.name}: {package.because}")
     names = [package.chosen() for package in wanted]
@@ -115,7 +115,7 @@ def install(wanted: Sequence[Package], *, yes: bool, say: Say, ask: Ask) -> None
         return
     say("refreshing the package lists …")
     _run(both[0], say)
-    # Lists that were never refreshed offered nothing to choose from.
+    # Choose again: package lists that were never refreshed offered no alternatives.
     _install([package.chosen() for package in wanted], say)
 
 
@@ -124,7 +124,7 @@ def _install(names: Sequence[str], say: Say) -> None:
         say(f"installing {' '.join(names)} …")
         if _installs(names, say) or len(names) == 1:
             return
-        # One package that is not to be had must not keep out the others.
+        # One by one: a package that is not available must not prevent the others.
         for name in names:
             say(f"installing {name} …")
             _installs([name], say)
@@ -137,7 +137,7 @@ def _installs(names: Sequence[str], say: Say) -> bool:
 
 @contextlib.contextmanager
 def no_services(say: Say) -> Iterator[None]:
-    """Within it packages start no services. A policy that somebody else made stays as it is."""
+    """Inside, packages start no services. An existing policy file that is not crumple's stays as it is."""
     ours = not POLICY.exists() or _text(POLICY) == POLICY_TEXT
     first = as_root()
     if not ours or first is None:
@@ -162,7 +162,7 @@ def _text(path: Path) -> str:
 
 @contextlib.contextmanager
 def still_at_it(what: str, say: Say) -> Iterator[None]:
-    """Says every SAY_EVERY_S that `what` goes on, for the length of the `with`."""
+    """Inside, show every SAY_EVERY_S seconds that `what` goes on."""
     over = threading.Event()
     began = time.monotonic()
 
@@ -196,7 +196,7 @@ def _run(command: list[str], say: Say) -> bool:
 
 
 def _ended(command: list[str], say: Say) -> tuple[int, bytes]:
-    """Exit code and output. An interruption is raised when the command has ended.
+    """Exit code and output. An interruption is raised only after the command has ended.
 
     Raises OSError, TimeoutExpired.
     """
@@ -211,14 +211,14 @@ def _ended(command: list[str], say: Say) -> tuple[int, bytes]:
             child.kill()
             raise
         except KeyboardInterrupt:
-            # apt-get hears of ctrl-C itself and stops between packages. Killed, it leaves one half unpacked.
+            # apt-get receives ctrl-C itself and stops between packages. Killed, it leaves one half unpacked.
             say("finishing what is at hand …")
             child.communicate()
             raise
     return child.returncode, output
 
 
-# Older Ubuntus have only the name with the version.
+# Older releases of Ubuntu have only the name with the version.
 APT = (f"{database_process.APT} | {database_process.APT}-10.6",)
 
 
@@ -232,7 +232,7 @@ def lacks() -> list[Lack]:
 
 
 def prepare_database(say: Say) -> None:
-    """Start the private database once, which fills it: the first trial need not wait for that."""
+    """Start the private database once, which creates its files, so that no trial has to wait for that."""
     try:
         with database.private(()) as started:
             say(f"database: ready, {started.version}")
@@ -243,7 +243,7 @@ def prepare_database(say: Say) -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What became of one server. `reason`: why it is not ready, or None; `build_s`: 0 if built before."""
+    """One server after `prepare`. `reason`: why it is not ready, or None; `build_s`: 0 if built before."""
 
     name: str
     reason: str | None
@@ -267,7 +267,7 @@ def prepare(
 ) -> tuple[Prepared, ...]:
     """Install and build what `descriptions` need; `say` shows a line, `ask` gets a yes or no unless `yes`.
 
-    A database is needed where one of `workloads` that they serve asks one; no server names it.
+    A database is installed if one of the workloads that they serve queries one.
     """
     began = time.monotonic()
     missing = [lack for description in descriptions for lack in runtimes.lacks(description)]
@@ -287,7 +287,7 @@ def prepare(
 
 
 def needs_database(description: ServerDescription, workloads: Mapping[str, Workload]) -> bool:
-    """Whether any workload it serves asks a database."""
+    """Whether any workload that the server answers queries a database."""
     return any(name in workloads and workloads[name].database for name in description.workloads)
 
 

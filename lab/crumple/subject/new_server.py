@@ -1,10 +1,11 @@
 """Writes a folder to begin a server with: a commented server.toml and a small program that works.
 
-It never writes over anything; what a server.toml means is `server`'s.
+It never overwrites anything.
 """
 
 import re
 import string
+from collections.abc import Collection
 from pathlib import Path
 
 from crumple.errors import CrumpleError, UsageError
@@ -15,8 +16,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 LANGUAGE = re.compile(r"[^\"\\\x00-\x1f]+")
 
 
-def write(folder: Path, language: str) -> tuple[Path, ...]:
-    """The files written into the new `folder`. Raises UsageError, CrumpleError."""
+def write(folder: Path, language: str, taken: Collection[str]) -> tuple[Path, ...]:
+    """Write the new `folder`; the files in it. `taken`: names of servers. Raises UsageError, CrumpleError."""
     name = folder.name
     if not NAME.fullmatch(name):
         raise UsageError(f'"{name}" is no name for a server', "use small letters, digits and hyphens")
@@ -24,6 +25,8 @@ def write(folder: Path, language: str) -> tuple[Path, ...]:
         raise UsageError(f"--language {language}: that is no name", "write it plainly, such as Python")
     if folder.exists():
         raise UsageError(f"{folder} exists", "choose another name, or remove it first")
+    if name in taken:
+        raise UsageError(f"there is a server {name} already", "choose another name")
     try:
         folder.mkdir(parents=True)
         files = tuple(_written(file, folder, name, language) for file in sorted(STARTER.iterdir()))

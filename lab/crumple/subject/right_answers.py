@@ -1,13 +1,12 @@
-"""The right answers that a workload does not spell out, and what a right answer's body looks like.
+"""Computes the right answers that a workload's file does not contain, and checks the bodies of answers.
 
 Each kind is one pure function of the workload's parameters. The servers compute the same on their own, and
-both must agree. Here lie the data, too: the table `books`, a thousand small rows with made-up titles and
-authors, and the file of 65,536 bytes that the workload `hash` reads, alike on every machine.
+both must agree. This module also makes the file of 65,536 bytes that the workload `hash` reads, the same on
+every machine.
 """
 
 import hashlib
 import json
-import random
 import string
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,80 +15,14 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from crumple.subject import wp_options
-
-TABLE = "books"
-COLUMNS = ("id", "title", "author", "year", "pages")
-CREATE = """
-CREATE TABLE books (
-  id int NOT NULL PRIMARY KEY,
-  title varchar(200) NOT NULL,
-  author varchar(100) NOT NULL,
-  year int NOT NULL,
-  pages int NOT NULL
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
-"""
-HOW_MANY = 1000
-
-FORMS = (
-    "A History of {}",
-    "Notes on {}",
-    "{} Explained",
-    "The Handbook of {}",
-    "{} for the Patient",
-    "On {}",
-)
-MANNERS = (
-    "Slow",
-    "Northern",
-    "Forgotten",
-    "Practical",
-    "Coastal",
-    "Everyday",
-    "Mechanical",
-    "Quiet",
-    "Early",
-)
-MATTERS = (
-    "Lighthouses",
-    "Canals",
-    "Railway Timetables",
-    "Tide Tables",
-    "Bridges",
-    "Printing Presses",
-    "Weather Ships",
-    "Clockwork",
-    "Telegraph Lines",
-    "Public Libraries",
-    "Mountain Roads",
-    "Signal Boxes",
-)
-BODIES = ("Society", "Institute", "Museum", "Academy", "Guild", "Association")
-CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Winds", "Ferries")
-
-
-@cache
-def book_rows() -> tuple[tuple[int, str, str, int, int], ...]:
-    """All rows, in the order of COLUMNS, by id from 1."""
-    # Of Random only random() promises the same numbers from every version of Python.
-    draw = random.Random(20).random
-    made = []
-    for number in range(1, HOW_MANY + 1):
-        form, manner, matter, body, concern = (
-            words[int(draw() * len(words))] for words in (FORMS, MANNERS, MATTERS, BODIES, CONCERNS)
-        )
-        title = form.format(f"{manner} {matter}")
-        author = f"{body} for the Study of {concern}"
-        made.append((number, title, author, 1890 + int(draw() * 130), 90 + int(draw() * 700)))
-    return tuple(made)
-
+from crumple.subject import books, wp_options
 
 BLOCKS = 2048
 
 
 @cache
 def content() -> bytes:
-    """The bytes: SHA-256 of "crumple 0", of "crumple 1" and so on, one after the other."""
+    """The file's bytes: the SHA-256 of "crumple 0", of "crumple 1" and so on, one after the other."""
     return b"".join(hashlib.sha256(b"crumple %d" % number).digest() for number in range(BLOCKS))
 
 
@@ -97,7 +30,7 @@ SHOWN_BYTES = 24
 
 
 class Fault(NamedTuple):
-    """What is wrong with a body, and what the contract says."""
+    """What is wrong with a body, and what the contract requires."""
 
     message: str
     remedy: str
@@ -105,19 +38,19 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class Exact:
-    """One body, to the byte."""
+    """One body, which an answer must match to the byte."""
 
     body: bytes
     fresh: ClassVar[bool] = False
 
     @property
     def length(self) -> int:
-        """In bytes."""
+        """The body's length in bytes."""
         return len(self.body)
 
     @cached_property
     def sha256(self) -> str:
-        """Hex digest."""
+        """The body's SHA-256 in hex."""
         return hashlib.sha256(self.body).hexdigest()
 
     def check(self, body: bytes) -> Fault | None:
@@ -134,7 +67,7 @@ class Exact:
 
 @dataclass(frozen=True)
 class Fresh:
-    """A body that is made anew for each request, of `length` bytes from `lowest` to `highest`, at random."""
+    """A new body for each request: `length` random bytes, each from `lowest` to `highest`."""
 
     length: int
     lowest: int
@@ -143,7 +76,7 @@ class Fresh:
     sha256: ClassVar[None] = None
 
     def check(self, body: bytes) -> Fault | None:
-        """What no body made as the contract says would be, or None."""
+        """Why `body` cannot have been made as the contract requires, or None."""
         if len(body) != self.length:
             return Fault(f"{len(body)} bytes", f"the contract says {self.length}")
         allowed = bytes(range(self.lowest, self.highest + 1))
@@ -152,7 +85,7 @@ class Fresh:
             at = body.index(beyond[:1])
             message = f"byte {at} is {beyond[0]}"
             return Fault(message, f"the contract says {self.lowest} to {self.highest}")
-        # At random, a value is absent from so long a body once in more than 10^700 answers.
+        # A random body of this length lacks one of the values less than once in 10^700 answers.
         absent = sorted(set(allowed) - set(body))
         if absent and self.length > 1000 * len(allowed):
             remedy = f"choose at random from {self.lowest} to {self.highest}, both included"
@@ -173,7 +106,7 @@ Kind = Literal["hash", "primes", "mix", "options", "rows"]
 
 @lru_cache(maxsize=32)
 def computed(kind: Kind, parameters: frozenset[tuple[str, Value]]) -> Exact:
-    """The body of that kind, all parameters given. Kept: primes are half a megabyte."""
+    """The body of that kind; `parameters` must be complete. Cached, as primes take half a megabyte."""
     return Exact(KINDS[kind](dict(parameters)))
 
 
@@ -208,7 +141,7 @@ def _options(_: Mapping[str, Value]) -> bytes:
 
 
 def _book_rows(_: Mapping[str, Value]) -> bytes:
-    return _json(_rows(COLUMNS, book_rows()[:10]))
+    return _json(_rows(books.COLUMNS, books.rows()[:10]))
 
 
 def _rows(columns: Iterable[str], rows: Iterable[tuple[int | str, ...]]) -> list[dict[str, int | str]]:

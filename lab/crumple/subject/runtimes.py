@@ -1,6 +1,6 @@
-"""What a server needs installed: whether it is there, in which version, and what would bring it.
+"""What a server needs installed: whether it is there, in which version, and which packages provide it.
 
-Asks the tools themselves for their versions. Installing is `setup`.
+The tools themselves are asked for their versions. `installing` installs what is missing.
 """
 
 import os
@@ -15,11 +15,11 @@ from crumple import project
 from crumple.subject.server_toml import Requirement, ServerDescription
 
 ASK_S = 20.0
-# Where ./crumple puts what the system lacks.
+# Where ./crumple puts tools that the system lacks.
 FETCHED = project.PACKAGE.parents[1] / ".bootstrap"
 
-# A server runs with these of the user's variables and no others: a GOMAXPROCS or NODE_OPTIONS left in a shell
-# would change what is measured. Version managers need theirs to find the runtime.
+# The only variables of the user's that a server gets: a GOMAXPROCS or NODE_OPTIONS left in a shell would
+# change what is measured. Version managers need theirs to find the runtime.
 KEPT = (
     "PATH",
     "HOME",
@@ -44,7 +44,7 @@ KEPT_OF_VERSION_MANAGERS = (
 
 @dataclass(frozen=True)
 class Ready:
-    """All that the server needs is there; `versions` as from `versions()`."""
+    """All that the server needs is installed; `versions` as from `versions()`."""
 
     versions: dict[str, str]
 
@@ -59,7 +59,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Lack:
-    """One requirement that is not met. `reason` in a few words."""
+    """One requirement that is not met, why, and the apt packages that provide it."""
 
     requirement: str
     reason: str
@@ -68,25 +68,25 @@ class Lack:
 
 @dataclass(frozen=True)
 class _Found:
-    """An executable that answers to a requirement; `version`: None if it does not tell."""
+    """An executable found for a requirement; `version` None: it prints none."""
 
     path: str
     version: str | None
 
     def will_do(self, requirement: Requirement) -> bool:
-        """Whether it is new enough."""
+        """Whether its version is known and new enough."""
         oldest = requirement.at_least
         return self.version is not None and (oldest is None or _parts(self.version) >= _parts(oldest))
 
 
 def environment() -> dict[str, str]:
-    """The variables a server is started with, before its own."""
+    """The environment that every server starts with; its own variables are added to it."""
     kept = {name: os.environ[name] for name in (*KEPT, *KEPT_OF_VERSION_MANAGERS) if name in os.environ}
     return {**kept, "PATH": search_path(), "LANG": "C.UTF-8"}
 
 
 def search_path() -> str:
-    """The user's PATH, and where the launcher keeps what it had to fetch: a newer Rust first, uv last."""
+    """The user's PATH, and what the launcher had to fetch: a newer Rust comes before it, uv after it."""
     cargo = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
     after = (FETCHED / "venv" / "bin", cargo / "bin")
     return os.pathsep.join(
@@ -99,7 +99,7 @@ def search_path() -> str:
 
 
 def readiness(description: ServerDescription) -> Ready | Missing:
-    """Whether everything under [requires] is there and new enough."""
+    """Whether everything under [requires] is installed and new enough."""
     missing = lacks(description)
     if not missing:
         return Ready(versions(description))
@@ -121,14 +121,14 @@ def lacks(description: ServerDescription) -> list[Lack]:
 def versions(description: ServerDescription) -> dict[str, str]:
     """Requirement → version, the server's own runtime first.
 
-    A requirement that is absent or does not tell its version is left out, and `readiness` says why.
+    A requirement that is absent or does not print its version is left out; `readiness` reports it.
     """
     found = _all_found(description)
     return {name: each.version for name, each in found.items() if each.version}
 
 
 def executables(description: ServerDescription) -> dict[str, str]:
-    """Requirement → the path of what was found for it; absent ones are left out."""
+    """Requirement → the path of the executable found for it; absent ones are left out."""
     return {name: each.path for name, each in _all_found(description).items()}
 
 
@@ -151,7 +151,7 @@ def _reason_against(name: str, requirement: Requirement, found: _Found | None) -
 
 
 def _found(requirement: Requirement, folder: Path) -> _Found | None:
-    """The PATH's, or the newest of `also`: the first that will do, else the first that is there."""
+    """The first executable that is new enough, else the first: the PATH's, then the newest of `also`."""
     in_path = shutil.which(requirement.command[0], path=search_path())
     first = [_Found(in_path, _version(requirement, folder, in_path))] if in_path else []
     if first and first[0].will_do(requirement):
@@ -168,24 +168,27 @@ def _found(requirement: Requirement, folder: Path) -> _Found | None:
 
 
 def _version(requirement: Requirement, folder: Path, path: str) -> str | None:
-    # Asked again once the executable is another one: setup may have just replaced it.
+    # The time of the last change is part of the cache's key: setup may just have replaced the executable.
     changed_ns = Path(path).stat().st_mtime_ns
     found = re.search(requirement.version, _told(requirement.command, folder, path, changed_ns))
     return found[1] if found else None
 
 
 def forget() -> None:
-    """Ask every tool anew after an installation: a shell that looks for a file stays the same executable."""
+    """Ask every tool again from now on, as after an installation.
+
+    The time of change is not enough: a shell that looks for a file stays the same executable.
+    """
     _told.cache_clear()
 
 
 @lru_cache(maxsize=256)
 def _told(command: tuple[str, ...], folder: Path, path: str, changed_ns: int) -> str:
-    """What the command prints, on both streams; empty if it cannot be run."""
+    """What the command prints to stdout and stderr; empty if it cannot run."""
     try:
         asked = subprocess.run(
             [path, *command[1:]],
-            cwd=folder,  # go.mod and the like may choose the toolchain
+            cwd=folder,  # files such as go.mod may choose the toolchain
             env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

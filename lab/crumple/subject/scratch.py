@@ -1,6 +1,6 @@
-"""What a server finds in its scratch folder as it starts: the file to hash, a folder for its own files.
+"""Fills a server's scratch folder, with the file to hash and a folder for its own files, and looks into it.
 
-Making and looking only; the folder goes with the server, see `guard`.
+`machine.guard` removes the folder with the server.
 """
 
 import os
@@ -18,13 +18,13 @@ POLL_S = 0.02
 
 
 def made() -> ScratchFolder:
-    """A new scratch folder with both in it. Raises ServerFailed("start") where there is no room for them."""
+    """A new scratch folder with both in it. Raises ServerFailed("start") if they cannot be written."""
     try:
         folder = ScratchFolder.made()
         try:
             _fill(folder.path)
         except BaseException:
-            # Nobody has it yet who would put it away.
+            # The caller does not have the folder yet, and so cannot remove it.
             folder.remove()
             raise
     except OSError as error:
@@ -41,19 +41,20 @@ def _fill(folder: Path) -> None:
     (folder / HASH_FILE).write_bytes(right_answers.content())
     files.mkdir()
     if os.geteuid() == 0:
-        # What root starts may have workers of another user: they reach what they are told of, no more.
+        # A server that root starts may run its workers as another user. They can use both paths, but cannot
+        # list the scratch folder.
         folder.chmod(0o711)
         (folder / HASH_FILE).chmod(0o644)
         files.chmod(0o1777)
 
 
 def environment(scratch: Path) -> dict[str, str]:
-    """The variables that say where both are."""
+    """The variables that tell a server both paths."""
     return {"HASH_FILE": str(scratch / HASH_FILE), "FILES_FOLDER": str(scratch / FILES_FOLDER)}
 
 
 def files_left(scratch: Path, within_s: float = SETTLED_S) -> int:
-    """Files that are still in the server's folder after `within_s` at most for those in use to go."""
+    """How many files remain in the server's folder; waits up to `within_s` for those in use to be removed."""
     deadline = time.monotonic() + within_s
     while (left := _count(scratch / FILES_FOLDER)) and time.monotonic() < deadline:
         time.sleep(POLL_S)
@@ -61,7 +62,7 @@ def files_left(scratch: Path, within_s: float = SETTLED_S) -> int:
 
 
 def fault(left: int, connections: int) -> str:
-    """What to say of `left` files; empty where so many may have been in use as the load ended."""
+    """A sentence about `left` files; empty if so many may have been in use when the load ended."""
     if left <= connections:
         return ""
     return f"the server left {left:,} of its files behind; it must remove each with its answer"

@@ -1,7 +1,7 @@
-"""All that `crumple verify` asks one running server, as findings: a check, its outcome, and the reason.
+"""All checks of `crumple verify` on one running server, as findings: a check, its outcome, and the reason.
 
-Values that must be answered and values that must be refused follow from what a workload says of its
-parameters. The short load between the first pass and the second is all that is started here.
+The values that must be answered and those that must be refused follow from the workload's description of its
+parameters. Nothing is started here but a short load between two passes of checks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from crumple.subject import answer_check, effects
 from crumple.subject.answer_check import Reply, at_once, connection
 from crumple.subject.database import Database
 from crumple.subject.effects import NotJudged, Pace, Pids
-from crumple.subject.server_toml import ServerDescription
+from crumple.subject.server_toml import SHOWS_MODEL, ServerDescription
 from crumple.subject.workload import PLACEHOLDER, Parameter, Value, Workload
 
 Parameters = Mapping[str, Value]
@@ -28,7 +28,7 @@ MORE: dict[str, tuple[Parameters, ...]] = {
     "mix": ({"bytes": 200_000}, {"wait_ms": 5, "spin_us": 200, "bytes": 1000}),
     "primes": ({"below": 2},),
 }
-# A sign, a fraction and a word are no decimal digits; the last is more than 64 bits hold.
+# Signs, a fraction and a word, which are not decimal digits alone; the last number needs more than 64 bits.
 NO_NUMBER = ("-1", "+1", "1.5", "ten", "99999999999999999999")
 
 
@@ -41,7 +41,7 @@ def right_parameters(workload: Workload) -> tuple[Parameters, ...]:
 
 
 def wrong_requests(workload: Workload) -> Iterator[Request]:
-    """Requests that must be answered with 400: one parameter each with what it may not be."""
+    """Requests that must be answered with 400: each has one parameter with a value that is not allowed."""
     usual = workload.request_with({})
     defaults = {name: str(parameter.default) for name, parameter in workload.parameters.items()}
     for name, parameter in workload.parameters.items():
@@ -54,7 +54,7 @@ def wrong_requests(workload: Workload) -> Iterator[Request]:
 
 
 def without_query(workload: Workload) -> Request | None:
-    """The request with no parameter given, to be answered as with the defaults; None if it has none."""
+    """The request without its query, to be answered as with the defaults; None if it has no query."""
     request = workload.request_with({})
     path, query, _ = request.path.partition("?")
     return request.model_copy(update={"path": path}) if query else None
@@ -85,13 +85,13 @@ CONNECTIONS = 64
 ON_ONE_CONNECTION = 20
 LOAD_S = 1.0
 REQUEST_S = 20.0
-# A contradiction must be seen each time: a machine busy with something else may look like one.
+# The model is wrong only if each of these waits contradicts it: on a busy machine one may do so by chance.
 WAITS_S = (0.2, 0.4, 0.8)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of one check: the name of a workload, HTTP or MODEL. `reason`: empty where it is right."""
+    """The result of one check. `check`: a workload's name, HTTP or MODEL. `reason`: empty if it is right."""
 
     check: str
     state: State
@@ -100,10 +100,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Subject:
-    """A server that runs, and what is needed to ask it everything.
+    """A running server, and what is needed to check it.
 
-    `keeps`: whether it is to keep connections; `files_left`: how many files it made for answers are still
-    there; `no_database`: why there is none, if so. `pace`: read before the server started.
+    `keeps`: whether it should keep connections open. `files_left`: how many of the files that it made for
+    answers remain. `no_database`: why `database` is None. `pace`: read before the server started.
     """
 
     description: ServerDescription
@@ -119,7 +119,7 @@ class Subject:
 
 
 def findings(subject: Subject) -> Iterator[Finding]:
-    """Every check, in the order of the columns of a table."""
+    """The findings of all checks, in the order of a table's columns."""
     for name in subject.description.workloads:
         yield _found(name, lambda name=name: _workload(subject, name))
     yield _found(HTTP, lambda: _http(subject))
@@ -127,7 +127,7 @@ def findings(subject: Subject) -> Iterator[Finding]:
 
 
 class _Skipped(Exception):  # noqa: N818 - reads as what happened
-    """What cannot be asked here, and why."""
+    """A check cannot be made here, and why."""
 
 
 def _found(check: str, ask: Callable[[], None]) -> Finding:
@@ -141,7 +141,7 @@ def _found(check: str, ask: Callable[[], None]) -> Finding:
 
 
 def _workload(subject: Subject, name: str) -> None:
-    """Every set of parameters, right and wrong, and what the answers must have cost or left behind."""
+    """Check every set of parameters, right and wrong, and the effects that the answers must have."""
     if name not in subject.workloads:
         raise WrongAnswer(f"contract/workloads has no {name}.toml", "mend the name, or write that file")
     workload = subject.workloads[name]
@@ -158,7 +158,7 @@ def _workload(subject: Subject, name: str) -> None:
         _refused(subject.address, request)
     effects.really_waits(subject.address, workload)
     effects.leaves_no_file(subject.files_left, workload)
-    # Last: where the machine is too busy to judge, all else has been asked.
+    # Last: if the machine is too busy to judge this, all else has been checked.
     effects.spends_cpu(subject.address, subject.pids, workload, subject.pace)
 
 
@@ -171,7 +171,7 @@ def _refused(address: str, request: contract.Request) -> None:
 
 
 def _http(subject: Subject) -> None:
-    """Torn requests, kept connections, unknown paths, many at once; then a load, and everything once more."""
+    """Check split requests, kept connections, unknown paths, many at once; put on a load; check again."""
     usable = _usable(subject)
     address, first = subject.address, usable[0]
     answer_check.answers(address, first, {}, keeps=subject.keeps)
@@ -228,10 +228,10 @@ def _load(subject: Subject, workload: Workload) -> None:
 
 
 def _model(subject: Subject) -> None:
-    """The declared I/O model against what the server does while requests wait."""
-    workload = subject.workloads.get("hello")
-    if workload is None or "hello" not in subject.description.workloads:
-        raise _Skipped("only the workload hello shows how a server waits")
+    """Check the declared I/O model against what the server does while requests wait."""
+    workload = subject.workloads.get(SHOWS_MODEL)
+    if workload is None or not subject.description.model_is_checked:
+        raise _Skipped(f"only the workload {SHOWS_MODEL} shows how a server waits")
     said: str | None = None
     for wait_s in WAITS_S:
         request = workload.request_with({"delay_ms": round(wait_s * 1000)})

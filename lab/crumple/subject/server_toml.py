@@ -1,8 +1,8 @@
-"""One server as its folder describes it: `server.toml` → a frozen `ServerDescription`; and its variants.
+"""Reads a server's description from its `server.toml` into a frozen `ServerDescription`; parses variants.
 
 A variant is a server with settings other than its defaults, written `php-apache[keep_alive=0,workers=150]`.
-This label names it wherever a server is named. This module only reads: `runtimes` looks for what the server
-needs, `build` builds it, `servers` starts it.
+This label can be used wherever a server is named. `runtimes` looks for what the server needs, `build` builds
+it, `servers` starts it.
 """
 
 import re
@@ -38,13 +38,15 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
 
 PLACEHOLDER = re.compile(r"\{([\w-]+)\}")
 GIVEN_AT_START = ("port", "scratch")
+# The workload that waits and does nothing else.
+SHOWS_MODEL = "hello"
 
 
 class Requirement(Frozen):
     """A runtime or tool. `version`: a regular expression with one group, the version in `command`'s output.
 
-    `at_least`: the oldest version that will do. `also`: globs of executables to take where the PATH has none
-    that will do. `apt`: the packages that bring it on Debian and Ubuntu; of "a | b" the first there is.
+    `at_least`: the oldest version that is accepted. `also`: globs of executables to use if the PATH has none
+    that is accepted. `apt`: the packages for Debian and Ubuntu; of "a | b" the first that is available.
     """
 
     command: Command
@@ -70,33 +72,33 @@ class Requirement(Frozen):
 
 
 class Build(Frozen):
-    """Commands run one after the other in a private copy of the program's folder; none: nothing to build.
+    """Commands, run one after the other in a private copy of the program's folder; empty: nothing to build.
 
-    The name of a requirement in braces stands for the executable that was found for it.
+    A requirement's name in braces is replaced by the executable that was found for it.
     """
 
     command: tuple[Command, ...] = ()
 
 
 class Start(Frozen):
-    """What starts it, in that copy, with `{port}`, `{scratch}`, settings and requirements filled in."""
+    """What starts it, in that copy; `{port}`, `{scratch}`, settings and requirements are filled in."""
 
     command: Command
     env: dict[str, str] = Field(default_factory=dict)
 
 
 class SettingDescription(Frozen):
-    """A choice its user has. `default` is what runs if a study says nothing."""
+    """A setting that a study may choose. `default`: the value if it does not."""
 
     default: Setting
     meaning: Text
 
 
 class ServerDescription(Frozen):
-    """One program with its runtimes and settings. `name`: of its folder; `program`: of what it is built from.
+    """One program with its runtimes and settings. `name`: its folder; `program`: the folder it is built from.
 
-    The first of `requires` is the runtime whose version stands for the server's; `libraries` are for display.
-    `keep_alive`: false if it closes every connection after one answer, whatever its settings.
+    The version of the first of `requires` is shown as the server's; `libraries` are for display only.
+    `keep_alive`: False if it closes every connection after one answer, whatever its settings.
     """
 
     name: Name
@@ -115,12 +117,17 @@ class ServerDescription(Frozen):
     libraries: dict[str, str] = Field(default_factory=dict)
 
     def keeps_connections(self, settings: Mapping[str, Setting]) -> bool:
-        """Whether a connection is there for more than one answer; a setting `keep_alive` of 0 is for one."""
+        """Whether a connection serves more than one answer; not so if the setting `keep_alive` is 0."""
         return self.keep_alive and settings.get("keep_alive") != 0
 
     @property
+    def model_is_checked(self) -> bool:
+        """Return whether `verify` can check `io_model` by what the server does."""
+        return SHOWS_MODEL in self.workloads
+
+    @property
     def program_folder(self) -> Path:
-        """Where the program's source lies: its own folder or a sibling's."""
+        """The folder of the program's source: the server's own, or a sibling's."""
         return self.folder.parent / self.program
 
     @model_validator(mode="after")
@@ -155,7 +162,7 @@ class ServerDescription(Frozen):
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
-    """`text` with every placeholder replaced by its value; all of them must have one."""
+    """`text` with every placeholder replaced by its value, which must be in `values`."""
     return PLACEHOLDER.sub(lambda found: values[found[1]], text)
 
 
@@ -193,19 +200,19 @@ def _impossible(message: str, remedy: str) -> PydanticCustomError:
 Settings = Mapping[str, Setting]
 
 _LABEL = re.compile(r"([^\[\]]+)\[([^\[\]]*)\]")
-# A trial's id is a file's name with "/" written as "__".
+# A trial's id becomes a file name, with "/" written as "__".
 _NOT_IN_A_VALUE = ("/", "__", "[", "]", ",")
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A server by name, and what is set over its defaults; nothing: the server as it is."""
+    """A server's name, and the settings that differ from its defaults; empty: the server itself."""
 
     server: str
     settings: dict[str, Setting] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The label: the settings in order of their names."""
+        """The label, with its settings ordered by name."""
         if not self.settings:
             return self.server
         return f"{self.server}[{','.join(f'{name}={_text(value)}' for name, value in self._sorted())}]"
@@ -215,7 +222,7 @@ class Variant:
 
 
 def defaults(described: Mapping[str, ServerDescription]) -> dict[str, Settings]:
-    """Server → its settings as they are if nobody says otherwise."""
+    """Server → its settings' defaults."""
     return {
         name: {setting: each.default for setting, each in server.settings.items()}
         for name, server in described.items()
@@ -223,7 +230,7 @@ def defaults(described: Mapping[str, ServerDescription]) -> dict[str, Settings]:
 
 
 def is_variant(text: str) -> bool:
-    """Whether it is written as a variant; the names in it may stand for nothing."""
+    """Whether the text has the form of a variant; the names in it need not exist."""
     return _LABEL.fullmatch(text) is not None
 
 
@@ -233,9 +240,9 @@ def server_of(label: str) -> str:
 
 
 def parse(text: str, known: Mapping[str, Settings]) -> Variant:
-    """What the text means; `known`: server → its settings' defaults, whose types the values take.
+    """The server or variant that the text names; `known`: server → its settings' defaults.
 
-    Raises NotFound for an unknown server, UsageError for all else.
+    Values get the types of the defaults. Raises NotFound for an unknown server, UsageError for all else.
     """
     text = text.strip()
     name, inside = _parts(text)
@@ -253,7 +260,7 @@ def parse(text: str, known: Mapping[str, Settings]) -> Variant:
 
 
 def canonical(text: str, known: Mapping[str, Settings]) -> str:
-    """The label of a variant that makes sense, an "experiment:" before it kept; other text as it is."""
+    """The label of the variant that the text names, after its "experiment:" if any; other text unchanged."""
     experiment, colon, label = "", "", text
     if ":" in server_of(text):
         experiment, colon, label = text.partition(":")
@@ -266,7 +273,7 @@ def canonical(text: str, known: Mapping[str, Settings]) -> str:
 
 
 def canonical_names(written: Any, known: Mapping[str, Settings]) -> Any:
-    """Tables as written, with every variant in them by its label, so that equal ones are equal texts."""
+    """The tables with each variant replaced by its label, so that equal variants are equal texts."""
     if isinstance(written, str):
         return canonical(written, known)
     if isinstance(written, dict):
@@ -277,7 +284,7 @@ def canonical_names(written: Any, known: Mapping[str, Settings]) -> Any:
 
 
 def typed(server: str, setting: str, value: str, defaults: Settings) -> Setting:
-    """A setting's value of the type its default has. Raises UsageError."""
+    """A setting's value, converted to the type of its default. Raises UsageError."""
     if setting not in defaults:
         raise UsageError(f"server {server} has no setting {setting}", did_you_mean(setting, defaults))
     forbidden = next((mark for mark in _NOT_IN_A_VALUE if mark in value), None)
@@ -295,7 +302,7 @@ def typed(server: str, setting: str, value: str, defaults: Settings) -> Setting:
 
 
 def split(text: str) -> list[str]:
-    """Names between commas; those within brackets belong to a variant."""
+    """The names between commas; a comma in brackets belongs to a variant."""
     names, depth, now = [], 0, ""
     for letter in text:
         depth += (letter == "[") - (letter == "]")

@@ -1,10 +1,10 @@
-"""The way to a server: find, check, build, start and stop it.
+"""Finds, checks, builds, starts and stops servers.
 
     built = servers.build(description)
     with servers.start(built, cores=(0,), settings={}) as running: ...
 
-Each start is a fresh process on a free loopback port. When the `with` ends, the process, all that descends
-from it, and its scratch folder are gone.
+Each start is a fresh process on a free loopback port. When the `with` ends, the process, its descendants and
+its scratch folder are gone.
 """
 
 import time
@@ -29,7 +29,7 @@ PORTS_TRIED = 3
 class Running:
     """A server that answers. `address`: "ip:port"; `pid`: of its first process.
 
-    `start_s`: from launch to the first answer.
+    `start_s`: the time from launch to the first answer.
     """
 
     address: str
@@ -47,15 +47,15 @@ class Running:
         return self.guarded.ended() is None
 
     def suspend(self) -> None:
-        """Stop it until `wake`: it costs nothing, and answers nobody."""
+        """Stop its processes until `wake`: it uses no CPU and does not answer."""
         process_tree.suspend(self.guarded.guard_pid)
 
     def wake(self) -> None:
-        """Let it go on where it was stopped."""
+        """Resume its processes."""
         process_tree.wake(self.guarded.guard_pid)
 
     def files_left(self) -> int:
-        """How many of the files it made for its answers it has not removed."""
+        """How many of the files that it made for answers it has not removed."""
         return scratch.files_left(self.guarded.scratch)
 
 
@@ -67,10 +67,10 @@ def start(
     settings: Mapping[str, Setting],
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Running]:
-    """The server, running on `cores` with `settings` over its defaults, for the length of the `with`.
+    """Run the server on `cores`, with `settings` over its defaults, until the `with` ends.
 
-    `environment`: variables beside its own and those of its scratch folder, such as a database's.
-    Raises ServerFailed("start" or "stop"), and UsageError for a setting it does not have.
+    `environment`: further variables, such as a database's. Raises ServerFailed("start" or "stop"), and
+    UsageError for a setting that the server does not have.
     """
     running = _launch(built, cores, settings_with(built.description, settings), environment or {})
     try:
@@ -99,7 +99,7 @@ def _launch(
             process_tree.await_answer(guarded, port)
         except BaseException as error:
             guarded.end()
-            # Between our looking and its listening somebody else may have taken the port.
+            # Another program may have taken the port after it was found free.
             if isinstance(error, ServerFailed) and process_tree.is_taken(port) and attempt < PORTS_TRIED:
                 continue
             raise
@@ -143,6 +143,7 @@ __all__ = [
     "build",
     "find",
     "is_built",
+    "names",
     "program",
     "readiness",
     "start",
@@ -150,13 +151,18 @@ __all__ = [
 ]
 
 
+def names(root: Path) -> list[str]:
+    """Return the name of every server of the project, even if its description cannot be read."""
+    return sorted(file.parent.name for file in (root / "servers").glob(f"*/{server_toml.FILE}"))
+
+
 def find(root: Path) -> dict[str, ServerDescription]:
-    """Every server of the project by name. Raises FileInvalid with all problems of all of them."""
+    """Name → server, for all servers of the project. Raises FileInvalid with the problems of all of them."""
     found: dict[str, ServerDescription] = {}
     problems: list[Problem] = []
-    for file in sorted((root / "servers").glob(f"*/{server_toml.FILE}")):
+    for name in names(root):
         try:
-            found[file.parent.name] = server_toml.load(file.parent)
+            found[name] = server_toml.load(root / "servers" / name)
         except FileInvalid as invalid:
             problems += invalid.problems
     if problems:

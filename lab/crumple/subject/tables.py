@@ -1,8 +1,7 @@
-"""The two tables that workloads query, and whether the database was asked as often as there were answers.
+"""The two tables that workloads query, and the check that each answer queried the database once.
 
-Tables are put into a database that lacks them, and checked where they are there; nothing is removed or
-changed. The check of queries is pure: counters before and after a load, and its record, in; what is wrong,
-out.
+A database that lacks the tables gets them; where they exist they are checked. Nothing is removed or changed.
+The check of queries is pure: from a load's record and the counters before and after it to what is wrong.
 """
 
 from dataclasses import dataclass
@@ -14,20 +13,20 @@ from pymysql.converters import escape_item
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
-from crumple.subject import right_answers, wp_options
+from crumple.subject import books, wp_options
 from crumple.subject.workload import Query
 
 
 @dataclass(frozen=True)
 class Counters:
-    """What a database has answered since it started. `rows_read`: of one table; None if it does not count."""
+    """What a database has answered since it started. `rows_read`: of one table; None if not counted."""
 
     selects: int
     rows_read: int | None
 
 
 def asked(query: Query, before: Counters, after: Counters) -> int:
-    """Queries between both, from the rows they read; where those are not counted, all SELECT statements."""
+    """Queries between both readings, from the rows they read; if rows are not counted, all SELECTs."""
     if before.rows_read is None or after.rows_read is None:
         return after.selects - before.selects
     return (after.rows_read - before.rows_read) // query.rows
@@ -36,9 +35,9 @@ def asked(query: Query, before: Counters, after: Counters) -> int:
 def problems(
     record: TrialRecord, query: Query, before: Counters, after: Counters, beside: int = 0
 ) -> tuple[str, ...]:
-    """A sentence where there were fewer queries than right answers, or more than requests.
+    """A sentence if there were fewer queries than right answers, or more than requests; else empty.
 
-    `beside`: requests that the server was sent meanwhile by others than the engine's load.
+    `beside`: requests that others than the engine's load sent to the server meanwhile.
     """
     answered = record.outcomes.ok + record.warm_up.outcomes.ok
     sent = record.scheduled + record.warm_up.scheduled + record.retried + beside
@@ -50,7 +49,7 @@ def problems(
             "the server answers without asking, or keeps what it was told",
         )
     counted = before.rows_read is not None and after.rows_read is not None
-    # Drivers send SELECTs of their own as they connect, so that only the rows say what is too much.
+    # Drivers send SELECTs of their own when they connect, so only the rows can show that there were too many.
     if counted and queries > sent:
         return (
             f"the database was asked {queries:,} times for {sent:,} requests; the server asks more than "
@@ -64,7 +63,7 @@ NO_SUCH_TABLE = 1146
 
 
 class Table(NamedTuple):
-    """One table; `rows` in the order of `columns`, by the first of them."""
+    """One table; `rows` have the order of `columns` and are sorted by the first of them."""
 
     name: str
     create: str
@@ -73,14 +72,12 @@ class Table(NamedTuple):
 
 
 def tables() -> tuple[Table, ...]:
-    """Both."""
-    return tuple(
-        Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, right_answers)
-    )
+    """Both tables."""
+    return tuple(Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, books))
 
 
 def statements() -> list[str]:
-    """What makes the private database's schema, with both tables in it."""
+    """The statements that create the private database's schema with both tables and their rows."""
     made = [f"CREATE DATABASE {SCHEMA} CHARACTER SET utf8mb4", f"USE {SCHEMA}"]
     for table in tables():
         made.append(" ".join(table.create.split()))
@@ -91,9 +88,9 @@ def statements() -> list[str]:
 
 
 def see_to(connection: Connection, place: str) -> None:
-    """Make each table that is absent; raise UsageError for one of the same name that holds something else.
+    """Create each table that is absent. Raises UsageError if one of the same name holds something else.
 
-    `place`: what to call the database. Raises pymysql.Error where the user may not do that.
+    `place`: the database's name in messages. Raises pymysql.Error if the user may not create tables.
     """
     for table in tables():
         found = _found(connection, table)
@@ -107,7 +104,7 @@ def see_to(connection: Connection, place: str) -> None:
 
 
 def _found(connection: Connection, table: Table) -> tuple[tuple[object, ...], ...] | None:
-    """Its rows, one more than right at most; empty if its columns are others; None if there is none."""
+    """The table's rows, at most one too many; empty: it has other columns. None: there is no such table."""
     with connection.cursor() as cursor:
         try:
             cursor.execute(f"SHOW COLUMNS FROM {table.name}")

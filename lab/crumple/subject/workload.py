@@ -1,7 +1,4 @@
-"""A workload: what a request asks and the exact answer expected, read from contract/workloads/<name>.toml.
-
-It asks nobody; `verify` does, and the engine under load.
-"""
+"""Reads workloads from contract/workloads/<name>.toml: what a request asks and the exact answer expected."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +15,7 @@ from crumple.errors import FileInvalid, Problem, UsageError
 from crumple.subject import right_answers
 from crumple.subject.right_answers import Exact, ExpectedBody, Fresh, Value
 
-# Length and status of every answer are checked; to hash all bodies would cost the engine its ceiling.
+# Length and status of every answer are checked. Hashing all bodies would lower the engine's ceiling.
 HASH_ONE_IN = 64
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 WHOLE = re.compile(r"[0-9]+")
@@ -36,7 +33,7 @@ class Asked(Frozen):
 
 
 class Parameter(Frozen):
-    """What may vary from one experiment to the next: a whole number in a range, a word of a few, or any."""
+    """What may differ between experiments: a whole number in a range, one of a few words, or any value."""
 
     default: Value
     meaning: str
@@ -45,7 +42,7 @@ class Parameter(Frozen):
     among: tuple[str, ...] = ()
 
     def fault(self, value: Value) -> str:
-        """What to write instead of `value`; empty where it will do."""
+        """What to write instead of `value`; empty if it is allowed."""
         if self.among:
             return "" if value in self.among else f"write {' or '.join(self.among)}"
         if self.least is None or self.most is None:
@@ -57,7 +54,7 @@ class Parameter(Frozen):
 
 
 class Bounds(Frozen):
-    """Of a body made anew for each request: its length, and the least and greatest value of its bytes."""
+    """A body that is new for each request: its length, and the least and greatest value of its bytes."""
 
     bytes: int = Field(ge=1)
     lowest: int = Field(ge=0, le=255)
@@ -65,7 +62,7 @@ class Bounds(Frozen):
 
 
 class Answer(Frozen):
-    """The one right answer. Its body as it is, how to compute it, or what bounds it: one of the three."""
+    """The right answer; its body is given, computed or bounded, exactly one of the three."""
 
     status: int = Field(default=200, ge=100, le=599)
     content_type: str
@@ -83,14 +80,14 @@ class Answer(Frozen):
 
 
 class Query(Frozen):
-    """The one query that each answer takes: whose rows, and how many of them it reads."""
+    """The one query that each answer needs: the table, and how many of its rows the query reads."""
 
     table: Literal["wp_options", "books"]
     rows: int = Field(ge=1)
 
 
 class Workload(Frozen):
-    """`name` is the file's, without .toml."""
+    """One workload. `name`: its file's, without .toml."""
 
     name: str
     title: str
@@ -101,7 +98,7 @@ class Workload(Frozen):
     answer: Answer
 
     def answer_to(self, parameters: Mapping[str, Value]) -> ExpectedBody:
-        """What a right body is, defaults for what is not given. Raises UsageError on what cannot be."""
+        """The expected body; parameters not given have their defaults. Raises UsageError."""
         values = self._filled(parameters)
         answer = self.answer
         if answer.fresh is not None:
@@ -112,7 +109,7 @@ class Workload(Frozen):
         return Exact(answer.body.encode("utf-8"))
 
     def request_with(self, parameters: Mapping[str, Value]) -> contract.Request:
-        """The request and its answer, defaults for what is not given. Raises UsageError on what cannot be."""
+        """The request with its expected answer; parameters not given have defaults. Raises UsageError."""
         values = self._filled(parameters)
         expected = self.answer_to(parameters)
         headers = {"Accept": self.answer.content_type, **self.request.headers}
@@ -141,12 +138,12 @@ class Workload(Frozen):
 
 
 def find(root: Path) -> dict[str, Workload]:
-    """Every workload of the project by name. Raises FileInvalid."""
+    """Name → workload, for all workloads of the project. Raises FileInvalid."""
     return {path.stem: load(path) for path in sorted((root / "contract" / "workloads").glob("*.toml"))}
 
 
 def load(file: Path) -> Workload:
-    """One workload. Raises FileInvalid with all its problems."""
+    """The workload in `file`. Raises FileInvalid with all its problems."""
     written = toml_file.read(file)
     workload, problems = toml_file.meant(Workload, {**written, "name": file.stem}, file)
     if workload is not None:

@@ -1,6 +1,6 @@
-"""The table `wp_options`: settings as a content management system keeps them, the same on every machine.
+"""The table `wp_options`: settings as a content management system stores them, the same on every machine.
 
-The names are WordPress's own, every value is made up. How they get into a database is `subject.tables`.
+The names are WordPress's own, every value is made up. `subject.tables` puts them into a database.
 """
 
 import random
@@ -25,7 +25,7 @@ EPOCH_S = 1_767_225_600  # the first second of 2026
 Php = bool | int | str | dict[str | int, "Php"] | list["Php"]
 Pair = tuple[str, str]
 
-# In the order in which an installation writes them. None: made below.
+# In the order in which an installation writes them. A name without "=" gets its value from `_made`.
 FIRST = """
 siteurl=https://www.example.org/blog
 home=https://www.example.org
@@ -177,8 +177,8 @@ ENDINGS = (
 
 @cache
 def rows() -> tuple[tuple[int, str, str, str], ...]:
-    """All rows, in the order of COLUMNS, by id from 1; as in any old installation some ids are missing."""
-    # Of Random only random() promises the same numbers from every version of Python.
+    """All rows, in the order of COLUMNS, by id from 1; some ids are missing, as in any old installation."""
+    # Of Random's methods only random() is guaranteed to yield the same numbers in every version of Python.
     draw = random.Random(10).random
     made: list[tuple[int, str, str, str]] = []
     for number, (name, value) in enumerate(_settings(), 1):
@@ -199,7 +199,7 @@ def _settings() -> Iterator[Pair]:
 
 
 def _made(name: str) -> Php:
-    """The value of an option that is a list of something."""
+    """The value of an option that holds an array or a list."""
     if name.startswith("widget_"):
         return _widget(name.removeprefix("widget_"))
     many: dict[str, Php] = {
@@ -270,7 +270,7 @@ def _widget(kind: str) -> Php:
 
 
 def _transient(at: int, drawn: int, entries: int) -> list[Pair]:
-    """A value that is kept for a while: when it ends, and what it is. A few are several kilobytes."""
+    """Two options: when a cached value expires, and the value itself. A few values are several kilobytes."""
     name = f"{('feed', 'plugin_slugs', 'tide', 'dash', 'doing')[at % 5]}_{drawn:08x}{at:04x}"
     found: dict[str | int, Php] = {
         f"station-{entry:03d}": {
@@ -285,7 +285,7 @@ def _transient(at: int, drawn: int, entries: int) -> list[Pair]:
 
 
 def _serialized(value: Php) -> str:
-    """As PHP's serialize() writes it."""
+    """The value as PHP's serialize() writes it."""
     if isinstance(value, bool):
         return f"b:{value:d};"
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""What a run's figures come to: each claim's verdict, and one run beside another. Pure: reads no file.
+"""Judge a run: the verdict on each claim, and the comparison of two runs. Pure: reads no file.
 
-Figures are `record`'s, claims as written `study`'s, pages and tables `report`'s.
+Figures come from `record` and claims from `study`; `run/report` draws pages and tables.
 """

@@ -1,7 +1,7 @@
-"""Claims about what happens as the load rises: flatness, knee and growth.
+"""Rules for claims about what happens as the load rises: flatness, knee and growth.
 
-For flatness the ramp is cut into stretches, and each is held against each other one: a straight line through
-all of them cannot see a steep rise at the end of a fall.
+For flatness the ramp is cut into stretches, and each stretch is compared with every other one: a straight
+line through all of them would miss a steep rise at the end of a fall.
 """
 
 import math
@@ -32,7 +32,7 @@ NOT_ALL = "it was not read from the first to the last of these users, or from to
 
 
 def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
-    """By what factor the metric changes between the two stretches that are furthest apart."""
+    """Yield for each server by what factor the metric changes between two stretches of the ramp."""
     metric = METRICS[claim.metric]
     over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
     of = partial(_told, claim=claim, case=case)
@@ -54,10 +54,10 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
 
 
 def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: int) -> tuple[Seen, Opinion]:
-    """The change that speaks most clearly against the claim, or else the largest, with the opinion on all."""
+    """Return the largest change among those with the worst answer: contradicted, undecided, supported."""
     starts = [_stretches(trial, claim, case) or [] for trial in alone.figures]
     pairs = [*combinations(range(STRETCHES), 2)]
-    # For flatness all pairs have to speak, against it any one may.
+    # Flatness is supported only by all pairs together; any one pair may contradict it.
     shared = Shared(contradiction=len(pairs) * servers)
     judged: list[tuple[Seen, Opinion]] = []
     for earlier, later in pairs:
@@ -82,9 +82,10 @@ def _size(judged: tuple[Seen, Opinion], may_fall: bool) -> float:
 
 
 def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone) -> Opinion:
-    """A response time that leaves its plateau is not flat, though those who are answered do not see it.
+    """Return the opinion with knees considered: a response time that leaves its plateau is not flat.
 
-    What counts is by how much the users' rounds get longer, those who wait in vain included.
+    Times of answers may not show the knee, because a request that gets no answer has no time. So the opinion
+    rests on how much longer the users' rounds get, which include the waits that end without an answer.
     """
     if not claim.metric.startswith("response_") or opinion.answer is Answer.CONTRADICTED:
         return opinion
@@ -106,12 +107,15 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone
     if of_rounds.answer is Answer.SUPPORTED:
         return opinion
     reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
-    # It is not the change of the rounds that stands beside this.
+    # The effect shows the change of the metric, not of the rounds, so it does not get the rounds' margin.
     return replace(of_rounds, reason=reason, bounds=opinion.bounds, margin=None)
 
 
 def _rise(trial: Figures, low: float, high: float) -> float | None:
-    """How much longer a round takes at the end than at the beginning; None where it does not end."""
+    """Return by what factor a round takes longer at the end than at the beginning.
+
+    None if requests are lost at the end, or if rounds are known at too few points.
+    """
     inside = tuple(point for point in trial.curve if low <= point.connections <= high)
     rounds = [round_s for _, round_s in timed(inside)]
     if len(sound(inside)) < len(inside) or len(rounds) < 2 * SIDE_MIN:
@@ -120,27 +124,28 @@ def _rise(trial: Figures, low: float, high: float) -> float | None:
 
 
 def _told(trial: Figures, claim: FlatnessClaim, case: Case) -> float | None:
-    """Whether the trial can tell: its largest change, or None."""
+    """Return the largest change between two stretches of the trial; None if too little was read."""
     stretches = _stretches(trial, claim, case)
     return math.exp(max(stretches) - min(stretches)) if stretches else None
 
 
 def _stretches(trial: Figures, claim: FlatnessClaim, case: Case) -> Sequence[float] | None:
-    """As `_read`, once for all looks."""
+    """Return what `_read` returns, computed once for all looks."""
     if trial.trial_id not in case.memory:
         case.memory[trial.trial_id] = _read(trial, claim)
     return case.memory[trial.trial_id]
 
 
 def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
-    """The mean logarithm of the metric in each fifth of the points that were read."""
+    """Return the mean logarithm of the metric in each fifth of the points that were read; None if too few."""
     along = METRICS[claim.metric].along
     low, high = claim.users or (0, math.inf)
     if along is None or (claim.users and not covers(trial.curve, low, high)):
         return None
     seen = [(p.connections, along(p)) for p in trial.curve if low <= p.connections <= high]
     known = [(at, math.log(value)) for at, value in seen if value is not None and value > 0]
-    # Among few users there may be too few answers; where many have none, it is not flat.
+    # With few users there may be too few answers, so missing points there are skipped. A ramp without values
+    # at its end is not called flat.
     if len(known) < POINTS_MIN or known[-1][0] not in [at for at, _ in seen[-LASTING_BINS:]]:
         return None
     if known[0][0] == known[-1][0]:
@@ -154,7 +159,7 @@ NO_SPAN = "it was not read at different numbers of connections"
 
 
 def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
-    """At how many users the response time leaves its plateau, against the published number."""
+    """Yield the comparison of each server's knee, in users, with the published number."""
     evidence = case.evidence(claim.experiment, METRICS["knee"])
     span = Span.around(claim.published, claim.published, claim.tolerance)
     bound = amount(claim.published, "users")
@@ -174,7 +179,7 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
 
 
 def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
-    """Slope per connection, below `up_to` and beyond it."""
+    """Yield for each server the slope of the metric per connection; with `up_to`, up to it and beyond it."""
     experiments = claim.experiments or (claim.experiment or "",)
     unit = METRICS[claim.metric].unit
     threshold, per = claim.threshold, "per connection"
@@ -204,7 +209,7 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
 
 @dataclass(frozen=True)
 class _SeenKnees(Seen):
-    """Where starts have their knees: known no better than from one point of the load to the next."""
+    """The knees of several starts; the interval is no narrower than the gap between points of the load."""
 
     knees: tuple[Knee, ...] = ()
 
@@ -216,9 +221,10 @@ class _SeenKnees(Seen):
 def _no_knee(
     case: Case, evidence: Evidence, server: str, span: Span, bound: str, comparisons: int
 ) -> Judged | None:
-    """Every block went beyond where the knee should be and found none: enough of them are an answer, too.
+    """Judge a server whose ramps all went beyond the published knee and show none; None for other servers.
 
-    A ramp may miss a knee that is there; that half of all ramps do is the least that is called having none.
+    A ramp may miss a knee that exists. So the claim is contradicted only if more ramps show none than chance
+    explains when half of all ramps miss it.
     """
     place = evidence.place(server)
     seen = [
@@ -232,7 +238,7 @@ def _no_knee(
     reason = f"in none of {len(seen)} blocks it leaves its plateau, up to {number(reached)} users"
     opinion = opinions.refuted(case.look, comparisons, len(seen), len(seen), reason)
     needed = opinion.blocks_needed
-    # Nothing is measured that would tell how many blocks did not count.
+    # The effect has no interval that says how many blocks count, so add those that do not count here.
     needed = needed and needed + max(0, case.look.blocks - len(seen))
     effect = Effect(
         label=server, of=server, to="", published=None, ratio=None, answer=opinion.answer,
@@ -243,7 +249,7 @@ def _no_knee(
 
 
 def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server: str) -> Alone:
-    """Its values in the blocks that it began in all of the experiments; where others are missing, why."""
+    """Return the server's values in the blocks that it began in all experiments, and why others are out."""
     tried = {
         (each.experiment, each.block) for each in case.figures if (each.server, each.twin) == (server, False)
     }
@@ -265,7 +271,7 @@ def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server
 def _points(
     case: Case, experiments: Sequence[str], metric: str, low: float, high: float, trial: Figures
 ) -> list[tuple[float, float]]:
-    """Connections and the metric: along a trial's ramp, or over the same server's trials of the block."""
+    """Return (connections, metric) along a trial's ramp, or over its server's trials of the same block."""
     found: list[tuple[float | None, float | None]] = []
     if len(experiments) == 1:
         along = METRICS[metric].along
@@ -284,5 +290,5 @@ def _slope(points: "partial[list[tuple[float, float]]]", trial: Figures) -> floa
     if len({x for x, _ in seen}) < 2:
         return None
     x, y = (np.array(column, dtype=float) for column in zip(*seen, strict=True))
-    # Of equal values rounding makes a slope of its own.
+    # For equal values polyfit returns a rounding error as the slope.
     return float(np.polyfit(x, y, 1)[0]) if np.ptp(y) else 0.0

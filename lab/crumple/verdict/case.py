@@ -1,6 +1,6 @@
-"""What every rule is given, figures and facts of a run, and what it hands back, an effect and its trials."""
+"""The input of every rule, a run's figures and facts, and its output, an effect with its trials."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,27 +12,29 @@ from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, Paired
 from crumple.verdict.verdict_sentences import number
 
-# An effect, and the trials it rests on.
+# An effect, and the ids of the trials it rests on.
 Judged = tuple[Effect, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What no trial holds. `models`: server → the I/O model it declares; `costs`: name → readings in ns.
+    """Facts that no trial record holds. `models`: server → the I/O model it declares.
 
-    `block_s`: experiment → what one more block of it takes, in seconds.
+    `costs`: name → readings in ns; `block_s`: experiment → the seconds that one more block of it takes.
+    `skipped`: the ids of the failed trials that could not be tried on this machine.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
     block_s: Mapping[str, float] = field(default_factory=dict)
+    skipped: Collection[str] = ()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run, as far as a claim may draw on it at a look. `failed`: id of each trial that failed → why.
+    """The part of a run that a claim may use at one look. `failed`: id of each trial that failed → why.
 
-    `memory`: trial → what is dear to work out of it for this claim; the same for all looks.
+    `memory`: trial → a value that is slow to compute for this claim; all looks share it.
     """
 
     figures: tuple[Figures, ...]
@@ -42,11 +44,11 @@ class Case:
     memory: dict[str, Any] = field(default_factory=dict)
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
-        """The run in one metric; names that bring no experiment belong to this one."""
-        return Evidence(experiment, metric, self.figures, self.failed, against)
+        """Return the run's evidence in one metric; a name without an experiment belongs to `experiment`."""
+        return Evidence(experiment, metric, self.figures, self.failed, against, self.facts.skipped)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
-        """The opinion's; where it is decided by how much, and where it is undecided what it would take."""
+        """Return the opinion's reason, with its margin if decided, or the blocks needed if undecided."""
         if opinion.answer is not Answer.UNDECIDED or not blocks:
             return f"{opinion.reason}{how_far(opinion)}"
         if opinion.blocks_needed is None:
@@ -66,7 +68,7 @@ class Case:
 def untestable(
     what: str, of: str, why: str, bound: str = "", evidence: Alone | Paired | None = None
 ) -> Judged:
-    """Nothing could be measured, and why. `evidence`: what there was to it."""
+    """Return the effect of a comparison that could not be measured. `evidence`: what was read of it."""
     effect = Effect(
         label=of, of=of, to="", published=None, ratio=None, answer=Answer.NOT_TESTABLE, reason=why,
         bound=bound, what=what, refused=evidence is not None and evidence.refused,
@@ -78,7 +80,7 @@ def untestable(
 def told(
     case: Case, evidence: Evidence, of: str, alone: Alone, value: Interval, opinion: Opinion, bound: str
 ) -> Judged:
-    """The value of one server and what a rule says of it."""
+    """Return the effect that holds the value of one server and a rule's opinion of it."""
     left_out = f"; left out: {alone.left_out}" if alone.left_out else ""
     effect = Effect(
         label=of, of=of, to="", published=None, ratio=None, answer=opinion.answer,
@@ -91,7 +93,10 @@ def told(
 
 
 def how_far(opinion: Opinion) -> str:
-    """How far the nearest end lies from the bound, a clause; empty of 1, as the interval itself says that."""
+    """Return a clause that says how far the interval's nearest end lies from the bound.
+
+    It is empty if the only bound is 1, because the interval itself then shows the distance.
+    """
     margin = opinion.margin
     if margin is None or margin <= 1 + SLACK or opinion.bounds == (1.0,):
         return ""

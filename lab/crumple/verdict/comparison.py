@@ -1,7 +1,7 @@
-"""Two runs of a study against each other: what became faster or slower, which verdicts changed. Pure.
+"""Compare two runs of a study: what became faster or slower, and which verdicts changed. Pure.
 
-Each run is read from its report's JSON, so one of them may be a file kept from yesterday. What changed on the
-machine between two runs counts as a change of the servers; `cautions` names what is known of that.
+Each run is read from its report's JSON, so either may be a stored file. A change of the machine between two
+runs counts as a change of the servers; `cautions` names what is known to have changed.
 """
 
 import math
@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, FiniteFloat, ValidationError
 from scipy.stats import fisher_exact
 
+from crumple import faults
 from crumple.errors import NotStored
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
@@ -26,11 +27,12 @@ SPEEDS = frozenset(name for name, metric in METRICS.items() if metric.unit == SP
 
 @dataclass(frozen=True)
 class Side:
-    """`values`: (experiment, server, twin) → metric → value of each start that counts.
+    """One of two runs. `values`: (experiment, server, twin) → metric → value of each start that counts.
 
-    `failed`: (experiment, server) → share of failed requests of each start that counts, and of those that
-    answered nothing. `starts`: the same → how many count, of how many. `answers`: claim → its verdict.
-    `limited`: the same, where the engine was the limit of a start; that counts in speed, as a lower bound.
+    `failed`: (experiment, server) → share of failed requests of each start that counts or answered nothing.
+    `starts`: (experiment, server) → how many starts count, and how many there are. `answers`: claim → its
+    verdict. `limited`: each (experiment, server) with a start in which the engine was the limit; such a start
+    counts as a lower bound of the speed.
     """
 
     run: str
@@ -50,12 +52,12 @@ class _Trial(BaseModel):
     server: str
     twin: bool
     counts: bool
-    # A report that was kept may be older than this field.
+    # A stored report may be older than this field.
     engine_limited: bool = False
     figures: dict[str, FiniteFloat | None] | None
 
     def speaks(self, metric: str) -> bool:
-        """Whether its figure is one of its server's."""
+        """Whether the trial's value of `metric` counts."""
         return self.counts or (self.engine_limited and metric in SPEEDS)
 
 
@@ -66,7 +68,7 @@ class _Claim(BaseModel):
 
 
 class _Report(BaseModel):
-    """The part of it that is compared."""
+    """The part of a report's JSON that is compared."""
 
     version: Literal[2]
     run: str
@@ -79,14 +81,12 @@ class _Report(BaseModel):
 
 
 def side(document: object, name: str) -> Side:
-    """A report's JSON as a run to compare. `name`: for messages. Raises NotStored."""
+    """Return a report's JSON as a run to compare. `name`: for messages. Raises NotStored for other JSON."""
     try:
         read = _Report.model_validate(document)
     except ValidationError as error:
-        first = error.errors()[0]
-        at = ".".join(map(str, first["loc"]))
         raise NotStored(
-            f"{name} is not the report of a study: {at}{': ' if at else ''}{first['msg']}",
+            f"{name} is not the report of a study ({faults.first(error, document)})",
             "write it with: crumple report RUN --format json --out BASELINE.json",
         ) from None
     values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}
@@ -114,7 +114,7 @@ def _failed(trials: list[_Trial]) -> dict[Place, tuple[float, ...]]:
     shares: dict[Place, list[float]] = {}
     for trial in trials:
         share = (trial.figures or {}).get("failed_share")
-        # A start in which nothing was answered counts nowhere else, and is the server's doing all the same.
+        # A start without any answer counts nowhere else, but the server caused its failures.
         if share is not None and not trial.twin and (trial.counts or share == 1):
             shares.setdefault((trial.experiment, trial.server), []).append(share)
     return {place: tuple(each) for place, each in shares.items()}
@@ -125,7 +125,7 @@ def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
     for trial in trials:
         if not trial.twin:
             counted, all_ = starts.get((trial.experiment, trial.server), (0, 0))
-            # A start that was too fast for the engine is no start that came to nothing.
+            # A start that was too fast for the engine has a result: a lower bound.
             counts = trial.counts or trial.engine_limited
             starts[trial.experiment, trial.server] = (counted + counts, all_ + 1)
     return starts
@@ -135,18 +135,19 @@ def _answer(claim: _Claim) -> str:
     return f"{claim.answer} {IN_SIZE_ONLY}" if claim.in_size_only else claim.answer
 
 
-# Those by which a server is called slower. What it costs is shown, and called by its name only on request.
+# The metrics compared if the user names none. CPU time and memory are compared only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
 STARTS_MIN = 2
 WITHIN_CHANCE, BEYOND_CHANCE = "within chance", "beyond chance"
-# Of runs that are alike one in twenty at most raises an alarm: one in 25 by a figure, one in 100 by failures.
+# At most one in twenty comparisons of like runs raises an alarm: one in 25 for a figure, one in 100 for
+# failures.
 FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
-# A share of failures below this is as good as none.
+# Added to each share of failures before its logarithm is taken, so that smaller shares differ little from 0.
 SHARE_SEEN = 0.001
-# One start that fails may be chance.
+# A single start that fails may be chance.
 FAILING_MIN = 2
 FAILED_SHARE_MAX = 0.01
-# Facts in which two machines, or one on two days, may differ so that times do.
+# Facts that change times, and that may differ between two machines or between two days on one machine.
 LASTING = ("cpu_model", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
 
 Change = Literal["slower", "faster", "as before", "not known"]
@@ -154,11 +155,12 @@ Change = Literal["slower", "faster", "as before", "not known"]
 
 @dataclass(frozen=True)
 class Difference:
-    """A metric of a server, after ÷ before. `reason`: a clause, why it is called so.
+    """One metric of one server, after ÷ before. `reason`: a clause, why the change has its name.
 
-    `ratio`: with the interval it is judged by, in which the other figures compared are allowed for.
+    `ratio`: with the interval that decides; its confidence allows for the other figures that are compared.
     `visible`: a change above this ratio would have been seen in four cases of five. `limit`: the ratio is
-    only a bound, as the engine was the limit of some starts afterwards ("at least") or before ("at most").
+    only a bound, because the engine was the limit of some starts afterwards ("at least") or before ("at
+    most").
     """
 
     experiment: str
@@ -173,7 +175,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences; `verdicts`: claim → what was and what is, of those that changed."""
+    """All differences; `verdicts`: claim → its answer before and after, of claims whose answer changed."""
 
     before: str
     after: str
@@ -183,16 +185,17 @@ class Comparison:
 
     @property
     def slower(self) -> tuple[Difference, ...]:
-        """What makes the exit code 1."""
+        """The differences that make the exit code 1."""
         return tuple(each for each in self.differences if each.change == "slower")
 
 
 def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Comparison:
-    """What changed from `before` to `after`, by these metrics.
+    """Return what changed from `before` to `after` in `metrics`.
 
-    Ratios of geometric means over starts, by Welch's t on logarithms. Slower or faster is what Holm's
-    procedure tells apart over everything that is compared. So is what fails, or no longer counts: of runs
-    that are alike, one in twenty at most raises a false alarm.
+    Each ratio is one of geometric means over starts, tested by Welch's t on logarithms. Holm's procedure over
+    all figures compared decides which are slower or faster. Tests with an error of their own call a server
+    slower that fails more, or of which fewer starts count. Of runs that are alike, at most one in twenty
+    raises a false alarm.
     """
     places = sorted(before.starts.keys() & after.starts.keys())
     worse = _worse(before, after, places)
@@ -216,7 +219,7 @@ def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Compa
 
 @dataclass(frozen=True)
 class _Found:
-    """A figure of both runs, to be tested; `p` 1 where there is nothing to test."""
+    """A figure of both runs, to be tested; `p` is 1 if there is nothing to test."""
 
     difference: Difference
     was: tuple[float, ...] = ()
@@ -245,23 +248,23 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
     if limit is None:
         return untested("not known", "the engine was the limit in both runs, and only lower bounds are known")
     ratio, p = stats.unpaired_ratio(now, was)
-    # A bound tells of one direction only.
+    # A bound shows a change in one direction only.
     p = 1.0 if limit and (ratio.estimate > 1) != (limit == "at least") else p
     return _Found(Difference(experiment, server, metric, ratio, None, "as before", "", limit), was, now, p)
 
 
 def _limit(before: Side, after: Side, place: Place) -> Limit | None:
-    """How far a ratio of speeds is only a bound; None: in both directions, and nothing is known."""
+    """Return whether a ratio of speeds is only a bound; None: both speeds are, so nothing is known of it."""
     if place in after.limited:
         return None if place in before.limited else "at least"
     return "at most" if place in before.limited else ""
 
 
 def _worse(before: Side, after: Side, places: Sequence[Place]) -> dict[Place, str]:
-    """The servers that are called slower whatever their speed, and why.
+    """Return the servers that are called slower whatever their speed, and why.
 
-    A server that now and then fails in some start does so in either run. So each is tested, and the error
-    shared out (Holm) over those with anything to test.
+    A server that sometimes fails in a start does so in either run. So each suspicion is tested, and the error
+    is shared out over all of them (Holm).
     """
     suspects = [(*found, place) for place in places for found in _suspicions(before, after, place)]
     suspects.sort()
@@ -275,7 +278,7 @@ def _worse(before: Side, after: Side, places: Sequence[Place]) -> dict[Place, st
 
 
 def _suspicions(before: Side, after: Side, place: Place) -> Iterator[tuple[float, str]]:
-    """p and what would be said: of more failures, and of starts that no longer count."""
+    """Yield p and the message of each suspicion: more failures, and fewer starts that count."""
     was, now = before.failed.get(place, ()), after.failed.get(place, ())
     if _failing(before, place) or _failing(after, place):
         yield _failures_rose(was, now), _fails_now(before, after, place)
@@ -287,7 +290,7 @@ def _suspicions(before: Side, after: Side, place: Place) -> Iterator[tuple[float
 
 
 def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:
-    """p of shares that are no higher than they were: Welch's t on their logarithms, one-sided."""
+    """Return p for shares that did not rise: Welch's t on their logarithms, one-sided."""
     if min(len(was), len(now)) < STARTS_MIN:
         return 1.0
     one, other = ([share + SHARE_SEEN for share in shares] for shares in (now, was))
@@ -296,7 +299,7 @@ def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:
 
 
 def _fails_now(before: Side, after: Side, place: Place) -> str:
-    """What an alarm would say; empty where it failed before too, which is no news, or in one start only."""
+    """Return what an alarm would say; empty if the server failed before too, or fails in one start only."""
     failing, known = _failing(after, place), after.failed.get(place, ())
     if len(failing) < FAILING_MIN or place not in before.failed or _failing(before, place):
         return ""
@@ -311,12 +314,12 @@ def _failing(side: Side, place: Place) -> list[float]:
 
 
 def _judged(found: Sequence[_Found]) -> list[Difference]:
-    """Holm: the clearest first, each held to what is left of the error; the first that fails ends it."""
+    """Apply Holm's procedure: test the smallest p first, each at its level, until one is above its level."""
     tested = sorted((each.p, index) for index, each in enumerate(found) if each.difference.ratio)
     levels: dict[int, float] = {}
     level, going = FIGURES_ALPHA, True
     for rank, (p, index) in enumerate(tested):
-        # What comes after the end is held to the level that ended it.
+        # All figures after that one are judged at its level.
         level = FIGURES_ALPHA / (len(tested) - rank) if going else level
         going = going and p <= level
         levels[index] = level
@@ -339,14 +342,14 @@ def _called(found: _Found, level: float | None) -> Difference:
 
 
 def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
-    """What one end of the interval says, as the engine was the limit on the other side of it."""
+    """Judge by one end of the interval, because the engine's limit leaves the other end unknown."""
     of = "second" if difference.limit == "at least" else "first"
     reason = f"the engine was the limit of starts in the {of} run"
     if difference.limit == "at least":
         shown, change = replace(ratio, high=math.inf), "faster" if ratio.low > 1 else "not known"
     else:
         shown, change = replace(ratio, low=0.0), "slower" if ratio.high < 1 else "not known"
-    # A change the other way is not seen at all.
+    # A change in the other direction cannot be seen at all.
     return replace(difference, ratio=shown, visible=math.inf, change=change, reason=reason)
 
 

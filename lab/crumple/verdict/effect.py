@@ -1,6 +1,6 @@
-"""What a comparison came to: its answer, its ratio with interval, and why.
+"""Types for the result of a comparison: its answer, its ratio with interval, and the reason.
 
-Types only; verdict.py fills them, sentences.py and the reports word them.
+The rules in kinds.py and along_load.py fill them; verdict_sentences.py and the reports word them.
 """
 
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from typing import Literal
 
 from crumple.stats.stats import Interval
 
-# Which way a figure is only a bound, because the engine was the limit of some trials.
+# Whether a figure is only a lower or an upper bound, because the engine was the limit of some trials.
 Limit = Literal["", "at least", "at most"]
 
 
 class Answer(StrEnum):
-    """What the measurements say about a claim."""
+    """The answer to a claim or to one of its comparisons."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -26,15 +26,17 @@ class Answer(StrEnum):
 class Effect:
     """One comparison of a claim: `of` divided by `to`, or, where `to` is empty, a `value` of `of`.
 
-    `published`: the article's ratio, None in an order; `expected`: the study's own, where there is no other.
-    `ratio`, `value` both None: not testable, or seen otherwise than in a number. `direction`: of a published
-    ratio that says which is ahead, whether that holds, apart from its size; None elsewhere. `reason`: a
-    clause, without capital and full stop. `blocks_needed`: with so many it would probably be decided; None:
-    not open, or not known; `blocks_hoped`: were the truth at the far end of its 80 % interval. `what`: the
-    metric within a sentence. `unit`: of `value`; `bound`: what that is held against; `repeated`: what it was
-    measured over. `bounds`: the numbers that decided, in the unit of what was measured: so many digits are
-    shown as tell it from them. `margin`: of a decided one the factor between its interval's nearest end and
-    the bound. `refused`, `more_may_help`: where it is not testable, as in `evidence`.
+    `published`: the article's ratio, None in an order; `expected`: the study's own, if the article has none.
+    `ratio` and `value` are both None if the comparison is not testable, or its result is not a number.
+    `direction`: whether the direction of a published ratio holds, whatever its size; None if the ratio states
+    none. `reason`: a clause, without capital and full stop. `blocks_needed`: the number of blocks that would
+    probably decide the comparison; None if it is decided or the number is not known. `blocks_hoped`: that
+    number if the truth lay at the far end of its 80 % interval. `what`: the metric, as named in a sentence.
+    `unit`: the unit of `value`; `bound`: what the figure is compared with, in words; `repeated`: what the
+    value was measured over, "blocks" or "readings". `bounds`: the numbers that decided, in the unit of what
+    was measured; reports show enough digits to tell the interval from them. `margin`: the factor between the
+    nearest end of a decided comparison's interval and the bound. `refused`, `more_may_help`: for a comparison
+    that is not testable, as in `evidence`.
     """
 
     label: str
@@ -61,24 +63,24 @@ class Effect:
 
     @property
     def measured(self) -> Interval | None:
-        """The ratio, or the value."""
+        """The ratio, or the value if there is no ratio."""
         return self.ratio or self.value
 
     @property
     def is_vague(self) -> bool:
-        """Of two blocks so far apart that the interval tells nothing. One that decides does tell."""
+        """Whether the interval rests on two blocks too far apart to tell anything, and does not decide."""
         measured = self.measured
         return self.answer is Answer.UNDECIDED and measured is not None and measured.is_vague
 
     @property
     def in_size_only(self) -> bool:
-        """Whether the direction holds, and only the size is refuted or open."""
+        """Whether the direction holds, and only the size is refuted or undecided."""
         return self.direction is Answer.SUPPORTED and self.answer in (Answer.CONTRADICTED, Answer.UNDECIDED)
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one rule says of one estimate; the rest as in `Effect`."""
+    """The result of one rule for one estimate; the fields are those of `Effect`."""
 
     answer: Answer
     reason: str

@@ -1,12 +1,12 @@
-"""Which trials may speak on a claim and what keeps the others out: figures → values by block.
+"""Select the trials that count for a claim, and say why others do not: figures → values by block.
 
-Only trials of the same block are compared, both measured and valid. Nothing is concluded here; that is
-verdict's.
+Only trials of the same block are compared, and only if both were measured and are valid. The rules in
+kinds.py and along_load.py draw conclusions from the values.
 """
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,11 +16,11 @@ from crumple.study import claim
 from crumple.verdict.effect import Limit
 
 FAILED_SHARE_MAX = 0.01
-# A share of fewer requests is one of chance.
+# A share of fewer requests than this is a matter of chance.
 ENDED_MIN = 10
 BLOCKS_MIN = 2
 REASONS_MAX = 3
-# So many blocks without a valid trial, and more would not help.
+# After this many blocks without a valid trial, more blocks would not help.
 NONE_VALID_MOST = 4
 SPEED = "requests/s"
 FAILS = "and a server that fails is not ranked by its speed"
@@ -30,9 +30,10 @@ FAILS = "and a server that fails is not ranked by its speed"
 class Paired:
     """Values of two servers, block by block. `untestable`: why no comparison is made, or empty.
 
-    `left_out`: why some blocks are missing though enough are left, or empty. `trials`: ids behind the values.
-    `limit`: the ratio is only a bound, because the engine was the limit of some trials. `refused`: it is
-    untestable for what a server did, in whichever block. `more_may_help`: more blocks may make it testable.
+    `left_out`: why some blocks are missing although enough are left, or empty. `trials`: ids of the trials
+    behind the values. `limit`: the ratio is only a bound, because the engine was the limit of some trials.
+    `refused`: the comparison is untestable because a server failed too much, or too many of its trials have
+    no figure. `more_may_help`: more blocks may make it testable.
     """
 
     of_values: tuple[float, ...]
@@ -47,7 +48,7 @@ class Paired:
 
 @dataclass(frozen=True)
 class Alone:
-    """Values of one server, one for each block; the rest as in `Paired`."""
+    """Values of one server, one for each block; the other fields are those of `Paired`."""
 
     values: tuple[float, ...]
     figures: tuple[Figures, ...]
@@ -69,10 +70,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run seen in one metric. `experiment`: that of names that bring none of their own.
+    """A run in one metric. `experiment`: the one to which names without an experiment belong.
 
     `failed`: id of each trial that failed → why. `against`: each value is divided by that of the same server
-    in the same block of this experiment.
+    in the same block of this experiment. `skipped`: those of the failed that could not be tried here.
     """
 
     experiment: str
@@ -80,20 +81,21 @@ class Evidence:
     trials: tuple[Figures, ...]
     failed: Mapping[str, str]
     against: str | None = None
+    skipped: Collection[str] = ()
 
     def place(self, name: str) -> Place:
-        """What a claim means by that name."""
+        """Return the place that a claim means by that name."""
         return placed(name, self.experiment)
 
     @property
     def phrase(self) -> str:
-        """The metric within a sentence, and over what it is taken."""
+        """The metric as named in a sentence, with the two experiments if it is a change."""
         if self.against is None:
             return self.metric.phrase
         return f"change of {self.metric.phrase} from {self.against} to {self.experiment}"
 
     def paired(self, of: str, to: str) -> Paired:
-        """The values of `of` and `to` in the blocks where both may speak."""
+        """Return the values of `of` and `to` in the blocks where both count."""
         one, other = self.place(of), self.place(to)
         refused = "; ".join(dict.fromkeys(filter(None, map(self._refused, (one, other)))))
         more = self._more_may_help(one) and self._more_may_help(other)
@@ -124,7 +126,7 @@ class Evidence:
         )
 
     def alone(self, name: str, *, above_0: bool = False) -> Alone:
-        """The values of one server in the blocks where it may speak."""
+        """Return the values of one server in the blocks where it counts; `above_0`: only values above 0."""
         place = self.place(name)
         refused, more = self._refused(place), self._more_may_help(place)
         if refused:
@@ -142,7 +144,7 @@ class Evidence:
         return Alone(values, tuple(trials), ids, "", absent, "at least" if limited else "")
 
     def rows(self, experiment: str) -> dict[tuple[str, bool], dict[int, float]]:
-        """The logarithms of each server's values, and the twin's, by block: what the noise is learned from.
+        """Return the logarithms of the values of each server and twin, by block; they show the noise.
 
         Trials that are not valid, and those that failed more than 1 % of their requests, are left out.
         """
@@ -175,7 +177,7 @@ class Evidence:
         return found
 
     def _partner(self, trial: Figures) -> Figures | None:
-        """The same server in the same block of the experiment it is held against."""
+        """Return the trial of the same server and block in `against`; None if there is none."""
         assert self.against is not None
         return self._by_block(Place(self.against, trial.server), twin=trial.twin).get(trial.block)
 
@@ -192,7 +194,7 @@ class Evidence:
         return value / base if base else None
 
     def _mute(self, trial: Figures, *, above_0: bool) -> tuple[str, str] | None:
-        """Why a measured trial has no value to compare, in short and in particular; None if it has one."""
+        """Return why a measured trial has no value to compare, in short and in detail; None if it has one."""
         if not trial.valid and not self._failed_wholly(trial) and not self._is_lower_bound(trial):
             return "was not valid", ", ".join(trial.problems)
         if self.against:
@@ -209,14 +211,17 @@ class Evidence:
         return None
 
     def _why_none(self, trial: Figures) -> str:
-        """Why it has no value, where it or the one it is held against has none."""
+        """Return why there is no value: because of the trial, or of its partner in `against`."""
         partner = self._partner(trial) if self.against and self.metric.of(trial) is not None else None
         return self.metric.reason(partner or trial)
 
     def _failed_wholly(self, trial: Figures) -> bool:
-        """Where nothing was answered the record is not valid, but that is the server's doing, and a share."""
+        """Whether the metric is a share of failures and the server answered nothing, with nothing else amiss.
+
+        The record of such a trial is not valid. But the server caused the failures, so their share counts.
+        """
         share = self.metric.unit == "share" and self.metric.despite_failures
-        # Of requests that did not even end in the window nobody knows how they would have.
+        # It is not known how requests would have ended that had not ended when the window closed.
         ended = trial.ended >= max(ENDED_MIN, trial.unfinished)
         return share and ended and trial.throughput_per_s == 0 and len(trial.problems) == 1
 
@@ -225,29 +230,32 @@ class Evidence:
         return self.metric.unit == SPEED and self.against is None
 
     def _is_lower_bound(self, trial: Figures) -> bool:
-        """Where the engine was the limit the server answers so much at least. Left out, the fast are lost."""
+        """Whether the throughput is a lower bound, because the engine was the limit.
+
+        Without such trials only a server's slow starts would count.
+        """
         return self._measures_speed and trial.engine_limited
 
     def failing(self, name: str) -> str:
-        """Why a server fails too much for its other trials to speak; or empty."""
+        """Return why a server fails too much for its other trials to count; or empty."""
         return self._failing(self.place(name))
 
     def _failing(self, place: Place) -> str:
         return next(filter(None, map(self._marked, self._places(place))), "") or self._mostly_failed(place)
 
     def _places(self, place: Place) -> list[Place]:
-        """It, and what it is held against."""
+        """Return the place, and the same server's place in `against` if there is one."""
         return [place, Place(self.against, place.server)] if self.against else [place]
 
     def _refused(self, place: Place) -> str:
-        """Why nothing that is left of a server's blocks may speak; or empty."""
+        """Return why no trial of a server counts, not even those with a value; or empty."""
         return self._failing(place) or self._mostly_unread(place)
 
     def _is_marked(self, trial: Figures) -> bool:
         return not self.metric.despite_failures and trial.failed_share > FAILED_SHARE_MAX
 
     def _fails(self, trial: Figures) -> bool:
-        """It, or what it is held against."""
+        """Whether the trial, or its partner in `against`, failed too many requests to count."""
         partner = self._partner(trial) if self.against else None
         return self._is_marked(trial) or (partner is not None and self._is_marked(partner))
 
@@ -264,9 +272,13 @@ class Evidence:
         )
 
     def _mostly_failed(self, place: Place) -> str:
-        """Where half of the starts came to nothing, the others are those that happened to live."""
+        """Return why a server does not count if half of its starts or more failed; or empty.
+
+        The remaining starts would be a biased sample: those that happened to survive.
+        """
         blocks, lived = self.blocks(place.experiment), self._by_block(place)
-        failed = [block for block in blocks if self._failure(place, block) is not None]
+        tried = self.failed.keys() - {*self.skipped}
+        failed = [block for block in blocks if _id(place, block) in tried]
         if not lived or len(failed) < max(1, len(lived)):
             return ""
         why = self._failure(place, failed[0])
@@ -274,9 +286,11 @@ class Evidence:
         return f"{place.server} failed in {where} ({why}), {FAILS}"
 
     def _mostly_unread(self, place: Place) -> str:
-        """Likewise where half of the valid trials have no figure, and not only the others count.
+        """Return why a server does not count if half of its valid trials or more have no figure; or empty.
 
-        How late the engine may be depends on what comes out, and the short go first: of those a quarter.
+        The remaining trials would be a biased sample. A quarter is enough if the engine was late: how late it
+        may be depends on the time measured, so short times lose their figure first. Empty, too, if no valid
+        trial has a figure.
         """
         valid = [trial for trial in self._by_block(place).values() if trial.valid]
         unread = [trial for trial in valid if self._value(trial) is None]
@@ -292,7 +306,11 @@ class Evidence:
         )
 
     def _more_may_help(self, place: Place) -> bool:
-        """Not where it is missing, fails, or has no figure; where trials were not valid, some time."""
+        """Whether more blocks may give the server values.
+
+        They do not if it is missing, fails, or has no figure. They may if trials were not valid, as long as
+        there are fewer than NONE_VALID_MOST blocks.
+        """
         trials = [*self._by_block(place).values()]
         if not trials or any(self._marked(each) for each in self._places(place)):
             return False
@@ -303,10 +321,10 @@ class Evidence:
         return disturbed and len(self.blocks(place.experiment)) < NONE_VALID_MOST
 
     def _failure(self, place: Place, block: int) -> str | None:
-        return self.failed.get(f"{place.experiment}/b{block:02}/{place.server}")
+        return self.failed.get(_id(place, block))
 
     def blocks(self, experiment: str) -> list[int]:
-        """Every block of an experiment of which anything is known."""
+        """Return every block of an experiment in which a trial was measured or failed."""
         if experiment not in self._blocks:
             self._blocks[experiment] = self._blocks_of(experiment)
         return self._blocks[experiment]
@@ -320,14 +338,15 @@ class Evidence:
         return sorted(measured | {block_of(key) for key in self.failed if key.startswith(f"{experiment}/")})
 
     def _absences(self, place: Place, above_0: bool) -> list[str]:
-        """One clause per reason, with the blocks it holds for."""
+        """Return one clause per reason for a missing value, with the blocks it holds for."""
         present, blocks_of = self._by_block(place), dict[tuple[str, str], list[int]]()
         for block in self.blocks(place.experiment):
             if block in present:
                 why = self._mute(present[block], above_0=above_0)
             else:
                 failure = self._failure(place, block)
-                why = ("was not measured", "") if failure is None else ("failed", failure)
+                did = "was skipped" if _id(place, block) in self.skipped else "failed"
+                why = ("was not measured", "") if failure is None else (did, failure)
             if why:
                 blocks_of.setdefault(why, []).append(block)
         clauses = [*self._clauses(place, blocks_of)]
@@ -354,20 +373,28 @@ class Evidence:
         return f"blocks {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
+def _id(place: Place, block: int) -> str:
+    """Return the id of a server's trial."""
+    return f"{place.experiment}/b{block:02}/{place.server}"
+
+
 def placed(name: str, experiment: str) -> Place:
-    """What "server" or "experiment:server" names; "server" alone is in `experiment`."""
+    """Return the place that "server" or "experiment:server" names; "server" alone is in `experiment`."""
     own, server = claim.placed(name)
     return Place(experiment if own is None else own, server)
 
 
 def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
-    """The metric called so, while so many users were connected if that is given. Raises KeyError."""
+    """Return the metric of that name, taken while so many users were connected if `users` is given.
+
+    Raises KeyError if there is no such metric, and ValueError if it is not known along a ramp.
+    """
     found = METRICS[metric]
     return found.while_connected(*users) if users else found
 
 
 def derived(title: str, unit: str, of: Callable[[Figures], float | None], absent: str) -> Metric:
-    """A figure that only one claim asks for."""
+    """Return a metric that only one claim uses."""
     return Metric(title, unit, "lower", of, despite_failures=True, absent=absent)
 
 
@@ -381,6 +408,6 @@ def _too_few(in_which: str, found: int, absent: str) -> str:
 
 
 def block_of(trial_id: str) -> int:
-    """The number of its block: "shared/b02/go" → 2."""
+    """Return the number of the trial's block: "shared/b02/go" → 2; 0 if the id names none."""
     found = re.search(r"/b(\d+)/", trial_id)
     return int(found[1]) if found else 0

@@ -1,8 +1,8 @@
-"""Claims by their kind, but for those along a ramp: order, ratio, share, figure, stall and model.
+"""Rules for all kinds of claims but those along a ramp: order, ratio, share, figure, stall and model.
 
-`stall`: a light request that always finds a heavy one in service waits for half of it on average, so half is
-what tells a stall; what waits for less than a tenth does not wait for any to end. Between the two, neither is
-shown.
+`stall`: a light request that always finds a heavy one in service waits for half of it on average. So a wait
+of half a heavy request or more is a stall. A light request that waits for less than a tenth does not wait for
+heavy ones to end. A wait in between shows neither.
 """
 
 import math
@@ -42,10 +42,10 @@ Rule = Callable[[Seen], Opinion]
 
 
 def order(claim: OrderClaim, case: Case) -> Iterator[Judged]:
-    """Every server of a tier against every one of a later tier.
+    """Yield the comparison of every server of a tier with every server of a later tier.
 
-    That those of tiers further apart are in order follows from the tiers between; that they are not may be
-    seen of them alone, and then they are part of the verdict.
+    If neighbouring tiers are in order, tiers further apart are too, so these are not part of the verdict. But
+    a pair of tiers further apart can contradict the claim alone, and then it is part of the verdict.
     """
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
     rule = partial(opinions.ranked, higher_is_better=evidence.metric.better == "higher")
@@ -62,7 +62,7 @@ def order(claim: OrderClaim, case: Case) -> Iterator[Judged]:
 
 
 def ratio(claim: RatioClaim, case: Case) -> Iterator[Judged]:
-    """Each pair against what was published for it, or is expected, or against the least that is much."""
+    """Yield the comparison of each pair with its published or expected ratio, or with its least ratio."""
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
     shared = Shared(contradiction=len(claim.pairs))
     for pair in claim.pairs:
@@ -116,17 +116,21 @@ def _compare(
 
 
 READINGS_MIN = 3
-# Shares of the requests that ended; other shares have no requests behind them.
+# Shares of the requests that ended; other shares do not count requests.
 COUNTED = ("failed_share", "timed_out_share")
 
 
 def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
-    """The metric of each server against the bound. A mean, not a geometric one: a share may be 0."""
+    """Yield the comparison of each server's metric with the bound.
+
+    The mean is arithmetic, because a share may be 0.
+    """
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
     above = claim.above is not None
     worded = amount(claim.bound, "times" if claim.against else evidence.metric.unit)
     bound = f"{'above' if above else 'below'} {worded}"
-    # Enough of several: either answer may then rest on any of so many.
+    # If the claim is false, at least several - enough + 1 servers do not meet the bound, and an error in any
+    # one of them may support it. If it is true, an error in any one of `enough` servers may contradict it.
     enough, several = claim.at_least or len(claim.servers), len(claim.servers)
     shared = Shared(support=several - enough + 1, contradiction=enough)
     for server in claim.servers:
@@ -148,7 +152,7 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
 
 @dataclass(frozen=True)
 class _Share(Seen):
-    """A share: none is below 0, and none above 1."""
+    """A share; its interval reaches neither below 0 nor above 1."""
 
     def _limited(self, interval: Interval) -> Interval:
         return replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
@@ -156,7 +160,7 @@ class _Share(Seen):
 
 @dataclass(frozen=True)
 class _Counted(_Share):
-    """A share of so many `requests`. Its interval is no narrower than these allow."""
+    """A share of so many `requests`; its interval is no narrower than that number of requests allows."""
 
     requests: int = 0
 
@@ -164,7 +168,10 @@ class _Counted(_Share):
         return super()._limited(proportion.widened(interval, self.requests))
 
     def with_requests(self, opinion: Opinion, bound: float) -> Opinion:
-        """Where nothing happened, blocks say less than requests do."""
+        """Return the opinion with the blocks needed for enough requests, if the share is 0.
+
+        Blocks that are all 0 have no spread, so only the number of requests limits the share from above.
+        """
         if self.estimate.centre > 0 or bound <= 0:
             return opinion
         enough = proportion.requests_needed(bound, self.look.level(self.shared.support))
@@ -173,7 +180,7 @@ class _Counted(_Share):
             f"{amount(bound, 'share')}"
         )
         blocks = max(math.ceil(self.estimate.n * enough / max(1, self.requests)), self.estimate.n + 1)
-        # A later look may ask for fewer requests than this one.
+        # A later look may need fewer requests than this one.
         later = range(self.estimate.n + 1, min(blocks, BLOCKS_MOST))
         needed = next((n for n in later if self._enough(n, bound)), blocks)
         return replace(opinion, reason=reason, blocks_needed=needed, blocks_hoped=needed)
@@ -184,7 +191,7 @@ class _Counted(_Share):
 
 
 def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
-    """How many requests ended in all trials."""
+    """Return how many requests ended in all trials; with `users`, while so many were connected."""
     if users is None:
         return sum(trial.ended for trial in alone.figures)
     low, high = users
@@ -193,7 +200,7 @@ def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
 
 
 def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
-    """A metric of each server, or a cost of the machine, against what was published."""
+    """Yield the comparison of each server's metric, or of a cost of the machine, with the claimed figure."""
     low, high = claim.size
     span = Span.around(low, high, claim.tolerance)
     whose = "" if claim.expected is None else "expected "
@@ -243,7 +250,11 @@ QUANTILES = {"canary_p50": 0.5, "canary_p90": 0.9, "canary_p99": 0.99}
 
 
 def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
-    """How long the light request took, against the bound, or its own time and a part of a heavy one's."""
+    """Yield for each server how long the light request took, compared with a limit.
+
+    The limit is the claim's bound. Without one it is a part of a heavy request's CPU time, plus the light
+    request's own time if the claim has `alone`.
+    """
     evidence = case.evidence(claim.experiment, METRICS[claim.metric])
     bound = quantity(claim.bound)[0] if claim.bound is not None else None
     asked = amount(bound, "ns") if bound else _asked_of_canary(claim)
@@ -262,7 +273,7 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
         shown = Seen(opinions.value(alone.values), case.look).shown
-        # Held against each trial's own limit; what is shown beside it is what these are typically.
+        # Each trial is compared with its own limit; the report shows the geometric mean of the limits.
         known = opinion.margin is not None and not shown.low <= typical <= shown.high
         margin = opinions.apart(shown, (typical,)) if known else None
         opinion = replace(opinion, bounds=(typical,), margin=margin)
@@ -285,7 +296,7 @@ def _unknown(claim: StallClaim) -> str:
 
 
 def _limits(claim: StallClaim, case: Case, server: str, alone: Alone, bound: float | None) -> list[float]:
-    """What each block's time is held against, in ns; empty where that is not known."""
+    """Return the limit for each block's time, in ns; empty if one of them is not known."""
     if bound is not None:
         return [bound] * len(alone.values)
     part = STALLS_FROM if claim.stalls else STALLS_NOT_BELOW
@@ -299,7 +310,7 @@ def _limits(claim: StallClaim, case: Case, server: str, alone: Alone, bound: flo
 
 
 def _own_ns(claim: StallClaim, case: Case, server: str, trial: Figures) -> float | None:
-    """What the light request takes where it is the only load, in the same block."""
+    """Return the light request's time in ns as the only load, in the same block; None if not known."""
     for other in case.figures:
         same = (other.experiment, other.server, other.block) == (claim.alone, server, trial.block)
         if same and other.valid and not other.twin:
@@ -312,7 +323,7 @@ NO_WAIT = "the requests of this experiment do not wait, or nothing was read"
 
 
 def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
-    """Whether processes and threads, while requests wait, can be those of the model that is declared."""
+    """Yield whether each server's processes and threads, while requests wait, fit the model it declares."""
     seen = derived(WHAT, "", lambda trial: 1.0 if trial.waiting else None, NO_WAIT)
     evidence = case.evidence(claim.experiment, seen)
     for server in claim.servers:

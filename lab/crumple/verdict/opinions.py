@@ -1,9 +1,9 @@
-"""What the starts of an experiment say of a bound, a span or another server: an answer, with its reason.
+"""Compare the starts of an experiment with a bound, a span or another server: an answer, with its reason.
 
-One model of noise for each experiment and metric: all servers' starts tell how much starts differ, the twin's
-too; `stats.moderated` holds the arithmetic. A claim of several comparisons is contradicted by any of them, so
-what speaks against it is held to a wider interval: that of Holm's first step, with the error shared out over
-all of them.
+Each experiment and metric has one model of noise: the starts of all servers, the twin's included, show how
+much starts differ; `stats.moderated` does the arithmetic. Any one comparison may contradict a claim of
+several, so a contradiction needs a wider interval: that of Holm's first step, with the error shared out over
+all comparisons.
 """
 
 import math
@@ -22,7 +22,7 @@ from crumple.verdict.verdict_sentences import number
 
 @dataclass(frozen=True)
 class Twins:
-    """A server against itself by the rules that servers are compared by."""
+    """A server compared with its twin, by the rules that servers are compared by."""
 
     experiment: str
     server: str
@@ -31,16 +31,17 @@ class Twins:
 
     @property
     def called_different(self) -> bool:
-        """Whether the interval excludes 1, as it does by chance of a share of `1 - ratio.confidence`."""
+        """Whether the interval excludes 1; by chance it does in a share `1 - ratio.confidence` of cases."""
         return self.ratio.low > 1 + SLACK or self.ratio.high < 1 - SLACK
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Of an experiment in a metric. `spread`: how much starts differ, blocks taken out, as a ratio above 1.
+    """The noise of an experiment in one metric. `spread`: how much starts differ, as a ratio above 1.
 
-    `visible`: the ratio of two servers that a run of so many `blocks` sees in four cases of five. None where
-    it is not known, and then `why`. `twins`: None where no server ran twice in two blocks.
+    What the starts of a block have in common is not part of it. `visible`: the ratio of two servers that a
+    run of `blocks` blocks sees in four cases of five. `spread` and `visible` are None if not known; `why`:
+    the reason. `twins`: None if no server ran twice in at least two blocks.
     """
 
     spread: float | None
@@ -51,10 +52,11 @@ class Noise:
 
 
 def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
-    """That of two servers, from the logarithms of their ratios within blocks.
+    """Return the estimate of the ratio of two servers, from the logarithms of their ratios within blocks.
 
-    Pairing costs half of the degrees of freedom and takes out what a block's trials have in common, of which
-    there is more on a small machine than of anything else; what is borrowed makes up for the former.
+    Pairing costs half of the degrees of freedom, and removes what a block's trials have in common, which is
+    the largest part of the noise on a small machine. The degrees of freedom borrowed from other servers make
+    up for the cost.
     """
     logs = [math.log(a / b) for a, b in zip(paired.of_values, paired.to_values, strict=True)]
     one, other = (evidence.place(name).experiment for name in (of, to))
@@ -63,21 +65,21 @@ def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
 
 
 def value(values: Sequence[float]) -> Estimate:
-    """The geometric mean of one server's values, from these alone.
+    """Return the estimate of the geometric mean of one server's values, from these values alone.
 
-    Blocks are part of what it scatters by, and the same for all servers: that the others scatter alike is no
-    further evidence of how much.
+    The values scatter by block too, and a block affects all servers alike. So the scatter of other servers is
+    no further evidence.
     """
     return plain([math.log(each) for each in values], logarithmic=True)
 
 
 def plain(values: Sequence[float], *, logarithmic: bool) -> Estimate:
-    """The mean of what has no like among other servers; logarithms where `logarithmic`."""
+    """Return the estimate of the mean of `values` from these alone; `logarithmic`: they are logarithms."""
     return moderated.estimated(values, NO_PRIOR, logarithmic=logarithmic, follow_skew=True)
 
 
 def noise(evidence: Evidence, name: str, confidence: float) -> Noise:
-    """What is known of the noise of the evidence's experiment; `name`: of its metric."""
+    """Return what is known of the noise of the evidence's experiment; `name`: the metric's name."""
     rows = evidence.rows(evidence.experiment)
     known = moderated.prior([*rows.values()])
     blocks = max((len(row) for row in rows.values()), default=0)
@@ -102,16 +104,17 @@ def _twins(
     return None
 
 
-# A published 1.10 states a gain, however wide the tolerance; what is nearer to 1 states that two are alike.
+# A published ratio of 1.10 states a gain, however wide the tolerance; one within 5 % of 1 states likeness.
 ALIKE_WITHIN = 1.05
-# From few blocks an estimate may lie near a bound by chance: so likely the truth lies nearer than is hoped.
-# By simulation it costs no power of five blocks at most, and 2 % of twelve.
+# With few blocks an estimate may lie near a bound by chance. So `blocks_hoped` is computed for a truth
+# farther from the bound; with this probability the truth is nearer. By simulation, giving claims up by
+# `blocks_hoped` costs no power with up to five blocks, and 2 % with twelve.
 HOPED = 0.9
 
 
 @dataclass(frozen=True)
 class Shared:
-    """Over how many comparisons the error of a claim is shared out: of what is for it, and against it."""
+    """Over how many comparisons the error of supporting a claim, and of contradicting it, is shared out."""
 
     support: int = 1
     contradiction: int = 1
@@ -122,7 +125,7 @@ ONE = Shared()
 
 @dataclass(frozen=True)
 class Seen:
-    """An estimate as a claim looks at it. `limit`: it is only a bound, and one end is not known."""
+    """An estimate at one look at a claim. `limit`: it is only a bound, so one end is not known."""
 
     estimate: Estimate
     look: Look
@@ -131,21 +134,21 @@ class Seen:
 
     @property
     def shown(self) -> Interval:
-        """That which is printed, with the confidence in which it holds together with those of all looks."""
+        """The interval that reports print; its confidence is that of the intervals of all looks together."""
         return replace(self._interval(1), confidence=self.look.confidence)
 
     @property
     def support(self) -> Interval:
-        """That which has to speak for the claim."""
+        """The interval that has to support the claim."""
         return self._interval(self.shared.support)
 
     @property
     def contradiction(self) -> Interval:
-        """That which has to speak against it."""
+        """The interval that has to contradict the claim."""
         return self._interval(self.shared.contradiction)
 
     def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
-        """Open, with what it would take to tell on which side of the nearest bound the truth lies."""
+        """Return an undecided opinion, with the blocks that would show the side of the nearest bound."""
         needed = hoped = None
         if not self.limit and not self.look.past:
             nearest = min(bounds, key=self._distance)
@@ -157,9 +160,10 @@ class Seen:
         self, answer: Answer, reason: str, *bounds: float, among: Sequence[float] = (),
         direction: Answer | None = None,
     ) -> Opinion:  # fmt: skip
-        """Shown, and how far the interval that is printed lies from what would change that.
+        """Return a decided opinion, with the margin between the interval that reports print and the bounds.
 
-        `bounds`: what it was held against; `among`: all numbers from which digits have to tell it.
+        `bounds`: the numbers that the interval was compared with; `among`: all numbers from which the digits
+        shown have to tell it, `bounds` if empty.
         """
         margin = apart(self.shown, bounds)
         return Opinion(answer, reason, direction, bounds=tuple(among or bounds), margin=margin)
@@ -175,7 +179,7 @@ class Seen:
         return {}
 
     def _later(self, blocks: int) -> float:
-        """The confidence that so many blocks which count will be held to; those lost so far stay lost."""
+        """Return the confidence needed at `blocks` blocks that count; blocks lost so far stay lost."""
         lost = max(0, self.look.blocks - self.estimate.n)
         return self.look.at(blocks + lost).level(self.shared.support)
 
@@ -193,7 +197,10 @@ class Seen:
 
 
 def apart(interval: Interval, bounds: Sequence[float]) -> float | None:
-    """The factor between its nearest end and the nearest bound; None where one of the two is not above 0."""
+    """Return the factor between the interval's nearest end and the nearest bound.
+
+    None if no end, or no bound, is finite and above 0.
+    """
     ends = [end for end in (interval.low, interval.high) if 0 < end < math.inf]
     known = [bound for bound in bounds if 0 < bound < math.inf]
     return min((max(end / bound, bound / end) for end in ends for bound in known), default=None)
@@ -208,22 +215,22 @@ class Span:
 
     @classmethod
     def around(cls, low: float, high: float, tolerance: float) -> "Span":
-        """As far again on either side, as a ratio."""
+        """Return the span that is wider by a factor of 1 + `tolerance` on either side."""
         return cls(low / (1 + tolerance), high * (1 + tolerance))
 
     def holds(self, interval: Interval) -> bool:
-        """All of the interval."""
+        """Whether the whole interval lies within the span."""
         return interval.low >= self.low * (1 - SLACK) and interval.high <= self.high * (1 + SLACK)
 
     def beside(self, interval: Interval) -> str:
-        """ "below" or "above" where none of the interval is within; else empty."""
+        """Return "below" or "above" if no part of the interval lies within the span; else empty."""
         if interval.high < self.low * (1 - SLACK):
             return "below"
         return "above" if interval.low > self.high * (1 + SLACK) else ""
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Both."""
+        """`low` and `high`."""
         return self.low, self.high
 
     def __str__(self) -> str:
@@ -236,7 +243,7 @@ def states_likeness(published: float, tolerance: float) -> bool:
 
 
 def ranked(seen: Seen, higher_is_better: bool) -> Opinion:
-    """Which of two is better."""
+    """Judge whether the first of two servers is better."""
     if _side_of_1(seen.support) == (1 if higher_is_better else -1):
         return seen.decided(Answer.SUPPORTED, "that is better, beyond chance", 1.0)
     if _side_of_1(seen.contradiction) == (-1 if higher_is_better else 1):
@@ -245,9 +252,9 @@ def ranked(seen: Seen, higher_is_better: bool) -> Opinion:
 
 
 def sized(seen: Seen, published: float, tolerance: float, whose: str = "published") -> Opinion:
-    """A published ratio away from 1: its direction and its size, each a finding of its own."""
+    """Judge a published ratio away from 1; its direction and its size are separate findings."""
     span = Span.around(published, published, tolerance)
-    # Where the tolerance is wide enough to reach over 1, the wrong direction is still not the published size.
+    # Even if the tolerance is wide enough to reach beyond 1, the wrong direction is not the published size.
     span = Span(max(span.low, 1.0), span.high) if published > 1 else Span(span.low, min(span.high, 1.0))
     size, side = f"what counts as the {whose} size ({span})", span.beside(seen.contradiction)
     meant = 1 if published > 1 else -1
@@ -273,7 +280,7 @@ def sized(seen: Seen, published: float, tolerance: float, whose: str = "publishe
 
 
 def alike(seen: Seen, published: float, tolerance: float) -> Opinion:
-    """A published ratio of about 1: alike when the interval leaves no room for more than the tolerance."""
+    """Judge a published ratio of about 1: alike if the whole interval lies within the tolerance."""
     span = Span.around(published, published, tolerance)
     likeness = f"what counts as alike ({span})"
     if span.holds(seen.support):
@@ -284,8 +291,8 @@ def alike(seen: Seen, published: float, tolerance: float) -> Opinion:
 
 
 def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:
-    """Whether a value lies above a bound, or below it."""
-    # A bound that is reached is met, so the claim's own side is asked first.
+    """Judge whether a value lies above a bound, or below it."""
+    # A value equal to the bound meets it, so test the claimed side first.
     if side := beyond_bound(seen.support, bound, above):
         return seen.decided(Answer.SUPPORTED, f"the whole interval lies {side} {worded}", bound)
     if side := beyond_bound(seen.contradiction, bound, not above):
@@ -294,7 +301,7 @@ def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:
 
 
 def beyond_bound(value: Interval, bound: float, above: bool) -> str:
-    """How the whole interval lies on that side of the bound; empty where it does not."""
+    """Return how the whole interval lies on that side of the bound ("at or above"); empty if it does not."""
     distance = value.low - bound if above else bound - value.high
     side, slack = "above" if above else "below", abs(bound) * SLACK
     if distance > slack:
@@ -305,7 +312,7 @@ def beyond_bound(value: Interval, bound: float, above: bool) -> str:
 
 
 def within(seen: Seen, span: Span, worded: str) -> Opinion:
-    """Whether a figure is the published one, `worded` being what counts as that."""
+    """Judge whether a figure is the published one; `worded`: the span that counts as that, in words."""
     if span.holds(seen.support):
         return seen.decided(Answer.SUPPORTED, f"the whole interval lies in {worded}", *span.ends)
     if side := span.beside(seen.contradiction):
@@ -314,10 +321,11 @@ def within(seen: Seen, span: Span, worded: str) -> Opinion:
 
 
 def refuted(look: Look, comparisons: int, times: int, of: int, reason: str) -> Opinion:
-    """What speaks against a claim without an interval: so many `of` blocks did what fewer than half should.
+    """Judge a claim by a count instead of an interval: `times` of `of` blocks speak against it.
 
-    Exact (Clopper and Pearson): were it half of all starts, so many would do it by chance no more often than
-    the error of the look. Else open, with the blocks it takes if as large a share of them goes on to do it.
+    Suppose that half of all starts do so. The claim is contradicted if chance then gives so many blocks no
+    more often than the error of the look allows (exact, Clopper and Pearson). Else it is undecided, with the
+    blocks needed if the same share of later blocks speaks against it.
     """
 
     def tells(blocks: int) -> bool:
@@ -334,7 +342,7 @@ def refuted(look: Look, comparisons: int, times: int, of: int, reason: str) -> O
 
 
 def _side_of_1(ratio: Interval) -> int:
-    """1 where all of it lies above 1, −1 below, 0 where it includes 1."""
+    """Return 1 if the whole interval lies above 1, −1 if it lies below 1, and 0 if it includes 1."""
     return (ratio.low > 1 + SLACK) - (ratio.high < 1 - SLACK)
 
 

@@ -1,6 +1,6 @@
 """How far a run has come with its claims: which are decided, and how many blocks the others would take. Pure.
 
-Which block comes next is the run's to choose.
+run/session.py chooses the next block.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ from crumple.verdict.verdict import DECIDED, Verdict
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a claim stands. `experiments`: those it rests on; of a cost of the machine none.
+    """How far a claim has come. `experiments`: those it rests on; a cost of the machine rests on none.
 
-    `over`: further blocks of these would not help, or it is `decided`. `blocks_needed`: how
-    many each of them would have in all once it is probably decided, at 80 % power; None where it is, or that
-    is not known, or more than the scale has even if the truth lay at the far end of an 80 % interval. `why`:
-    a clause.
+    `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
+    blocks each of them would have in all when the claim is probably decided, at 80 % power. None if it is
+    decided, if the number is not known, or if it is more than the scale has even with the truth at the far
+    end of an 80 % interval. `why`: a clause.
     """
 
     claim_id: str
@@ -38,7 +38,7 @@ class Standing:
 def standing(
     study: Study, scale: ScaleName, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
 ) -> list[Standing]:
-    """Of every claim that the scale asks; `failed`: trial id → why."""
+    """Return the standing of every claim that the scale asks; `failed`: trial id → why."""
     looks = rests_on.looks_of(study, scale)
     found = []
     for claim in study.claims:
@@ -48,7 +48,7 @@ def standing(
         every = [looks[name] for name in known.experiments]
         first = _first(every) if known.looks == ONCE else known.looks.least
         if known.done < first:
-            # Before the first look nobody asks what the figures say.
+            # Before the first look the figures are not judged.
             why = f"it is judged from {first} blocks on, and there are {known.done}"
             found.append(Standing(claim.id, known.experiments, False, first, why))
             continue
@@ -60,14 +60,14 @@ def standing(
 
 
 def _first(looks: Sequence[Looks]) -> int:
-    """After how many blocks a claim over experiments with these looks is judged first."""
+    """Return after how many blocks a claim over experiments with these looks is first judged."""
     most = min((each.most for each in looks), default=0)
     several = [each.least for each in looks if not each.once]
     return min(most, max(several, default=most))
 
 
 def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
-    """Whether it is over, with how many blocks it would be decided, and why. `scales`: of its experiments."""
+    """Return whether the claim is over, how many blocks it would take, and why. `scales`: by experiment."""
     if said.answer in DECIDED:
         return True, None, f"{said.answer} by {said.blocks} blocks"
     open_ones = [effect for effect in said.effects if effect.answer is said.answer]
@@ -78,15 +78,16 @@ def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool
     needed = [_needed(effect, done, _most(effect, scales)) for effect in open_ones]
     known = [each for each in needed if each is not None]
     over = all(done >= _most(effect, scales) for effect in open_ones)
-    # Where one cannot be shown another may still speak against the claim.
+    # If one comparison cannot be decided, another may still contradict the claim, so the fewest blocks count.
     last = max if len(known) == len(needed) else min
     return over, last(known, default=None), why
 
 
 def _needed(effect: Effect, done: int, most: int) -> int | None:
-    """Of blocks in all: those that do not count come on top of those it takes.
+    """Return how many blocks in all the effect needs, including those that do not count.
 
-    The most there are, where that would do if the truth lay at the far end of its 80 % interval.
+    Return `most` if that is enough only with the truth at the far end of its 80 % interval; None if `most` is
+    not enough, or the number is not known.
     """
     lost = max(0, done - effect.measured.n) if effect.measured else 0
     needed, hoped = (each and each + lost for each in (effect.blocks_needed, effect.blocks_hoped))
@@ -96,7 +97,7 @@ def _needed(effect: Effect, done: int, most: int) -> int | None:
 
 
 def _most(effect: Effect, scales: Mapping[str, Scale]) -> int:
-    """In how many blocks its servers take part."""
+    """Return in how many blocks all of the effect's servers take part."""
     places = [placed(name, "") for name in (effect.of, effect.to) if name]
     return min(
         scale.blocks_for(place.server)

@@ -14,7 +14,7 @@ NEVER: Mapping[str, int] = {}
 
 @dataclass(frozen=True)
 class Blocks:
-    """What a claim has: `done` blocks in all of its `experiments`, judged at these `looks`."""
+    """The blocks of a claim: `done` in each of its `experiments`, judged at these `looks`."""
 
     experiments: tuple[str, ...]
     done: int
@@ -22,24 +22,24 @@ class Blocks:
 
     @property
     def early(self) -> bool:
-        """Fewer blocks than the first look has."""
+        """Whether there are fewer blocks than the first look needs."""
         return not self.looks.once and self.done < self.looks.least
 
 
 @dataclass(frozen=True)
 class Planned(Looks):
-    """Those of an experiment at its `scale`, in some blocks of which not every server takes part."""
+    """The looks at an experiment at its `scale`, in which some servers may have fewer blocks."""
 
     scale: Scale | None = field(default=None, compare=False)
 
     def with_server(self, server: str) -> Looks:
-        """At what that server has."""
+        """Return the looks at the blocks that the server has."""
         most = self.scale.blocks_for(server) if self.scale else self.most
         return replace(self, least=min(self.least, most), most=most)
 
 
 def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -> dict[str, Looks]:
-    """Experiment → when a run of that scale looks at what it has; where it does so once, at the end, too.
+    """Return experiment → the looks at it in a run of that scale; it may be a single look at the end.
 
     `ended`: experiment → how many blocks it had when the time was over.
     """
@@ -53,7 +53,7 @@ def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -
 def blocks_of(
     claim: Claim, figures: Sequence[Figures], failed: Mapping[str, str], looks: Mapping[str, Looks]
 ) -> Blocks:
-    """Those of the claim. A block counts when any trial of it was done, whatever became of it."""
+    """Return the claim's blocks. A block counts if any trial of it was done, even one that failed."""
     names = experiments_of(claim)
     done = min((_done(name, figures, failed) for name in names), default=0)
     together = ONCE if isinstance(claim, ModelClaim) else _together([*_looks(claim, looks)])
@@ -61,25 +61,25 @@ def blocks_of(
 
 
 def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
-    """Those of its experiments, and of each server that takes part in fewer blocks of one."""
+    """Yield the looks at the claim's experiments, and at its servers, which may have fewer blocks."""
     for place in _places(claim):
         of = looks.get(place.experiment, ONCE)
         yield of
         own = of.with_server(place.server) if isinstance(of, Planned) and not of.once else of
-        # A server with one block shows nothing, so it does not limit the others.
+        # One block shows nothing, so a server with one block does not limit the others.
         if own.most >= BLOCKS_MIN:
             yield own
 
 
 def experiments_of(claim: Claim) -> tuple[str, ...]:
-    """Those it rests on; of a cost of the machine none."""
+    """Return the experiments that a claim rests on; a cost of the machine rests on none."""
     return tuple(sorted({place.experiment for place in _places(claim)}))
 
 
 def within(
     blocks: int | None, experiments: Iterable[str], figures: Sequence[Figures], failed: Mapping[str, str]
 ) -> tuple[tuple[Figures, ...], Mapping[str, str]]:
-    """Figures and failures of the first so many blocks of these experiments; None: of all blocks."""
+    """Return figures and failures of the first `blocks` blocks of these experiments; None: of all blocks."""
     names = set(experiments)
     seen = tuple(each for each in figures if each.experiment in names)
     if blocks is None:
@@ -91,7 +91,7 @@ def within(
 def last_look(
     figures: Sequence[Figures], experiment: str, looks: Mapping[str, Looks], overall: float
 ) -> Look:
-    """That of an experiment's noise."""
+    """Return the last look at an experiment, at which its noise is judged."""
     return Look(overall, _done(experiment, figures, {}), looks.get(experiment, ONCE))
 
 
@@ -101,7 +101,10 @@ def _done(experiment: str, figures: Sequence[Figures], failed: Mapping[str, str]
 
 
 def _together(looks: Sequence[Looks]) -> Looks:
-    """The looks at what several experiments have in common. Those of a fixed design only limit the blocks."""
+    """Return the looks at the blocks that several experiments have in common.
+
+    An experiment with a fixed number of blocks limits the blocks of the others, and adds no look.
+    """
     several = [each for each in looks if not each.once]
     if not several:
         return ONCE
@@ -111,7 +114,7 @@ def _together(looks: Sequence[Looks]) -> Looks:
 
 
 def _places(claim: Claim) -> Iterator[Place]:
-    """Each server in each experiment whose trials it asks for."""
+    """Yield each server in each experiment whose trials the claim uses."""
     own = getattr(claim, "experiment", None) or ""
     besides = [getattr(claim, name, None) for name in ("against", "alone")]
     for server in _servers(claim):

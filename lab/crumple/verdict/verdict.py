@@ -1,7 +1,7 @@
-"""A claim and the figures of a run → a verdict. Pure: reads no file, starts nothing.
+"""Judge a claim: the claim and the figures of a run → a verdict. Pure: reads no file, starts nothing.
 
-Which trials may speak is evidence.py's, how it is said is sentences.py's. Here are the rules: one function
-per kind of claim, found in KINDS.
+KINDS names the rule for each kind of claim; the rules are in kinds.py and along_load.py. evidence.py selects
+the trials that count, and verdict_sentences.py words the verdict.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,11 +43,12 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a run says about a claim. `trials`: ids of those the answer rests on; `blocks`: of so many.
+    """The answer of a run to a claim. `trials`: ids of the trials that the answer rests on.
 
-    `in_size_only`: a direction was claimed and holds, and what is refuted or open is its size. `place`: where
-    the article says it, empty if unknown. `conditions`: what it leaves open or differs here. `doubt`: what
-    part the engine may have in it, the end of `sentence`; or empty.
+    `in_size_only`: the claimed direction holds, and only its size is refuted or undecided. `place`: where the
+    article makes the claim, empty if unknown. `conditions`: what the article leaves open, or what differs
+    here. `blocks`: how many blocks there were at the look that gave the answer. `doubt`: a sentence that
+    names the trials of which the engine may have been the limit, or empty; `sentence` ends with it.
     """
 
     claim_id: str
@@ -72,13 +73,14 @@ def judge(
     facts: Facts = NOTHING_KNOWN,
     looks: Mapping[str, Looks] = FIXED,
 ) -> Verdict:
-    """The verdict on `claim` from the figures of all measured trials of a run.
+    """Return the verdict on `claim` from the figures of all measured trials of a run.
 
-    `looks`: experiment → when it is looked at; of one that is not there all blocks, once. What a look decided
-    holds, as the error is shared out over all of them; the verdict is that of the last look which decides.
-    `scale`: of the run; a claim that this scale cannot answer is not testable, however clear the figures.
-    `failed`: trial id → why, of those that failed; they are only named as reasons. `facts`: what no trial
-    holds. Raises KeyError for a metric or kind that does not exist; studies are checked for both when read.
+    `looks`: experiment → the looks at it; an experiment that is not named there is judged once, by all its
+    blocks. The error is shared out over all looks, so what one of them has decided stays decided; the verdict
+    is that of the last look that decides. `scale`: the run's scale; a claim that this scale cannot answer is
+    not testable, however clear the figures. `failed`: id of each failed trial → why; failed trials have no
+    figures, but their blocks count and they are named as reasons. `facts`: what no trial record holds. Raises
+    KeyError for a metric or kind that does not exist; both are checked when a study is read.
     """
     known, memory = rests_on.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
 
@@ -91,7 +93,7 @@ def judge(
     last = at(known.done)
     if scale is not None and scale not in claim.scales:
         return _unasked(claim, scale, last.effects)
-    # A server that fails is not ranked by its speed, whatever an earlier look said of that.
+    # A server that fails is not ranked by its speed, even if an earlier look had decided the claim.
     if known.looks.once or last.answer in DECIDED or any(effect.refused for effect in last.effects):
         return last
     earlier = map(at, range(known.done - 1, known.looks.least - 1, -1))
@@ -99,7 +101,7 @@ def judge(
 
 
 def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
-    """The verdict at one look alone; `early`: before the first one, when nothing is decided."""
+    """Return the verdict at one look; `early`: before the first planned look, when nothing is decided."""
     judged = [*KINDS[claim.kind](claim, case)]
     effects = tuple(effect for effect, _ in judged)
     if early:
@@ -108,7 +110,7 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
     open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
     trials = tuple(sorted({trial for _, trials in judged for trial in trials}))
-    # A past look that decided nothing is not shown, so its sentence is not made.
+    # A past look that decided nothing is not shown, so it needs no sentence.
     unread = case.look.past and answer not in DECIDED
     doubt = "" if unread else _doubt(claim, answer, trials, case.figures)
     said = "" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects)
@@ -129,9 +131,11 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
 
 
 def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterable[Figures]) -> str:
-    """Which servers the engine may have limited, by the warnings of half of their trials or more.
+    """Return a sentence that names the servers which the engine may have limited; or empty.
 
-    And how much it took of the cores they ran on. That touches how fast a server is, and not what it holds.
+    A server is named if half of its trials or more carry a warning of that. Where the engine ran on the
+    server's cores, the sentence says how much of them it took. The engine's limit affects throughput and
+    times, and no other metric.
     """
     metric = getattr(claim, "metric", None)
     if answer is Answer.NOT_TESTABLE or metric is None or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE:
@@ -155,7 +159,7 @@ def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterabl
 def noise_of(
     figures: Sequence[Figures], experiment: str, metric: str, looks: Mapping[str, Looks] = FIXED
 ) -> Noise:
-    """How much starts of one server differ there in `metric`, and what its twins came to at the last look."""
+    """Return how much starts of one server differ in `metric`, and the twins' ratio at the last look."""
     level = rests_on.last_look(figures, experiment, looks, stats.CONFIDENCE).level()
     return opinions.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
 
@@ -170,7 +174,7 @@ def _too_early(effect: Effect, look: Look) -> Effect:
 
 
 def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
-    """The study says that this scale cannot answer; then no figure of it stands for an answer."""
+    """Return the verdict on a claim that the study excludes at this scale; it shows no figure."""
     reason = verdict_sentences.unasked(scale, claim.scales)
     untested = partial(
         replace, ratio=None, value=None, answer=Answer.NOT_TESTABLE, direction=None, blocks_needed=None,
@@ -191,9 +195,10 @@ def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
 
 
 def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
-    """One comparison against a claim outweighs all for it; one that is open keeps it open.
+    """Return the claim's answer: contradicted, not testable or undecided if any comparison is, in that order.
 
-    Where so many are enough, those for it are counted, and it is over when too few are left.
+    A share claim with `at_least` is supported by that many comparisons, and contradicted when fewer than that
+    many are left that may support it.
     """
     if isinstance(claim, ShareClaim) and claim.at_least is not None:
         held, against = answers.count(Answer.SUPPORTED), answers.count(Answer.CONTRADICTED)

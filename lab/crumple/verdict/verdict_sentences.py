@@ -1,6 +1,6 @@
-"""Verdicts in plain English, for readers without statistics. No ratio is written without its interval.
+"""Word verdicts in plain English, for readers without statistics. Every ratio is written with its interval.
 
-Wording only: what is said has been decided in verdict.py.
+verdict.py decides; this module only words the decision.
 """
 
 import math
@@ -23,7 +23,7 @@ _PAIRS = "comparisons of a server with one of a later tier,"
 
 
 def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Effect]) -> str:
-    """The answer, what was measured, what was published, and why that is the answer."""
+    """Return a verdict in words: the answer, what was measured, what was published, and the reason."""
     lead = f"{capital(answer.value)}{f' {IN_SIZE_ONLY}' if in_size_only else ''}."
     if kind == "order" and len(effects) > 1:
         body = _ranking(answer, effects)
@@ -33,7 +33,10 @@ def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Eff
 
 
 def near_limit(warned: Sequence[tuple[str, int, int]]) -> str:
-    """What trials warn of; `warned`: server, how many of its trials, of how many. Empty without any."""
+    """Return a sentence on the trials in which the engine may have been the limit; empty if there are none.
+
+    `warned`: server, how many of its trials warn of that, and how many it has.
+    """
     if not warned:
         return ""
     parts = [f"{number} of {of} trials of {server}" for server, number, of in warned[:NAMED_MAX]]
@@ -58,42 +61,43 @@ def took(shares: Mapping[str, float]) -> str:
 
 
 def unasked(scale: str, scales: Sequence[str]) -> str:
-    """Why a run at `scale` answers nothing, and what would."""
+    """Return why a run at `scale` does not answer a claim, and which scales would."""
     enough = " or ".join(f"--scale {each}" for each in scales)
     return f"scale {scale} is too short to answer this, as the study explains; {enough} answers it"
 
 
 def number(value: float, places: int | None = None) -> str:
-    """With `places` after the point, or three significant digits: 0.5123 → "0.512", 7.25 → "7.25".
+    """Return `value` with `places` decimals or three significant digits: 0.5123 → "0.512", 7.25 → "7.25".
 
-    What is beyond all measure, as ends are with few blocks and much confidence, is not written out.
+    Numbers above LARGEST or below 1 / LARGEST get one digit and an exponent, and infinity is a word. Few
+    blocks and a high confidence give intervals with such ends.
     """
     if value > LARGEST:
         return "infinity" if math.isinf(value) else f"{value:.0e}"
     if 0 < value < 1 / LARGEST:
         return f"{value:.0e}"
     if places is None:
-        # A bound of 1 or 1.5 is exact and gains nothing from zeros.
+        # A bound of 1 or 1.5 is exact, so it gets no trailing zeros.
         text = f"{value:,.{max(0, 2 - _magnitude(value))}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{value:,.{places}f}"
 
 
 def between(interval: Interval, bounds: Sequence[float] = (1.0,)) -> str:
-    """The interval in words: "(between 2.10 and 2.40 times, 95 % interval, 5 blocks)"."""
+    """Return the interval in words: "(between 2.10 and 2.40 times, 95 % interval, 5 blocks)"."""
     low, _, high = ends(interval, bounds)
     confidence = f"{interval.confidence * 100:g} % interval"
     return f"(between {low} and {high} times, {confidence}, {interval.n} blocks)"
 
 
 def amount(value: float, unit: str) -> str:
-    """A value in the unit that suits it: 3.2e8 ns → "320 ms", 0.031 share → "3.1 %"."""
+    """Return a value in the unit that suits it: 3.2e8 ns → "320 ms", 0.031 share → "3.1 %"."""
     scale, name = _scale(value, unit)
     return f"{number(value / scale)}{name}"
 
 
 def amounts(low: float, high: float, unit: str) -> str:
-    """A value, or the span between two, with one unit."""
+    """Return a value, or the span between two, with one unit."""
     if math.isinf(high):
         return f"{amount(low, unit)} or more"
     scale, name = _scale(high, unit)
@@ -101,7 +105,7 @@ def amounts(low: float, high: float, unit: str) -> str:
 
 
 def _scale(value: float, unit: str) -> tuple[float, str]:
-    """Divisor, and the unit as it follows a number."""
+    """Return the divisor, and the unit as it follows a number."""
     if unit == "share":
         return 0.01, " %"
     if unit == "µs":
@@ -169,7 +173,7 @@ def _measured(effect: Effect) -> str:
 
 
 def _valued(effect: Effect) -> str:
-    """A value with its interval: "320 ms (between 310 and 331 ms, 95 % interval, 5 blocks)"."""
+    """Return the value with its interval: "320 ms (between 310 and 331 ms, 95 % interval, 5 blocks)"."""
     value, repeated = effect.value, effect.repeated
     assert value is not None
     low, middle, high, name = value_ends(effect)
@@ -186,7 +190,7 @@ def _valued(effect: Effect) -> str:
 
 
 def value_ends(effect: Effect) -> tuple[str, str, str, str]:
-    """Low, value and high of an effect that has a value, and the unit as it follows each: " ms"."""
+    """Return low, value and high of an effect that has a value, and the unit as it follows each: " ms"."""
     value = effect.value
     assert value is not None
     scale, name = _scale(value.estimate, effect.unit)
@@ -200,11 +204,11 @@ def _left_out(effect: Effect) -> str:
 
 
 def ends(interval: Interval, bounds: Sequence[float] = (1.0,)) -> tuple[str, str, str]:
-    """Low, estimate and high with as many digits as the width is worth, and as tell them from `bounds`."""
+    """Return low, estimate and high, with the digits that the width justifies or that `bounds` require."""
     shown = (interval.low, interval.estimate, interval.high)
     half_width = (interval.high - interval.low) / 2
     if interval.high > 2 * interval.low:
-        # Far apart, one number of decimals cannot suit all three.
+        # If the ends are far apart, no one number of decimals suits all three.
         return tuple(  # type: ignore[return-value]
             number(end, _places(end, max(0, 1 - _magnitude(end)), bounds)) if end else "0" for end in shown
         )
@@ -216,7 +220,7 @@ def ends(interval: Interval, bounds: Sequence[float] = (1.0,)) -> tuple[str, str
 
 
 def _places(end: float, places: int, bounds: Sequence[float]) -> int:
-    """So many decimals that an end is not on the wrong side of a bound, nor on it, but for rounding."""
+    """Return enough decimals that rounding moves no end onto a bound or to its other side."""
 
     def misleads(bound: float) -> bool:
         said, beside = float(f"{end:.{places}f}"), float(number(bound).replace(",", ""))
@@ -230,7 +234,7 @@ def _places(end: float, places: int, bounds: Sequence[float]) -> int:
 
 
 def _magnitude(value: float) -> int:
-    """Power of ten of the first digit; 0 for nothing."""
+    """Return the power of ten of the first digit; 0 for 0 and for infinity."""
     return math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
 
 

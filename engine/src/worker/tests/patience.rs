@@ -1,4 +1,4 @@
-//! When a worker loses patience, and with whom.
+//! Timeouts of requests and of attempts to connect.
 
 use super::*;
 
@@ -21,13 +21,13 @@ fn an_answer_that_comes_after_its_time_is_a_timeout() {
 
 #[test]
 fn an_answer_that_came_in_time_is_none_however_late_it_is_read() {
-    // All come 0.1 ms before patience ends, more than one turn of the loop reads.
+    // All answers come 0.1 ms before the timeout, and they are more than one turn of the loop reads.
     let script = Script { read_ns: 10_000, ..answering(500 * MS - 100_000, |_| Reply::Bytes(HELLO)) };
     let record = run(closed(1_000, 600, |_| {}), script);
     assert_eq!((record.outcomes.ok, record.outcomes.timeout), (1_000, 0), "{:?}", record.outcomes);
     assert!(record.histograms.response_time.max_ns < Some(500 * MS));
     assert!(record.arrivals.held_ns > 0, "the engine was late, and says so");
-    // The beginning of an answer is none.
+    // The beginning of an answer is no answer.
     let begin = |_| Reply::Bytes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel");
     let script = Script { read_ns: 10_000, ..answering(500 * MS - 100_000, begin) };
     let record = run(closed(1_000, 600, |_| {}), script);
@@ -36,8 +36,8 @@ fn an_answer_that_came_in_time_is_none_however_late_it_is_read() {
 
 #[test]
 fn patience_ends_in_the_order_in_which_it_began() {
-    // Half of the users are there at once, and some of them soon ask again. The others set out meanwhile, and the
-    // engine, which has so many connections to open, is late with them.
+    // Half of the users are there at once, and some of them soon send again. The others begin meanwhile. The engine
+    // has so many connections to open that it is late with them.
     let shape = json!({"kind": "ramp", "from_connections": 10_000, "to_connections": 20_000, "over_s": 0.005,
         "pause_ms": 0.0, "pause": "fixed"});
     let answer = |number| if number < 5_000 { Reply::Bytes(HELLO) } else { Reply::Silence };

@@ -1,1 +1,1 @@
-"""One search for the breaking point as a reader meets it, all from `find_figures.Finding`. Starts nothing."""
+"""The report of one search for the breaking point, all of it from `find_figures.Finding`. Starts nothing."""

@@ -83,7 +83,7 @@ def _load_axis(finding: Finding, rows: Sequence[dict[str, Any]]) -> alt.X:
         "load:Q",
         title="requests per second" if finding.by_rate else "connections",
         scale=alt.Scale(type="log" if logarithmic else "linear", domain=[low, high], nice=False),
-        # Of a logarithmic scale Vega labels more than there is room for.
+        # On a logarithmic scale Vega writes more labels than there is room for.
         axis=alt.Axis(values=theme.round_ticks(low, high, TICKS_MAX), format=",~r", grid=False),
     )
 
@@ -119,13 +119,13 @@ def _limit(finding: Finding, y: alt.Y) -> list[alt.Chart]:
 ROWS = 12
 LABEL_COLUMNS = 11
 STYLES = {"held": "green", "broke": "red", "limited": "yellow", "undecided": "dim"}
-# Far below the breaking point all is calm, and takes the room away from where it is not.
+# Levels farther below the breaking point are left out, since they would take room from those near it.
 FARTHEST_FACTOR = 4.0
 _MEDIAN, _LIMIT, _POINT = "·", "╌", "░"
 
 
 def plot(finding: Finding, columns: int) -> list[Text]:
-    """The chart, its axes and its legend; nothing where no level has a time."""
+    """The chart, its axes and its legend; empty where no level has a time."""
     marks = _in_sight(finding)
     if not marks:
         return []
@@ -193,7 +193,7 @@ def _framed(grid: list[list[tuple[str, str]]], up: Axis) -> list[Text]:
 
 
 def _ruler(finding: Finding, across: Axis, wide: int) -> list[Text]:
-    """The lowest and the highest load in sight, and between them where it breaks."""
+    """The lowest and the highest load shown, and between them the breaking point."""
     line = [" "] * wide
     point = finding.found.point
     loads = [across.low, across.high, *([point.estimate] if point else [])]

@@ -1,6 +1,6 @@
-"""One search as a reader meets it: what was asked, what came of it, and what is read off its levels, once.
+"""One search for its reports: what was asked, the result, and the figures of its levels, each computed once.
 
-Everything that summary, page and export say is derived here; they only word and place it.
+All that summary, page and export show is computed here; they only put it into words and places.
 """
 
 import re
@@ -17,17 +17,17 @@ from crumple.find.level import Level, Part
 from crumple.find.saturation import Sign
 from crumple.stats.stats import Interval
 
-# How far beyond the interval a level still tells how it breaks there.
+# A level within this factor of the interval still shows how the server breaks.
 EDGE_FACTOR = 1.25
 FIRST_BROKEN_OF = 5
-# What misses the objective at loads below this share of the interval's low end is not of the load.
+# Below this share of the interval's low end, the load is not the reason why requests miss the objective.
 FAR_BELOW = 0.9
-# Quantiles that the chart may show, and the share of the levels that have to tell it.
+# Quantiles that the chart may show, and the share of the levels that must have it.
 QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
 TOLD_BY = 0.75
-# A share of failures worth a word, where the objective has none.
+# The share of failures that is reported where the objective limits none.
 FAILING_SHARE = 0.001
-# Sentences that differ by their figures alone are of one kind.
+# Sentences that differ only in their figures are of one kind.
 _FIGURES = re.compile(r"[\d.,]+ ?(?:ns|µs|ms|s|%)?")
 
 
@@ -50,9 +50,10 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """A search that is over. `asked`: of whom, in words; `command`: what repeats it.
+    """A search that is over. `asked`: what was asked of which server; `command`: the command that repeats it.
 
-    `server_cores`: that the server may use, None where it was not watched; `is_local`: on this machine.
+    `server_cores`: how many the server may use, None where it was not watched; `is_local`: it runs on this
+    machine.
     """
 
     question: Question
@@ -72,7 +73,7 @@ class Finding:
 
     @property
     def starts(self) -> int:
-        """Starts that have a level."""
+        """The number of starts that have a level."""
         return len({each.start for each in self.found.levels})
 
     @cached_property
@@ -82,7 +83,7 @@ class Finding:
 
     @cached_property
     def edge(self) -> tuple[Level, ...]:
-        """The levels that broke at the breaking point or little above; without one the lowest that broke."""
+        """The levels that broke near the breaking point; without a breaking point the lowest that broke."""
         broke = [each for each in self.rows if each.outcome == "broke"]
         point = self.found.point
         if point is None:
@@ -93,7 +94,7 @@ class Finding:
 
     @cached_property
     def first_broken(self) -> Part | None:
-        """What broke in most of the lowest levels of the edge, as the lowest of them had it."""
+        """The part that broke in most of the lowest levels of the edge, from the lowest level with it."""
         lowest = self.edge[:FIRST_BROKEN_OF]
         names = Counter(part.name for each in lowest for part in each.broken)
         if not names:
@@ -103,19 +104,19 @@ class Finding:
 
     @cached_property
     def first_broken_level(self) -> Level | None:
-        """The level it is of."""
+        """The level that `first_broken` is from."""
         part = self.first_broken
         return next((each for each in self.edge if part in each.broken), None)
 
     @cached_property
     def signs(self) -> tuple[Sign, ...]:
-        """What was used up at the edge; nothing of a server far away, or where it answered nothing."""
+        """What was used up at the edge; empty for a remote server, or where it answered nothing."""
         answering = [each for each in self.edge if each.ok]
         return saturation.signs(answering, self.server_cores) if self.is_local else ()
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What may have touched the held levels nearest to the breaking point; one of each kind."""
+        """What may have affected the held levels nearest to the breaking point; one of each kind."""
         held = [each for each in self.rows if each.outcome == "held"][-FIRST_BROKEN_OF:]
         return _one_of_each_kind([warning for each in reversed(held) for warning in each.warnings])
 
@@ -134,7 +135,7 @@ class Finding:
 
     @cached_property
     def halves(self) -> tuple[Interval, Interval] | None:
-        """The breaking point by either half of the levels, where these exclude each other."""
+        """The breaking point by each half of the levels, if their intervals exclude each other; else None."""
         found = self.found
         if found.point is None or self.afresh:
             return None
@@ -154,7 +155,7 @@ class Finding:
 
     @cached_property
     def moments_below(self) -> Moments | None:
-        """What missed the part that breaks at loads far below; None where that is within the limit."""
+        """Requests that missed the part that breaks at loads far below; None if they are within the limit."""
         point, name = self.found.point, self.found.breaks_by
         if point is None or name is None:
             return None
@@ -172,16 +173,16 @@ class Finding:
 
     @cached_property
     def fails_everywhere(self) -> bool:
-        """Whether requests failed at every level, and not for want of time or connections.
+        """Whether requests failed at every level, for other reasons than time or lack of connections.
 
-        Whatever the engine did, that is the server's doing.
+        The server causes such failures, whatever the engine did.
         """
         tried = [each for each in self.found.levels if each.scheduled]
         return len(tried) > 1 and all(_wrong(each) > self._failed_limit * each.scheduled for each in tried)
 
     @property
     def _failed_limit(self) -> float:
-        """The share of failures that the objective allows, or else what is worth a word."""
+        """The share of failures that the objective allows, but at least FAILING_SHARE."""
         limits = [term.limit for term in self.question.objective.terms if term.quantity == "failed"]
         return max([*limits, FAILING_SHARE])
 
@@ -198,7 +199,7 @@ class Finding:
 
     @cached_property
     def time_name(self) -> str:
-        """The quantity that the chart shows over the load: the highest quantile that most levels tell."""
+        """The quantity that the chart shows over the load: the highest quantile that most levels have."""
         terms = [term for term in self.question.objective.terms if term.is_time]
         if terms and terms[0].quantile is None:
             return terms[0].quantity
@@ -217,7 +218,7 @@ class Finding:
         return tuple(Mark(each, self.time_of(each), each.p50_ns) for each in self.rows)
 
     def time_of(self, level: Level) -> float | None:
-        """Of a level what `time_name` says, in ns; without the requests for it None."""
+        """The time of a level that `time_name` names, in ns; None without enough requests for it."""
         if self.time_name in QUANTILES:
             told: float | None = getattr(level, f"{self.time_name}_ns")
             return told
@@ -226,7 +227,7 @@ class Finding:
 
 
 def _wrong(level: Level) -> int:
-    """Requests that failed otherwise than by taking too long, or not being sent."""
+    """Requests that failed for other reasons than taking too long or not being sent."""
     apart = ("not-sent", "timeout", "connect-timeout")
     return sum(number for name, number in level.failures.items() if name not in apart)
 

@@ -1,6 +1,6 @@
 """One search as a summary in a terminal, as an HTML page that needs no network, as JSON and as CSV.
 
-Pure: Finding → text. In JSON and CSV nothing is rounded, and only the headline and its reason are worded.
+Pure: Finding → text. JSON and CSV round nothing, and only the headline and its reason are sentences.
 """
 
 import csv
@@ -46,7 +46,7 @@ WIDTH_MIN, WIDTH_MAX = 80, 100
 
 
 def text(finding: Finding, width: int | None = None, styled: bool | None = None) -> str:
-    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
     columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
     return terminal.printed(Group(*_parts(finding, columns)), columns, styled)
 
@@ -100,7 +100,7 @@ def _problems(finding: Finding) -> list[str]:
 
 
 VERSION = 2
-# Of a level, in its row.
+# The fields of a level in its row.
 COLUMNS = (
     "start", "load", "purpose", "outcome", "word", "measured_s", "scheduled", "ok", "throughput_per_s",
     "p50_ns", "p90_ns", "p95_ns", "p99_ns", "failed_share", "not_sent", "backlog_grew", "connections_most",
@@ -109,7 +109,7 @@ COLUMNS = (
 
 
 def document(finding: Finding) -> dict[str, Any]:
-    """Times in ns, shares 0..1; loads in requests per second or connections, as `by` says."""
+    """The search as data. Times in ns, shares 0..1; loads in requests per second or connections, see `by`."""
     found, question = finding.found, finding.question
     return {
         "version": VERSION,
@@ -142,9 +142,9 @@ def document(finding: Finding) -> dict[str, Any]:
 
 
 def levels_csv(finding: Finding) -> str:
-    """A row per level in the order of trying; of each part how many requests are known, and missed it.
+    """A row per level in the order of trying; for each part how many requests are known, and missed it.
 
-    An empty cell: nothing to tell.
+    An empty cell: no value.
     """
     names = [str(term) for term in finding.question.objective.terms]
     written = io.StringIO()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
 FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
-# Of a line's first column: "1,995 /s", "512 connections".
+# The width of a line's first column: "1,995 /s", "512 connections".
 LOAD_WIDTH = {True: 9, False: 15}
 GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
 
@@ -38,13 +38,13 @@ def load(value: float | None, by_rate: bool) -> str:
 
 
 def figure(value: float, by_rate: bool) -> str:
-    """The same without its unit."""
-    # Levels lie close to each other: a digit more than elsewhere tells them apart.
+    """The load without its unit."""
+    # Levels lie close to each other, so they have one digit more than elsewhere.
     return numerals.significant(value, 4) if by_rate else f"{round(value):,}"
 
 
 def missed(part: Part, level: Level) -> str:
-    """What a part that did not hold came to: "p99<250ms: 17 % of 295 took longer"."""
+    """How a part did not hold: "p99<250ms: 17 % of 295 took longer"."""
     if part.name == KEEPS_UP:
         return f"the backlog grew by {numerals.share(part.value)} of what came due"
     if part.name in FAULTS:
@@ -76,7 +76,7 @@ def failures(levels: Sequence[Level]) -> str:
 
 
 def value(part: Part) -> str:
-    """What a part came to, in its unit."""
+    """The value of a part, in its unit."""
     if part.value is None:
         return numerals.ABSENT
     if part.quantity in ("failed", "backlog"):
@@ -92,14 +92,14 @@ def share(part: Part | None) -> str:
 
 
 def heads(finding: "Finding") -> list[str]:
-    """Of the table of levels, but for how each came out."""
+    """The heads of the table of levels, without that of the result."""
     shown = ["start"] if finding.afresh else []
     watched = ["server CPU"] if finding.server_cores is not None else []
     return [*shown, "load", "for", "ok", "p50", *finding.time_heads, "failed", *watched]
 
 
 def cells(finding: "Finding", level: Level) -> list[str]:
-    """One row of it."""
+    """One row of the table of levels, without the result."""
     shown = [f"{level.start + 1}"] if finding.afresh else []
     parts = {part.name: part for part in level.parts}
     busy = level.server_cores_busy
@@ -121,7 +121,7 @@ def cells(finding: "Finding", level: Level) -> list[str]:
 
 
 def verdict(level: Level) -> str:
-    """How a level came out, and by what: "broke: p99<250ms"."""
+    """The result of a level, and which part broke: "broke: p99<250ms"."""
     said = OUTCOMES[level.outcome]
     if level.outcome == "limited":
         return level.word
@@ -160,7 +160,7 @@ ONE_START = "the interval is that of this process; another start of it may break
 
 
 def outlook(seen: Outlook, budget_s: float) -> str:
-    """What the budget can reach, said before the first level."""
+    """What the budget can reach, shown before the first level."""
     least, most = f"{seen.least_s:.2g}", f"{seen.most_s:.2g}"
     each = f"{most}{NARROW}s" if least == most else f"{least} to {most}{NARROW}s"
     levels = f"{numerals.seconds(budget_s)}: about {numerals.count(seen.levels, 'level')}"
@@ -170,7 +170,7 @@ def outlook(seen: Outlook, budget_s: float) -> str:
 
 
 def headline(finding: "Finding") -> str:
-    """The answer in one sentence; all else that is said explains it."""
+    """The answer in one sentence; everything else explains it."""
     found, by_rate = finding.found, finding.by_rate
     if found.point is not None:
         return f"breaks at {point(finding)}"
@@ -181,11 +181,17 @@ def headline(finding: "Finding") -> str:
         return f"does not hold at any load that was tried, down to {load(lowest, by_rate)}"
     if found.highest_held is not None:
         return f"at least {load(found.highest_held, by_rate)}"
+    if found.ending == "engine" and (broke := _broke_at(finding)):
+        return f"broke at {load(min(broke), by_rate)} and above; below, the engine gave in"
     return {
         "gone": "the server answers no more",
         "engine": "no answer: the engine gave in at every load",
         "interrupted": "no answer: interrupted before a level held",
     }.get(found.ending, "no answer: no level held in the time there was")
+
+
+def _broke_at(finding: "Finding") -> list[float]:
+    return [each.load for each in finding.rows if each.outcome == "broke"]
 
 
 def point(finding: "Finding") -> str:
@@ -208,7 +214,7 @@ def failing(finding: "Finding") -> str:
 
 
 def why(finding: "Finding") -> str:
-    """What the answer rests on, or why there is no better one; with its remedy."""
+    """What the answer rests on, or why there is no better one, with the remedy."""
     found = finding.found
     match found.ending:
         case "found":
@@ -221,8 +227,12 @@ def why(finding: "Finding") -> str:
             )
         case "engine":
             limit = finding.problems[0] if finding.problems else "give it more threads (--threads)"
-            gave_in = "the engine gave in before the server" if found.highest_held else "no level was valid"
-            return f"{gave_in}: {limit}"
+            if found.highest_held:
+                return f"the engine gave in before the server: {limit}"
+            where = (
+                "at the lowest load tried the engine gave in" if _broke_at(finding) else "no level was valid"
+            )
+            return f"{where}: {limit}"
         case "budget":
             return "the budget was over before there was a load that held and one that broke; raise --budget"
         case "interrupted":
@@ -245,7 +255,7 @@ def _rests_on(finding: "Finding") -> str:
 
 
 def first_broken(finding: "Finding") -> str:
-    """Which part gave first: "p99<250ms: 17 % of 295 took longer, at 100 /s"; empty where none did."""
+    """Which part broke first: "p99<250ms: 17 % of 295 took longer, at 100 /s"; empty where none did."""
     part, level = finding.first_broken, finding.first_broken_level
     if part is None or level is None:
         return ""
@@ -253,7 +263,7 @@ def first_broken(finding: "Finding") -> str:
 
 
 def too_few(finding: "Finding") -> str:
-    """Shares that no level could decide, and what all that held came to."""
+    """Shares that no level could decide, and how many requests missed them in the levels that held."""
     said = []
     held = [each for each in finding.found.levels if each.outcome == "held"]
     for term in finding.question.objective.terms:
@@ -270,7 +280,7 @@ def too_few(finding: "Finding") -> str:
 
 
 def highest_held(finding: "Finding") -> str:
-    """The highest load that held; where that is above the interval, why it is no other answer."""
+    """The highest load that held; if it is above the interval, why that does not contradict the answer."""
     found = finding.found
     if found.highest_held is None or found.point is None:
         return ""
@@ -286,7 +296,7 @@ def highest_held(finding: "Finding") -> str:
 
 
 def below(finding: "Finding") -> str:
-    """What missed the objective though the load was low: no load mends that."""
+    """Requests that missed the objective at low loads, where the load is not the reason."""
     seen = finding.moments_below
     if seen is None:
         return ""
@@ -297,7 +307,7 @@ def below(finding: "Finding") -> str:
 
 
 def moved(finding: "Finding") -> str:
-    """Where the levels of the first half and those of the second say different things."""
+    """How the first and the second half of the levels contradict each other; empty where they do not."""
     if finding.halves is None:
         return ""
     first, second = (load(each.estimate, finding.by_rate) for each in finding.halves)
@@ -308,7 +318,7 @@ def moved(finding: "Finding") -> str:
 
 
 def first_guess(finding: "Finding") -> tuple[str, str]:
-    """What connections that ask again at once got, and whether that is what the server can do."""
+    """The rate that connections without pauses got, and whether that is the server's limit."""
     found = finding.found
     if found.guess is None:
         return "", ""
@@ -342,7 +352,7 @@ def sign(found: "Sign") -> str:
 
 
 def facts(finding: "Finding") -> list[tuple[str, str]]:
-    """What stands below the answer: its name, and what is said; only what there is to say."""
+    """The facts below the answer, each with its name; those with nothing to say are left out."""
     point_found = finding.found.point is not None
     failed = failing(finding) if finding.fails_everywhere and point_found else ""
     rows = [
@@ -363,7 +373,7 @@ def facts(finding: "Finding") -> list[tuple[str, str]]:
 
 
 def circumstances(finding: "Finding") -> list[str]:
-    """What a second search needs to be the same."""
+    """What somebody needs to repeat the search: shape, seed, time, engine and date."""
     question = finding.question
     began = datetime.fromtimestamp(finding.began_unix_s, UTC)
     shape = (

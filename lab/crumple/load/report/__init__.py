@@ -1,4 +1,4 @@
-"""One load as a reader meets it, all from `load_figures.Load`: summary, page, CSV and HDR log.
+"""The report of one load, all of it from `load_figures.Load`: summary, page, CSV and HDR log.
 
 Starts nothing.
 """

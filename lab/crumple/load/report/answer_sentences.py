@@ -1,7 +1,7 @@
 """Answers in words: by status, a line for each that was not expected, and one exchange with both its sides.
 
-Pure: record → plain text, or data. What a server sent is made fit to be shown here, so that no other module
-has to.
+Pure: record → plain text, or data. What a server sent is made safe to show here, so that no other module has
+to do so.
 """
 
 import html
@@ -22,10 +22,10 @@ from crumple.load.report import load_answers
 from crumple.load.report.load_answers import Unexpected
 
 EXCERPT_MAX = 120
-# The engine keeps no more of a body.
+# The engine keeps at most this much of a body.
 KEPT_BYTES = 1024
 _CUT_OFF = ("closed-early", "reset", "timeout")
-# More than that in the body, and it is no text.
+# A body with a larger share of replaced characters is not text.
 _REPLACED_SHARE_MAX = 0.1
 _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
@@ -41,12 +41,12 @@ def line(each: Unexpected) -> str:
 
 
 def unnumbered(each: Unexpected) -> str:
-    """The same without how often."""
+    """The line without the count."""
     return "; ".join([diagnosis(each), *(_excerpt(each) if each.first else ())])
 
 
 def outcome(each: Unexpected) -> str:
-    """Its word; of what TLS failed for that as well, as "malformed" speaks of an answer."""
+    """The outcome; if TLS failed, also that, since "malformed" alone would refer to an answer."""
     return each.outcome if each.tls_fault is None else f"TLS failed ({each.outcome})"
 
 
@@ -108,14 +108,14 @@ def _named(each: Unexpected) -> str:
 
 
 def _status_line(code: int, came: Example | None) -> str:
-    """With the server's own reason phrase, where it is known and not empty."""
+    """The status with the server's own reason phrase, where it is known and not empty."""
     words = came.head.partition("\r\n")[0].split(" ", 2) if came else []
     phrase = " ".join(words[2].split()) if len(words) == 3 and words[1] == str(code) else ""
     return f"{code} {_cut(shown(phrase))}" if phrase else status(code)
 
 
 def _compared(each: Unexpected) -> Iterator[str]:
-    """Of ok answers whose bytes were not compared, some may be as wrong."""
+    """In how many ok answers the bytes were compared; the others may have wrong bytes as well."""
     if each.compared is not None and each.compared[0] < each.compared[1]:
         compared, ok = each.compared
         of = f"in {compared:,} of the {ok:,} ok answers; of the others, the length"
@@ -128,7 +128,7 @@ def _target(first: Example) -> str | None:
 
 
 def _telling(first: Example, asked: Request | None) -> Iterator[str]:
-    """The headers, sent or come, that say what is wrong with a request."""
+    """The headers, sent or received, that explain what is wrong with a request."""
     code = first.status
     if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:
         yield _wrong_body(first, asked.expect.body_bytes)
@@ -159,7 +159,7 @@ def _wrong_body(first: Example, expected: int) -> str:
 
 
 def _body_bytes(first: Example) -> int | None:
-    """How long the whole body was; None where that cannot be told from what was kept."""
+    """The length of the whole body in bytes; None where what was kept does not show it."""
     said = header(first.head, "Content-Length")
     if said is not None and said.isdecimal():
         return int(said)
@@ -167,13 +167,13 @@ def _body_bytes(first: Example) -> int | None:
 
 
 def _kept_bytes(first: Example) -> int | None:
-    """How many bytes of a body are kept; None where all may not be, or bytes were replaced."""
+    """The length of a body that was kept whole, in bytes; None if it may be cut, or bytes were replaced."""
     kept = len(first.body.encode(errors="surrogatepass"))
     return kept if first.head and kept < KEPT_BYTES and "\ufffd" not in first.body else None
 
 
 def _part(first: Example) -> str:
-    """How much of its body an answer had that was cut off: " and 3 of 5 bytes of its body"."""
+    """How much of its body came before an answer was cut off: " and 3 of 5 bytes of its body"."""
     came, said = _kept_bytes(first), header(first.head, "Content-Length")
     if came is None:
         return ""
@@ -194,14 +194,14 @@ def _excerpt(each: Unexpected) -> Iterator[str]:
     elif each.outcome in _CUT_OFF and each.first.status is not None:
         said, word = _text(each.first.body), "it began"
     else:
-        # No whole answer: of a malformed one this is what tells what speaks there.
+        # There was no whole answer; the beginning of a malformed one shows which protocol the peer speaks.
         said, word = _text(each.first.head + each.first.body), "it began"
     if said:
         yield f"{word}: `{said}`"
 
 
 def _text(body: str) -> str:
-    """Words of a body, of HTML without its tags; nothing where it is no text."""
+    """The words of a body, without the tags of HTML; empty if it is not text."""
     if body.count("\ufffd") + body.count("\x00") > _REPLACED_SHARE_MAX * len(body):
         return ""
     if body.lstrip()[:1] == "<":
@@ -230,7 +230,7 @@ class Exchange:
 
     @property
     def example(self) -> contract.Example | None:
-        """Both sides as they went over the wire; None where nothing did."""
+        """Request and answer as they went over the wire; None where nothing did."""
         return next((each for kind in self.record.requests for each in kind.examples), None)
 
     @property
@@ -246,21 +246,21 @@ class Exchange:
 
     @property
     def took_ns(self) -> int | None:
-        """From due to its end."""
+        """How long the request took from when it was due to its end."""
         times = self.record.histograms
         ends = (times.response_time, times.failed, times.timed_out, times.unfinished_age)
         return next((each.max_ns for each in ends if each.count), None)
 
 
 def text(exchanges: list[Exchange], width: int | None = None, styled: bool | None = None) -> str:
-    """All of them. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    """Return the exchanges as text. `width` and `styled` None: as the terminal has it; plain without one."""
     columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
     parts = [part for exchange in exchanges for part in (*_parts(exchange), Text())]
     return terminal.printed(Group(*parts[:-1]), columns, styled)
 
 
 def document(exchanges: list[Exchange]) -> list[dict[str, Any]]:
-    """The same as data. Times in ns; the sides unescaped, as the engine kept them."""
+    """Return the exchanges as data. Times in ns; request and answer unescaped, as the engine kept them."""
     return [
         {
             "request": each.asked.model_dump(mode="json"),
@@ -277,7 +277,7 @@ def document(exchanges: list[Exchange]) -> list[dict[str, Any]]:
 
 
 def connected(record: contract.TrialRecord) -> str:
-    """To where, how long it took, and what is known of TLS."""
+    """Where the connection went, how long it took, and whether TLS was verified."""
     target, took_ns = record.spec.target, record.histograms.connect_time.max_ns
     if took_ns is None:
         fault = f": {shown(record.tls_fault)}" if record.tls_fault else ""

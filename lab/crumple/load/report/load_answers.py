@@ -1,6 +1,6 @@
 """What came instead of the answer that was expected: how often, and the first of each kind.
 
-Pure: record → facts. What is said of them is `answer_sentences`'.
+Pure: record → facts. `answer_sentences` puts them into words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRec
 from crumple.record import failures
 
 _WRONG_STATUS = "wrong-status"
-# They are no answers, nor failures of one: each is told of elsewhere.
+# Neither unexpected answers nor failures; wrong statuses are counted by status.
 _ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")
 
 _Kind = tuple[Request, RequestRecord]
@@ -20,11 +20,11 @@ _Key = tuple[str, int | None]
 
 @dataclass(frozen=True)
 class Unexpected:
-    """Requests that ended alike and not as expected. `status`: of whole answers with another than expected.
+    """Requests that ended in the same unexpected way. `status`: that of whole answers with an unexpected one.
 
-    `first`: the first such exchange, None where the engine kept none; `request`: what it asked. `tls_fault`:
-    why TLS failed, where that is how they ended. `compared`: in how many of the ok answers the bytes were
-    compared, and how many those are; of the others the length alone is known.
+    `first`: the first such exchange, None where the engine kept none; `request`: its request. `tls_fault`:
+    why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
+    the number of all ok answers; of the others only the length was checked.
     """
 
     outcome: str
@@ -37,12 +37,12 @@ class Unexpected:
 
 
 def unexpected(record: TrialRecord) -> tuple[Unexpected, ...]:
-    """All that came unexpected in the measured phase, the most frequent first."""
+    """Return the unexpected results of the measured phase, the most frequent first."""
     return _unexpected(record, record.outcomes, _kinds(record))
 
 
 def unexpected_of(record: TrialRecord, asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
-    """The same of one of several requests."""
+    """Return the unexpected results of one of several requests, the most frequent first."""
     return _unexpected(record, kind.outcomes, [(asked, kind)])
 
 
@@ -97,7 +97,7 @@ def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
 
 
 def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:
-    """Of each way to end the exchange that was over first."""
+    """For each way to end, the exchange that ended first."""
     firsts: dict[_Key, tuple[Request, Example]] = {}
     for asked, kind in kinds:
         for example in kind.examples:

@@ -1,8 +1,8 @@
 """Charts of one load: response times, requests, connections and costs over time; quantiles; a histogram.
 
 Each is pure: a load and a width in pixels → an Altair chart, None where there is nothing to show. Rows are
-thinned to what a page can show. Percentiles are never averaged: where an interval has too few samples to
-carry one, or a load too many intervals, the histograms of several seconds are merged.
+thinned to what a page can show. Percentiles are never averaged: where an interval has too few samples for
+one, or a load has too many intervals, the histograms of several seconds are merged.
 """
 
 import math
@@ -20,18 +20,18 @@ from crumple.drawing.page import Chart
 from crumple.load.report.load_figures import SECOND_NS, Load
 from crumple.record import histogram
 
-# More than that are more than a page has pixels for.
+# A page does not have enough pixels for more.
 INTERVALS_MAX = 900
 _MERGED_S = (1, 2, 5, 10, 30, 60, 300)
 _CURVE_POINTS = 80
 
 Row = dict[str, Any]
-# When (s since the first instant), how many answers, and the time (ns) where they carry it.
+# The instant (s since the first), the number of answers, and the time (ns) if these are enough for it.
 _Reading = tuple[float, int, float | None]
 
 
 def response_times(load: Load) -> list[Row]:
-    """Lines "max", "p99" and "p50" over time, broken (by `run`) where nothing is known."""
+    """Lines "max", "p99" and "p50" over time, interrupted (by `run`) where there is no value."""
     rows = []
     for name, q in (("max", None), ("p99", 0.99), ("p50", 0.5)):
         run = 0
@@ -58,7 +58,7 @@ def outcomes(load: Load) -> list[Row]:
 
 
 def connections(load: Load) -> list[Row]:
-    """The most that were open; none where their number never changed while measuring."""
+    """The most connections that were open; empty where their number never changed while measuring."""
     series = load.record.series
     measured = {n for n, phase in zip(series.connections, series.phase, strict=True) if phase == "measured"}
     if len(measured) < 2:
@@ -70,7 +70,7 @@ def connections(load: Load) -> list[Row]:
 
 
 def quantile_rows(name: str, stored: contract.Histogram) -> list[Row]:
-    """A curve from 1/(1−q) to ns, as deep as its samples carry; nothing where they carry no p50."""
+    """A curve from 1/(1−q) to ns, as far as there are enough samples; empty if too few for the p50."""
     if not histogram.printable(0.5, stored.count):
         return []
     times = histogram.decode(stored.encoded)
@@ -100,7 +100,7 @@ def cpu(name: str, probe: contract.ProbeRecord) -> list[Row]:
 
 
 def memory(probe: contract.ProbeRecord) -> list[Row]:
-    """Bytes by sample: proportional to what is shared, where that was read; else resident."""
+    """Bytes by sample: the proportional set size where it was read, else the resident set size."""
     samples = probe.samples
     shared = any(pss_bytes is not None for pss_bytes in samples.pss_bytes)
     column = samples.pss_bytes if shared else samples.rss_bytes
@@ -112,7 +112,7 @@ def memory(probe: contract.ProbeRecord) -> list[Row]:
 
 
 def _readings(load: Load, name: str, q: float | None) -> list[_Reading]:
-    """As fine as the answers allow: half of the intervals that have any must carry the percentile."""
+    """The finest readings in which half of the intervals with answers have enough for the percentile."""
     for readings in _resolutions(load, name, q):
         answered = sum(count > 0 for _, count, _ in readings)
         known = sum(ns is not None for _, _, ns in readings)
@@ -150,7 +150,7 @@ def _carries(q: float | None, count: int) -> bool:
 
 
 def _gathered(series: contract.Series, column: Sequence[int]) -> Iterator[tuple[float, float, list[int]]]:
-    """Middle (s), length (s) and values of several intervals together; cut ones at an end are left out."""
+    """Middle (s), length (s) and values of several intervals together; intervals cut off are left out."""
     whole = [n for n, long_ns in enumerate(series.duration_ns) if long_ns * 2 >= series.interval_ms * 1e6]
     step = _step(len(whole))
     for first in range(0, len(whole), step):
@@ -167,14 +167,14 @@ def _step(points: int) -> int:
 
 HIGH_PX, MIDDLE_PX, LOW_PX = 220, 150, 80
 BINS = 60
-# Of the palette that the style sheet knows by its language families.
+# From the style sheet's palette, whose colours have the names of language families.
 BLUE, ORANGE, GREEN = (theme.FAMILIES[name] for name in ("go", "java", "javascript"))
 _RESPONSE = {"max": theme.MUTED, "p99": ORANGE, "p50": BLUE}
 _OUTCOMES = {"due": theme.MUTED, "ok": BLUE, "failed": ORANGE}
 _TIMES = {"response time": BLUE, "service time": GREEN, "lateness": ORANGE}
 _PROCESSES = {"server": BLUE, "engine": theme.MUTED}
 _CONNECTIONS = {"connections": BLUE}
-# Rounder than that, and a narrow range of times would have no tick.
+# The smallest ratio between the ends of a time axis; a narrower axis might have no tick.
 _TIMES_RATIO_MIN = 3.0
 
 
@@ -219,7 +219,7 @@ def quantiles(load: Load, width_px: int) -> alt.TopLevelMixin | None:
 
 
 def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
-    """How many answers took how long."""
+    """The histogram of the response times."""
     edges_ns, counts = load.bins(BINS)
     if not counts:
         return None

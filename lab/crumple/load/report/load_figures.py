@@ -1,6 +1,6 @@
-"""One load as a reader meets it: its record, what is to be thought of it, and the figures read off it, once.
+"""One load for its reports: its record, its validity, and the figures, each computed once.
 
-Everything that summary, page and exports print is derived here; they only word and place it.
+All that summary, page and exports print is computed here; they only put it into words and places.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
 FAILED_SHARE_MARKED = 0.01
 SECOND_NS = 1e9
-# A histogram drawn narrower than this would show its own buckets.
+# The smallest ratio between the ends of a drawn histogram; a narrower one would show its own buckets.
 _NARROWEST = 2.0
 _SAME_S = 1e-3
-# A SYN that is not answered goes out again after a second; the buckets of a histogram are a little coarser.
+# The kernel sends an unanswered SYN again after a second; half a percent allows for a histogram's buckets.
 _SYN_AGAIN_NS = 0.995 * SECOND_NS
 _CLOSES_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Times of one kind, in ns. `quantile_ns`: those of QUANTILES that the samples carry."""
+    """Times of one kind, in ns. `quantile_ns`: those of QUANTILES for which there are enough samples."""
 
     count: int
     mean_ns: float | None
@@ -44,10 +44,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Step:
-    """A stretch of an open schedule as it went, from and to in seconds of measuring.
+    """The results of one step of an open schedule; `from_s` and `to_s` count from when measuring began.
 
-    `requests` came due in it. Answers count where they arrived; `times`: of the ok ones in whole intervals of
-    the log, so that no interval is split.
+    `requests`: how many came due in it. Answers count in the step in which they arrived; `spread`: the times
+    of the ok ones in whole intervals of the log, so that no interval is split.
     """
 
     rate: contract.Rate
@@ -71,7 +71,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Spent:
-    """What one process tree cost while measuring; None: could not be read. `cores`: how many it kept busy."""
+    """What one process tree used while measuring; None: could not be read. `cores`: how many it kept busy."""
 
     cpu_per_request_us: float | None
     cores: float
@@ -82,7 +82,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Kind:
-    """One request of the load as it went. `share`: of all that were sent; `spread`: of its ok answers."""
+    """Results of one kind of request. `share`: of all requests sent; `spread`: times of its ok answers."""
 
     asked: contract.Request
     record: contract.RequestRecord
@@ -93,7 +93,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of failure. `holds` None: not known, as it takes `needed` answers or requests."""
+    """A condition of failure. `holds` None: not known, since it needs `needed` answers or requests."""
 
     written: str
     holds: bool | None
@@ -104,10 +104,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class Load:
-    """One load that was put on. `url`: as it was asked for; `command`: what repeats it.
+    """One load that is over. `url`: as typed; `command`: the command that repeats it.
 
-    `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not asked, as
-    the load was nowhere near it. `ceiling_at_least`: it may be more.
+    `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not measured
+    because the load was far below it. `ceiling_at_least`: it may be more.
     """
 
     record: contract.TrialRecord
@@ -129,12 +129,12 @@ class Load:
         return self.per_s(self.record.outcomes.ok)
 
     def per_s(self, count: int) -> float:
-        """Of what was counted while measuring, how much per second."""
+        """Convert a count over the measured phase to a rate per second."""
         return count / self.measured_s if self.record.measured_ns else 0.0
 
     @property
     def lossy(self) -> bool:
-        """More than 1 % of the requests were lost, or of the users unanswered: marked beside every speed."""
+        """Whether over 1 % of requests were lost or of users unanswered: marked beside every speed."""
         lost = failures.lost_share(self.record.outcomes)
         silent = self.unanswered
         return (lost or 0.0) > FAILED_SHARE_MARKED or (
@@ -169,7 +169,7 @@ class Load:
 
     @property
     def server_closes(self) -> bool:
-        """Whether the server closed the connection after each answer although it was to live on."""
+        """Whether the server closed the connection after each answer although it was to be kept alive."""
         record = self.record
         answered = sum(load_answers.statuses(record).values())
         kept = record.spec.connection == "keep-alive"
@@ -177,7 +177,7 @@ class Load:
 
     @property
     def renewed_share(self) -> float:
-        """Connections that were made beyond the first of each user, or broke, in the requests that ended."""
+        """Connections opened beyond each user's first, or broken, as a share of the requests that ended."""
         record, outcomes = self.record, self.record.outcomes
         renewed = max(record.connections_opened - record.users, outcomes.reset + outcomes.closed_early)
         ended = outcomes.ok + outcomes.failed
@@ -185,17 +185,17 @@ class Load:
 
     @property
     def slow_connects(self) -> int:
-        """Connects that took so long that the kernel had sent the SYN again."""
+        """How many connects took so long that the kernel had sent the SYN again."""
         return _decoded(self.record.histograms.connect_time).count_above(_SYN_AGAIN_NS)
 
     @cached_property
     def response_times(self) -> Times:
-        """Of the ok answers."""
+        """Response times of the ok answers."""
         return _decoded(self.record.histograms.response_time)
 
     @cached_property
     def log_times(self) -> tuple[Times, ...]:
-        """Of the ok answers, by interval of the log."""
+        """Response times of the ok answers, by interval of the log."""
         return tuple(histogram.decode(encoded) for encoded in self.record.log.response_time)
 
     @cached_property
@@ -207,12 +207,12 @@ class Load:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """The stretches of an open schedule that has several, those it reached; none for any other shape."""
+        """The steps that were reached of an open schedule with several; empty for any other shape."""
         shape = self.record.spec.shape
         if shape.kind != "open" or len(shape.rates) < 2:
             return ()
         ends_s = [float(end) for end in np.cumsum([rate.duration_s for rate in shape.rates])]
-        # What follows the last stretch keeps its rate.
+        # The rate of the last step continues after it.
         ends_s[-1] = max(ends_s[-1], self.measured_s)
         begins_s = [0.0, *ends_s[:-1]]
         return tuple(
@@ -238,7 +238,7 @@ class Load:
 
     @property
     def held_mean_ns(self) -> float | None:
-        """How long an answer lay on average until the engine took it up."""
+        """How long an answer lay unread until the engine read it, on average."""
         ok = self.record.outcomes.ok
         return self.record.arrivals.held_ns / ok if ok else None
 
@@ -298,11 +298,11 @@ class Load:
 
 
 def spread_of(stored: contract.Histogram) -> Spread:
-    """A histogram of the record in figures. Raises NotStored where it is damaged."""
+    """Return the figures of a record's histogram. Raises NotStored where it is damaged."""
     if not histogram.printable(QUANTILES[0], stored.count):
         return Spread(stored.count, stored.mean_ns, stored.max_ns, {})
     spread = _spread(_decoded(stored), stored.max_ns)
-    # As the engine counted it: its mean knows more than the buckets.
+    # Use the engine's own mean, which is more exact than one from the buckets.
     return Spread(stored.count, stored.mean_ns, stored.max_ns, spread.quantile_ns)
 
 

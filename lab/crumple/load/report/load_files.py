@@ -1,6 +1,6 @@
 """One load as files: an HTML page that needs no network, series as CSV, an HDR log, all of it as JSON.
 
-Pure: Load → str. The page is worded and rounded for readers, data for other programs are neither.
+Pure: Load → str. The page has words and rounded figures for readers; data for other programs have neither.
 """
 
 import csv
@@ -24,7 +24,7 @@ from crumple.record import failures, histogram
 
 @dataclass(frozen=True)
 class Row:
-    """A worded line of a table of times."""
+    """A row of a table of times, as text."""
 
     name: str
     about: str
@@ -87,7 +87,7 @@ def _cells(spread: Spread) -> tuple[str, ...]:
 VERSION = 1
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
 _CSV_QUANTILES = (0.5, 0.99)
-# What the series times need not be told by their own names.
+# In the CSV these columns of the series say that they are response times.
 _COLUMNS = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}
 
 

@@ -1,6 +1,6 @@
-"""What is said of one load, in the words of the glossary: plain text, no markup.
+"""Sentences about one load, in the words of the glossary: plain text, no markup.
 
-The live view, the summary and the page say it alike.
+The live view, the summary and the page share them.
 """
 
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ OPEN = "The schedule waits for no answer: time spent queueing for a connection i
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 
-# Histogram of the record → its name, and from where to where it runs.
+# Histogram of the record → its name, and the span that it measures.
 SPREADS = {
     "response_time": ("response time", "from due to the last byte"),
     "service_time": ("service time", "from sent to the last byte"),
@@ -31,9 +31,9 @@ SPREADS = {
     "timed_out": ("timed out", "from due to giving up"),
     "unfinished_age": ("unfinished", "how long they had been due at the end"),
 }
-# Less than that of its time, and a load was ended before it was over.
+# A load that ran for a smaller share of its time was ended early.
 _WHOLE = 0.99
-# With fewer connections made anew than that, they were kept alive as asked.
+# With a smaller share of renewed connections, connections were kept alive as asked.
 _RENEWED_SHARE = 0.1
 _NOT_SENT = {
     "too_late": "no connection was free in time",
@@ -45,7 +45,7 @@ _NOT_SENT = {
 
 
 def asked(spec: contract.TrialSpec, url: str) -> str:
-    """What was sent where: "GET http://…", or "3 requests by weight to http://…"."""
+    """What was sent, and where to: "GET http://…", or "3 requests by weight to http://…"."""
     if len(spec.requests) == 1:
         return f"{spec.requests[0].method} {url}"
     return f"{numerals.count(len(spec.requests), 'request')} by weight to {url}"
@@ -54,7 +54,7 @@ def asked(spec: contract.TrialSpec, url: str) -> str:
 def shape(spec: contract.TrialSpec, load: "Load | None" = None) -> str:
     """When requests are due: "open: 20,000 /s, Poisson, on up to 64 connections kept alive".
 
-    `load`: how it went; whether connections lived on is not known before.
+    `load`: the load when it is over; only then it is known whether connections were kept alive.
     """
     drawn = spec.shape
     life = _life(spec, load)
@@ -71,7 +71,7 @@ def shape(spec: contract.TrialSpec, load: "Load | None" = None) -> str:
 
 
 def circumstances(record: contract.TrialRecord) -> list[str]:
-    """How much was measured, by which engine, when; and the seed that repeats it."""
+    """How much was measured, with which seed, by which engine, and when."""
     spec = record.spec
     warm_up = f" after {_until(spec.warm_up.stop)} of warm-up" if spec.warm_up else ""
     began = datetime.fromtimestamp(record.began_unix_ns // 10**9, UTC)
@@ -113,9 +113,9 @@ def identity(record: contract.TrialRecord) -> str:
 
 
 def losses(load: "Load") -> str:
-    """Of those that ended how many failed, of those due how many were not sent, and users without an answer.
+    """Return the shares of requests that failed and were not sent, and the users without an answer.
 
-    Empty: none.
+    The former is a share of the requests that ended, the latter of those that were due. Empty: none.
     """
     record, silent = load.record, load.unanswered
     said = []
@@ -137,7 +137,7 @@ def not_sent(record: contract.TrialRecord) -> str:
 
 
 def _too_late(record: contract.TrialRecord) -> str:
-    """Of a load that ends after so many requests: as a rule the time was over before."""
+    """Why requests were too late in a load that ends after so many: usually its time was over before."""
     stop = record.spec.stop
     assert stop.kind == "requests"
     if record.measured_ns < _WHOLE * stop.within_s * 1e9:
@@ -157,31 +157,31 @@ def in_flight(record: contract.TrialRecord) -> str:
 
 
 def requests(record: contract.TrialRecord) -> str:
-    """What became of every request, and why some have no end."""
+    """How every request ended, and why some did not."""
     cut_off = in_flight(record)
     said = identity(record) + (f" ({cut_off})" if cut_off else "")
     return "; ".join(filter(None, (said, not_sent(record))))
 
 
 def failed(kind: "Kind") -> str:
-    """How many of one of several requests failed, and how: "312 (503 × 300, reset × 12)"; "0"."""
+    """How many requests of one kind failed, and how: "312 (503 × 300, reset × 12)"; "0"."""
     ways = ", ".join(answers.short(each) for each in kind.unexpected)
     return f"{kind.record.outcomes.failed:,}{f' ({ways})' if ways else ''}"
 
 
 def warnings(load: "Load") -> list[str]:
-    """What may have touched the figures. What failed stands beside the verdict already, in more detail."""
+    """What may have affected the figures, without failures: these stand beside the verdict in more detail."""
     slow = slow_connects(load)
     known = ["", failures.sentence(load.record)]
     if slow:
-        # It says what came of them.
+        # The warning about slow connects states the effect of segments sent again; add only their number.
         known.append(failures.sent_again_sentence(load.record))
         slow = "; ".join(filter(None, (slow, failures.number(load.record))))
     return [each for each in (*load.validity.warnings, slow) if each not in known]
 
 
 def slow_connects(load: "Load") -> str:
-    """What a second or more to connect means; empty if none took so long."""
+    """Why connects took a second or more, and the effect on the times; empty if none took so long."""
     number = load.slow_connects
     if not number:
         return ""
@@ -196,7 +196,7 @@ def slow_connects(load: "Load") -> str:
 
 
 def facts(load: "Load") -> list[tuple[str, str]]:
-    """What remains to be said beside times and requests; empty where there is nothing."""
+    """The other facts, beside times and requests, by name; empty where there is nothing to say."""
     return [
         ("throughput", throughput(load)),
         ("connections", connections(load)),
@@ -210,7 +210,7 @@ def throughput(load: "Load") -> str:
     """Ok answers and bytes per second; in open shapes beside what was due."""
     record = load.record
     said = f"{numerals.rate(load.throughput_per_s)} ok"
-    # Of a load by number all are scheduled, also those that were not due when its time was over.
+    # A load that ends after so many requests schedules all of them, even those not due in its time.
     by_number = record.spec.stop.kind == "requests" and record.not_sent.too_late
     if record.spec.shape.kind == "open" and not by_number:
         said += f" of {numerals.rate(load.per_s(record.scheduled))} due"
@@ -221,7 +221,7 @@ def throughput(load: "Load") -> str:
 
 
 def connections(load: "Load") -> str:
-    """How many were opened, how long that took, and how often one was gone that should have served."""
+    """How many connections were opened and in which time, closed by the server, and requests retried."""
     record, connect = load.record, load.spreads["connect_time"]
     said = f"{record.connections_opened:,} opened"
     if connect.count:
@@ -243,7 +243,7 @@ def _closed_by_server(load: "Load") -> str:
 
 
 def engine(load: "Load") -> str:
-    """The engine's own cost."""
+    """The engine's CPU time, lateness and ceiling."""
     if load.engine is None:
         return "its cost could not be read"
     cores = load.record.spec.cores
@@ -282,12 +282,12 @@ def rate(step: "Step") -> str:
 
 
 def quantiles(spread: "Spread", wanted: tuple[float, ...]) -> list[str]:
-    """Each wanted quantile, or a dash where the samples do not carry it."""
+    """Each wanted quantile, or a dash where there are too few samples for it."""
     return [numerals.duration(spread.quantile_ns.get(q)) for q in wanted]
 
 
 def quantile(q: float) -> str:
-    """Its name: 0.999 → "p99.9"."""
+    """The name of a quantile: 0.999 → "p99.9"."""
     return f"p{q * 100:.10g}"
 
 
@@ -297,7 +297,7 @@ def seconds(value: float) -> str:
 
 
 def fail_if(condition: "Condition") -> str:
-    """A condition of failure and how it came out."""
+    """A condition of failure, and whether it holds."""
     what = "answer" if condition.of_answers else "request"
     unknown = (
         f"is not known: it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
@@ -307,7 +307,7 @@ def fail_if(condition: "Condition") -> str:
 
 
 def local(spec: contract.TrialSpec) -> bool:
-    """Whether the load never left the machine."""
+    """Whether the load stayed on this machine."""
     return spec.target.address.startswith(("127.", "[::1]", "unix:"))
 
 
@@ -326,7 +326,7 @@ def _rate(each: contract.Rate) -> str:
 
 
 def _plain(value: float) -> str:
-    """As it was asked for, with no digit lost."""
+    """A number as it was typed, with all its digits."""
     return f"{value:,.6f}".rstrip("0").rstrip(".")
 
 
@@ -335,7 +335,7 @@ def _connections(number: int) -> str:
 
 
 def _life(spec: contract.TrialSpec, load: "Load | None") -> str:
-    """How long connections live."""
+    """How long connections were kept."""
     if spec.connection == "per-request":
         return " at a time, a new one per request"
     if load is None:

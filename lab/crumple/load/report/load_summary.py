@@ -1,6 +1,6 @@
 """One load in a terminal, one screen long: what was asked, whether to trust it, how it went.
 
-Pure: Load → what rich can print, or text. Figures come from `figures`, words from `sentences`.
+Pure: Load → what rich can print, or text. Figures come from `load_figures`, words from `load_sentences`.
 """
 
 import math
@@ -17,7 +17,7 @@ from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, Load, Spread
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
-# From here on a row also says from where to where its time runs.
+# From this width on, a row also explains which span its time measures.
 _EXPLAINED = 96
 _HISTOGRAM_ROWS = 4
 _ROWS_OPEN = ("response_time", "service_time", "lateness")
@@ -25,21 +25,21 @@ _ROWS_CLOSED = ("response_time",)
 _ROWS_FAILED = ("failed", "timed_out")
 _STEP_QUANTILES = (0.5, 0.9, 0.99)
 _KIND_QUANTILES = (0.5, 0.99)
-# Of what came unexpected; the least frequent are in the page and the JSON.
+# The most lines about unexpected answers; the others are in the page and the JSON.
 UNEXPECTED_MAX = 6
 _TAIL = "magenta"
-# Of a condition of failure: whether it holds.
+# Whether a condition of failure holds → its sign and colour.
 _HOLDS = {True: ("✗", "red"), False: ("✓", "green"), None: ("?", "yellow")}
 
 
 def text(load: Load, width: int | None = None, styled: bool | None = None) -> str:
-    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
     columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
     return terminal.printed(summary(load, columns), columns, styled)
 
 
 def summary(load: Load, columns: int) -> RenderableType:
-    """The same for a console of so many columns. Raises NotStored where a histogram is damaged."""
+    """Return the summary for a console of `columns`. Raises NotStored where a histogram is damaged."""
     return Group(
         *_head(load),
         Text(),
@@ -102,7 +102,7 @@ def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
 
 
 def _rows(load: Load) -> tuple[str, ...]:
-    """Where nothing was answered as expected, how long it took to fail is all there is."""
+    """Which times to show; where no answer was ok, there are only the times of the failures."""
     failed = tuple(name for name in _ROWS_FAILED if load.spreads[name].count)
     if failed and not load.record.outcomes.ok:
         return failed
@@ -133,7 +133,7 @@ def _histogram(load: Load, columns: int) -> Iterator[Text]:
 
 
 def _ruler(axis: terminal.Axis, marks: dict[str, float], columns: int, between: str) -> str:
-    """Each mark centred where it belongs; one that would touch another, named before it, is left out."""
+    """Draw each mark centred at its value; leave out a mark that would touch an earlier one."""
     line = [between] * columns
     for word, value in marks.items():
         start = round(axis.place(value) * (columns - 1)) - len(word) // 2

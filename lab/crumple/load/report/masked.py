@@ -1,8 +1,8 @@
-"""A load without the secrets of its requests, as it is shown, written and handed on; and how to repeat it.
+"""Masks the secrets in a load's requests before it is shown or written, and in the command that repeats it.
 
-Masked are values that look like a token, or whose name says that they are secret: of headers, of the query,
-of a user in a URL. Bodies that were sent are masked whole, since any word may be one. What a server sent is
-searched for all of these, and its cookies are masked.
+Masked are values of headers and of the query that look like a token or whose name says that they are secret,
+and the user in a URL. Bodies that were sent are masked whole, since any word may be a secret. Where a server
+repeats one of these it is masked as well, and so are the server's cookies.
 """
 
 import re
@@ -19,37 +19,38 @@ if TYPE_CHECKING:
 
 MASK = "…"
 
-# Whatever else is in the name; and words that mean it only by themselves: an author is none.
+# Parts that make a name secret wherever they occur in it. _SECRET_WORDS do so only as whole words: "author"
+# is not secret.
 _SECRET = re.compile(
     "token|secret|passw|passphrase|credential|apikey|jwt|cookie|csrf|xsrf|authoriz|authentic"
 )
-# What a server asks for, which is no secret; only words in it may look like one (nonces).
+# A server's challenge is not secret; only words in it that look like a token (nonces) are masked.
 _CHALLENGES = frozenset({"www-authenticate", "proxy-authenticate"})
 _SECRET_WORDS = frozenset({"auth", "key", "pass", "pwd", "session", "sessionid", "sid", "sig", "signature"})
-# They hold long words that are no tokens.
+# These headers hold long words that are not tokens.
 _PLAIN_HEADERS = frozenset({"accept", "content-type", "host", "user-agent"})
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-# What is filled in for each request stands in braces.
+# A value that the engine fills in for each request, in braces.
 _TEMPLATE = re.compile(r"\{[^{}]*\}")
 _PARAMETER = re.compile(r"[^&;#\s]+")
 _RUN = re.compile(r"[\w+/=~-]{24,}", re.ASCII)
 _HEX = re.compile(r"[0-9a-fA-F]{32,}")
 _JWT = re.compile(r"eyJ[\w-]+\.[\w-]+\.")
-# In a form or in JSON.
+# A name and its value in a form or in JSON.
 _IN_BODY = re.compile(r"([\w.-]+)\"?\s*[=:]\s*\"?([^\"&\s,}]+)")
 _CHALLENGE_WORD = re.compile(r"[^\s\",=]+=*")
 _USER = re.compile(r"(?<=://)[^/?#@\s]*@")
-# A shorter one may stand in an answer by chance.
+# A shorter secret may occur in an answer by chance, so it is not searched for.
 _SEARCHED_MIN = 6
 
 
 def load(whole: "Load") -> "Load":
-    """The same without them. Its command is masked where it is made."""
+    """Return the load without secrets. Its command is masked where it is made."""
     return replace(whole, record=record(whole.record), url=url(whole.url))
 
 
 def record(whole: TrialRecord) -> TrialRecord:
-    """The same without them."""
+    """Return the record without secrets."""
     secrets = {
         secret
         for each in whole.spec.requests
@@ -60,7 +61,7 @@ def record(whole: TrialRecord) -> TrialRecord:
 
 
 def spec(whole: TrialSpec) -> TrialSpec:
-    """The same without them."""
+    """Return the spec without secrets."""
     requests = tuple(
         each.model_copy(
             update={
@@ -76,25 +77,25 @@ def spec(whole: TrialSpec) -> TrialSpec:
 
 
 def url(text: str) -> str:
-    """A URL, a path, or a line that holds one, without its user and the secrets of its query."""
+    """Return a URL, a path, or a line with one, without the user and the secrets of the query."""
     before, mark, query = _USER.sub(f"{MASK}@", text).partition("?")
     return before + mark + _PARAMETER.sub(lambda found: _parameter(found[0]), query)
 
 
 def header(name: str, value: str) -> str:
-    """The value of a header, sent or come."""
+    """Return the value of a header, sent or received, without secrets."""
     if name.lower() in _CHALLENGES:
         return _CHALLENGE_WORD.sub(lambda found: MASK if _looks_like_a_token(found[0]) else found[0], value)
     return MASK if _is_secret(name, value) else url(value)
 
 
 def body(text: str) -> str:
-    """What stands for a body."""
+    """Return what is shown in place of a body: the mask and its length."""
     return f"{MASK} ({numerals.count(len(text.encode(errors='surrogatepass')), 'byte')})"
 
 
 def arguments(typed: Iterable[str]) -> Iterator[str]:
-    """The words of a command line that put a load on."""
+    """Return the words of a command line that started a load, without secrets."""
     hide: Callable[[str], str] | None = None
     for word in typed:
         flag, equals, value = word.partition("=")
@@ -120,7 +121,7 @@ def _header_typed(line: str) -> str:
 
 
 def _body_typed(text: str) -> str:
-    """The name of a file is none of what it holds."""
+    """Mask a body as typed; the name of a file is not masked."""
     return text if text.startswith("@") else body(text)
 
 
@@ -134,7 +135,7 @@ def _kind(kind: RequestRecord, secrets: set[str]) -> RequestRecord:
 
 def _example(example: Example, of_all: set[str]) -> Example:
     sent, blank, sent_body = example.request.partition("\r\n\r\n")
-    # Also as it was filled in for this one.
+    # Also search for the secrets as they were filled in for this example.
     first, *lines = sent.split("\r\n")
     headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
     secrets = of_all | set(_secrets_of(first, headers, sent_body))
@@ -143,14 +144,14 @@ def _example(example: Example, of_all: set[str]) -> Example:
         "head": _head(example.head),
         "body": example.body,
     }
-    # The longest first: one may hold another.
+    # Replace the longest first, since one secret may contain another.
     for secret in sorted(secrets, key=len, reverse=True):
         sides = {name: text.replace(secret, MASK) for name, text in sides.items()}
     return example.model_copy(update=sides)
 
 
 def _head(text: str) -> str:
-    """A head as it went over the wire: its first line and its headers."""
+    """Mask a head as it went over the wire: its first line and its headers."""
     first, *lines = text.split("\r\n")
     return "\r\n".join([url(first), *map(_header_sent, lines)])
 
@@ -161,9 +162,9 @@ def _header_sent(line: str) -> str:
 
 
 def _secrets_of(path: str, headers: Iterable[tuple[str, str]], body: str) -> Iterator[str]:
-    """What a server may repeat of a request."""
+    """The secrets of a request that a server may repeat."""
     for value in _masked_values(path, headers, body):
-        # Of "Bearer …" the second word alone as well.
+        # The server may repeat the second word of "Bearer …" alone.
         yield from (
             each for each in (value, unquote_plus(value), *value.split()) if len(each) >= _SEARCHED_MIN
         )
@@ -184,7 +185,7 @@ def _masked_values(path: str, headers: Iterable[tuple[str, str]], body: str) -> 
 
 
 def _parameter(written: str) -> str:
-    """One of a query: "name=value", or a value alone."""
+    """Mask one parameter of a query: "name=value", or a value alone."""
     name, equals, value = written.partition("=")
     if not equals:
         return MASK if _looks_like_a_token(unquote_plus(written)) else written
@@ -200,7 +201,7 @@ def _is_secret(name: str, value: str) -> bool:
 
 
 def _looks_like_a_token(value: str) -> bool:
-    """Long, of letters and digits as nobody writes them: base64, hexadecimal."""
+    """Whether the value holds a JWT, or a long run of letters and digits as in base64 or hexadecimal."""
     kinds = ("[a-z]", "[A-Z]", "[0-9]")
     typed = _TEMPLATE.sub(" ", value)
     runs = _RUN.findall(typed)

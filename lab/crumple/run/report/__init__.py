@@ -1,4 +1,4 @@
-"""Reports of a run: everything derives from a `RunView`, and each format is a pure function of it.
+"""Reports of a run. Every format is a pure function of a `RunView`, which is read from stored records.
 
-Reads stored records; starts and measures nothing.
+Nothing here starts or measures anything.
 """

@@ -1,7 +1,7 @@
 """Charts with a row per server: throughput, CPU per request, memory; and published against measured ratios.
 
 Each function is pure: a view and a width in pixels → an Altair chart. Every start is a dot, so that the
-reader sees what the interval is made of.
+reader sees the values behind the interval.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +23,19 @@ CROSS = "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z
 
 
 def throughput(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
-    """Ok answers per second by server: the article's own chart, with intervals, starts and failures."""
+    """Draw ok answers per second by server: the article's own chart, with intervals, starts and failures."""
     return _bars(experiment.rows, "throughput", width_px, 1.0, "answers per second")
 
 
 def memory(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
-    """Peak memory of the server's processes."""
+    """Draw the peak memory of each server's processes."""
     peaks = [row.summaries["memory"] for row in experiment.servers]
     scale, unit = numerals.size_scale(max((peak.estimate for peak in peaks if peak), default=1.0))
     return _bars(experiment.servers, "memory", width_px, scale, f"peak memory, {unit}")
 
 
 def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
-    """CPU time per request: in user space (full colour) and in the kernel (pale)."""
+    """Draw the CPU time per request: in user space (full colour) and in the kernel (pale)."""
     totals = [row.summaries["cpu_per_request"] for row in experiment.servers]
     scale, unit = numerals.unit_scale(max((total.estimate for total in totals if total), default=1.0), "µs")
     parts = []
@@ -64,7 +64,10 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
 
 
 def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
-    """Published ratios (hollow) against measured ones (dot, 95 % interval); the band is what meets it."""
+    """Draw published ratios (hollow) beside measured ones (dot, 95 % interval).
+
+    The band is the span that counts as the published ratio. None if no published ratio was measured.
+    """
     found = [(v.claim_id, effect) for v in view.asked for effect in v.effects if effect.published]
     shown = [(claim, effect) for claim, effect in found if effect.ratio is not None]
     if not shown:
@@ -74,7 +77,7 @@ def effects(view: RunView, width_px: int) -> alt.TopLevelMixin | None:
 
 
 def label(row: ServerView, name: str | None = None) -> str:
-    """A row's name in charts: the server's label, or another name, and whether it is the twin."""
+    """Return a row's name in charts: the server's label, or `name`, and whether it is the twin."""
     return f"{name or row.name}, twin" if row.twin else name or row.name
 
 
@@ -89,7 +92,7 @@ def _bars(
     summaries = [_summary_row(row, metric, scale) for row in rows]
     starts = [point for row in rows for point in _start_points(row, METRICS[metric].of, scale)]
     summaries, reach = _within_sight(summaries, starts)
-    # Room for the figure that stands behind the longest whisker.
+    # Leave room for the figure after the longest whisker.
     x = alt.X(
         "value:Q",
         title=title,
@@ -127,7 +130,7 @@ def _bars(
 def _within_sight(
     summaries: Sequence[dict[str, Any]], starts: Sequence[dict[str, Any]]
 ) -> tuple[list[dict[str, Any]], float]:
-    """The rows, with whiskers that would dwarf every bar cut and that said; and how far all reaches."""
+    """Return the rows, and how far they reach; cut whiskers that would dwarf every bar, with a remark."""
     highest = max((entry["value"] for entry in [*summaries, *starts]), default=0.0) or 1.0
     limit = highest * WHISKER_MAX
     cut = []
@@ -141,7 +144,7 @@ def _within_sight(
 
 
 def _dots(starts: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
-    """Each start: a dot; a cross where more than 1 % failed; hollow and grey where it does not count."""
+    """Draw each start as a dot, as a cross if more than 1 % failed, hollow and grey if it does not count."""
 
     def of(kind: str) -> alt.Chart:
         points = [start for start in starts if start["kind"] == kind]
@@ -234,7 +237,7 @@ def _clipped(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
 
 
 def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
-    # An interval from few blocks can span decades; the chart shows three times around what was found.
+    # An interval from few blocks can span decades; the chart reaches to three times beyond the ratios.
     found = [row[key] for row in rows for key in ("published", "value")]
     shortest, longest = min(*found, 0.9) / 3, max(*found, 1.1) * 3
     ends = [row[key] for row in rows for key in ("published", "low", "high", "meets_low", "meets_high")]
@@ -263,7 +266,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
 
 
 def row_axis(rows: Sequence[ServerView]) -> alt.Y:
-    """An axis of servers, by the shortest names that tell them apart."""
+    """Return an axis of servers, with the shortest names that tell them apart."""
     short = server_names.short([row.name for row in rows if not row.twin])
     shown = {label(row): label(row, short.get(row.name, row.name)) for row in rows}
     return _rows_axis(list(shown), server_names.on_an_axis(shown))

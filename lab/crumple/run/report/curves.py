@@ -1,7 +1,7 @@
 """Charts with a panel per server: response time over percentile, and throughput over time.
 
 Each function is pure: a view and a width in pixels → an Altair chart. A line is one start; starts are not
-averaged, for a mean of percentiles is no percentile.
+averaged, because a mean of percentiles is not a percentile.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,10 @@ _DEEPEST = 1_000.0
 
 
 def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-    """Response time over percentile, both logarithmic; the other servers stand behind in grey."""
+    """Draw response time over percentile, both logarithmic, with the other servers in grey behind.
+
+    None if no start has enough answers.
+    """
     curves = {row.name: [curve(start) for start in row.counting] for row in experiment.servers}
     drawn = [row for row in experiment.servers if any(curves[row.name])]
     if not drawn:
@@ -36,7 +39,7 @@ def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixi
     columns = _columns(width_px)
     panel_px = (width_px - AXIS_PX - GAP_PX * (columns - 1)) // columns
     titles = _titles([(*server_names.lines(label(row)), marks(row)) for row in drawn])
-    # One data set for all panels; each filters its own server out.
+    # All panels share one data set; each filters its own server out.
     behind = theme.rows([{**p, "line": row.name} for row in drawn for p in _middle(curves[row.name])])
     panels = []
     for index, row in enumerate(drawn):
@@ -47,7 +50,10 @@ def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixi
 
 
 def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-    """Answers per second from the first request on; the warm-up is shaded. Each panel has its own height."""
+    """Draw answers per second from the first request on, with the warm-up shaded.
+
+    Each panel has its own vertical scale. None if nothing was measured.
+    """
     columns = _columns(width_px)
     panel_px = (width_px - OWN_AXIS_PX * columns - GAP_PX * (columns - 1)) // columns
     drawn = [row for row in experiment.servers if any(start.trial.record for start in row.starts)]
@@ -60,7 +66,7 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
 
 
 def steady(row: ServerView) -> str:
-    """Whether a server still grew while it was measured, in words; empty where nobody asked for a warm-up."""
+    """Return whether a server still grew while it was measured, in words; empty without a warm-up."""
     asked = [each for start in row.starts if (each := start.trial.record) and steadiness.can_tell(each)]
     grown = [each for each in asked if steadiness.growth(each)]
     if grown:
@@ -71,7 +77,10 @@ def steady(row: ServerView) -> str:
 
 
 def curve(start: Start) -> list[dict[str, float]]:
-    """Points of one start: x = 1/(1−q), ns; no deeper than its samples carry, and the server's alone."""
+    """Return the points of one start: x = 1/(1−q), and the quantile in ns.
+
+    Quantiles that have too few samples are left out, and those that the engine's lateness may have changed.
+    """
     record = start.trial.record
     if record is None or not record.histograms.response_time.count:
         return []
@@ -86,7 +95,7 @@ def curve(start: Start) -> list[dict[str, float]]:
 
 
 def _middle(lines: Sequence[list[dict[str, float]]]) -> list[dict[str, float]]:
-    # Of several starts the grey line is one that ran: the middle one by its median.
+    # The grey line is a single start: the middle one, ordered by a response time near the median.
     drawn = sorted((line for line in lines if line), key=lambda line: line[len(line) // 5]["ns"])
     return drawn[len(drawn) // 2] if drawn else []
 
@@ -160,7 +169,7 @@ def _speeds(start: Start) -> list[dict[str, Any]]:
 
 
 def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:
-    """Each a name and remarks; all of one height, so that the panels of a row stand level."""
+    """Return titles of a name and remarks, all of the same height, so that the panels of a row align."""
     said = [[text for text in remarks if text] for _, *remarks in lines]
     deepest = max((len(remarks) for remarks in said), default=0)
     return [
@@ -176,7 +185,7 @@ def _remark_lines(titles: Sequence[alt.TitleParams]) -> int:
 def _arranged(
     panels: Sequence[alt.LayerChart], columns: int, across_px: int, remark_lines: int
 ) -> alt.ConcatChart:
-    # Flush: by their plots, so that labels of different widths do not push panels out of line.
+    # "flush" aligns panels by their plots, whatever the widths of their labels.
     down_px = 76 + 15 * remark_lines
     return alt.concat(*panels, columns=columns, bounds="flush", spacing={"row": down_px, "column": across_px})
 
@@ -186,7 +195,7 @@ def _columns(width_px: int) -> int:
 
 
 def _round_speeds(top: float) -> list[float]:
-    """Three round values or fewer, none so near the top that its label would push the title up."""
+    """Return at most three round values, none so near the top that its label would move the title."""
     highest = top * 0.92
     decade = 10.0 ** np.floor(np.log10(highest / 2))
     step = next(float(decade * factor) for factor in (1, 2, 2.5, 5, 10) if highest / (decade * factor) < 3)

@@ -1,8 +1,8 @@
-"""Each comparison in a sentence, and an answer to each study: what a reader takes home.
+"""The result of each claim in a sentence, and the answer to each study.
 
-A sentence is made of a claim's kind and metric and of the effect's figures; no study writes a word of it, and
-it has no full stop. In an answer, what contradicts the article comes first, the greatest surprise before all;
-then what was confirmed, then what stays open. Plain text: the formats place it.
+A sentence is built from a claim's kind and metric and from the effect's figures, not from the study's words,
+and has no full stop. An answer names a contradicted claim if there is one, the greatest surprise of several;
+else a supported claim, else an undecided one. Plain text: the formats place it.
 """
 
 import math
@@ -19,14 +19,14 @@ from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import capital, ends, value_ends
 
-# How far apart what was measured may count at most, where one of the two is 0.
+# The log distance of a measured 0 from what was claimed.
 FARTHEST = math.log(1_000)
 EXPECTED = "expected "
-# Instead of an interval that would tell nothing.
+# Printed instead of an interval that tells nothing.
 TWO_BLOCKS = "two blocks"
-# Longer names are not said twice in a sentence.
+# If two names together are longer than this, a sentence does not repeat them.
 NAMED_MAX = 32
-# Of a claim that nothing is known of.
+# The tier of a claim of which nothing is known.
 _LAST = 4
 _RATIOS = {
     "throughput": "{of} is {times} as fast as {to}",
@@ -48,9 +48,10 @@ _OF_CANARY = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What one claim came to. `lead`: the comparison that speaks most clearly for the verdict's answer.
+    """The result of one claim. `lead`: the comparison that the sentence is about, None if nothing is known.
 
-    `tier`, `distance`: how great a surprise it is; the lower tier and the greater distance come first.
+    `tier`, `distance`: how great a surprise the result is; lower tiers, and greater distances within a tier,
+    come first.
     """
 
     verdict: Verdict
@@ -62,24 +63,24 @@ class Finding:
 
     @property
     def own(self) -> bool:
-        """Whether it is held against a figure that the study expects, and no article prints."""
+        """Whether the claim is compared with a figure that the study expects and no article prints."""
         lead = self.lead
         return lead is not None and (lead.expected is not None or lead.bound.startswith(EXPECTED))
 
     @property
     def rank(self) -> tuple[int, bool, float]:
-        """Surprises sort by it; what an article prints comes before what a study expects."""
+        """The sort key of surprises; what an article prints comes before what a study expects."""
         return self.tier, self.own, -self.distance
 
 
 def findings(view: RunView) -> list[Finding]:
-    """One for each claim that the run's scale asks, in the study's order."""
+    """Return a finding for each claim that the run asks, in the study's order."""
     claims = {claim.id: claim for claim in view.run.study.claims}
     return [_finding(view, verdict, claims[verdict.claim_id]) for verdict in view.asked]
 
 
 def why_untestable(verdict: Verdict) -> str:
-    """The gist of why it could not be tested, without details: "node-http was not valid in block 1"."""
+    """Return briefly why a claim could not be tested: "node-http was not valid in block 1"."""
     reason = next((effect.reason for effect in verdict.effects if effect.reason), "")
     gist = reason.partition("; ")[0].partition(" (")[0]
     return gist.rpartition("there is none: ")[2]
@@ -95,12 +96,15 @@ def _finding(view: RunView, verdict: Verdict, claim: Claim) -> Finding:
 
 
 def lead_of(verdict: Verdict) -> Effect | None:
-    """Against a claim what lies furthest away, for it what is nearest to refuting it; None: nothing known."""
+    """Return the comparison to report: the farthest from a contradicted claim, the closest of an order.
+
+    Of other claims it is the first one with the verdict's answer; None if the claim is not testable.
+    """
     if verdict.answer is Answer.NOT_TESTABLE:
         return None
     alike = [effect for effect in verdict.effects if effect.answer is verdict.answer]
     if verdict.answer is Answer.CONTRADICTED:
-        # Contradicted in size only it is where no direction is refuted.
+        # A verdict in size only is reported by a refuted size, any other by an effect not in size only.
         refuted = [effect for effect in alike if effect.in_size_only == verdict.in_size_only]
         return max(refuted or alike, key=_distance_from_claimed, default=None)
     if verdict.kind == "order":
@@ -109,13 +113,13 @@ def lead_of(verdict: Verdict) -> Effect | None:
 
 
 def distance(claim: Claim, effect: Effect) -> float:
-    """Between what was measured and what was claimed, on the log scale; 0 where one of them is no number."""
-    # What a light request is held against is each trial's own.
+    """Return the log distance between what was measured and claimed; 0 if either is not a number."""
+    # A light request is compared with each trial's own limit, so there is no one number claimed.
     return 0.0 if claim.kind == "stall" else _distance_from_claimed(effect)
 
 
 def _tier(claim: Claim, effect: Effect) -> int:
-    """Reversed directions, then sizes, then orders, and last what is said of the machine and no server."""
+    """Return the tier: 0 for reversed directions, 1 for sizes, 2 for orders, 3 for costs of the machine."""
     if effect.direction is Answer.CONTRADICTED:
         return 0
     if claim.kind == "order":
@@ -129,16 +133,16 @@ def _distance_from_claimed(effect: Effect) -> float:
         return 0.0
     if measured.estimate > 0:
         return abs(math.log(measured.estimate / claimed))
-    # None of so many still allows for a share as high as the interval's end.
+    # A measured share of 0 still allows for a share as high as the interval's end.
     return abs(math.log(measured.high / claimed)) if measured.high > 0 else FARTHEST
 
 
 def _claimed(effect: Effect) -> float | None:
-    """The number that was claimed, in the unit of what was measured."""
+    """Return the number that was claimed, in the unit of what was measured; None if there is none."""
     if size := effect.published or effect.expected:
         return size
     known = [bound for bound in effect.bounds if 0 < bound < math.inf]
-    # What counts as a figure lies as far on either side of it.
+    # The span that counts as a figure reaches as far on either side, so the figure is its geometric mean.
     return math.prod(known) ** (1 / len(known)) if known else None
 
 
@@ -148,7 +152,7 @@ def _said(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str])
         return _ratio(claim, effect, effect.ratio, names, whose)
     if effect.value is not None:
         return f"{_value(claim, effect, names)}; {_bound(claim, effect, whose)}"
-    # Seen otherwise than in a number.
+    # The result is not a number.
     said = f"{names[effect.of]}: {effect.reason}"
     return f"{said}; {_bound(claim, effect, whose)}" if effect.bound else said
 
@@ -172,12 +176,12 @@ def _ratio(claim: Claim, effect: Effect, ratio: Interval, names: Mapping[str, st
 
 
 def _is_turned(claim: Claim, effect: Effect, ratio: Interval) -> bool:
-    """Whether who is ahead is told of first, and that is not who was said to be."""
+    """Whether the sentence swaps the two servers, so that the one ahead comes first."""
     if effect.limit:
         return False
     if effect.direction is Answer.CONTRADICTED:
         return ratio.estimate < 1
-    # Orders name no size that the sentence would have to keep to.
+    # An order claims no size, so the sentence may invert its ratio.
     return claim.kind == "order" and ratio.estimate < 1
 
 
@@ -228,16 +232,16 @@ def _with_ends(effect: Effect) -> str:
 
 
 def measured(effect: Effect) -> tuple[str, str]:
-    """The figure with its unit, and its interval: "23.1 ms" and "22.5–23.7"; empty where there is none."""
+    """Return the figure with its unit, and its interval or empty: "23.1 ms" and "22.5–23.7"."""
     figure, low, high, unit = _figure(effect)
-    # Before a minus a dash would be read as another.
+    # A dash before a minus would read as a second minus.
     interval = f"{low}{' to ' if '-' in low + high else '–'}{high}" if low else ""
     interval = TWO_BLOCKS if effect.is_vague else interval
     return f"{figure}{'' if effect.unit == 'times' else unit}", interval
 
 
 def _figure(effect: Effect) -> tuple[str, str, str, str]:
-    """Figure, both ends of its interval, or none where it has none, and its unit."""
+    """Return the figure, both ends of its interval, empty if it has none, and its unit."""
     if effect.value is not None:
         low, figure, high, unit = value_ends(effect)
         nothing = effect.value.low == effect.value.high == 0
@@ -260,15 +264,15 @@ def _bound(claim: Claim, effect: Effect, whose: str) -> str:
     return f"claimed: {effect.bound}"
 
 
-# In this order a study's answer is looked for among its verdicts.
+# A study's answer is taken from the first of these that its verdicts have.
 _ORDER = (Answer.CONTRADICTED, Answer.SUPPORTED, Answer.UNDECIDED)
 
 
 @dataclass(frozen=True)
 class StudyAnswer:
-    """What a study came to. `badge`: the answer as verdicts show it, empty where no claim was asked.
+    """The answer of a study. `badge`: the answer as verdicts show it, empty if no claim was asked.
 
-    `sentence`: one, with its full stop. `rank`: surprises sort by it.
+    `sentence`: one sentence, with its full stop. `rank`: the sort key, surprises first.
     """
 
     view: RunView
@@ -278,22 +282,22 @@ class StudyAnswer:
 
     @property
     def word(self) -> str:
-        """What opens the sentence where no badge stands beside it."""
+        """The badge as the sentence's opening, for formats that show no badge beside it."""
         return f"{self.badge.capitalize()}: " if self.badge else ""
 
     @property
     def said(self) -> str:
-        """The whole of it."""
+        """The opening and the sentence."""
         return self.word + self.sentence
 
 
 def answers(views: Sequence[RunView]) -> list[StudyAnswer]:
-    """The answer to each study, surprises first; equal ones as the studies come."""
+    """Return the answer of each study, surprises first; equal ones in the order of the studies."""
     return sorted((answer(view) for view in views), key=lambda each: each.rank)
 
 
 def answer(view: RunView) -> StudyAnswer:
-    """The answer of one study."""
+    """Return the answer of one study."""
     found = findings(view)
     for place, kind in enumerate(_ORDER):
         alike = [each for each in found if each.verdict.answer is kind]
@@ -305,7 +309,7 @@ def answer(view: RunView) -> StudyAnswer:
 
 
 def _first_of(found: Sequence[Finding], kind: Answer) -> Finding:
-    """The greatest surprise; of what is open what takes least to decide."""
+    """Return the greatest surprise; of undecided claims the one that needs the fewest blocks."""
     if kind is Answer.UNDECIDED:
         return min(found, key=lambda each: (each.lead and each.lead.blocks_needed) or math.inf)
     return min(found, key=lambda each: each.rank)
@@ -318,7 +322,7 @@ def _sentence(lead: Finding, found: Sequence[Finding]) -> str:
 
 
 def _others(lead: Finding, found: Sequence[Finding]) -> str:
-    """How the study's other claims came out: "; 2 more contradicted, 6 supported"."""
+    """Return the answers to the study's other claims: "; 2 more contradicted, 6 supported"."""
     counted = Counter(each.verdict.answer for each in found if each is not lead)
     more = {lead.verdict.answer: " more"}
     parts = [f"{counted[kind]}{more.get(kind, '')} {kind.value}" for kind in _ORDER if counted[kind]]
@@ -326,7 +330,7 @@ def _others(lead: Finding, found: Sequence[Finding]) -> str:
 
 
 def _would_take(lead: Finding) -> str:
-    """What an open claim needs."""
+    """Return how many blocks would decide an undecided claim."""
     effect = lead.lead
     if effect is None or effect.blocks_needed is None or effect.measured is None:
         return "how many blocks would tell is not known"

@@ -1,6 +1,6 @@
 """The report in Markdown, with the tables and sentences of the page and links to the chart files beside it.
 
-Pure: RunView → str. The files are `charts.write`'s, in the folder CHARTS.
+Pure: RunView → str. `run_charts.write` writes the files, in the folder CHARTS.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ CHARTS = "charts"
 
 
 def markdown(view: RunView) -> str:
-    """The whole report."""
+    """Return the whole report."""
     sections = [
         *_opening(view),
         *_claims(view),
@@ -52,7 +52,10 @@ def _circumstances(view: RunView) -> str:
 
 
 def overview(views: Sequence[RunView], answers: Sequence[StudyAnswer], summary: str) -> str:
-    """The answers, then every claim of several runs in a line that says why. `summary`: how all came out."""
+    """Return the answers, then a line with the reason for every claim of several runs.
+
+    `summary`: how many claims have each answer.
+    """
     given = "\n".join(f"- {_text(each.view.run.study.title)}. {_answer(each)}" for each in answers)
     head = "# What the articles said, and what is so here"
     parts = [head, given, _text(summary), f"_{run_sentences.LOOPBACK}_"]
@@ -85,7 +88,7 @@ def _claim_row(claim: ClaimRow) -> tuple[str, ...]:
 
 
 def _not_asked(view: RunView) -> Iterator[str]:
-    """The claims of other scales, folded where the reader's program can fold."""
+    """Yield the claims that only other scales ask, folded if the reader's program can fold."""
     rows = run_tables.not_asked(view)
     if rows:
         lines = (
@@ -132,7 +135,7 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
     rows = [
         (
             f"{_text(row.server.note.title)} `{row.server.name}`",
-            row.server.note.io_model,
+            run_sentences.io_model(row.server.note),
             *(str(cell) for cell in (row.throughput, row.p50, row.p99, row.p999, row.cpu, row.memory)),
             f"**{row.failed}**" if row.server.lossy else row.failed,
             row.starts,
@@ -156,9 +159,10 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
 
 
 def _unsound(view: RunView) -> Iterator[str]:
-    unsound = [*view.failed, *view.not_valid]
-    if unsound:
+    unsound, skipped = [*view.failed, *view.not_valid], run_sentences.skips(view)
+    if unsound or skipped:
         yield "## Trials that do not count"
+        yield "\n".join(f"- {_text(line)}." for line in skipped)
         yield from (_unsound_one(start) for start in unsound)
 
 
@@ -215,7 +219,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _text(text: str) -> str:
     text = unbroken(text)
-    # What comes from studies and servers is text here, not markup.
+    # Text from studies and servers must not act as markup.
     for mark in ("\\", "`", "*", "_", "<", "["):
         text = text.replace(mark, f"\\{mark}")
     return text.replace("\n", " ")

@@ -1,7 +1,7 @@
-"""The chart of a ramp: panels over one axis of users, of each what its users met or its server held.
+"""The chart of a ramp: panels over one axis of users, such as response time, failures and memory.
 
-Pure: a view and a width in pixels → an Altair chart. Which panels there are and what their lines are made of
-is `ramp_rows`'s. Lines are named at their ends; on small screens, above the panels.
+Pure: a view and a width in pixels → an Altair chart. `ramp_rows` chooses the panels and computes their lines.
+Lines are named at their ends; on small screens, above the panels.
 """
 
 import math
@@ -22,7 +22,7 @@ FIRST_PX, PANEL_PX, LINE_PX = 150, 92, 13
 LEADER_PX, LETTER_PX = 16, 5.7
 GAP_PX = 40
 NARROW_BELOW_PX = 500
-# Room above the highest line, so that the mark of a knee has where to stand.
+# Room above the highest line for the mark of a knee.
 HEAD_ROOM = 1.08
 DASHES = ([1, 0], [6, 2.5], [2, 2], [8, 2.5, 2, 2.5], [1.2, 3], [12, 3], [4, 1.5, 1, 1.5], [1, 1.2])
 _SHARE_LABEL = "format(datum.value, '.2~%')"
@@ -30,7 +30,7 @@ _SHARE_LABEL = "format(datum.value, '.2~%')"
 
 @dataclass(frozen=True)
 class Stroke:
-    """How one server's line is drawn, and what it is called."""
+    """The name, colour and dash of one server's line."""
 
     name: str
     colour: str
@@ -39,7 +39,7 @@ class Stroke:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the panels lie: `plot_px` wide, `label_px` for the names behind the lines."""
+    """The layout of all panels: `plot_px` for the lines, `label_px` for the names after them."""
 
     ramp: Course
     strokes: Mapping[str, Stroke]
@@ -49,11 +49,11 @@ class Frame:
 
     @property
     def x(self) -> alt.Scale:
-        """Users, and beyond the last of them the room for names."""
+        """The axis of users, extended beyond the last of them by the room for names."""
         return alt.Scale(domain=[self.ramp.first, self.users_at(self.plot_px + self.label_px)], nice=False)
 
     def users_at(self, px: float) -> float:
-        """What lies so far from the left edge of the panels."""
+        """Return the number of users at `px` from the left edge of the panels."""
         return self.ramp.first + (self.ramp.last - self.ramp.first) * px / self.plot_px
 
 
@@ -69,26 +69,26 @@ class Scale:
     height_px: float
 
     def px(self, value: float) -> float:
-        """So far below the panel's top."""
+        """Return how many pixels `value` lies below the panel's top."""
         low, high, at = (math.log(v) if self.log else v for v in (self.low, self.high, value))
         return self.height_px * (high - at) / (high - low)
 
     def value(self, px: float) -> float:
-        """What lies so far below the panel's top."""
+        """Return the value that lies `px` below the panel's top."""
         low, high = (math.log(v) if self.log else v for v in (self.low, self.high))
         at = high - (high - low) * px / self.height_px
         return math.exp(at) if self.log else at
 
     @property
     def drawn(self) -> alt.Scale:
-        """For the chart."""
+        """The scale as Altair takes it."""
         return alt.Scale(
             type="log" if self.log else "linear", domain=[self.low, self.high], nice=False, zero=False
         )
 
 
 def along_the_ramp(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-    """Each panel over the users; None where no ramp was measured."""
+    """Draw each panel over the users; None if no ramp was measured."""
     ramp = ramp_rows.course(experiment)
     panels = ramp_rows.panels(experiment, ramp) if ramp else []
     if ramp is None or not panels:
@@ -104,7 +104,7 @@ def along_the_ramp(experiment: ExperimentView, width_px: int) -> alt.TopLevelMix
 
 
 def _strokes(experiment: ExperimentView, panels: Sequence[Panel]) -> dict[str, Stroke]:
-    """Server → its colour, and a dash by its place among those of its colour, in the order of the study."""
+    """Return server → its stroke; servers of one colour get different dashes, in the order of the study."""
     seen = {server for panel in panels for server in panel.lines}
     rows = {row.name: row for row in experiment.servers if row.name in seen}
     names = server_names.short(list(rows))
@@ -143,7 +143,7 @@ def _panel(panel: Panel, frame: Frame, number: int, of: int) -> alt.LayerChart:
 
 
 def _scale(panel: Panel, height_px: float) -> tuple[Scale, str]:
-    """The vertical axis, and the unit of what it shows where that goes into the title."""
+    """Return the vertical axis, and the unit of its values if the title has to name it."""
     low, high = min(panel.all("low")), max(panel.all("high"))
     if panel.kind == "time":
         low, high = theme.round_times(low, high)
@@ -158,7 +158,7 @@ def _scale(panel: Panel, height_px: float) -> tuple[Scale, str]:
 
 
 def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
-    """Lines at the ticks that end with the ramp, and both axes; that of users at the lowest panel only."""
+    """Draw both axes, and lines at the ticks up to the end of the ramp; `labelled`: label the users too."""
     ramp = frame.ramp
     rows = [{"x": ramp.first, "end": ramp.last, "value": tick} for tick in y.ticks]
     ticks = theme.round_ticks(ramp.first, ramp.last, 7 if frame.label_px else 4)
@@ -176,7 +176,7 @@ def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
             titleAnchor="start",
         ),
     )
-    # Without its count Vega leaves some of the given ticks out where panels are low.
+    # Without `tickCount` Vega leaves out some of the given ticks if panels are low.
     shown = alt.Axis(
         values=y.ticks,
         tickCount=len(y.ticks),
@@ -190,7 +190,7 @@ def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
 
 
 def _users_label(ramp: Course) -> str:
-    """The number, and below it the time at which there were so many."""
+    """Return the expression of a label: the number of users, and below it the time since the ramp began."""
     at_s = f"(datum.value - {ramp.first:g}) / {ramp.last - ramp.first:g} * {ramp.over_s:g}"
     seconds = f"format({at_s}, '.1~f') + ' s'"
     after = seconds if ramp.over_s < 100 else f"format({at_s} / 60, '.1~f') + ' min'"
@@ -210,7 +210,7 @@ def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart
 
 
 def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
-    """Each line's name behind its end, with a leader where others stand in its way."""
+    """Draw each line's name after its end, with a leader, and far enough from other names."""
     ends = {server: rows[-1] for server, rows in panel.lines.items()}
     places = apart([y.px(row["value"]) for row in ends.values()], LINE_PX, y.height_px)
     texts, leaders = [], []
@@ -229,13 +229,13 @@ def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
 
 
 def apart(wanted: Sequence[float], least: float, room: float) -> list[float]:
-    """Places near those wanted, in their order, `least` apart or as far as the room allows."""
+    """Return places near those wanted, in their order, `least` apart or as far as the room allows."""
     step = min(least, room / max(1, len(wanted) - 1))
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     places: list[float] = []
     for index in order:
         places.append(max(wanted[index], places[-1] + step if places else 0.0))
-    # Pushed beyond the bottom, they move up again from there.
+    # Move places that were pushed beyond the bottom up again.
     floor = room
     for at in range(len(places) - 1, -1, -1):
         places[at] = min(places[at], floor)
@@ -247,7 +247,7 @@ def apart(wanted: Sequence[float], least: float, room: float) -> list[float]:
 
 
 def _knees(frame: Frame, y: Scale, named: bool) -> list[alt.Chart]:
-    """A hair line through all panels, and in the first its interval."""
+    """Draw each knee as a thin line through the panel, and with its interval if `named`."""
     layers = []
     for server, knee in frame.knees.items():
         low, high = (min(max(end, frame.ramp.first), frame.ramp.last) for end in (knee.low, knee.high))
@@ -279,7 +279,7 @@ def _knee_names(frame: Frame, y: Scale) -> list[alt.Chart]:
 
 
 def _key(frame: Frame) -> alt.LayerChart:
-    """The names beside pieces of their lines, for where there is no room behind these."""
+    """Draw a key of names beside pieces of their lines, for charts without room after the lines."""
     height_px = 16 * len(frame.strokes)
     x, y = alt.Scale(domain=[0, frame.plot_px]), alt.Scale(domain=[height_px, 0])
     layers = []

@@ -1,7 +1,7 @@
-"""A ramp along its load, for its chart: of each server a line and a band over the users there were.
+"""The rows of a ramp's chart: for each server a line and a band over the number of users.
 
-Pure: starts → rows. Starts are laid side by side at the same numbers of users: the line is their median, the
-band reaches from the lowest to the highest. Where a ramp bends is its figures' to say.
+Pure: starts → rows. Starts are compared at the same numbers of users: the line is their median, the band
+reaches from the lowest to the highest. Knees come from the figures, not from these rows.
 """
 
 import math
@@ -22,26 +22,27 @@ from crumple.stats.knee import over_starts
 from crumple.stats.stats import Interval
 
 GRID = 81
-# The deepest that enough starts carry along a ramp is drawn.
+# The chart shows the first of these quantiles for which enough starts have the samples.
 DEEP = (0.99, 0.9)
 STRETCHES_MIN = 4
 CORES_MIN = 0.005
 FAILED_MIN = 0.01
 WAITING_MIN = 2.0
-# A count that grows by less than so many, or by so few for each user, says nothing of the load.
+# A count that grows by less than GROWTH_MIN, or by less than GROWTH_PER_USER per user, is not drawn, because
+# it hardly depends on the load.
 GROWTH_MIN, GROWTH_PER_USER = 2.0, 0.02
 
 Row = dict[str, Any]
-# Of one start: seconds since the ramp began, and the value there.
+# Figures of one start → pairs of seconds since the ramp began and the value there.
 Along = Callable[[Figures], Sequence[tuple[float, float]]]
-# A point of a curve, and the seconds from which to which it reaches.
+# The seconds at which a point of a curve begins and ends, and the point.
 Placed = tuple[float, float, Point]
 Kind = Literal["time", "size", "share", "number"]
 
 
 @dataclass(frozen=True)
 class Course:
-    """A ramp as it was put on: from `first` to `last` users within `over_s`."""
+    """A ramp as loaded: from `first` to `last` users within `over_s`; `counted`: "users" or "connections"."""
 
     first: float
     last: float
@@ -49,13 +50,13 @@ class Course:
     counted: str
 
     def users(self, at_s: float) -> float:
-        """How many there are after so many seconds."""
+        """Return the number of users `at_s` seconds after the ramp began."""
         return self.first + (self.last - self.first) * min(1.0, at_s / self.over_s)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What is drawn over the users; `lines`: server → rows with `x`, `value`, `low` and `high`."""
+    """One panel over the users; `lines`: server → rows with `x`, `value`, `low` and `high`."""
 
     name: str
     title: str
@@ -63,12 +64,12 @@ class Panel:
     lines: Mapping[str, list[Row]]
 
     def all(self, key: str) -> list[float]:
-        """That of all rows of all servers."""
+        """Return the values under `key` in all rows of all servers."""
         return [row[key] for rows in self.lines.values() for row in rows]
 
 
 def course(experiment: ExperimentView) -> Course | None:
-    """The ramp; None where the experiment's shape is another, or nothing was measured."""
+    """Return the ramp; None if the experiment has another shape, or no start counts."""
     for start in experiment.starts:
         shape = start.trial.record.spec.shape if start.trial.record else None
         if isinstance(shape, contract.RampShape) and start.counts:
@@ -78,7 +79,7 @@ def course(experiment: ExperimentView) -> Course | None:
 
 
 def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
-    """Those that tell something of this experiment, in the order in which they are drawn."""
+    """Return the panels that show something in this experiment, in the order in which they are drawn."""
 
     def drawn(name: str, title: str, kind: Kind, along: Along) -> Panel:
         lines = {row.name: _line(row, along, ramp, kind) for row in experiment.servers}
@@ -104,7 +105,7 @@ def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
 
 
 def knees(experiment: ExperimentView, ramp: Course) -> dict[str, Interval]:
-    """Server → its knee in users, where each counting start has one."""
+    """Return server → its knee in users, for servers of which every start that counts has one."""
     found = {row.name: _knee(row) for row in experiment.servers}
     return {server: knee for server, knee in found.items() if knee is not None}
 
@@ -116,7 +117,7 @@ def _tells(panel: Panel, ramp: Course) -> bool:
     if panel.name == "failed":
         return top > FAILED_MIN
     if panel.name == "waiting":
-        # Without pauses all of them wait, all the time.
+        # Without pauses every user waits all the time.
         return ramp.counted == "users" and top >= WAITING_MIN
     if panel.name in ("processes", "threads"):
         least = max(GROWTH_MIN, GROWTH_PER_USER * (ramp.last - ramp.first))
@@ -127,7 +128,7 @@ def _tells(panel: Panel, ramp: Course) -> bool:
 
 def _line(row: ServerView, along: Along, ramp: Course, kind: Kind) -> list[Row]:
     grid = np.linspace(ramp.first, ramp.last, GRID)
-    # Times lie on a logarithmic axis, so between two of them lies their geometric mean.
+    # The axis of times is logarithmic, so interpolate them on logarithms.
     there, back = (np.log, np.exp) if kind == "time" else (np.asarray, np.asarray)
     starts = []
     for start in row.counting:
@@ -149,7 +150,7 @@ def _line(row: ServerView, along: Along, ramp: Course, kind: Kind) -> list[Row]:
 
 
 def _rounded(value: float) -> float:
-    # What no eye can see only makes the page heavier.
+    # More digits cannot be seen and make the page larger.
     return float(f"{value:.5g}")
 
 
@@ -176,9 +177,9 @@ def _waiting(trial: Figures) -> list[tuple[float, float]]:
 
 
 def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
-    """The quantile in stretches long enough to carry it; nothing where one stretch is all of the ramp.
+    """Return the quantile in stretches with enough samples for it; empty if one stretch is the whole ramp.
 
-    Stretches in which it is not the server's alone are left out.
+    Stretches in which the engine's lateness may have changed the quantile are left out.
     """
     stretches = _stretches(trial, q)
     found = []
@@ -187,18 +188,18 @@ def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
         value = together([point for *_, point in stretch]).quantile_ns(q)
         if value is None:
             continue
-        # Over more than one point the line is level: a slope across it would show a rise where none was seen.
+        # A stretch of several points is drawn level: a slope would show a rise that was not measured.
         ends = [begin_s, end_s] if len(stretch) > 1 else [(begin_s + end_s) / 2]
         found += [(at_s, value) for at_s in ends]
     return found
 
 
 def _stretches(trial: Figures, q: float) -> list[list[Placed]]:
-    """Runs of points that carry the quantile together; too few at the end go with the last of them."""
+    """Return runs of points that together have enough samples; a rest at the end joins the last run."""
     stretches: list[list[Placed]] = [[]]
     for placed in _placed(trial):
         if len(stretches) > 1 and not stretches[-1] and not placed[-1].times.count:
-            # Points may be shorter than what a histogram covers: those without one share that before.
+            # A histogram may cover several points; points without one share that of the point before.
             stretches[-2].append(placed)
             continue
         stretches[-1].append(placed)
@@ -211,7 +212,10 @@ def _stretches(trial: Figures, q: float) -> list[list[Placed]]:
 
 
 def _deepest(experiment: ExperimentView) -> float | None:
-    """The deepest quantile that half of the servers carry in a few stretches of every start."""
+    """Return the deepest quantile for which half of the servers have enough samples; None if there is none.
+
+    Every start of such a server has enough of them in each of a few stretches.
+    """
     measured = [row for row in experiment.servers if row.counting]
     for q in DEEP:
         lengths = [

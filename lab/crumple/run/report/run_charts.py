@@ -1,7 +1,7 @@
 """Which charts a report has, and their files: the same specifications inline in HTML, as SVG and as PNG.
 
-`bars`, `curves`, `ramp_chart` draw all of them but one: the canary's, how long light requests took beside a
-load. There every answer is a tick, so that a server which let few of them through is seen, too.
+`bars`, `curves` and `ramp_chart` draw all charts but the canary's, which is drawn here: how long light
+requests took beside a load. Every answer is a tick there, so that a server with few answers is seen, too.
 """
 
 import math
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 
 
 def canary(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-    """A row for each server, from the shortest times to the longest; None where there was no canary."""
+    """Draw a row for each server, from the shortest times to the longest; None if there was no canary."""
     rows = [row for row in experiment.servers if any(_answers_ns(start) for start in row.counting)]
     if not rows:
         return None
@@ -84,7 +84,7 @@ def _words(
     x: alt.X,
     y: alt.Y,
 ) -> list[alt.Chart]:
-    """What the marks are; and of each server how many light requests were answered, if not all."""
+    """Name the marks, and for each server how many light requests were answered if not all were."""
     plot_px = width_px - max(len(row.name) for row in rows) * LETTER_PX
     apart = math.log(domain[1] / domain[0]) * NAME_PX / max(plot_px, NAME_PX)
     texts = [{**mark, "text": mark["kind"]} for mark in _named(marks, apart)]
@@ -97,7 +97,7 @@ def _words(
 
 
 def _named(marks: Sequence[Row], apart: float) -> list[Row]:
-    """Each kind of mark named once, in the first row where no other name stands in its way."""
+    """Return one mark of each kind to be named, in the first row where no other name is too near."""
     named: list[Row] = []
     for kind in (*QUANTILES.values(), HEAVY):
         for mark in (mark for mark in marks if mark["kind"] == kind):
@@ -109,7 +109,7 @@ def _named(marks: Sequence[Row], apart: float) -> list[Row]:
 
 
 def _ticks(row: ServerView) -> list[Row]:
-    """Every answer; of very many, as many as fit, evenly over their ranks."""
+    """Return a tick for every answer, but at most TICKS_MAX, spread evenly over their ranks."""
     times_ns = _all_ns(row)
     if len(times_ns) > TICKS_MAX:
         times_ns = times_ns[np.linspace(0, len(times_ns) - 1, TICKS_MAX).round().astype(int)]
@@ -118,7 +118,7 @@ def _ticks(row: ServerView) -> list[Row]:
 
 
 def _marks(row: ServerView) -> list[Row]:
-    """Quantiles over starts, the medians of single starts, and the median of the load's own requests."""
+    """Return quantiles over starts, the medians of single starts, and the median of the load's requests."""
     common = {"row": label(row), "colour": theme.colour_of(row.note.language), "end": 0.0}
     found = []
     for q, kind in QUANTILES.items():
@@ -135,14 +135,14 @@ def _marks(row: ServerView) -> list[Row]:
 
 
 def _over_starts(row: ServerView, of: Callable[[Figures], float | None]) -> float | None:
-    """The geometric mean, as in all figures; None where a start has no value."""
+    """Return the geometric mean over starts, as for all figures; None if a start has no value."""
     values = [of(start.figures) for start in row.counting if start.figures]
     known = [value for value in values if value]
     return stats.geometric_mean_interval(known).estimate if known and len(known) == len(values) else None
 
 
 def _answered(row: ServerView) -> str:
-    """ "42 of 300 answered in time"; empty where all but the last of each start were."""
+    """Return "42 of 300 answered in time"; empty if at most one request per start was not answered."""
     records = [start.trial.canary for start in row.counting if start.trial.canary]
     asked, ok = sum(record.scheduled for record in records), sum(record.outcomes.ok for record in records)
     return "" if asked - ok <= len(records) else f"{ok:,} of {asked:,} answered in time"
@@ -174,16 +174,16 @@ class ChartKind(Chart[ExperimentView]):
     where: Callable[[ExperimentView], bool] = lambda experiment: True
 
     def drawn(self, experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
-        """None, too, where the experiment is of another kind."""
+        """Return the chart; None if the experiment does not have it."""
         return super().drawn(experiment, width_px) if self.where(experiment) else None
 
     def file_stem(self, experiment: ExperimentView) -> str:
-        """Name of the chart's files, without ending."""
+        """Return the name of the chart's files, without ending."""
         return f"{experiment.name}-{self.name}"
 
 
 def is_ramp(experiment: ExperimentView) -> bool:
-    """Whether its load is one that a course over users tells more of than a course over time."""
+    """Whether its load is a ramp, for which a chart over users shows more than one over time."""
     return isinstance(experiment.experiment.shape, RampShape)
 
 
@@ -250,7 +250,10 @@ EFFECTS_CAPTION = (
 
 
 def write(view: RunView, folder: Path) -> list[Path]:
-    """Every chart as SVG and PNG on white in `folder`, which is made; the files. Raises OSError."""
+    """Write every chart as SVG and as PNG on white into `folder`, creating it; return the files.
+
+    Raises OSError if a file cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for stem, chart in _all(view):

@@ -1,6 +1,6 @@
-"""The report as data: the same facts as the other formats, unrounded.
+"""The report as JSON: the same facts as in the other formats, unrounded.
 
-`version` grows when a field changes its meaning. Wording is for the other formats.
+`version` grows when a field changes its meaning. The other formats word the facts.
 """
 
 import json
@@ -21,7 +21,7 @@ VERSION = 2
 
 
 def data(view: RunView) -> str:
-    """One JSON document. Times in ns, CPU in µs, memory in bytes, shares 0..1; an unknown end is null."""
+    """Return one JSON document: times in ns, CPU in µs, memory in bytes, shares 0..1, unknown ends null."""
     run = view.run
     document = {
         "version": VERSION,
@@ -142,6 +142,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "server": trial.trial.server,
         "twin": trial.trial.twin,
         "status": trial.status,
+        "skipped": trial.skipped,
         "counts": start.counts,
         "engine_limited": start.engine_limited,
         "attempt": trial.trial.attempt,
@@ -190,5 +191,5 @@ def _noise(noise: Noise) -> dict[str, Any]:
 
 
 def _finite(value: float | None) -> float | None:
-    # JSON has no infinity: an end that is not known is null.
+    # JSON has no infinity, so an end that is not known is null.
     return value if value is not None and math.isfinite(value) else None

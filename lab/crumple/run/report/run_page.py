@@ -1,6 +1,6 @@
 """HTML pages that need no network: the report of a run, and several runs with every claim on one page.
 
-Pure: RunViews → str. `run_sentences` and `run_tables` say what is said, the templates how it is laid out.
+Pure: RunViews → str. `run_sentences` and `run_tables` make the content, templates lay it out.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from crumple.verdict.verdict import Verdict
 
 
 def html(view: RunView) -> str:
-    """The whole page."""
+    """Return the whole page of one run."""
     template = page.templates().get_template("report.html.j2")
     return template.render(
         view=view,
@@ -37,6 +37,7 @@ def html(view: RunView) -> str:
         versions=run_tables.versions(view),
         trials=run_tables.trials(view),
         unsound=[*view.failed, *view.not_valid],
+        skipped=run_sentences.skips(view),
     )
 
 
@@ -53,7 +54,7 @@ NOT_ASKED = "not asked"
 
 
 def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
-    """The page. `links`: run id → where its own report lies, relative to the page."""
+    """Return the page of several runs. `links`: run id → its report, relative to the page."""
     template = page.templates().get_template("overview.html.j2")
     return template.render(
         runs=[(view, run_tables.claims(view), run_tables.not_asked(view), _counted(view)) for view in views],
@@ -69,23 +70,26 @@ def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
 
 
 def markdown(views: Sequence[RunView]) -> str:
-    """A table of claims for each run, with what was published, what was measured, and why."""
+    """Return a table of claims for each run, with what was published, what was measured, and the reason."""
     return of_runs(views, findings.answers(views), f"{summary(views)} {server_names.of_all(views)}".strip())
 
 
 def text(views: Sequence[RunView], width: int | None = None, styled: bool | None = None) -> str:
-    """One screen: an answer to each study, a line for each claim. Without `width`: as the terminal has it."""
+    """Return one screen: an answer to each study, a line for each claim.
+
+    `width`, `styled`: those of the terminal if None.
+    """
     chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
     return terminal.printed(run_text.screen(views, chosen, _closing(views)), chosen, styled)
 
 
 def picture(views: Sequence[RunView], width: int, title: str) -> str:
-    """The same screen as an SVG."""
+    """Return the screen of `text` as an SVG."""
     return terminal.picture(run_text.screen(views, width, _closing(views)), width, title)
 
 
 def _closing(views: Sequence[RunView]) -> list[str]:
-    """What else could be asked, and the way to the report of the greatest surprise."""
+    """Return how to ask the other claims, and how to open the report of the greatest surprise."""
     first = next((each.view.run.id for each in findings.answers(views)), "")
     return [
         _unasked(views).strip(),
@@ -94,13 +98,13 @@ def _closing(views: Sequence[RunView]) -> list[str]:
 
 
 def _unasked(views: Sequence[RunView]) -> str:
-    """How many claims are left, and how to ask them."""
+    """Return how many claims were not asked and how to ask them; empty if all were asked."""
     said = run_sentences.not_asked(views)
     return f" {said}: crumple run --all --scale full asks all." if said else ""
 
 
 def summary(views: Sequence[RunView]) -> str:
-    """How all claims came out: "52 claims of 5 studies: 20 supported, …"."""
+    """Return how many claims have each answer: "52 claims of 5 studies: 20 supported, …"."""
     verdicts = [verdict for view in views for verdict in view.asked]
     parts = [_count(verdicts, answer) for answer in Answer if any(v.answer is answer for v in verdicts)]
     return (
@@ -109,14 +113,14 @@ def summary(views: Sequence[RunView]) -> str:
 
 
 def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
-    """ "5 contradicted (2 in size only)"."""
+    """Return the number of one answer, as in "5 contradicted (2 in size only)"."""
     alike = [verdict for verdict in verdicts if verdict.answer is answer]
     partly = sum(verdict.in_size_only for verdict in alike)
     return f"{len(alike)} {answer.value}{f' ({partly} {run_sentences.IN_SIZE_ONLY})' if partly else ''}"
 
 
 def _counted(view: RunView) -> list[tuple[str, int]]:
-    """Each answer, and how often it was given; and how many claims this scale does not ask."""
+    """Return how often each answer was given, and how many claims this scale does not ask."""
     answers = Counter(verdict.answer for verdict in view.asked)
     return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, len(view.not_asked))]
 

@@ -1,6 +1,6 @@
-"""The sentences every format prints, in the words of the glossary: plain text, no markup.
+"""The sentences that every format prints, in the words of the glossary: plain text, no markup.
 
-Verdicts bring their own sentence; this words what stands around them.
+verdict_sentences.py words verdicts; this module words everything around them.
 """
 
 import shlex
@@ -13,6 +13,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.record.metrics import phrase
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
@@ -47,8 +48,13 @@ _PLACEMENTS = {
 _CONNECTIONS = {"keep-alive": "kept alive", "per-request": "one per request"}
 
 
+def io_model(note: ServerNote) -> str:
+    """Return a server's I/O model, with "(declared)" if no check can show it."""
+    return note.io_model if note.model_is_checked else f"{note.io_model} (declared)"
+
+
 def reading(view: RunView) -> str:
-    """How the figures of all experiments are meant."""
+    """Return how to read the figures of all experiments."""
     said = [FIGURES, NOT_COUNTED]
     several = [shown.name for shown in view.experiments if shown.scale.least_blocks is not None]
     if several:
@@ -60,18 +66,18 @@ def reading(view: RunView) -> str:
 
 
 def answer(verdict: Verdict) -> str:
-    """A verdict's answer as a badge says it."""
+    """Return a verdict's answer as a badge shows it."""
     return verdict.answer.value + (f" {IN_SIZE_ONLY}" if verdict.in_size_only else "")
 
 
 def reason(verdict: Verdict) -> str:
-    """The verdict's sentence without the answer it opens with, for where a badge says that."""
+    """Return the verdict's sentence without the answer at its beginning, which a badge shows."""
     opening, _, rest = verdict.sentence.partition(". ")
     return rest if opening.lower().startswith(verdict.answer.value) and rest else verdict.sentence
 
 
 def summary(view: RunView) -> str:
-    """How the claims came out: "Of 6 claims, 3 are supported, 2 are contradicted (1 in size only), …"."""
+    """Return "Of 6 claims, 3 are supported, 2 are contradicted (1 in size only), …"."""
     verdicts = view.asked
     if not view.verdicts:
         return "This study makes no claims."
@@ -85,7 +91,7 @@ def summary(view: RunView) -> str:
 
 
 def not_asked(views: Sequence[RunView]) -> str:
-    """ "19 more claims are not asked at scale tour"; empty where all are."""
+    """Return "19 more claims are not asked at scale tour"; empty if all are asked."""
     number = sum(len(view.not_asked) for view in views)
     scales = ", ".join(sorted({view.run.scale for view in views if view.not_asked}))
     are = "claim is" if number == 1 else "claims are"
@@ -93,16 +99,19 @@ def not_asked(views: Sequence[RunView]) -> str:
 
 
 def trials(view: RunView) -> str:
-    """What became of the trials: "48 trials: 46 count (2 with a warning), 1 failed, 1 is not valid."."""
+    """Return how the trials ended: "48 trials: 46 count (2 with a warning), 1 failed, 1 is not valid."."""
     starts, failed, not_valid = len(view.starts), len(view.failed), len(view.not_valid)
+    skipped = len(view.skipped)
     if not starts:
         return "No trial has run yet."
     warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
-    counting = starts - failed - not_valid
+    counting = starts - skipped - failed - not_valid
     if counting == starts and not view.replaced:
         every = "1 trial, and it counts" if starts == 1 else f"{starts:,} trials, all count"
         return f"{every}{warned}.{_left_out(view)}"
     parts = [f"{counting} {'counts' if counting == 1 else 'count'}{warned}"]
+    if skipped:
+        parts.append(f"{skipped} {'was' if skipped == 1 else 'were'} skipped")
     if failed:
         parts.append(f"{failed} failed")
     if not_valid:
@@ -114,13 +123,26 @@ def trials(view: RunView) -> str:
 
 
 def warned(view: RunView) -> str:
-    """ "28 trials count with a warning"."""
+    """Return "28 trials count with a warning"."""
     number = len(view.warned)
     return f"{numerals.count(number, 'trial')} {'counts' if number == 1 else 'count'} with a warning"
 
 
 def _left_out(view: RunView) -> str:
     return f" {numerals.count(view.left_out, 'trial')} of the plan did not run." if view.left_out else ""
+
+
+def skips(view: RunView) -> list[str]:
+    """Return a line for each reason: "java-servlet: 6 trials were skipped: java is not installed"."""
+    reasons = Counter(
+        (start.trial.trial.server, start.trial.failure.message)
+        for start in view.skipped
+        if start.trial.failure
+    )
+    return [
+        f"{server}: {numerals.count(number, 'trial')} {'was' if number == 1 else 'were'} skipped: {why}"
+        for (server, why), number in reasons.items()
+    ]
 
 
 def _warm_up(warm_up: WarmUp | None) -> str:
@@ -131,7 +153,7 @@ def _warm_up(warm_up: WarmUp | None) -> str:
 
 
 def _blocks(shown: ExperimentView) -> str:
-    """How many there are, and of a number that was not fixed beforehand why no more."""
+    """Return how many blocks there are and, if the number was not fixed beforehand, why no more."""
     scale = shown.scale
     if scale.least_blocks in (None, scale.blocks):
         return numerals.count(scale.blocks, "block")
@@ -140,7 +162,7 @@ def _blocks(shown: ExperimentView) -> str:
 
 
 def setup(shown: ExperimentView) -> str:
-    """The load and its repetition in one line."""
+    """Return the load and its repetitions in one line."""
     experiment, scale = shown.experiment, shown.scale
     parameters = ", ".join(f"{name}={value}" for name, value in experiment.parameters.items())
     others = "".join(f", {server} with {_warm_up(own)}" for server, own in scale.warm_up_of.items())
@@ -192,7 +214,7 @@ def _canary(experiment: Experiment) -> list[str]:
 
 
 def noise(shown: ExperimentView, metric: str = "throughput") -> str:
-    """How much starts of a server differ, and what that lets the experiment see."""
+    """Return how much starts of a server differ, and what difference the experiment can therefore see."""
     of = shown.noise[metric]
     if of.spread is None:
         return f"How much starts of one server differ is not known: {of.why}."
@@ -208,18 +230,18 @@ def noise(shown: ExperimentView, metric: str = "throughput") -> str:
 
 
 def visible(shown: ExperimentView) -> str:
-    """What every metric's differences have to be: "Seen in four runs of five: throughput 9.1 %, …"."""
+    """Return the visible difference of every metric: "Seen in four runs of five: throughput 9.1 %, …"."""
     known = {name: of.visible for name, of in shown.noise.items() if of.visible is not None}
     listed = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
     return f"Seen in four runs of five: {listed}." if listed else ""
 
 
 def twins(view: RunView) -> str:
-    """How many servers were called different from themselves; empty where none ran twice."""
+    """Return how many twins were called different from their server; empty if there are none."""
     if not view.twins:
         return ""
     different = [each for each in view.twins if each.called_different]
-    # At an early look there is less of the error than at a last one.
+    # An early look has less of the error than the last one, so count what each look has.
     expected = numerals.significant(sum(1 - each.ratio.confidence for each in view.twins), 2)
     named = "".join(f" ({each.server} in {each.experiment}, {phrase(each.metric)})" for each in different[:1])
     compared = numerals.count(len(view.twins), "comparison")
@@ -230,8 +252,8 @@ def twins(view: RunView) -> str:
 
 
 def difference(ratio: float) -> str:
-    """A ratio ≥ 1 as a difference: 1.0443 → "4.5 %", 2.31 → "a factor of 2.4"."""
-    # Rounded up: what cannot be seen must not look smaller than it is.
+    """Return a ratio ≥ 1 as a difference: 1.0443 → "4.5 %", 2.31 → "a factor of 2.4"."""
+    # Rounded up, because the smallest visible difference must not look smaller than it is.
     if ratio > BEYOND_MEASURE:
         return f"a factor of more than {BEYOND_MEASURE}"
     if ratio >= 2:
@@ -240,7 +262,7 @@ def difference(ratio: float) -> str:
 
 
 def identity(shown: ExperimentView) -> str:
-    """Every scheduled request of the experiment, and how it ended."""
+    """Return how many requests the experiment scheduled, and how many had each outcome."""
     scheduled, outcomes = shown.outcomes
     if not scheduled:
         return "No request was scheduled in a measured window."
@@ -250,7 +272,7 @@ def identity(shown: ExperimentView) -> str:
 
 
 def failures(start: Start) -> str:
-    """How the failed requests of one trial ended: "1.4 % timeout, 0.9 % reset"; empty if none failed."""
+    """Return how a trial's failed requests ended: "1.4 % timeout, 0.9 % reset"; empty if none failed."""
     record = start.trial.record
     if record is None or not record.outcomes.failed:
         return ""
@@ -264,9 +286,11 @@ def failures(start: Start) -> str:
 
 
 def remark(start: Start) -> str:
-    """What is to be said of one trial: why it failed or is not valid, what it lost, what to know of it."""
+    """Return why a trial failed or is not valid, which requests failed, and its warnings."""
     trial = start.trial
     if trial.failure is not None:
+        if trial.skipped:
+            return f"skipped: {trial.failure.message}"
         return f"failed at {trial.failure.step}: {trial.failure.message}"
     said = [f"not valid: {problem}" for problem in trial.problems]
     lost = failures(start)
@@ -275,7 +299,9 @@ def remark(start: Start) -> str:
 
 
 def marks(row: ServerView) -> str:
-    """What must not be overlooked at a server: losses, and starts that do not count. Empty: nothing."""
+    """Return a server's losses and its starts that do not count; empty if there are none."""
+    if row.starts and all(start.trial.skipped for start in row.starts):
+        return "skipped"
     said = []
     for start in row.starts:
         if start.figures is None:
@@ -288,7 +314,10 @@ def marks(row: ServerView) -> str:
 
 
 def unanswered(row: ServerView) -> str:
-    """Users in no quantile: "up to 56 of 64 connections got no answer in 3 starts"; empty: none."""
+    """Return "up to 56 of 64 connections got no answer in 3 starts"; empty if all got one.
+
+    These users are in no quantile.
+    """
     found = [(start.unanswered, start.block_name) for start in row.counting if start.unanswered]
     if not found:
         return ""
@@ -298,7 +327,7 @@ def unanswered(row: ServerView) -> str:
 
 
 def command(view: RunView, trial_id: str) -> str:
-    """What repeats one trial."""
+    """Return the command line that repeats one trial."""
     run = view.run
     restricted = ["--servers", ",".join(run.only)] if run.only else []
     own = [part for place in run.brought.values() for part in ("--server", place)]
@@ -307,12 +336,12 @@ def command(view: RunView, trial_id: str) -> str:
 
 
 def _quoted(part: str) -> str:
-    # Within a word "~" is as harmless to a shell as a letter.
+    # A shell does not expand "~" within a word, so it needs no quotes.
     return part if shlex.quote(part.replace("~", "")) == part.replace("~", "") else shlex.quote(part)
 
 
 def circumstances(view: RunView) -> list[str]:
-    """Scale, seed, time and span of the run, each a few words."""
+    """Return the run's scale, seed, beginning and duration, a few words each."""
     run = view.run
     said = [f"scale {run.scale}", f"seed {run.seed}"]
     began = _instant(run.began)
@@ -326,7 +355,7 @@ def circumstances(view: RunView) -> list[str]:
 
 
 def conditions(verdict: Verdict) -> list[str]:
-    """Where the article says it, and what the verdict rests on; a sentence each, or none."""
+    """Return where the article makes the claim, and what the verdict rests on: a sentence each, or none."""
     said = [f"In the article: {verdict.place}."] if verdict.place else []
     if verdict.conditions:
         rests = "would rest" if verdict.answer is Answer.NOT_TESTABLE else "rests"
@@ -335,7 +364,7 @@ def conditions(verdict: Verdict) -> list[str]:
 
 
 def article(view: RunView) -> str:
-    """The publication that is re-checked, in one line; empty if there is none."""
+    """Return the article that is re-checked, in one line; empty if there is none."""
     source = view.run.study.article
     if source is None:
         return ""

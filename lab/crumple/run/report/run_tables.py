@@ -1,4 +1,4 @@
-"""The tables every format prints, as rows of worded cells. How a table is drawn is the format's."""
+"""The tables that every format prints, as rows of worded cells; each format draws them."""
 
 import math
 import statistics
@@ -13,25 +13,25 @@ from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
 
-# Before a figure that the study expects and no article gives.
+# Stands before a figure that the study expects and no article gives.
 EXPECTED = "expected "
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A worded estimate and, where it has one, its interval."""
+    """A worded estimate, and its interval or empty."""
 
     estimate: str
     interval: str = ""
 
     def __str__(self) -> str:
-        """Both, as they travel."""
+        """The estimate, with its interval if it has one."""
         return f"{self.estimate} [{self.interval}]" if self.interval else self.estimate
 
 
 @dataclass(frozen=True)
 class EffectRow:
-    """One comparison behind a verdict. `claimed`: `published` is a bound that the claim names, no ratio."""
+    """One comparison behind a verdict. `claimed`: `published` is a bound from the claim, not a ratio."""
 
     label: str
     published: str
@@ -43,10 +43,10 @@ class EffectRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """One claim: `shown` are the effects its line carries, `effects` all of them.
+    """One claim. `shown`: the effects in its line; `effects`: all of them.
 
-    `closest`: of several comparisons only the one nearest to 1 is shown. `circumstances`: what it was found
-    under, a sentence, or empty.
+    `closest`: of several comparisons only the one nearest to 1 is shown. `circumstances`: a sentence with the
+    runtimes and the machine of the verdict, or empty.
     """
 
     verdict: Verdict
@@ -59,9 +59,10 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class NotAskedRow:
-    """A claim that the run's scale does not ask. `scales`: those that may, "full or published".
+    """A claim that the run does not ask. `scales`: the scales that may, "full or published".
 
-    Empty where the study lets this one ask it, which has no experiment for it: a run knows no other's.
+    `scales` is empty if the study lets this scale ask the claim, but the run has no trials for it: a run does
+    not know which other scales have them.
     """
 
     claim_id: str
@@ -86,9 +87,9 @@ class ServerRow:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One trial's line. `status`: "ok", "failed", "not valid" or "lossy".
+    """One trial's line. `status`: "ok", "skipped", "failed", "not valid" or "lossy".
 
-    `others`, `steal`: shares of the CPU time that others and the hypervisor had meanwhile.
+    `others`, `steal`: the shares of CPU time that other programs and the hypervisor used during the trial.
     """
 
     id: str
@@ -104,12 +105,12 @@ class TrialRow:
 
 
 def claims(view: RunView) -> list[ClaimRow]:
-    """Every claim that the scale asks, with its effects; of an order the closest of its comparisons."""
+    """Return every claim that the run asks, with its effects; an order shows its closest comparison only."""
     return [_claim(view, verdict) for verdict in view.asked]
 
 
 def not_asked(view: RunView) -> list[NotAskedRow]:
-    """The other claims of the study."""
+    """Return the claims of the study that the run does not ask."""
     scales = {claim.id: claim.scales for claim in view.run.study.claims}
 
     def asked_at(claim: str) -> str:
@@ -119,18 +120,18 @@ def not_asked(view: RunView) -> list[NotAskedRow]:
 
 
 def servers(experiment: ExperimentView) -> list[ServerRow]:
-    """Every server of an experiment, by throughput, and then those that are not ranked by it."""
+    """Return every server of an experiment by throughput, and then those that are not ranked by it."""
     return [_server(server) for server in experiment.servers]
 
 
 def trials(view: RunView) -> list[TrialRow]:
-    """Every trial of the run by id, and behind it what it was repeated as."""
+    """Return every trial of the run by id, repeated attempts included."""
     every = sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
     return [_trial(view, start) for start in every]
 
 
 def machine(view: RunView) -> list[tuple[str, str]]:
-    """Facts of the machine, worded; what could not be read says why."""
+    """Return facts of the machine in words; a fact that could not be read has the reason instead."""
     facts = dict(view.run.machine)
     costs = facts.pop("costs", {})
     unread = {entry["field"]: entry["why"] for entry in facts.pop("unread", [])}
@@ -143,7 +144,7 @@ def machine(view: RunView) -> list[tuple[str, str]]:
 
 
 def versions(view: RunView) -> list[tuple[str, str, str]]:
-    """Server, runtimes and libraries with versions, settings as "name = value"."""
+    """Return each server, its runtimes and libraries with versions, and its settings as "name = value"."""
     rows = []
     for name, note in view.run.servers.items():
         runtimes = [f"{runtime} {version}" for runtime, version in view.run.versions.get(name, {}).items()]
@@ -153,7 +154,7 @@ def versions(view: RunView) -> list[tuple[str, str, str]]:
 
 
 def closest(verdict: Verdict) -> Effect | None:
-    """Of several comparisons with the verdict's answer the one nearest to 1: the weakest evidence for it."""
+    """Return the comparison nearest to 1 of those with the verdict's answer: the weakest evidence for it."""
     alike = [effect for effect in verdict.effects if effect.answer == verdict.answer and effect.measured]
     return min(alike, key=_distance, default=None)
 
@@ -161,7 +162,7 @@ def closest(verdict: Verdict) -> Effect | None:
 def figure(
     summary: Interval | None, scale: float = 1.0, unit: str = "", limit: Limit = "", *, whole: bool = False
 ) -> Figure:
-    """An interval, worded. `limit`: it is only a bound; `whole`: with ends that tell next to nothing, too."""
+    """Return an interval in words. `limit`: it is only a bound; `whole`: show vague ends, too."""
     if summary is None:
         return Figure(numerals.ABSENT)
     thin_unit = f"{numerals.NARROW}{unit}" if unit else ""
@@ -183,7 +184,7 @@ def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
         shown = every
     nothing = all(effect.answer is Answer.NOT_TESTABLE and not effect.measured for effect in verdict.effects)
     if nothing and len(shown) > 1 and len({row.published for row in shown}) == 1:
-        # The same was claimed of all, and nothing measured of any: once is enough.
+        # All have the same claim and no measurement, so one row is enough.
         shown = (replace(shown[0], label=""),)
     of_several = verdict.kind == "order" and len(every) > 1
     found = server_names.circumstances(view, verdict)
@@ -210,7 +211,7 @@ def _effect(effect: Effect) -> EffectRow:
 
 
 def _end(effect: Effect) -> str:
-    """The end of the interval that is known, where the engine was the limit."""
+    """Return the end of the interval that is known if the engine was the limit."""
     measured = effect.measured
     assert measured is not None
     end = measured.low if effect.limit == "at least" else measured.high
@@ -240,7 +241,7 @@ def _server(server: ServerView) -> ServerRow:
 
 
 def _starts(server: ServerView) -> str:
-    """How many count; those whose throughput is a lower bound are none of them."""
+    """Return how many starts count, not including those whose throughput is a lower bound."""
     bounds = len(server.engine_limited)
     said = f"{len(server.counting)} of {len(server.starts)}"
     return f"{said}, {bounds} as {'a lower bound' if bounds == 1 else 'lower bounds'}" if bounds else said
@@ -250,7 +251,7 @@ def _trial(view: RunView, start: Start) -> TrialRow:
     trial, seen = start.trial, start.figures
     status = "ok"
     if seen is None:
-        status = "failed"
+        status = "skipped" if trial.skipped else "failed"
     elif not start.counts:
         status = "not valid"
     elif start.lossy:
@@ -270,7 +271,7 @@ def _trial(view: RunView, start: Start) -> TrialRow:
 
 
 def _starved(start: Start) -> str:
-    """Who got no answer is in no quantile, nor among the failed."""
+    """Return how many users got no answer; they are in no quantile, nor among the failed requests."""
     found = start.unanswered
     return f", {found.connections:,} of {found.of:,} users unanswered" if found else ""
 
@@ -280,7 +281,7 @@ def _lost(start: Start) -> str:
 
 
 def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> Figure:
-    """A summary whose values are in that unit, in the one that suits its estimate."""
+    """Return a summary with values in `unit`, worded in the unit that suits its estimate."""
     if summary is None:
         return figure(None)
     if unit == "share":
@@ -331,7 +332,7 @@ def _fact(name: str, value: Any) -> str:
 
 
 def _cost(readings_ns: Sequence[float]) -> str:
-    """The middle one of the readings, and between which ends all of them lie."""
+    """Return the median of the readings, with the smallest and the largest."""
     if not readings_ns:
         return "not known"
     least, middle, most = min(readings_ns), statistics.median(readings_ns), max(readings_ns)

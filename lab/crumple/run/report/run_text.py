@@ -1,6 +1,6 @@
-"""Reports in a terminal: one run in full; several on one screen, an answer to each, surprises first.
+"""Reports in a terminal: one run in full; several on one screen, an answer to each study, surprises first.
 
-Pure: RunViews → text with ANSI styles or without, that fits the columns.
+Pure: RunViews → text, with or without ANSI styles, that fits the columns.
 """
 
 from collections import Counter
@@ -22,10 +22,11 @@ from crumple.verdict.verdict_sentences import amount
 
 WIDTH_MIN, WIDTH_MAX = 80, 110
 WIDE = 100
-# Between columns; and what a claim's own text has at least, where figures stand behind it.
+# Blanks between the columns of a table.
 PADDING = 2
+# The least width of a claim's text if figures follow it in its line.
 CLAIM_MIN = 36
-UNSOUND_SHOWN, WARNED_SHOWN = 4, 1
+SKIPPED_SHOWN, UNSOUND_SHOWN, WARNED_SHOWN = 4, 4, 1
 GLYPHS = {
     "supported": ("✓", "green"),
     "contradicted": ("✗", "red"),
@@ -37,7 +38,10 @@ GLYPHS = {
 
 
 def text(view: RunView, width: int | None = None, styled: bool | None = None) -> str:
-    """The summary. Without `width` and `styled`: as the terminal has it, plain where there is none."""
+    """Return the summary of a run.
+
+    `width`, `styled`: those of the terminal if None; without a terminal the text is plain.
+    """
     chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
     return terminal.printed(_page(view, chosen), chosen, styled)
 
@@ -61,7 +65,7 @@ def _page(view: RunView, columns: int) -> Group:
 
 
 def _answer(view: RunView) -> Text:
-    """What the study came to, and how all of its claims did."""
+    """Return the study's answer, and how many of its claims have each answer."""
     given = findings.answer(view)
     if not given.badge:
         return Text(given.sentence)
@@ -71,7 +75,7 @@ def _answer(view: RunView) -> Text:
 
 
 def _claims(view: RunView, columns: int) -> Table:
-    """A row for each claim. What was measured stands behind it if that leaves all claims room, else below."""
+    """Return a row for each claim; figures are in its line if all claims have room for that, else below."""
     claims = run_tables.claims(view)
     heads = (
         _longest(claim.verdict.claim_id for claim in claims),
@@ -101,10 +105,10 @@ def _longest(texts: Iterable[str]) -> int:
 
 
 def _measured(claim: run_tables.ClaimRow, told_apart: bool = False) -> list[str]:
-    """A line for each effect shown that has a figure; `told_apart`: of several servers each with its name."""
+    """Return a line for each effect shown with a figure; `told_apart`: name the servers if they differ."""
     if claim.closest:
         return [f"closest {effect.measured}" for effect in claim.shown]
-    # Why there is no figure is the sentence's to say.
+    # The verdict's sentence says why there is no figure.
     seen = [effect for effect in claim.shown if effect.measured.estimate != numerals.ABSENT]
     several = told_apart and len({effect.label for effect in claim.shown}) > 1
     return [
@@ -159,37 +163,44 @@ def _noise(shown: ExperimentView) -> Text:
 
 
 def _validity(view: RunView) -> list[Text]:
-    unsound = [*view.failed, *view.not_valid]
-    lines = [Text(run_sentences.trials(view), style="yellow" if unsound else "")]
-    return [*lines, *_remarks(unsound, UNSOUND_SHOWN, ""), *_remarks(view.warned, WARNED_SHOWN, "dim")]
+    unsound, skipped = [*view.failed, *view.not_valid], run_sentences.skips(view)
+    return [
+        Text(run_sentences.trials(view), style="yellow" if unsound or skipped else ""),
+        *_first(skipped, SKIPPED_SHOWN, ""),
+        *_first(_remarks(unsound), UNSOUND_SHOWN, ""),
+        *_first(_remarks(view.warned), WARNED_SHOWN, "dim"),
+    ]
 
 
-def _remarks(starts: Sequence[Start], at_most: int, style: str) -> list[Text]:
-    shown = [f"{start.trial.trial.id}: {run_sentences.remark(start)}" for start in starts[:at_most]]
-    more = [f"and {len(starts) - at_most} more"] if len(starts) > at_most else []
-    return [Text(f"  {line}", style=style) for line in (*shown, *more)]
+def _remarks(starts: Sequence[Start]) -> list[str]:
+    return [f"{start.trial.trial.id}: {run_sentences.remark(start)}" for start in starts]
 
 
-# As claims come below each other.
+def _first(lines: Sequence[str], at_most: int, style: str) -> list[Text]:
+    more = [f"and {len(lines) - at_most} more"] if len(lines) > at_most else []
+    return [Text(f"  {line}", style=style) for line in (*lines[:at_most], *more)]
+
+
+# The order of claims on the screen.
 ORDER = (
     "contradicted", "contradicted in size only", "supported", "undecided", "undecided in size only",
     "not testable here",
 )  # fmt: skip
-# Between columns; and the widest that ids, figures and what was claimed may get.
+# The gap between columns, and the greatest widths of ids and of what was claimed.
 GAP = "  "
 ID_MAX, CLAIMED_MAX = 16, 16
-# What a claim's own text has at least of the line that it shares with its figure.
+# The least width of a claim's text in the line that it shares with its figure.
 CLAIM_ROOM_MIN = 28
 ELLIPSIS = "…"
 NO_BADGE = ("–", "dim")
 EXPECTS = "* is what the study expects; no article has it."
-# What stands between two clauses of a claim, where its text may end early.
+# Separators between two clauses of a claim, where its text may be cut.
 _CLAUSES = (": ", "; ", ", ")
 
 
 @dataclass(frozen=True)
 class _Row:
-    """One claim's line. `figures`: ways to write what was measured, the fullest first."""
+    """One claim's line. `figures`: ways to write what was measured, the longest first."""
 
     badge: str
     name: str
@@ -199,7 +210,7 @@ class _Row:
 
 
 def screen(views: Sequence[RunView], columns: int, closing: Sequence[str] = ()) -> Group:
-    """All of it. `closing`: what is left to say, in sentences."""
+    """Return the screen of several runs. `closing`: sentences that end it."""
     parts: list[RenderableType] = [_answers(findings.answers(views))]
     found = [(view, each) for view in views for each in findings.findings(view)]
     if found:
@@ -222,20 +233,20 @@ def _answers(given: Sequence[StudyAnswer]) -> Table:
 
 
 def _legend(rows: Sequence[_Row]) -> Text:
-    """How many claims came out in which way, and by which mark each is known below."""
+    """Return how many claims have each answer, with the mark of each answer."""
     size_only = f" {run_sentences.IN_SIZE_ONLY}"
     kinds = Counter(row.badge.replace(f"undecided{size_only}", "undecided") for row in rows)
     legend = Text(f"{numerals.count(len(rows), 'claim')}:")
     for at, badge in enumerate(badge for badge in ORDER if kinds[badge]):
         glyph, style = GLYPHS[badge]
-        # Beside "7 contradicted" it is plain of what.
+        # Beside "7 contradicted" the word need not be repeated.
         whole = badge.removeprefix("contradicted ") if kinds["contradicted"] else badge
         legend.append("," if at else "").append(f" {glyph} {kinds[badge]} {whole}", style=style)
     return legend
 
 
 def _claim_lines(rows: Sequence[_Row], columns: int) -> list[Text]:
-    """A line each, below a head; its text has the room that its own figure leaves."""
+    """Return a head and a line for each claim; its text gets the room that its figure leaves."""
     ids = min(ID_MAX, max(len(row.name) for row in rows))
     claimed = min(CLAIMED_MAX, max(len("claimed"), *(len(row.claimed) for row in rows)))
     room = columns - 3 * len(GAP) - ids - claimed
@@ -258,7 +269,7 @@ def _claim_lines(rows: Sequence[_Row], columns: int) -> list[Text]:
 
 
 def _filled(row: _Row, room: int) -> tuple[str, str]:
-    """The claim's text on the left, what was measured on the right, or why nothing was."""
+    """Return the claim's text, padded, and what was measured, or why nothing was."""
     fitting = [each for each in row.figures if len(each) + len(GAP) + CLAIM_ROOM_MIN <= room]
     figure = fitting[0] if fitting else shortened(row.figures[-1], room - CLAIM_ROOM_MIN - len(GAP))
     left = room - len(figure) - (len(GAP) if figure else 0)
@@ -266,8 +277,8 @@ def _filled(row: _Row, room: int) -> tuple[str, str]:
 
 
 def _rows(found: Sequence[tuple[RunView, Finding]]) -> list[_Row]:
-    """Surprises first, the greatest before all; what was confirmed or stays open as the studies have it."""
-    # Of one screen two studies may have claims of one name.
+    """Return the claims by answer, the greatest surprises first, others in the order of the studies."""
+    # Two studies on one screen may use the same claim id.
     ids = Counter(each.verdict.claim_id for _, each in found)
 
     def place(row: tuple[RunView, Finding]) -> tuple[int, tuple[float, ...]]:
@@ -292,12 +303,12 @@ def _row(view: RunView, each: Finding, is_unique: bool) -> _Row:
 
 
 def _plain(text: str) -> str:
-    """On one line; what would act on a terminal is written out before widths are counted."""
+    """Return the text on one line, with control characters written out before widths are counted."""
     return shown_text(" ".join(text.split()))
 
 
 def _figures(view: RunView, each: Finding, effect: Effect) -> tuple[str, ...]:
-    """The figure with its interval, and whose it is where the claim is about several."""
+    """Return ways to write the figure, the longest first, with the server's name if the claim has several."""
     if effect.measured is None:
         return ("",)
     figure, interval = findings.measured(effect)
@@ -315,7 +326,7 @@ def _whose(view: RunView, each: Finding, effect: Effect) -> str:
 
 
 def _claimed(claim: Claim, effect: Effect) -> str:
-    """What it is held against, in a word or two; an asterisk where no article prints it."""
+    """Return what the figure is compared with, in a word or two; an asterisk if no article prints it."""
     if effect.published is not None:
         return numerals.published(effect.published)
     if effect.expected is not None:
@@ -326,7 +337,7 @@ def _claimed(claim: Claim, effect: Effect) -> str:
         return "waits" if claim.stalls else "does not wait"
     if claim.kind in ("growth", "share", "flatness") and len(effect.bounds) == 1:
         side = " ".join(effect.bound.split()[: 2 if effect.bound.startswith("at ") else 1])
-        # Of counts the figure beside it has the unit.
+        # The figure beside it shows the unit of a count.
         unit = effect.unit if effect.unit in ("ns", "bytes", "share", "µs") else ""
         return f"{side} {amount(effect.bounds[0], unit)}"
     if effect.bound.startswith(EXPECTED):
@@ -335,7 +346,7 @@ def _claimed(claim: Claim, effect: Effect) -> str:
 
 
 def _side_of_1(effect: Effect) -> str:
-    """On which side of 1 an order wants the ratio: where it is if that was supported."""
+    """Return the side of 1 that an order claims: where the ratio is if supported, else the other side."""
     if effect.ratio is None or effect.answer is Answer.UNDECIDED:
         return "not 1"
     above = (effect.ratio.estimate > 1) == (effect.answer is Answer.SUPPORTED)
@@ -343,7 +354,7 @@ def _side_of_1(effect: Effect) -> str:
 
 
 def shortened(text: str, room: int) -> str:
-    """The text, or so much of it as fits: to the end of a clause if that is most of it, else of a word."""
+    """Return the text, cut to fit `room`: at the end of a clause if most of it remains, else of a word."""
     if len(text) <= room:
         return text
     begun = text[: max(0, room - 1)]

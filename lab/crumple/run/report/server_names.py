@@ -1,7 +1,7 @@
-"""What servers are called, and under what a verdict was found: runtimes, cores, kernel and month.
+"""Names of servers, and the circumstances of a verdict: runtimes, cores, kernel and month.
 
-In a sentence a server goes by its runtime where that names one of them only, else by its title; where room is
-short, by the settings that tell it from its variants. Labels, which are exact, stay in tables and charts.
+A sentence names a server by its runtime if only one program of the run uses it, else by its title; where room
+is short, by the settings that differ from those of its variants. Tables and charts keep the exact labels.
 """
 
 import json
@@ -20,19 +20,19 @@ LONG = 28
 
 
 def lines(label: str) -> tuple[str, ...]:
-    """A label in two lines, name and settings; one without settings in one."""
+    """Return a label as two lines, name and settings, or as one line if it has no settings."""
     name, bracket, rest = label.partition("[")
     settings, _, after = rest.partition("]")
     return (f"{name}{after}", settings.replace(",", ", ")) if bracket else (label,)
 
 
 def short(labels: Sequence[str], longest: int = LONG) -> dict[str, str]:
-    """Label → the same, or, where that is longer, with so few of its settings that no two become alike."""
+    """Return label → itself; one longer than `longest` keeps the fewest settings that keep it unique."""
     return {label: _shortened(label, labels) if len(label) > longest else label for label in labels}
 
 
 def on_an_axis(shown: Mapping[str, str]) -> str:
-    """The expression by which an axis writes each label as it is to be shown."""
+    """Return the expression by which an axis writes each label as `shown` has it."""
     return f"({json.dumps(dict(shown), ensure_ascii=False)})[datum.label]"
 
 
@@ -42,7 +42,7 @@ def _shortened(label: str, labels: Sequence[str]) -> str:
         settings for other in labels if other != label for of, settings in [_parts(other)] if of == name
     ]
     for number in range(1, len(mine)):
-        # Shorter words first: where start_workers follows workers, workers says it.
+        # Prefer shorter settings: if start_workers and workers change together, show workers.
         for chosen in sorted(combinations(mine, number), key=lambda some: len(",".join(some))):
             if not any(set(chosen) <= set(other) for other in others):
                 return f"{name}[{','.join(chosen)}]"
@@ -54,29 +54,29 @@ def _parts(label: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(filter(None, settings.rstrip("]").split(",")))
 
 
-# As their makers write them; what is not here goes by its title.
+# Runtimes as their makers write them; a server on another runtime is named by its title.
 RUNTIMES = {
     "node": "Node.js", "php": "PHP", "go": "Go", "java": "Java", "mono": "Mono", "python": "Python",
     "cargo": "Rust",
 }  # fmt: skip
-# A runtime that runs more languages than one does not name the program.
+# A runtime for several languages does not name the program, so the language is added.
 _PROGRAMS = RUNTIMES | {"mono": "C# on Mono"}
 
 
 def plain(view: RunView, labels: Iterable[str]) -> dict[str, str]:
-    """Label → name, no two of them alike: what tells them apart follows the name."""
+    """Return label → name, all different: where two would be alike, what differs follows the name."""
     wanted = list(dict.fromkeys(labels))
     names = {label: _name(view, placed(label)[1]) for label in wanted}
     return {label: _told_apart(label, names) for label in wanted}
 
 
 def runtime(view: RunView, server: str) -> tuple[str, str] | None:
-    """The runtime it stands on, and its version; None where that is not known."""
+    """Return the server's runtime and its version; None if they are not known."""
     return next(iter(view.run.versions.get(server, {}).items()), None)
 
 
 def titled(view: RunView, server: str) -> str:
-    """Its title, as it reads within a sentence; "Flask, gunicorn" would read as two."""
+    """Return the server's title without a comma: in a sentence "Flask, gunicorn" would read as two."""
     note = view.run.servers.get(server)
     first, comma, rest = " ".join((note.title if note else server).split()).partition(", ")
     return f"{first} ({rest})" if comma else first
@@ -111,7 +111,7 @@ def _told_apart(label: str, names: Mapping[str, str]) -> str:
 
 
 def _settings(server: str, others: Iterable[str]) -> str:
-    """The settings that the others have not, the shortest where one tells as much as all."""
+    """Return in words the settings that tell the server from the others: the shortest one if it is enough."""
     mine = _of(server)
     if not mine:
         return "as it is"
@@ -130,9 +130,9 @@ _VERSION = re.compile(r"\d+(?:\.\d+)?")
 
 
 def circumstances(view: RunView, verdict: Verdict) -> str:
-    """ "Found with Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.18, November 2026."
+    """Return "Found with Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.18, November 2026."
 
-    Of the servers of its own effects alone. Empty where nothing was found.
+    It names the servers of the verdict's own effects only. Empty if the claim is not testable.
     """
     if verdict.answer is Answer.NOT_TESTABLE:
         return ""
@@ -141,7 +141,7 @@ def circumstances(view: RunView, verdict: Verdict) -> str:
 
 
 def of_all(views: Sequence[RunView]) -> str:
-    """The same of several runs with all their servers."""
+    """Return the circumstances of several runs, with all their servers."""
     return _found([(view, [*view.run.servers]) for view in views])
 
 
@@ -163,7 +163,7 @@ def _found(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
 
 
 def _runtime(view: RunView, server: str) -> str:
-    """ "PHP 8.2"; empty for what is no server."""
+    """Return the runtime with its version, "PHP 8.2"; empty if `server` is not one of the run's servers."""
     found = runtime(view, server)
     if found is None:
         known = server in view.run.servers

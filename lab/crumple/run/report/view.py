@@ -1,6 +1,6 @@
-"""One run as a reader meets it: trials grouped by experiment and server, summarised over starts, judged.
+"""One run as reports show it: trials grouped by experiment and server, summarised over starts, and judged.
 
-Everything a report prints is derived here, once, from stored trials; the formats only word and place it.
+Everything that a report prints is computed here, once, from stored trials; formats only word and place it.
 """
 
 import math
@@ -27,7 +27,7 @@ from crumple.verdict.verdict import Verdict
 FAILED_SHARE_MARKED = 0.01
 SPEED = "throughput"
 
-# Of the metrics that claims may name, those that every experiment shows; and this tail.
+# Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
 _OF_EVERY_EXPERIMENT = (
     SPEED, "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
 )  # fmt: skip
@@ -39,40 +39,40 @@ _SHOWN: dict[str, Callable[[Figures], float | None]] = {
 
 @dataclass(frozen=True)
 class Start:
-    """One trial, and its figures if it was measured."""
+    """One trial; `figures` is None if it was not measured."""
 
     trial: StoredTrial
     figures: Figures | None
 
     @property
     def counts(self) -> bool:
-        """Whether it enters summaries and verdicts."""
+        """Whether the start enters summaries and verdicts."""
         return self.figures is not None and self.figures.valid
 
     @property
     def engine_limited(self) -> bool:
-        """Whether it does not count for that alone; its throughput is a lower bound all the same."""
+        """Whether it does not count only because of the engine; its throughput is still a lower bound."""
         return self.figures is not None and self.figures.engine_limited
 
     @property
     def lossy(self) -> bool:
-        """More than 1 % of its requests failed: marked wherever it appears."""
+        """Whether more than 1 % of its requests failed; reports mark the start wherever it appears."""
         return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
-        """Its users who got no answer, and are in no quantile; None where all did."""
+        """Its users who got no answer, and are in no quantile; None if every user got one."""
         return unanswered(self.trial.record) if self.trial.record is not None else None
 
     @property
     def block_name(self) -> str:
-        """ "b02"."""
+        """The block's name, as in "b02"."""
         return f"b{self.trial.trial.block:02d}"
 
 
 @dataclass(frozen=True)
 class ServerView:
-    """One server in one experiment. `name` is its folder's; `twin`: these starts are the A/A control."""
+    """One server in one experiment. `name`: its label; `twin`: these starts are the A/A control."""
 
     name: str
     note: ServerNote
@@ -86,36 +86,36 @@ class ServerView:
 
     @property
     def engine_limited(self) -> tuple[Start, ...]:
-        """The starts of which the throughput alone enters, as a lower bound."""
+        """The starts of which only the throughput enters summaries, as a lower bound."""
         return tuple(start for start in self.starts if start.engine_limited)
 
     @cached_property
     def summaries(self) -> Mapping[str, Interval | None]:
-        """Metric → geometric mean over starts with its interval; None where a start has no value.
+        """Metric → geometric mean over starts with its interval; None if a start has no value.
 
-        Where the engine was the limit of a start, the interval of the throughput has no upper end.
+        If the engine was the limit of a start, the interval of the throughput has no upper end.
         """
         return {name: self._summary(name, of) for name, of in _SHOWN.items()}
 
     def limit(self, metric: str) -> Limit:
-        """Whether the summary is only a bound."""
+        """Return whether the summary is only a lower bound: "at least", or empty."""
         return "at least" if metric == SPEED and self.engine_limited else ""
 
     @cached_property
     def failed_share(self) -> float | None:
-        """Failed requests of all counting starts in those that ended (0..1)."""
+        """The share (0..1) of failed requests among those that ended, over all starts that count."""
         outcomes = [start.trial.record.outcomes for start in self.counting if start.trial.record]
         ended = sum(outcome.ok + outcome.failed for outcome in outcomes)
         return sum(outcome.failed for outcome in outcomes) / ended if ended else None
 
     @property
     def lossy(self) -> tuple[Start, ...]:
-        """Starts to be marked for their failures."""
+        """The starts that reports mark for their failures."""
         return tuple(start for start in self.starts if start.lossy)
 
     @property
     def ranked(self) -> bool:
-        """Whether its speed may be compared with that of others: no start that counts is to be marked."""
+        """Whether its speed may be compared with that of others: no start that counts is marked."""
         return not any(start.lossy for start in self.counting)
 
     def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
@@ -133,9 +133,8 @@ class ServerView:
 class ExperimentView:
     """One experiment. `servers` by throughput, best first, and then those that are not ranked by it.
 
-    `noise`: metric → how starts differ.
-
-    `blocks`: how many it has; `stopped`: why no more of those planned, empty where that is not said.
+    `noise`: metric → how starts differ. `blocks`: how many there are; `stopped`: why the others planned were
+    not run, empty if that is not known.
     """
 
     name: str
@@ -149,7 +148,7 @@ class ExperimentView:
 
     @property
     def rows(self) -> tuple[ServerView, ...]:
-        """The servers, and the twin behind the one it copies."""
+        """The servers, each followed by its twin if it has one."""
         rows: list[ServerView] = []
         for server in self.servers:
             rows.append(server)
@@ -159,12 +158,12 @@ class ExperimentView:
 
     @property
     def starts(self) -> tuple[Start, ...]:
-        """Every trial, in the order of rows."""
+        """Every trial, in the order of `rows`."""
         return tuple(start for row in self.rows for start in row.starts)
 
     @property
     def outcomes(self) -> tuple[int, dict[str, int]]:
-        """Requests scheduled in all measured windows, and how many ended in which outcome."""
+        """The number of requests scheduled in all measured windows, and how many had each outcome."""
         records = [start.trial.record for start in self.starts if start.trial.record]
         sums = {name: sum(record.outcomes.as_dict()[name] for record in records) for name in OUTCOMES}
         return sum(record.scheduled for record in records), sums
@@ -172,7 +171,7 @@ class ExperimentView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt stands for."""
+    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt replaces."""
 
     run: RunFile
     experiments: tuple[ExperimentView, ...]
@@ -181,7 +180,7 @@ class RunView:
 
     @cached_property
     def asked(self) -> tuple[Verdict, ...]:
-        """Those on claims that the run's scale asks: the study lets it answer, and it plans trials for it."""
+        """The verdicts on claims that the run asks: its scale may answer them and its plan has the trials."""
         planned = {trial.experiment for trial in self.run.plan.trials}
         claims = {claim.id: claim for claim in self.run.study.claims}
 
@@ -192,7 +191,7 @@ class RunView:
 
     @cached_property
     def not_asked(self) -> tuple[Verdict, ...]:
-        """The others: what could be asked at another scale, and was not."""
+        """The verdicts on the other claims, which another scale could ask."""
         asked = {each.claim_id for each in self.asked}
         return tuple(each for each in self.verdicts if each.claim_id not in asked)
 
@@ -204,7 +203,14 @@ class RunView:
     @property
     def failed(self) -> tuple[Start, ...]:
         """Trials that ended before they were measured."""
-        return tuple(start for start in self.starts if start.trial.status == "failed")
+        return tuple(
+            start for start in self.starts if start.trial.status == "failed" and not start.trial.skipped
+        )
+
+    @property
+    def skipped(self) -> tuple[Start, ...]:
+        """Trials that could not be tried on this machine."""
+        return tuple(start for start in self.starts if start.trial.skipped)
 
     @property
     def not_valid(self) -> tuple[Start, ...]:
@@ -213,25 +219,25 @@ class RunView:
 
     @property
     def warned(self) -> tuple[Start, ...]:
-        """Trials that count, and of which there is something to know."""
+        """Trials that count, but carry a warning."""
         return tuple(start for start in self.starts if start.counts and start.trial.warnings)
 
     @property
     def twins(self) -> tuple[Twins, ...]:
-        """Every comparison of a server with its twin, by the rules that servers are compared by."""
+        """Every comparison of a server with its twin, by the same rules as between servers."""
         of_all = (noise.twins for shown in self.experiments for noise in shown.noise.values())
         return tuple(twins for twins in of_all if twins is not None)
 
     @property
     def left_out(self) -> int:
-        """Planned trials that are not stored: the run was interrupted, or still goes on."""
+        """The number of planned trials that are not stored: the run was interrupted, or still goes on."""
         kept = {start.trial.trial.label for start in self.starts}
         begun = [block for block in self.run.plan.blocks if self.run.must(block) or block.labels & kept]
         return sum(len(block.labels - kept) for block in begun)
 
 
 def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
-    """Group, summarise and judge the stored trials of one run."""
+    """Group, summarise and judge the stored trials of one run; return the result."""
     gone = replaced(trials)
     every = [Start(trial, figures(trial)) for trial in trials]
     starts = [start for start in every if start.trial.trial.id not in gone]
@@ -239,7 +245,8 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
     looks = rests_on.looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
-    facts = run.facts({name: _block_s(starts, name) for name in run.study.experiments})
+    skipped = {start.trial.trial.label for start in starts if start.trial.skipped}
+    facts = run.facts(skipped, {name: _block_s(starts, name) for name in run.study.experiments})
     verdicts = tuple(
         verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
     )
@@ -247,7 +254,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
 
 
 def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:
-    """Experiment → how many blocks it had, of those that the time and no result ended."""
+    """Return experiment → how many blocks it had, for those that ended because the time was over."""
     over = [name for name, why in run.stopped.items() if why == TIME_OVER]
     of = {name: [s.trial.trial.block for s in starts if s.trial.trial.experiment == name] for name in over}
     return {name: max(blocks, default=0) for name, blocks in of.items()}
@@ -280,7 +287,7 @@ def _experiment(
 
 
 def _block_s(starts: Sequence[Start], experiment: str) -> float:
-    """What a block of the experiment took on average; 0 where nothing was measured."""
+    """Return the seconds that a block of the experiment took on average; 0 if nothing was measured."""
     own = [start.trial for start in starts if start.trial.trial.experiment == experiment]
     blocks = {trial.trial.block for trial in own}
     return sum(_took_s(trial) for trial in own) / len(blocks) if blocks else 0.0
@@ -297,6 +304,6 @@ def _undescribed(server: str) -> ServerNote:
 
 
 def _place(server: ServerView) -> tuple[bool, bool, float]:
-    """By throughput; behind these who is not ranked by it, and last of whom none is known."""
+    """Return the sort key: servers by throughput, then those not ranked by it, then those without one."""
     summary = server.summaries[SPEED]
     return summary is None, not server.ranked, -summary.estimate if summary else 0.0

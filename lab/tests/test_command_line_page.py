@@ -1,0 +1,30 @@
+"""docs/reference/command-line.md: what the commands say of themselves, every one of them."""
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple.cli import app
+from typer.main import get_command
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+TOP = get_command(app)
+
+
+def test_the_page_is_up_to_date() -> None:
+    script = importlib.util.spec_from_file_location("command_line_page", DOCS / "command_line_page.py")
+    assert script is not None and script.loader is not None
+    module = importlib.util.module_from_spec(script)
+    script.loader.exec_module(module)
+    assert module.text() == PAGE, "write it again: .venv/bin/python docs/command_line_page.py"
+
+
+@pytest.mark.parametrize("name", TOP.list_commands(TOP.context_class(TOP)))
+def test_every_command_is_there_with_its_flags(name: str) -> None:
+    command: Any = TOP.get_command(TOP.context_class(TOP), name)
+    section = PAGE.split(f"\n## crumple {name}\n")[1].split("\n## ")[0]
+    flags = {flag for parameter in command.params if not parameter.hidden for flag in parameter.opts}
+    assert {flag for flag in flags if flag.startswith("-")} <= set(re.findall(r"--?[\w-]+", section))

@@ -1,0 +1,53 @@
+"""The lines that a run writes as trials end: what each figure is, and each kind of warning in full once."""
+
+import documents
+from crumple.run import run_live
+from crumple.run.run_live import LiveView
+from crumple.run.session import Outlook
+from rich.console import Console
+
+NEAR = (
+    "the throughput is {}% (limit 70%) of the 10,500 /s that the engine reaches against its null server: "
+    "it may have limited it; lower the load"
+)
+LOST = "{}% of the requests failed (312 × 503 Service Unavailable): all times are of the others"
+CANARY = "canary: only {} of 40 requests were answered, so its median is at least what is given"
+
+
+def _lines(*warnings: str, problems: tuple[str, ...] = ()) -> list[str]:
+    """Of trials with a warning each, the first of them with `problems`."""
+    console = Console(force_terminal=False, width=300, record=True)
+    with LiveView("documents", lambda: Outlook(0.0, 9.0, 1, 9, 0, 0), console) as shown:
+        for number, warning in enumerate(warnings, start=1):
+            trial_id, wrong = f"shared/b{number:02}/go-nethttp", problems if number == 1 else ()
+            shown.ended(documents.stored(trial_id, warnings=(warning,), problems=wrong))
+    return console.export_text().splitlines()
+
+
+def test_a_line_says_what_its_time_is() -> None:
+    line, _ = run_live.result(documents.stored())
+    assert line == "   10,000 /s  mean 3.20 ms"
+    none = documents.record(histograms=documents.record().histograms.model_copy(
+        update={"response_time": documents.histogram({})}
+    ))  # fmt: skip
+    assert run_live.result(documents.stored(record=none))[0] == "   10,000 /s  mean       –"
+
+
+def test_each_kind_of_warning_is_said_in_full_once() -> None:
+    lines = _lines(NEAR.format(74), NEAR.format("95.2"), LOST.format(2.5), NEAR.format(81), LOST.format(3))
+    assert f"warning: {NEAR.format(74)}  (" in lines[0] and f"warning: {LOST.format(2.5)}  (" in lines[2]
+    for line, short in ((lines[1], "95.2%"), (lines[3], "81%")):
+        assert f"warning: the throughput is {short}…  (" in line
+    assert "warning: 3% of the requests failed (312 × 503 Service Unavailable)…  (" in lines[4]
+
+
+def test_a_warning_that_was_not_shown_has_not_been_said() -> None:
+    lines = _lines(NEAR.format(74), NEAR.format(75), problems=("the engine measured itself",))
+    assert "null server" not in lines[0] and NEAR.format(75) in lines[1]
+
+
+def test_one_without_a_second_clause_is_as_it_is() -> None:
+    assert [run_live.in_short(each) for each in ("mixed", CANARY.format(3))] == ["mixed", CANARY.format(3)]
+    assert (
+        run_live.kind(CANARY.format(3)) == run_live.kind(CANARY.format("12")) != run_live.kind("canary: no")
+    )
