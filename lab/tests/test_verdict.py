@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from crumple.record.figures import Figures
 from crumple.stats.stats import Interval
-from crumple.study.claim import FigureClaim, OrderClaim, RatioClaim, RatioPair
+from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
 from crumple.verdict import verdict_sentences
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer, Effect
@@ -550,63 +550,6 @@ def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds
     assert answered(judge(ratio(("go", "java", 1.5)), limited("go", 1, 2, 3))) == SIZE_OPEN
     assert answered(judge(order(["java"], ["go"]), limited("go", 1, 2, 3))) == CONTRADICTED
     assert answered(judge(order(["go"], ["java"]), limited("java", 1, 2, 3, speed=20_000))) == OPEN
-
-
-NEAR = "the throughput is 81% (limit 70%) of the 37,000 /s that the engine reaches against its null server"
-BUSY = "a thread of the engine used 92% of a core (limit 85%): it may have limited the throughput"
-
-
-def warned(of: dict[str, int], warning: str = NEAR) -> list[Figures]:
-    """Return the run with the warning in the first trials of servers; `of`: server → how many of its five."""
-    return [
-        replace(seen, warnings=("more than 1 % failed", warning))
-        if seen.block <= of.get(seen.server, 0)
-        else seen
-        for seen in run()
-    ]
-
-
-@pytest.mark.parametrize("warning", [NEAR, BUSY])
-def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) -> None:
-    said = (
-        "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
-        "the server, in 5 of 5 trials of go and 3 of 5 trials of java."
-    )
-    figures = warned({"go": 5, "java": 3, "node": 2}, warning)
-    for claim in (order(["go"], ["java"], ["node"]), ratio(("go", "java", 1.5), ("go", "node", 2.7))):
-        verdict = judge(claim, figures)
-        assert (verdict.answer, verdict.doubt) == (Answer.SUPPORTED, said)
-        assert verdict.sentence.endswith(f" {said}")
-    assert judge(ratio(("go", "express", 9.0)), figures).sentence.endswith("in 5 of 5 trials of go.")
-
-
-def test_a_verdict_says_how_much_of_shared_cores_the_engine_took() -> None:
-    shares = {"go": 0.304, "java": 0.25, "node": 0.12, "express": 0.068}
-    figures = [replace(each, engine_took=shares.get(each.server)) for each in run()]
-    verdict = judge(order(["go"], ["java", "node"], ["express"]), figures)
-    assert verdict.doubt == (
-        "The engine ran on the server's cores and took 30 % beside go, and 6.8 % beside express."
-    )
-    assert verdict.sentence.endswith(verdict.doubt)
-    # A fifth and more is much, and on cores of its own it takes none from the server.
-    assert judge(ratio(("node", "express", 2.0)), figures).doubt == ""
-    assert judge(order(["go"], ["java"]), run()).doubt == ""
-    alone = [replace(each, response_mean_ns=1e9 / each.throughput_per_s) for each in figures]
-    claim = FigureClaim(
-        id="F", text="A claim.", kind="figure", experiment="shared", metric="response_mean", servers=("go",),
-        published="33 us",
-    )  # fmt: skip
-    assert judge(claim, alone).doubt.endswith("took 30 % beside go.")
-
-
-def test_what_half_of_the_trials_do_not_warn_of_or_the_engine_cannot_touch_is_no_doubt() -> None:
-    assert judge(ratio(("node", "express", 2.0)), warned({"node": 2})).doubt == ""
-    others = warned({"go": 5}, "a thread of the engine waited for a core 9% of the time (limit 5%)")
-    assert judge(order(["go"], ["java"]), others).doubt == ""
-    memory = [replace(each, memory_peak_bytes=1e6 * each.block) for each in warned({"go": 5})]
-    assert judge(order(["go"], ["java"], metric="memory"), memory).doubt == ""
-    unread = judge(order(["go"], ["java"], metric="response_p99"), warned({"go": 5}))
-    assert (unread.answer, unread.doubt) == (Answer.NOT_TESTABLE, "")
 
 
 def test_several_comparisons_share_the_error_of_a_contradiction() -> None:
