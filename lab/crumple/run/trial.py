@@ -38,7 +38,7 @@ from crumple.workload.workload import Workload
 
 PROBE_INTERVAL_MS = 100
 # A full queue of 4,096 connections, each of which takes one of 150 workers a second, and some more.
-WORKED_OFF_S = 60.0
+WORKED_OFF_S = 30.0
 LOOPBACK = "127."
 
 
