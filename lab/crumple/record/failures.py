@@ -1,17 +1,15 @@
-"""Requests without a right answer, in a sentence each: failed, never answered, sent again. Pure.
+"""Requests that failed and TCP segments that were sent again, in a sentence each. Pure.
 
-Response times are those of right answers only, so reports have to state the other requests as well. A
-connection that never gets an answer is in no quantile: a server that starves 56 of 64 connections looks fast
-by the other 8. A TCP segment that is sent again lengthens times by as long as the kernel waits before it
-sends it again.
+Response times are those of right answers only, so reports have to state the other requests as well. A TCP
+segment that is sent again lengthens times by as long as the kernel waits before it sends it again.
+
+The module decodes no histogram: the live view of `load` imports it before the first request, and histograms
+need numpy.
 """
 
 from collections import Counter
-from dataclasses import dataclass
 
-from crumple.contract import Histogram, Outcomes, TrialRecord
-from crumple.record import histogram
-from crumple.record.histogram import Times
+from crumple.contract import Outcomes, TrialRecord
 
 # A trial with a larger share is marked wherever it is shown (rule 20 of the method).
 SHARE_MAX = 0.01
@@ -92,63 +90,6 @@ def unexpected(record: TrialRecord) -> Counter[int]:
             if status != expected and (expected is not None or not 200 <= status <= 299):
                 seen[status] += number
     return seen
-
-
-# A request that waited this many times the median was not merely in flight when the load ended.
-_LONG = 10.0
-
-
-@dataclass(frozen=True)
-class Unanswered:
-    """Connections without a whole answer, of those that sent a request; ages of the unfinished requests."""
-
-    connections: int
-    of: int
-    p50_age_ns: float | None
-    oldest_ns: int | None
-
-
-def unanswered(record: TrialRecord) -> Unanswered | None:
-    """Return the connections that got no answer while others did, or None.
-
-    A connection counts only if a request of it waited long or may have failed; others had only just sent
-    their first request. Raises NotStored where a histogram is damaged.
-    """
-    if not record.users_unanswered or not record.outcomes.ok:
-        return None
-    ages = _times(record.histograms.unfinished_age)
-    usual_ns = _times(record.histograms.response_time).quantile_ns(0.5)
-    # A connection without an answer may have had only requests that failed.
-    waited = ages.count_above(_LONG * usual_ns) + record.outcomes.failed
-    number = min(record.users_unanswered, waited)
-    if not number:
-        return None
-    return Unanswered(
-        connections=number,
-        of=record.users,
-        p50_age_ns=ages.quantile_ns(0.5) if ages.count else None,
-        oldest_ns=record.histograms.unfinished_age.max_ns,
-    )
-
-
-def unanswered_sentence(record: TrialRecord) -> str:
-    """Return how many got no answer, and what that means for the quantiles; empty: none. Raises NotStored."""
-    found = unanswered(record)
-    if found is None:
-        return ""
-    measured_s, others = record.measured_ns / 1e9, found.of - found.connections
-    said = (
-        f"{found.connections:,} of {found.of:,} connections got no answer in {measured_s:.3g} s; "
-        f"the quantiles are of the other {others:,}"
-    )
-    if found.p50_age_ns is None or found.oldest_ns is None:
-        return said
-    ages = f"{found.p50_age_ns / 1e9:.2g} s (median), the oldest {found.oldest_ns / 1e9:.2g} s"
-    return f"{said}; requests in flight at the end had waited {ages}"
-
-
-def _times(stored: Histogram) -> Times:
-    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
 # More than one segment sent again for this many requests can change the p99.9.

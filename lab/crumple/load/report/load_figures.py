@@ -13,10 +13,10 @@ import numpy as np
 from crumple import contract
 from crumple.load.report import load_answers
 from crumple.load.report.load_answers import Unexpected
-from crumple.record import failures, histogram
+from crumple.record import failures, histogram, unanswered
 from crumple.record.engine_limits import engine_share
-from crumple.record.failures import Unanswered, unanswered
 from crumple.record.histogram import Times
+from crumple.record.unanswered import Unanswered
 
 if TYPE_CHECKING:
     from crumple.record.validity import Validity
@@ -144,7 +144,7 @@ class Load:
     @cached_property
     def unanswered(self) -> Unanswered | None:
         """Users who got no answer; None where all did."""
-        return unanswered(self.record)
+        return unanswered.connections(self.record)
 
     @cached_property
     def unexpected(self) -> tuple[Unexpected, ...]:

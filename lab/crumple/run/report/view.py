@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crumple.contract import OUTCOMES
-from crumple.record.failures import Unanswered, unanswered
+from crumple.record import unanswered
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
+from crumple.record.unanswered import Unanswered
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
@@ -62,7 +63,7 @@ class Start:
     @cached_property
     def unanswered(self) -> Unanswered | None:
         """Its users who got no answer, and are in no quantile; None if every user got one."""
-        return unanswered(self.trial.record) if self.trial.record is not None else None
+        return unanswered.connections(self.trial.record) if self.trial.record is not None else None
 
     @property
     def block_name(self) -> str:
