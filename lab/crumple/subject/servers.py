@@ -47,7 +47,7 @@ class Running:
         return self.guarded.ended() is None
 
     def suspend(self) -> None:
-        """Stop its processes until `wake`: it uses no CPU and does not answer."""
+        """Freeze its processes until `wake`: it uses no CPU and does not answer."""
         process_tree.suspend(self.guarded.guard_pid)
 
     def wake(self) -> None:
