@@ -255,6 +255,13 @@ def test_every_mark_is_explained_in_words_and_columns_have_heads() -> None:
     assert "here [95 % interval]  claimed" in shown
 
 
+def test_a_size_that_is_open_is_counted_apart_from_a_claim_that_is_open() -> None:
+    sized = made.ratio("SIZE", 9.0, answer=made.UNDECIDED)
+    shown = said(made.run([sized, made.ratio("OPEN", 1.0, answer=made.UNDECIDED, direction=made.UNDECIDED)]))
+    assert "2 claims: ~ 1 undecided in size only, ? 1 undecided" in shown
+    assert re.search(r"^~ SIZE ", shown, re.M) and re.search(r"^\? OPEN ", shown, re.M)
+
+
 def test_figures_stand_beside_what_was_claimed() -> None:
     shown = said(made.run([made.ratio("RF-1", 0.7), made.ratio("RF-4", 0.4, expected=13.7)]))
     assert re.search(r"RF-1 .* 0\.700 \[0\.636–0\.770\]  13\.7$", shown, re.M)
