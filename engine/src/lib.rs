@@ -28,6 +28,7 @@ pub mod plan;
 mod preflight;
 mod probe;
 mod process_tree;
+pub mod random;
 mod record;
 pub mod run;
 pub mod schema;

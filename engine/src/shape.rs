@@ -114,21 +114,3 @@ pub const IDLE_POLL_NS: u64 = 1_000_000;
 pub fn share(connections: usize, thread: usize, threads: usize) -> usize {
     connections / threads + usize::from(thread < connections % threads)
 }
-
-/// Returns a generator of random numbers for one `purpose` of a trial. The same seed gives the same numbers.
-pub fn random(seed: u64, purpose: u64) -> rand_xoshiro::Xoshiro256PlusPlus {
-    use rand_xoshiro::rand_core::SeedableRng;
-    rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-/// Returns a random number, evenly distributed from 0 to below 1.
-#[inline]
-pub fn uniform(random: &mut impl rand_xoshiro::rand_core::RngCore) -> f64 {
-    (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-}
-
-/// Returns a random number, exponentially distributed with mean 1, by inversion.
-#[inline]
-pub fn exponential(random: &mut impl rand_xoshiro::rand_core::RngCore) -> f64 {
-    -(1.0 - uniform(random)).ln()
-}

@@ -27,9 +27,10 @@ use crate::outcome::Outcome;
 use crate::pacer::{self, Pacer};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
+use crate::random;
 use crate::shape::closed::ClosedLoad;
 use crate::shape::open::OpenLoad;
-use crate::shape::{Act, Due, Load, Shape, Users, random, share};
+use crate::shape::{Act, Due, Load, Shape, Users, share};
 use crate::spec::Pacing;
 use crate::tally::Tally;
 use crate::timetable::Timetable;
@@ -163,7 +164,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             ready: Vec::with_capacity(EVENTS_AT_ONCE),
             ended: Vec::with_capacity(EVENTS_AT_ONCE),
             samples: plan.requests.iter().map(|_| Sample::default()).collect(),
-            random: random(plan.seed, SAMPLE_PURPOSE + place.thread as u64),
+            random: random::seeded(plan.seed, SAMPLE_PURPOSE + place.thread as u64),
             opened: 0,
             to_open: VecDeque::new(),
             seen_ns: 0,

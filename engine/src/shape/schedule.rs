@@ -3,7 +3,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{exponential, random, uniform};
+use crate::random::{self, exponential, uniform};
 use crate::spec::Arrivals;
 
 /// A stretch of time over which the rate changes evenly from one value to another.
@@ -102,7 +102,7 @@ impl Schedule {
             count: 0.0,
             last_ns: 0,
             arrivals,
-            random: random(seed, 0x5c4e_d01e),
+            random: random::seeded(seed, 0x5c4e_d01e),
         }
     }
 

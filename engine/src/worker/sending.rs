@@ -6,7 +6,8 @@ use super::{Loop, Seen};
 use crate::connection::Step;
 use crate::net::Network;
 use crate::phase::Phase;
-use crate::shape::{Act, Due, Load, uniform};
+use crate::random::uniform;
+use crate::shape::{Act, Due, Load};
 use crate::tally::Time;
 
 /// The most connections that are opened before answers are read again. Opening one takes some 20 µs, about as long as
