@@ -9,6 +9,7 @@ use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::deck;
 use crate::http::request::Message;
+use crate::phase::{Stop, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
 use crate::shape::open::Open;
@@ -55,20 +56,6 @@ pub struct Request {
     pub is_idempotent: bool,
     pub weight: u32,
     pub expect: Expectation,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct WarmUp {
-    pub connections: usize,
-    pub pauses: bool,
-    pub stop: Stop,
-}
-
-/// The end of a phase: after `requests` (if given), and after `within_ns` at the latest.
-#[derive(Clone, Copy, Debug)]
-pub struct Stop {
-    pub requests: Option<u64>,
-    pub within_ns: u64,
 }
 
 impl TrialSpec {

@@ -6,8 +6,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::pause::Pause;
 use super::ramp::Ramp;
 use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, share};
-use crate::phase::{Course, Phase};
-use crate::plan::WarmUp;
+use crate::phase::{Course, Phase, WarmUp};
 use crate::random;
 use crate::timers::Timers;
 
@@ -234,7 +233,7 @@ impl Load for ClosedLoad<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Stop;
+    use crate::phase::Stop;
 
     /// The users with a request in flight, by number.
     struct Busy(Vec<u32>);

@@ -170,7 +170,7 @@ impl Load for OpenLoad<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Stop;
+    use crate::phase::Stop;
     use crate::timetable::Filler;
 
     /// Whether all connections are established, or none.
