@@ -8,7 +8,6 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::clock::unix_ns;
-use crate::net::Received;
 
 /// Where a server listens.
 #[derive(Clone, Debug)]
@@ -133,6 +132,16 @@ fn set_option(socket: &OwnedFd, level: i32, option: i32, value: i32) -> Result<(
     let done =
         unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
     if done == 0 { Ok(()) } else { Err(last_errno()) }
+}
+
+/// The result of one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// 0 = the peer has closed.
+    pub bytes: usize,
+    /// When the last of these bytes arrived, by the clock that stamps. `Network::stamped_ns` converts it to the
+    /// monotonic clock. 0 = no stamp.
+    pub stamp: u64,
 }
 
 /// Reads once, with the kernel's timestamp by the wall clock if it was asked for.

@@ -5,8 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 
-use crate::net::Received;
-use crate::socket;
+use crate::socket::{self, Received};
 use crate::tls::Session;
 
 #[derive(Debug)]

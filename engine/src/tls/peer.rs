@@ -18,7 +18,7 @@ use rustls::{ServerConnection, StreamOwned, SupportedProtocolVersion};
 
 use super::{Resumable, Session, Tls};
 use crate::http::values::tests::Written;
-use crate::net::Received;
+use crate::socket::Received;
 use crate::spec::TlsSpec;
 
 const BUFFER_BYTES: usize = 64 * 1024;

@@ -10,8 +10,7 @@ use rustix::net::{self, SendFlags};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
-use crate::net::Received;
-use crate::socket;
+use crate::socket::{self, Received};
 
 /// The longest piece of plaintext that one record holds (RFC 8446, 5.1).
 const LONGEST_PIECE_BYTES: usize = 16 * 1024;
