@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::deck;
-use crate::http::request::Message;
+use crate::http::request::{Message, Request};
 use crate::phase::{Stop, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
@@ -46,16 +46,6 @@ pub struct Plan {
     pub progress_every_ns: u64,
     pub slower_than_ns: Vec<u64>,
     pub seed: u64,
-}
-
-/// One of the requests, and the answer that it should have.
-pub struct Request {
-    pub name: String,
-    pub message: Message,
-    /// Whether it may be sent again if it is not known whether the server acted on it (RFC 9110, 9.2.2).
-    pub is_idempotent: bool,
-    pub weight: u32,
-    pub expect: Expectation,
 }
 
 impl TrialSpec {

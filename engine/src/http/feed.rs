@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::http::deck::Deck;
+use crate::http::request::Request;
 use crate::http::values::Values;
-use crate::plan::Request;
 use crate::random;
 
 /// A batch ends with the request that reaches either limit.
