@@ -3,6 +3,7 @@
 
 mod account;
 mod examples;
+mod hash_sample;
 mod patience;
 mod reading;
 mod sending;
@@ -15,7 +16,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::account::Account;
-use self::sending::{OPENED_AT_ONCE, Sample};
+use self::hash_sample::HashSample;
 use crate::connection::Wire;
 use crate::failure::Failure;
 use crate::http::feed::Feed;
@@ -41,6 +42,9 @@ use crate::user::User;
 const BACKOFF_NS: u64 = 10_000_000;
 /// If a backlog was full, connecting is tried again after this pause.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
+/// The most connections that are opened before answers are read again. Opening one takes some 20 µs, about as long as
+/// five answers.
+const OPENED_AT_ONCE: usize = 64;
 const EVENTS_AT_ONCE: usize = 256;
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -117,7 +121,7 @@ pub struct Loop<'a, N: Network, L> {
     /// Answers of the present batch that have been read and not counted yet.
     ended: Vec<(u32, Outcome)>,
     /// Which answers are hashed, by kind.
-    samples: Box<[Sample]>,
+    samples: Box<[HashSample]>,
     random: Xoshiro256PlusPlus,
     /// The number of connections opened in this turn.
     opened: usize,
@@ -163,7 +167,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             unread: Vec::new(),
             ready: Vec::with_capacity(EVENTS_AT_ONCE),
             ended: Vec::with_capacity(EVENTS_AT_ONCE),
-            samples: plan.requests.iter().map(|_| Sample::default()).collect(),
+            samples: plan.requests.iter().map(|_| HashSample::default()).collect(),
             random: random::seeded(plan.seed, SAMPLE_PURPOSE + place.thread as u64),
             opened: 0,
             to_open: VecDeque::new(),
