@@ -44,3 +44,5 @@ mod tls;
 mod user;
 mod watch;
 pub mod worker;
+#[cfg(test)]
+mod written;

@@ -1,7 +1,7 @@
 use super::*;
-use crate::http::values::tests::Written;
 use crate::random;
 use crate::spec::ExpectSpec;
+use crate::written::Written;
 
 fn spec() -> RequestSpec {
     RequestSpec {

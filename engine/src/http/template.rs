@@ -156,8 +156,8 @@ fn random(range: &str) -> Result<Part, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::values::tests::Written;
     use crate::random;
+    use crate::written::Written;
 
     fn parse(text: &str, files: &mut Files) -> Result<Template, String> {
         let mut faults = Faults::default();
