@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use rustix::io::Errno;
 
-use crate::socket::Received;
+pub use crate::socket::Received;
 
 /// What is ready on a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,10 +12,9 @@ use crate::http::request::{Message, Request};
 use crate::phase::{Stop, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
-use crate::shape::open::Open;
 use crate::shape::pause::Pause;
 use crate::shape::ramp::Ramp;
-use crate::shape::schedule::Stretch;
+use crate::shape::schedule::{Open, Stretch};
 use crate::socket::Address;
 use crate::spec::{
     self, CONTRACT_VERSION, ConnectionUse, Examples, ExpectSpec, Pacing, RateSpec, RequestSpec, ShapeSpec,

@@ -3,6 +3,7 @@
 
 mod account;
 mod examples;
+pub mod for_plan;
 mod hash_sample;
 mod patience;
 mod reading;
@@ -18,23 +19,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use self::account::Account;
 use self::hash_sample::HashSample;
 use crate::connection::Wire;
-use crate::failure::Failure;
 use crate::http::feed::Feed;
 use crate::in_flight::InFlight;
 use crate::ledger::{INTERVAL_NS, Ledger};
-use crate::net::kernel::Kernel;
+use crate::load::{Act, Due, Load, Users, share};
 use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
 use crate::pacer::{self, Pacer};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::random;
-use crate::shape::closed::ClosedLoad;
-use crate::shape::open::OpenLoad;
-use crate::shape::{Act, Due, Load, Shape, Users, share};
 use crate::spec::Pacing;
 use crate::tally::Tally;
-use crate::timetable::Timetable;
 use crate::user::User;
 
 /// A connection that failed is replaced after this pause, as a user would do. If it were replaced at once, a server
@@ -51,49 +47,11 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// What a thread shares with the others, and what it has alone.
 pub struct Place<'a> {
     pub course: &'a Course,
-    /// The schedule of an open shape.
-    pub timetable: Option<&'a Timetable>,
     /// The index of this thread among the plan's threads.
     pub thread: usize,
     pub feed: Feed,
     pub outbox: Sender<Box<Tally>>,
     pub spent: Receiver<Box<Tally>>,
-}
-
-/// A worker for either shape, over real sockets.
-pub enum Worker<'a> {
-    Closed(Loop<'a, Kernel<'a>, ClosedLoad<'a>>),
-    Open(Loop<'a, Kernel<'a>, OpenLoad<'a>>),
-}
-
-impl<'a> Worker<'a> {
-    /// Fails if the kernel gives no epoll instance.
-    pub fn new(plan: &'a Plan, place: Place<'a>) -> Result<Self, Failure> {
-        let net = Kernel::new(plan)?;
-        let threads = (place.thread, plan.threads);
-        match (&plan.shape, place.timetable) {
-            (Shape::Closed(shape), _) => {
-                let load = ClosedLoad::new(shape, place.course, plan.warm_up.as_ref(), threads, plan.seed);
-                Ok(Self::Closed(Loop::new(plan, place, net, load)))
-            }
-            (Shape::Open(shape), Some(table)) => {
-                let users = share(shape.connections, place.thread, plan.threads);
-                let by_number = plan.stop.requests.is_some();
-                let load = OpenLoad::new(table, place.course, users, plan.request_timeout_ns, by_number);
-                Ok(Self::Open(Loop::new(plan, place, net, load)))
-            }
-            (Shape::Open(_), None) => Err(Failure::new("an open shape without its timetable")),
-        }
-    }
-
-    /// Runs until the course is over. By then everything that it counted has gone to the collector. Returns the end
-    /// of the channel through which tallies come back.
-    pub fn run(self) -> Receiver<Box<Tally>> {
-        match self {
-            Self::Closed(worker) => worker.run(),
-            Self::Open(worker) => worker.run(),
-        }
-    }
 }
 
 pub struct Loop<'a, N: Network, L> {

@@ -4,9 +4,8 @@ use rustix::io::Errno;
 
 use super::{Arrival, Connection, Stage, Step, Wire};
 use crate::http::answer::{Expectation, Progress};
-use crate::net::Network;
+use crate::net::{Network, Received};
 use crate::outcome::Outcome;
-use crate::socket::Received;
 
 /// The most reads from one connection before the others have their turn. A full buffer that is looked at ends the
 /// turn sooner: parsing and hashing it takes as long as serving about a hundred other answers.

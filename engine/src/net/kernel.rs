@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-use super::{Network, Ready};
+use super::{Network, Ready, Received};
 use crate::clock::{now_ns, stamped_ns, unix_ahead_ns};
 use crate::failure::Failure;
 use crate::pacer;
 use crate::plan::Plan;
-use crate::socket::{self, Received};
+use crate::socket;
 use crate::stream::Stream;
 use crate::tls::Resumable;
 

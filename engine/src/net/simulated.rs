@@ -7,8 +7,7 @@ use std::ops::RangeInclusive;
 
 use rustix::io::Errno;
 
-use super::{Network, Ready};
-use crate::socket::Received;
+use super::{Network, Ready, Received};
 
 /// What a peer does with a request, or with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::pause::Pause;
 use super::ramp::Ramp;
-use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, share};
+use crate::load::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, share};
 use crate::phase::{Course, Phase, WarmUp};
 use crate::random;
 use crate::timers::Timers;

@@ -9,7 +9,6 @@ use crate::net::Network;
 use crate::outcome::Outcome;
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
-use crate::shape::Shape;
 use crate::tally::{Tally, Time};
 use crate::user::User;
 
@@ -183,12 +182,7 @@ impl<'a> Account<'a> {
 }
 
 fn takes_over(plan: &Plan) -> bool {
-    let warm_up_pauses = plan.warm_up.is_none_or(|warm_up| warm_up.pauses);
-    let goes_on = matches!(
-        &plan.shape,
-        Shape::Closed(closed) if closed.ramp.is_none() && (warm_up_pauses || closed.pause.is_none())
-    );
-    goes_on && plan.stop.requests.is_none()
+    plan.shape.goes_on_after(plan.warm_up.as_ref()) && plan.stop.requests.is_none()
 }
 
 /// Returns whether a whole answer came.

@@ -2,9 +2,9 @@
 
 use super::{Loop, OPENED_AT_ONCE, Seen};
 use crate::connection::Step;
+use crate::load::{Act, Due, Load};
 use crate::net::Network;
 use crate::phase::Phase;
-use crate::shape::{Act, Due, Load};
 use crate::tally::Time;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {

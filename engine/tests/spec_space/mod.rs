@@ -4,10 +4,10 @@
 use crumple_engine::phase::Course;
 use crumple_engine::plan::Plan;
 use crumple_engine::random;
-use crumple_engine::shape::open::Open;
+use crumple_engine::shape::schedule::Open;
+use crumple_engine::shape::timetable::{Filler, Timetable};
 use crumple_engine::shape::{Shape, closed::Closed};
 use crumple_engine::spec::{Arrivals, TrialSpec};
-use crumple_engine::timetable::{Filler, Timetable};
 
 const DAY_NS: u64 = 86_400_000_000_000;
 /// Far below the times at which sums overflow.
