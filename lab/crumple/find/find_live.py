@@ -19,7 +19,7 @@ from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_charts import STYLES
+from crumple.find.report.find_output import STYLES
 
 
 class FindView:

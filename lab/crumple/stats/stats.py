@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -92,8 +92,8 @@ def unpaired_ratio(
     error, freedom = _welch(one, other)
     if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
         return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    p = 2 * float(stats.t.sf(abs(log_ratio) / error, freedom))
+    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    p = 2 * float(special.stdtr(freedom, -abs(log_ratio) / error))
     return Interval(estimate, _exp(log_ratio - reach), _exp(log_ratio + reach), confidence, n), p
 
 
@@ -103,7 +103,7 @@ def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], c
     Raises ValueError as `unpaired_ratio`.
     """
     error, freedom = _welch(_logs(numerator), _logs(denominator))
-    return _exp(float(np.sum(stats.t.ppf([(1 + confidence) / 2, POWER], freedom))) * error)
+    return _exp(float(np.sum(special.stdtrit(freedom, [(1 + confidence) / 2, POWER]))) * error)
 
 
 def _welch(one: Floats, other: Floats) -> tuple[float, float]:

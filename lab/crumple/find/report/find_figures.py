@@ -25,6 +25,8 @@ FAR_BELOW = 0.9
 # Quantiles that the chart may show, and the share of the levels that must have it.
 QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
 TOLD_BY = 0.75
+# A chart's axis of loads is logarithmic if its ends are a larger factor apart.
+LOGARITHMIC_FROM = 5.0
 # The share of failures that is reported where the objective limits none.
 FAILING_SHARE = 0.001
 # Sentences that differ only in their figures are of one kind.

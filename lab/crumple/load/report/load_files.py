@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crumple.contract import OUTCOMES
-from crumple.drawing import numerals, page
-from crumple.drawing.page import drawings
+from crumple.drawing import numerals
 from crumple.drawing.shown import shown
 from crumple.load.report import answer_sentences, load_answers
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_answers import Unexpected
-from crumple.load.report.load_charts import CHARTS
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
 from crumple.record import failures, histogram
 
@@ -33,6 +31,10 @@ class Row:
 
 def html(load: Load) -> str:
     """The whole page. Raises NotStored where a histogram is damaged."""
+    # Imported here because charts take a second to import, and only the page has them.
+    from crumple.drawing import page
+    from crumple.load.report.load_charts import CHARTS
+
     record = load.record
     template = page.templates().get_template("load.html.j2")
     return template.render(
@@ -41,7 +43,7 @@ def html(load: Load) -> str:
         say=say,
         answers=answers,
         style=page.style(),
-        drawings=drawings(CHARTS, load),
+        drawings=page.drawings(CHARTS, load),
         heads=["mean", *(say.quantile(q) for q in QUANTILES), "max"],
         times=[
             _times(load, name) for name in say.SPREADS if name in load.spreads and load.spreads[name].count
