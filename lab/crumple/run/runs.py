@@ -15,7 +15,7 @@ from typing import Any
 from crumple import engine
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
-from crumple.machine import alone, capacity, costs, facts
+from crumple.machine import alone, capacity, ceiling, facts
 from crumple.record import invariants
 from crumple.run import blocks, ready, run_file, run_plan
 from crumple.run.blocks import Begun, Watcher
@@ -87,7 +87,7 @@ def _costs(asked: Study, loaded: Engine, waiting: Callable[[], None]) -> dict[st
     if not any(claim.kind == "figure" and claim.cost for claim in asked.claims):
         return {}
     with alone.turn(waiting):
-        return {"costs": costs.readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
+        return {"costs": ceiling.cost_readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
 
 
 def chosen(

@@ -11,7 +11,7 @@ from typing import Any
 
 from crumple.errors import NotFound, Problem, UsageError
 from crumple.faults import entry
-from crumple.machine import costs
+from crumple.machine import ceiling
 from crumple.record.metrics import METRICS
 from crumple.study.claim import placed
 from crumple.subject import server_toml
@@ -34,8 +34,8 @@ def unknown(
     elif isinstance(metric, str) and ("users" in claim or claim.get("kind") in ("flatness", "growth")):
         yield from _along(key, metric, file)
     cost = claim.get("cost")
-    if isinstance(cost, str) and cost not in costs.NAMES:
-        yield _no(file, f"{key}.cost", "cost", cost, costs.NAMES)
+    if isinstance(cost, str) and cost not in ceiling.COSTS:
+        yield _no(file, f"{key}.cost", "cost", cost, ceiling.COSTS)
     for where, name in _experiments(key, claim):
         if name not in experiments:
             yield _no(file, where, "experiment", name, experiments)

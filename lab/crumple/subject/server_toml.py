@@ -6,7 +6,8 @@ it, `servers` starts it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+import string
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from crumple import toml_file
 from crumple.contract import Frozen
-from crumple.errors import FileInvalid, NotFound, Problem, UsageError
+from crumple.errors import CrumpleError, FileInvalid, NotFound, Problem, UsageError
 from crumple.toml_file import did_you_mean
 
 FILE = "server.toml"
@@ -326,3 +327,42 @@ def _parts(text: str) -> tuple[str, str]:
 def _text(value: Setting) -> str:
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
+
+
+STARTER = Path(__file__).parent / "starter"
+NEW_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+LANGUAGE = re.compile(r"[^\"\\\x00-\x1f]+")
+
+
+def write_new(folder: Path, language: str, taken: Collection[str]) -> tuple[Path, ...]:
+    """Write a folder to begin a server with: a commented server.toml and a small program that works.
+
+    Returns the files. `taken`: names of servers. Overwrites nothing. Raises UsageError and CrumpleError.
+    """
+    name = folder.name
+    if not NEW_NAME.fullmatch(name):
+        raise UsageError(f'"{name}" is no name for a server', "use small letters, digits and hyphens")
+    if not LANGUAGE.fullmatch(language):
+        raise UsageError(f"--language {language}: that is no name", "write it plainly, such as Python")
+    if folder.exists():
+        raise UsageError(f"{folder} exists", "choose another name, or remove it first")
+    if name in taken:
+        raise UsageError(f"there is a server {name} already", "choose another name")
+    try:
+        folder.mkdir(parents=True)
+        files = tuple(_written_new(file, folder, name, language) for file in sorted(STARTER.iterdir()))
+    except OSError as error:
+        raise CrumpleError(
+            f"cannot write {error.filename}: {error.strerror}", "choose another place"
+        ) from None
+    return files
+
+
+def _written_new(file: Path, folder: Path, name: str, language: str) -> Path:
+    text = file.read_text(encoding="utf-8")
+    if file.name == FILE:
+        values = {"name": name, "title": name.replace("-", " ").capitalize(), "language": language}
+        text = string.Template(text).substitute(values)
+    written = folder / file.name
+    written.write_text(text, encoding="utf-8")
+    return written

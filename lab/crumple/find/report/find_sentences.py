@@ -20,8 +20,7 @@ from crumple.find.next_level import Outlook
 from crumple.stats import proportion
 
 if TYPE_CHECKING:
-    from crumple.find.report.find_figures import Finding
-    from crumple.find.saturation import Sign
+    from crumple.find.report.find_figures import Finding, Sign
 
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
 FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
