@@ -15,7 +15,7 @@ from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.load import quantity
+from crumple.load import load_shape
 from crumple.machine import alone
 from crumple.run import ready, run_plan, runs, store
 from crumple.run.pace import Pace
@@ -249,7 +249,7 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
 
 
 def _budget_s(asked: Asked) -> float | None:
-    return None if asked.budget is None else quantity.duration_s("--budget", asked.budget)
+    return None if asked.budget is None else load_shape.duration_s("--budget", asked.budget)
 
 
 def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:

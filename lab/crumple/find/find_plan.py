@@ -14,7 +14,7 @@ from crumple.find.conduct import By, Question
 from crumple.find.find_flags import FindFlags, SearchFlags
 from crumple.load import load_plan as load_plan
 from crumple.load import load_shape as load_shape
-from crumple.load import objective, quantity
+from crumple.load import objective
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX, ArrivalKind
@@ -125,10 +125,10 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
     budget_s = mistakes.of(lambda: _budget_s(flags.budget))
     warm_up_s = WARM_UP_S
     if flags.warm_up is not None:
-        warm_up_s = mistakes.of(lambda: quantity.duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
+        warm_up_s = mistakes.of(lambda: load_shape.duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
     arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
     pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
-    mistakes.of(lambda: quantity.whole("-c", flags.connections))
+    mistakes.of(lambda: load_shape.whole("-c", flags.connections))
     if by == "rate" and flags.pause is not None:
         mistakes.add(
             "--pause is for users who wait for an answer, and a rate waits for none", "add --by connections"
@@ -187,7 +187,7 @@ def _arrivals(text: str | None) -> ArrivalKind:
 def _budget_s(text: str | None) -> float:
     if text is None:
         return BUDGET_S
-    budget_s = quantity.duration_s("--budget", text)
+    budget_s = load_shape.duration_s("--budget", text)
     if budget_s < BUDGET_S_MIN:
         raise UsageError(f"--budget {text}: too short for a bracket", f"give it {BUDGET_S_MIN:g}s or more")
     return budget_s

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
-from crumple.load.quantity import UNITS_S
+from crumple.load.load_shape import UNITS_S
 from crumple.record import failures, histogram
 from crumple.record.histogram import SAMPLES_BEYOND, Times
 from crumple.toml_file import did_you_mean

@@ -23,7 +23,7 @@ from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.session import Session
 from crumple.run.store import RunStore
-from crumple.study import selection
+from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Experiment, ScaleName, Study
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription
@@ -110,12 +110,12 @@ def chosen(
             answers = ready.answered(guest.what, list(meant.experiments.values()), workloads)
         else:
             answers = set(guest.what.workloads)
-        meant = selection.joined(meant, guest.label, answers)
+        meant = joined(meant, guest.label, answers)
     if only:
         names = [*only, *(guest.label for guest in guests)]
-        meant = selection.restricted(meant, names, server_toml.defaults(described))
+        meant = restricted(meant, names, server_toml.defaults(described))
     own = {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
-    meant = selection.with_twins_that_run(meant, _missing(meant, {**described, **own}))
+    meant = with_twins_that_run(meant, _missing(meant, {**described, **own}))
     for name, experiment in meant.experiments.items():
         try:
             for asked_for in filter(None, (experiment, experiment.canary)):

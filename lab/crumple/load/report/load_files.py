@@ -12,12 +12,12 @@ from typing import Any
 from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.shown import shown
-from crumple.load.report import answer_sentences, load_answers
+from crumple.load.report import answer_sentences
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_answers import Unexpected
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
 from crumple.record import failures, histogram
+from crumple.record.failures import Unexpected
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def series_csv(load: Load) -> str:
 
 def requests_csv(load: Load) -> str:
     """A row per request of the load: how they ended, and a column for each status that came."""
-    seen = list(load_answers.statuses(load.record))
+    seen = list(failures.answers_by_status(load.record))
     times = [f"response_time_p{q * 100:g}_ns" for q in _CSV_QUANTILES]
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
@@ -165,7 +165,7 @@ def document(load: Load) -> dict[str, Any]:
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),
         "failed_share": failures.share(record.outcomes),
-        "statuses": {str(status): count for status, count in load_answers.statuses(record).items()},
+        "statuses": {str(status): count for status, count in failures.answers_by_status(record).items()},
         "unexpected": [_unexpected(each) for each in load.unexpected],
         "requests": [_kind(kind) for kind in load.kinds],
         "users": record.users,
