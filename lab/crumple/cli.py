@@ -16,7 +16,6 @@ import typer
 from typer.core import TyperGroup
 
 from crumple import surroundings
-from crumple.drawing.shown import shown_text
 from crumple.errors import CrumpleError, UsageError
 from crumple.find import find_flags as find_flags
 from crumple.interrupt import interruptible
@@ -374,6 +373,9 @@ def main() -> None:
 
 
 def _complain(line: str) -> None:
+    # Imported here because help needs no rich, and it takes as long to import as all else.
+    from crumple.drawing.terminal import shown_text
+
     print(shown_text(line), file=sys.stderr)
 
 

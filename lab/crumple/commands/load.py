@@ -9,7 +9,7 @@ import shlex
 from crumple import engine, project
 from crumple.commands import output
 from crumple.contract import Example, TrialRecord
-from crumple.drawing.shown import shown
+from crumple.drawing.terminal import shown
 from crumple.load import engine_spec
 from crumple.load import load_plan as load_plan
 from crumple.load.load_flags import LoadFlags

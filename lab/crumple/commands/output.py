@@ -1,6 +1,6 @@
 """How commands speak: facts on stdout, as tables, text or JSON; everything else on stderr; and into files.
 
-All that a command says goes through here, so that nothing in it acts on a terminal (`drawing.shown`).
+All that a command says goes through here, so that nothing in it acts on a terminal (`drawing.terminal`).
 """
 
 import codecs
@@ -18,8 +18,7 @@ from rich.text import Text
 
 from crumple import surroundings
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown_json, shown_text
-from crumple.drawing.terminal import Terminal
+from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.machine import leftovers
 
 # Between the columns of a table.

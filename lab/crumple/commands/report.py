@@ -14,7 +14,7 @@ from typing import Literal
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.drawing.shown import shown_json
+from crumple.drawing.terminal import shown_json
 from crumple.errors import UsageError
 from crumple.interrupt import deaf_children, interruptible
 from crumple.run import run_file, store

@@ -1,8 +1,8 @@
 """Reads a server's description from its `server.toml` into a frozen `ServerDescription`; parses variants.
 
 A variant is a server with settings other than its defaults, written `php-apache[keep_alive=0,workers=150]`.
-This label can be used wherever a server is named. `runtimes` looks for what the server needs, `build` builds
-it, `servers` starts it.
+This label can be used wherever a server is named. `build` looks for what the server needs and builds it,
+`servers` starts it.
 """
 
 import re

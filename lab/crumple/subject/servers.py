@@ -19,9 +19,18 @@ from crumple.errors import FileInvalid, Problem, ServerFailed, UsageError
 from crumple.machine import guard, process_tree
 from crumple.machine.guard import Guarded
 from crumple.machine.leftovers import ScratchFolder
-from crumple.subject import runtimes, server_toml, workload
-from crumple.subject.build import Built, build, is_built, program
-from crumple.subject.runtimes import Missing, Ready, readiness, versions
+from crumple.subject import server_toml, workload
+from crumple.subject.build import (
+    Built,
+    Missing,
+    Ready,
+    base_environment,
+    build,
+    is_built,
+    program,
+    readiness,
+    versions,
+)
 from crumple.subject.server_toml import ServerDescription, Setting, filled
 from crumple.toml_file import did_you_mean
 
@@ -197,7 +206,7 @@ def _command(
         **{name: str(value) for name, value in settings.items()},
     }
 
-    given = {**runtimes.environment(), **scratch_environment(folder.path), **environment}
+    given = {**base_environment(), **scratch_environment(folder.path), **environment}
     own = {name: filled(value, values) for name, value in written.env.items()}
     command = [filled(part, values) for part in written.command]
     return guard.launch("start", command, cwd=built.folder, env={**given, **own}, cores=cores, scratch=folder)

@@ -17,7 +17,7 @@ from rich.text import Text
 from crumple import contract
 from crumple.contract import Example, Request, TrialRecord
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown, shown_lines
+from crumple.drawing.terminal import shown, shown_lines
 from crumple.record import failures
 from crumple.record.failures import Unexpected
 

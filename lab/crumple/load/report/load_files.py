@@ -11,7 +11,7 @@ from typing import Any
 
 from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
-from crumple.drawing.shown import shown
+from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
