@@ -19,8 +19,8 @@ import options
 from crumple.run import session
 from crumple.run.session import Next, Open, Place
 from crumple.stats import moderated
-from crumple.stats.looks import Look, Looks
 from crumple.stats.moderated import Estimate
+from crumple.stats.sequential import Look, Looks
 from crumple.study.study import Scale, Until
 from crumple.verdict import opinions, verdict
 from crumple.verdict.effect import Effect, Opinion

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim
 from crumple.study.study import Study
 from crumple.verdict.case import Facts, blocks_of, experiments_of, looks_of

@@ -1,8 +1,8 @@
 """Text for a terminal: its width, its colours, and plots of lines in braille dots and columns in eighths.
 
 Text from elsewhere, such as an answer, may hold characters that act on a terminal or mislead a reader;
-`shown` escapes them. All text that a `Terminal` prints goes through it. Markup is not escaped: rich's `Text` and the
-templates do that.
+`shown` escapes them. All text that a `Terminal` prints goes through it. Markup is not escaped: rich's `Text`
+and the templates do that.
 
 The plots are our own 60 lines: rich draws none, and plotext returns a finished picture with axes of its own
 and colours as escape sequences, which does not fit a live view of rich's.

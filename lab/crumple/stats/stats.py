@@ -7,7 +7,7 @@ inverts the ratio. `verdict` decides what an effect means for a claim.
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -188,3 +188,32 @@ def _resampled_t(samples: Floats, seed: int) -> Floats:
 def _drawn(n: int, seed: int) -> Floats:
     """How much of each start is in each resample: n × RESAMPLES, columns sum to 1."""
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T / n
+
+
+def pooled(share: float, requests: int, confidence: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval (Biometrika 26, 1934) of a share of `requests`, taken as one sample."""
+    if requests <= 0:
+        return 0.0, 1.0
+    found, tail = min(requests, max(0.0, share * requests)), (1 - confidence) / 2
+    low = 0.0 if found < 0.5 else float(special.betaincinv(found, requests - found + 1, tail))
+    high = 1.0 if found > requests - 0.5 else float(special.betaincinv(found + 1, requests - found, 1 - tail))
+    return low, high
+
+
+def widened(interval: Interval, requests: int) -> Interval:
+    """Return the interval of a share over starts, at least as wide as that of all its requests together.
+
+    Starts that all lost nothing have no spread, although their requests may be too few to exclude a loss.
+    """
+    low, high = pooled(interval.estimate, requests, interval.confidence)
+    return replace(interval, low=min(interval.low, low), high=max(interval.high, high))
+
+
+def chance_at_half(times: int, of: int) -> float:
+    """Return how likely `times` or more `of` starts do what each start does with probability one half."""
+    return float(special.bdtrc(times - 1, of, 0.5)) if times > 0 else 1.0
+
+
+def requests_needed(bound: float, confidence: float) -> int:
+    """Return how many requests without a loss exclude a share of `bound` or more."""
+    return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-bound)) if 0 < bound < 1 else 1

@@ -1,6 +1,6 @@
-"""The input of every rule, the part of a run that a claim rests on, and its output, an effect with its trials.
+"""The input of every rule, a run's figures and facts, and its output, an effect with its trials. Pure.
 
-Here is which experiments a claim rests on, how many blocks these have, and after which it is judged. Pure.
+Here is also which experiments a claim rests on, how many blocks these have, and after which it is judged.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
-from crumple.stats.looks import ONCE, Look, Looks
+from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.stats.stats import SLACK, Interval
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
 from crumple.study.study import Scale, Study

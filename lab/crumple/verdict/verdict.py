@@ -14,7 +14,7 @@ from typing import Any
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
-from crumple.stats.looks import ONCE, Look, Looks
+from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.study.claim import Claim, ScaleName, ShareClaim
 from crumple.study.study import Scale, Study
 from crumple.verdict import along_load, kinds, opinions, verdict_sentences

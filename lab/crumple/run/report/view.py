@@ -15,7 +15,7 @@ from crumple.record.metrics import METRICS
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
