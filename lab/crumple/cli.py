@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from crumple import surroundings
+from crumple import start
 from crumple.errors import CrumpleError, UsageError
 from crumple.find import find_flags as find_flags
 from crumple.interrupt import interruptible
@@ -335,10 +335,10 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
-    surroundings.mend_streams()
+    start.mend_streams()
     try:
         with interruptible():
-            surroundings.check_memory()
+            start.check_memory()
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.

@@ -17,6 +17,7 @@ from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
 from crumple.load import load_shape
 from crumple.machine import alone
+from crumple.parsing import did_you_mean
 from crumple.run import ready, run_plan, runs, store
 from crumple.run.pace import Pace
 from crumple.run.ready import Brought
@@ -26,7 +27,6 @@ from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.subject import database, installing, server_toml
-from crumple.toml_file import did_you_mean
 
 QUICK: ScaleName = "quick"
 BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")

@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 import platformdirs
 from pydantic import Field, TypeAdapter, ValidationError
 
-from crumple import contract, engine, faults
+from crumple import contract, engine, parsing
 from crumple.contract import Frozen, TrialRecord, TrialSpec
 from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
@@ -362,7 +362,7 @@ def costs(engine: Engine, core: int | None) -> tuple[Cost, ...]:
     try:
         return _COSTS.validate_json(asked.stdout)
     except ValidationError as error:
-        message = f"the engine's costs are not what the lab expects ({faults.first(error)})"
+        message = f"the engine's costs are not what the lab expects ({parsing.first_fault(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crumple.errors import NotFound, Problem, UsageError
-from crumple.faults import entry
 from crumple.machine import ceiling
+from crumple.parsing import did_you_mean, entry
 from crumple.record.metrics import METRICS
 from crumple.study.claim import placed
 from crumple.subject import server_toml
 from crumple.subject.server_toml import Settings
-from crumple.toml_file import did_you_mean
 
 if TYPE_CHECKING:
     from crumple.study.study import Experiment, Study

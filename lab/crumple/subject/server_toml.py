@@ -15,10 +15,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from crumple import toml_file
+from crumple import parsing
 from crumple.contract import Frozen
 from crumple.errors import CrumpleError, FileInvalid, NotFound, Problem, UsageError
-from crumple.toml_file import did_you_mean
+from crumple.parsing import did_you_mean
 
 FILE = "server.toml"
 
@@ -170,14 +170,14 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 def load(folder: Path) -> ServerDescription:
     """The description in `folder`/server.toml. Raises FileInvalid with every problem of the file."""
     file = folder / FILE
-    written = toml_file.read(file)
+    written = parsing.read_toml(file)
     problems = [
         Problem(file, key, "is taken from the folder", "remove it")
         for key in ("name", "folder")
         if key in written
     ]
     tables = {"program": folder.name, **written, "name": folder.name, "folder": str(folder)}
-    description, invalid = toml_file.meant(ServerDescription, tables, file)
+    description, invalid = parsing.meant(ServerDescription, tables, file)
     problems += invalid
     if description is not None and not description.program_folder.is_dir():
         problems.append(

@@ -19,6 +19,7 @@ from crumple.errors import FileInvalid, Problem, ServerFailed, UsageError
 from crumple.machine import guard, process_tree
 from crumple.machine.guard import Guarded
 from crumple.machine.leftovers import ScratchFolder
+from crumple.parsing import did_you_mean
 from crumple.subject import server_toml, workload
 from crumple.subject.build import (
     Built,
@@ -32,7 +33,6 @@ from crumple.subject.build import (
     versions,
 )
 from crumple.subject.server_toml import ServerDescription, Setting, filled
-from crumple.toml_file import did_you_mean
 
 HASH_FILE = "hash.bin"
 FILES_FOLDER = "files"

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from crumple import contract, toml_file
+from crumple import contract, parsing
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
 from crumple.subject.table_rows import Table, books, wp_options
@@ -284,7 +284,7 @@ class Workload(Frozen):
     def _filled(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
         for name, value in parameters.items():
             if name not in self.parameters:
-                remedy = toml_file.did_you_mean(name, self.parameters)
+                remedy = parsing.did_you_mean(name, self.parameters)
                 raise UsageError(f"workload {self.name} has no parameter {name}", remedy)
             remedy = self.parameters[name].fault(value)
             if remedy:
@@ -299,11 +299,11 @@ def find(root: Path) -> dict[str, Workload]:
 
 def load(file: Path) -> Workload:
     """The workload in `file`. Raises FileInvalid with all its problems."""
-    written = toml_file.read(file)
-    workload, problems = toml_file.meant(Workload, {**written, "name": file.stem}, file)
+    written = parsing.read_toml(file)
+    workload, problems = parsing.meant(Workload, {**written, "name": file.stem}, file)
     if workload is not None:
         for name in sorted(set(PLACEHOLDER.findall(workload.request.path)) - set(workload.parameters)):
-            remedy = toml_file.did_you_mean(name, workload.parameters)
+            remedy = parsing.did_you_mean(name, workload.parameters)
             problems.append(Problem(file, "request.path", f"{{{name}}} is no parameter", remedy))
         for name, each in workload.parameters.items():
             remedy = each.fault(each.default)

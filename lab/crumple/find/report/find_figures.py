@@ -12,9 +12,8 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from crumple.find import breaking_point, conduct
-from crumple.find.conduct import Question
-from crumple.find.found import Found
 from crumple.find.level import Level, Part
+from crumple.find.search import Found, Question
 from crumple.stats.stats import Interval
 
 SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
