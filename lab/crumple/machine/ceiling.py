@@ -92,25 +92,6 @@ def cache() -> Path:
     return platformdirs.user_cache_path("crumple") / "ceilings"
 
 
-def known(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
-    """The ceiling stored for loads like `spec` since boot; None if there is none. Never measures."""
-    memory = _remembered(_file(cache_dir, _Load.of(spec)), load) if _stands_in(spec) else None
-    return memory.ceiling if memory else None
-
-
-def ceiling(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
-    """The ceiling for loads like `spec`, measured since boot, or else now.
-
-    None if the null server cannot stand in for the target: it supports neither TLS nor unix sockets.
-    """
-    if not _stands_in(spec):
-        return None
-    memory = _remembered(_file(cache_dir, _Load.of(spec)), load)
-    if memory is not None and not (memory.ceiling.at_least and _is_old(memory)):
-        return memory.ceiling
-    return _read_anew(load, spec, cache_dir, memory, reached_per_s=0.0)
-
-
 def measured_after(
     load: Engine, record: TrialRecord, cache_dir: Path, telling: Callable[[], None] = lambda: None
 ) -> Ceiling | None:
