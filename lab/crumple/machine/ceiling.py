@@ -326,9 +326,6 @@ class Cost(Frozen):
     repeats: int
 
 
-_COSTS = TypeAdapter(tuple[Cost, ...])
-
-
 def costs(engine: Engine, core: int | None) -> tuple[Cost, ...]:
     """All costs on `core`, measured in about 2 s; None: the scheduler chooses. Raises EngineFailed."""
     pinned = [] if core is None else ["--core", str(core)]
@@ -341,7 +338,7 @@ def costs(engine: Engine, core: int | None) -> tuple[Cost, ...]:
     if asked.returncode != 0:
         raise _costs_failed(asked.stderr)
     try:
-        return _COSTS.validate_json(asked.stdout)
+        return TypeAdapter(tuple[Cost, ...]).validate_json(asked.stdout)
     except ValidationError as error:
         message = f"the engine's costs are not what the lab expects ({parsing.first_fault(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None

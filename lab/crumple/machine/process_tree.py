@@ -2,6 +2,9 @@
 
 Suspended processes cost no CPU while another server is measured. They keep memory, connections and timers;
 a timer that expires meanwhile fires when they resume. Nothing here starts or ends a process.
+
+Not psutil: for one tree it reads every process of the machine, for one port the files of each, and it does not
+tell a port that nobody listens on from one that another user's process holds.
 """
 
 import contextlib

@@ -11,9 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crumple import contract
-from crumple.contract import Example, Histogram, Outcomes, Request, RequestRecord, TrialRecord
-from crumple.record import histogram
-from crumple.record.histogram import Times
+from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
 
 # A trial with a larger share is marked wherever it is shown (rule 20 of the method).
 SHARE_MAX = 0.01
@@ -117,8 +115,11 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
     """
     if not record.users_unanswered or not record.outcomes.ok:
         return None
-    ages = _times(record.histograms.unfinished_age)
-    usual_ns = _times(record.histograms.response_time).quantile_ns(0.5)
+    # Imported here because it needs numpy, and this module is imported before a load's first request.
+    from crumple.record.histogram import decoded
+
+    ages = decoded(record.histograms.unfinished_age)
+    usual_ns = decoded(record.histograms.response_time).quantile_ns(0.5)
     # A connection without an answer may have had only requests that failed.
     waited = ages.count_above(_LONG * usual_ns) + record.outcomes.failed
     number = min(record.users_unanswered, waited)
@@ -146,10 +147,6 @@ def unanswered_sentence(record: TrialRecord) -> str:
         return said
     ages = f"{found.p50_age_ns / 1e9:.2g} s (median), the oldest {found.oldest_ns / 1e9:.2g} s"
     return f"{said}; requests in flight at the end had waited {ages}"
-
-
-def _times(stored: Histogram) -> Times:
-    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
 # More than one segment sent again for this many requests can change the p99.9.
