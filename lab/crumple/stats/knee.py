@@ -3,7 +3,7 @@
 A knee is reported only where a plateau that ends describes the points clearly better than a plateau without
 an end and than one straight line, and better than any smooth curve. (Method, rule 21.)
 
-Not ruptures: it finds where a level or a slope changes, and has no interval of that place and no smooth rival.
+Not ruptures: it finds where a level or a slope changes, without an interval and without a smooth rival.
 """
 
 import math

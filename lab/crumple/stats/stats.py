@@ -108,8 +108,8 @@ def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], c
 
 def _welch(one: Floats, other: Floats) -> tuple[float, float]:
     """The standard error of the difference of two means, and its degrees of freedom."""
-    # Not scipy.stats.ttest_ind: it does not give the error that `unpaired_visible` needs, warns of equal values,
-    # and takes longer to import than all else that a load needs; scipy.special has the same distributions.
+    # Not scipy.stats.ttest_ind: it does not give the error that `unpaired_visible` needs, warns of equal
+    # values, and scipy.stats takes far longer to import than scipy.special, which has the same distributions.
     squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
     total = float(sum(squares))
     if total <= 0:
