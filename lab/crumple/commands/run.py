@@ -249,7 +249,7 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
 
 
 def _budget_s(asked: Asked) -> float | None:
-    return None if asked.budget is None else load_shape.duration_s("--budget", asked.budget)
+    return None if asked.budget is None else load_shape.read_duration_s("--budget", asked.budget)
 
 
 def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:

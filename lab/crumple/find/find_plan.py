@@ -134,7 +134,9 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
     budget_s = mistakes.of(lambda: _budget_s(flags.budget))
     warm_up_s = WARM_UP_S
     if flags.warm_up is not None:
-        warm_up_s = mistakes.of(lambda: load_shape.duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
+        warm_up_s = (
+            mistakes.of(lambda: load_shape.read_duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
+        )
     arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
     pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
     mistakes.of(lambda: load_shape.whole("-c", flags.connections))
@@ -257,7 +259,7 @@ def _arrivals(text: str | None) -> ArrivalKind:
 def _budget_s(text: str | None) -> float:
     if text is None:
         return BUDGET_S
-    budget_s = load_shape.duration_s("--budget", text)
+    budget_s = load_shape.read_duration_s("--budget", text)
     if budget_s < BUDGET_S_MIN:
         raise UsageError(f"--budget {text}: too short for a bracket", f"give it {BUDGET_S_MIN:g}s or more")
     return budget_s

@@ -201,13 +201,13 @@ def _written(flags: LoadFlags) -> WrittenShape:
 def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
     if text is None:
         return otherwise_s
-    return mistakes.of(lambda: load_shape.duration_s(flag, text)) or otherwise_s
+    return mistakes.of(lambda: load_shape.read_duration_s(flag, text)) or otherwise_s
 
 
 def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
     if text is None:
         return ()
-    cores = load_shape.cores("--cores", text)
+    cores = load_shape.read_cores("--cores", text)
     missing = [core for core in cores if core not in usable]
     if missing:
         listed = ", ".join(str(core) for core in usable)
@@ -243,7 +243,7 @@ def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
         raise UsageError("--ramp begins with no users, who warm nothing up", "begin it at 1")
     if isinstance(shape, contract.OpenShape) and shape.rates[0].from_per_s == 0:
         raise UsageError("--ramp begins at a rate of 0, which warms nothing up", "begin it at 1/s")
-    return load_shape.duration_s("--warm-up", text)
+    return load_shape.read_duration_s("--warm-up", text)
 
 
 def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:

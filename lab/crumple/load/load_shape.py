@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 
 
-def duration_s(flag: str, text: str) -> float:
+def read_duration_s(flag: str, text: str) -> float:
     """A duration above zero in seconds: "500ms", "2m", "1m30s"; without a unit it is seconds.
 
     Raises UsageError.
@@ -39,7 +39,7 @@ def duration_s(flag: str, text: str) -> float:
     return seconds
 
 
-def rate_per_s(flag: str, text: str) -> float:
+def read_rate_per_s(flag: str, text: str) -> float:
     """A rate above zero per second: "1000", "0.5", "1000/s". Raises UsageError."""
     written = text.strip().lower().removesuffix("/s")
     if not _NUMBER.fullmatch(written):
@@ -49,7 +49,7 @@ def rate_per_s(flag: str, text: str) -> float:
     return float(written)
 
 
-def cores(flag: str, text: str) -> tuple[int, ...]:
+def read_cores(flag: str, text: str) -> tuple[int, ...]:
     """Numbers of cores: "2", "0,2", "0-3,7". Raises UsageError."""
     found: list[int] = []
     for part in text.split(","):
@@ -120,9 +120,9 @@ def meant(written: WrittenShape) -> MeantShape:
     mistakes.of(lambda: whole("-n", written.requests))
     mistakes.of(lambda: whole("-c", written.connections))
     typed = written.duration
-    duration_s = None if typed is None else mistakes.of(lambda: duration_s("-z", typed))
+    duration_s = None if typed is None else mistakes.of(lambda: read_duration_s("-z", typed))
     if written.rate is not None:
-        mistakes.of(lambda: rate_per_s("--rate", str(written.rate)))
+        mistakes.of(lambda: read_rate_per_s("--rate", str(written.rate)))
     waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
     shape = mistakes.of(lambda: _meant(written, drawn, waits, duration_s))
     mistakes.none()
@@ -185,7 +185,7 @@ def ramp(text: str | None) -> Ramp | None:
         raise UsageError(
             f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
         )
-    over_s = duration_s("--ramp", found[5]) if found[5] is not None else None
+    over_s = read_duration_s("--ramp", found[5]) if found[5] is not None else None
     return Ramp(low, high, of_rates, over_s)
 
 
@@ -194,7 +194,7 @@ def pause(text: str | None) -> tuple[float, contract.PauseKind] | None:
     if text is None:
         return None
     about = text.strip().startswith("~")
-    seconds = duration_s("--pause", text.strip().removeprefix("~"))
+    seconds = read_duration_s("--pause", text.strip().removeprefix("~"))
     return round(seconds * 1e3, 6), "exponential" if about else "fixed"
 
 
@@ -228,7 +228,7 @@ def _meant(
     if written.steps is not None:
         return _stepped(steps(written.steps, duration_s), limit, arrivals)
     if written.rate is not None:
-        per_s = rate_per_s("--rate", written.rate)
+        per_s = read_rate_per_s("--rate", written.rate)
         return _constant(per_s, limit, arrivals, written.requests, duration_s)
     if drawn is not None:
         return _ramped(drawn, limit, arrivals, waits, duration_s)
@@ -247,8 +247,8 @@ def _step(part: str) -> tuple[float, float | None]:
     rate, colon, long = part.partition(":")
     if not rate.strip():
         raise UsageError("--steps has an empty step", "write rates, for instance 1000,2000,3000:30s")
-    per_s = rate_per_s("--steps", rate.strip())
-    return per_s, duration_s("--steps", long.strip()) if colon else None
+    per_s = read_rate_per_s("--steps", rate.strip())
+    return per_s, read_duration_s("--steps", long.strip()) if colon else None
 
 
 def _flat(per_s: float, duration_s: float) -> contract.Rate:

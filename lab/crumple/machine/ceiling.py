@@ -326,15 +326,15 @@ class Cost(Frozen):
     repeats: int
 
 
-def costs(engine: Engine, core: int | None) -> tuple[Cost, ...]:
+def costs(load: Engine, core: int | None) -> tuple[Cost, ...]:
     """All costs on `core`, measured in about 2 s; None: the scheduler chooses. Raises EngineFailed."""
     pinned = [] if core is None else ["--core", str(core)]
     try:
         asked = subprocess.run(
-            [engine.path, "costs", *pinned], capture_output=True, text=True, timeout=COSTS_S, check=False
+            [load.path, "costs", *pinned], capture_output=True, text=True, timeout=COSTS_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise EngineFailed(f"{engine.path} costs did not end: {error}") from None
+        raise EngineFailed(f"{load.path} costs did not end: {error}") from None
     if asked.returncode != 0:
         raise _costs_failed(asked.stderr)
     try:
@@ -344,9 +344,9 @@ def costs(engine: Engine, core: int | None) -> tuple[Cost, ...]:
         raise EngineFailed(message, "build engine and lab from the same sources") from None
 
 
-def cost_readings(engine: Engine, core: int | None, times: int) -> dict[str, tuple[float, ...]]:
+def cost_readings(load: Engine, core: int | None, times: int) -> dict[str, tuple[float, ...]]:
     """Cost → its median in ns in each of `times` measurements, each a new process. Raises EngineFailed."""
-    measured = [costs(engine, core) for _ in range(times)]
+    measured = [costs(load, core) for _ in range(times)]
     return {cost.name: tuple(each[at].ns for each in measured) for at, cost in enumerate(measured[0])}
 
 
