@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,6 +53,9 @@ app = typer.Typer(
 
 def _tell_version(asked: bool) -> None:
     if asked:
+        # Imported here because it takes a fifth of the time that help takes.
+        from importlib import metadata
+
         print(f"crumple {metadata.version('crumple')}")
         raise typer.Exit
 

@@ -134,9 +134,8 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
     budget_s = mistakes.of(lambda: _budget_s(flags.budget))
     warm_up_s = WARM_UP_S
     if flags.warm_up is not None:
-        warm_up_s = (
-            mistakes.of(lambda: load_shape.read_duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
-        )
+        typed = flags.warm_up
+        warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", typed)) or WARM_UP_S
     arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
     pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
     mistakes.of(lambda: load_shape.whole("-c", flags.connections))
