@@ -8,15 +8,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from crumple import surroundings
-from crumple.drawing.shown import shown_text
+from crumple import start
 from crumple.errors import CrumpleError, UsageError
 from crumple.find import find_flags as find_flags
 from crumple.interrupt import interruptible
@@ -55,6 +53,9 @@ app = typer.Typer(
 
 def _tell_version(asked: bool) -> None:
     if asked:
+        # Imported here because it takes a fifth of the time that help takes.
+        from importlib import metadata
+
         print(f"crumple {metadata.version('crumple')}")
         raise typer.Exit
 
@@ -336,10 +337,10 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
-    surroundings.mend_streams()
+    start.mend_streams()
     try:
         with interruptible():
-            surroundings.check_memory()
+            start.check_memory()
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.
@@ -374,6 +375,9 @@ def main() -> None:
 
 
 def _complain(line: str) -> None:
+    # Imported here because help needs no rich, and it takes as long to import as all else.
+    from crumple.drawing.terminal import shown_text
+
     print(shown_text(line), file=sys.stderr)
 
 

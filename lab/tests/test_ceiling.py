@@ -1,6 +1,7 @@
 """The engine's ceiling: measured once, stored as long as it holds, and None with a reason if unknown."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import documents
@@ -38,14 +39,12 @@ class Bench:
         self.cache = folder / "cache"
 
     def ceiling(self, spec: contract.TrialSpec) -> Ceiling | None:
-        return ceiling.ceiling(self.engine, spec, self.cache)
+        """The ceiling after a slow load, which takes what is stored."""
+        return _after(self.engine, self.cache, 100, spec=spec)
 
     def after(self, per_s: float, busy: float = 0.8, **changes: object) -> Ceiling | None:
         """The ceiling after a load of two seconds that kept the engine's thread so busy."""
-        ok = documents.outcomes(ok=round(2 * per_s))
-        probes = documents.record().probes.model_copy(update={"threads": (documents.thread(busy),)})
-        record = documents.record(outcomes=ok, probes=probes, **changes)
-        return ceiling.measured_after(self.engine, record, self.cache, self._tell)
+        return _after(self.engine, self.cache, per_s, busy, self._tell, **changes)
 
     def _tell(self) -> None:
         self.told += 1
@@ -58,6 +57,20 @@ class Bench:
         alike = every[:: ceiling.READINGS]
         assert every == [each for each in alike for _ in range(ceiling.READINGS)]
         return alike
+
+
+def _after(
+    loaded: Engine,
+    cache: Path,
+    per_s: float,
+    busy: float = 0.8,
+    telling: Callable[[], None] = lambda: None,
+    **changes: object,
+) -> Ceiling | None:
+    ok = documents.outcomes(ok=round(2 * per_s))
+    probes = documents.record().probes.model_copy(update={"threads": (documents.thread(busy),)})
+    record = documents.record(outcomes=ok, probes=probes, **changes)
+    return ceiling.measured_after(loaded, record, cache, telling)
 
 
 @pytest.fixture
@@ -81,7 +94,7 @@ def test_the_null_server_has_the_cores_beside_the_engines(
     documents.fake_engine(tmp_path).rename(tmp_path / "inner")
     path.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {tmp_path / "inner"} "$@"\n')
     path.chmod(0o755)
-    found = ceiling.ceiling(Engine(path, "0.1.0"), _closed(32, threads=2), tmp_path)
+    found = _after(Engine(path, "0.1.0"), tmp_path, 100, spec=_closed(32, threads=2))
     assert found is not None and found.throughput_per_s
     assert log.read_text().splitlines() == [
         "null-server --cores 0,1,2,3,4,5 --threads 4 --body-bytes 512",
@@ -133,7 +146,7 @@ def test_the_engine_itself_has_one(tmp_path: Path) -> None:
     except CrumpleError as error:
         pytest.skip(f"needs the engine: {error}")
     for connection in ("keep-alive", "per-request"):
-        found = ceiling.ceiling(loaded, _closed(32, connection=connection), tmp_path)
+        found = _after(loaded, tmp_path, 100, spec=_closed(32, connection=connection))
         assert found is not None and found.throughput_per_s
         # Other programs may disturb the reading.
         assert found.at_least or not found.why
@@ -214,7 +227,7 @@ def test_a_null_server_that_does_not_start_is_said(tmp_path: Path) -> None:
     path = tmp_path / "crumple-engine"
     path.write_text("#!/bin/sh\nexit 1\n")
     path.chmod(0o755)
-    found = ceiling.ceiling(Engine(path, "0.1.0"), _closed(32), tmp_path / "cache")
+    found = _after(Engine(path, "0.1.0"), tmp_path / "cache", 100)
     assert found == Ceiling(
         throughput_per_s=None, why="the null server does not start; build the engine again"
     )
@@ -225,14 +238,6 @@ BUSY = {"others": 0.34}
 DISTURBED = Ceiling(
     throughput_per_s=10_000, at_least=True, why="other programs used 34% of the CPU meanwhile"
 )
-
-
-def test_what_is_known_is_told_without_measuring(bench: Bench) -> None:
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) is None
-    bench.ceiling(_closed(32))
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == MADE
-    assert ceiling.known(bench.engine, _closed(33), bench.cache) is None
-    assert bench.connections == [32]
 
 
 def test_a_load_that_hardly_kept_the_engine_busy_needs_none(bench: Bench) -> None:
@@ -303,10 +308,10 @@ def test_a_ceiling_that_a_load_went_beyond_is_measured_again(bench: Bench) -> No
     bench.ceiling(_closed(32))
     (file,) = bench.cache.iterdir()
     file.write_text(file.read_text().replace("10000.0", "5000.0"))
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == Ceiling(throughput_per_s=5_000)
+    assert bench.ceiling(_closed(32)) == Ceiling(throughput_per_s=5_000)
     assert bench.after(5_400) == Ceiling(throughput_per_s=5_000), "readings differ by as much"
     assert bench.after(8_000) == MADE
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == MADE
+    assert bench.ceiling(_closed(32)) == MADE
     assert (bench.connections, bench.told) == ([32, 32], 1)
 
 
@@ -314,7 +319,7 @@ def test_where_it_went_beyond_the_second_reading_too_it_is_a_lower_bound(bench: 
     bench.ceiling(_closed(32))
     above = Ceiling(throughput_per_s=17_500, at_least=True, why="a load went beyond what was measured then")
     assert bench.after(17_500) == above
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == above
+    assert bench.ceiling(_closed(32)) == above
     assert bench.after(16_000) == above, "another reading so soon would be no better"
     assert bench.connections == [32, 32]
 
@@ -326,5 +331,6 @@ def test_no_reading_lowers_a_bound_that_was_reached(
     bench.ceiling(_closed(32))
     bench.after(17_500)
     meanwhile |= BUSY
-    found = bench.ceiling(_closed(32))
+    found = bench.after(13_000)
+    assert bench.connections == [32, 32, 32]
     assert found is not None and found.throughput_per_s == 17_500 and found.at_least

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from crumple.record.metrics import METRICS
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim, RatioClaim, RatioPair
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import KINDS, Verdict, judge

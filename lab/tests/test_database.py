@@ -15,10 +15,11 @@ import pymysql
 import pytest
 from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
 from crumple.machine.leftovers import ScratchFolder
-from crumple.subject import books, database, wp_options
+from crumple.subject import database
 from crumple.subject import database_process as database_files
 from crumple.subject import database_process as database_process
 from crumple.subject.database_process import Process
+from crumple.subject.table_rows import BOOKS, books, wp_options
 
 TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 
@@ -78,11 +79,11 @@ def test_it_holds_both_tables_counts_and_goes(found):
         assert databases.ready(()) is data and data.alive() and data.version.startswith("1")
         environment = data.environment()
         with contextlib.closing(connected(environment)) as server:
-            listed = ", ".join(wp_options.COLUMNS)
-            assert rows(server, f"SELECT {listed} FROM wp_options ORDER BY option_id") == wp_options.rows()
+            listed = ", ".join(wp_options().columns)
+            assert rows(server, f"SELECT {listed} FROM wp_options ORDER BY option_id") == wp_options().rows
             before = data.counters("books")
             for _ in range(3):
-                assert rows(server, TEN) == books.rows()[:10]
+                assert rows(server, TEN) == books().rows[:10]
             after = data.counters("books")
             assert (after.selects - before.selects, after.rows_read - before.rows_read) == (3, 30)
             # Reading the counters does not change them.
@@ -110,7 +111,7 @@ def test_a_server_may_read_and_nothing_else(found):
         ):
             with pytest.raises(pymysql.Error, match="denied"):
                 rows(server, statement)
-        assert len(rows(server, "SELECT id FROM books")) == books.HOW_MANY
+        assert len(rows(server, "SELECT id FROM books")) == BOOKS
 
 
 @pytest.mark.parametrize("user", ["root", "", "nobody", "crumple_lab"])
@@ -226,7 +227,7 @@ def test_the_users_is_filled_once_and_never_changed_again(empty):
             data = databases.ready((0,))
             assert databases.ready(()) is data and databases.users
             with contextlib.closing(connected(data.environment())) as server:
-                assert rows(server, TEN) == books.rows()[:10]
+                assert rows(server, TEN) == books().rows[:10]
             assert data.cpu_ns() is None and data.place.startswith("127.0.0.1:")
             assert "p@ss/word" not in data.place
             before = data.counters("books")

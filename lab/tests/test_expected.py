@@ -4,7 +4,7 @@ import hashlib
 import random
 
 import pytest
-from crumple.subject.right_answers import Exact, Fault, Fresh
+from crumple.subject.workload import Exact, Fault, Fresh
 
 LETTERS = Fresh(length=108_000, lowest=65, highest=121)
 

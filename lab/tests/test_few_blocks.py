@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats import proportion
-from crumple.stats.looks import Look, Looks
+from crumple.stats import stats
+from crumple.stats.sequential import Look, Looks
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
 from crumple.verdict.effect import Answer
@@ -31,9 +31,9 @@ def ramps(*knees: float | None, **along: Any) -> list[Figures]:
 
 
 def test_so_many_starts_of_half_by_chance() -> None:
-    assert proportion.chance_at_half(5, 5) == pytest.approx(1 / 32)
-    assert proportion.chance_at_half(4, 5) == pytest.approx(6 / 32)
-    assert proportion.chance_at_half(0, 5) == 1
+    assert stats.chance_at_half(5, 5) == pytest.approx(1 / 32)
+    assert stats.chance_at_half(4, 5) == pytest.approx(6 / 32)
+    assert stats.chance_at_half(0, 5) == 1
 
 
 KNEE = claim("knee", experiment="ramp", servers=["php"], published=340)
@@ -98,8 +98,7 @@ def test_what_some_blocks_do_not_show_takes_more_of_them() -> None:
     said = opinions.refuted(Look(0.95, 5), 1, 4, 5, "so it is")
     assert said.answer is OPEN and said.blocks_needed is not None
     tells = [
-        proportion.chance_at_half(blocks * 4 // 5, blocks) <= 0.05
-        for blocks in range(6, said.blocks_needed + 1)
+        stats.chance_at_half(blocks * 4 // 5, blocks) <= 0.05 for blocks in range(6, said.blocks_needed + 1)
     ]
     assert tells == [False] * (len(tells) - 1) + [True]
 

@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import pytest
-from crumple.find.conduct import Found, Question, Unanswered, find
-from crumple.find.found import Guess
+from crumple.find.conduct import find
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
+from crumple.find.search import Found, Guess, Question, Unanswered
 from crumple.find.seen import Base
 from crumple.load import objective
 from synthetic_server import SyntheticServer

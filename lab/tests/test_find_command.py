@@ -17,9 +17,9 @@ from crumple import engine
 from crumple.commands import find as command
 from crumple.errors import CrumpleError
 from crumple.find import conduct
-from crumple.find.conduct import Found, Unanswered
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
+from crumple.find.search import Found, Unanswered
 from rich.console import Console
 from synthetic_server import SyntheticServer
 from test_find import question

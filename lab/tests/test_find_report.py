@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from crumple.drawing import terminal
-from crumple.find.conduct import Found
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_charts import plot
 from crumple.find.report.find_figures import Finding
-from crumple.find.report.find_output import document, html, text
+from crumple.find.report.find_output import document, html, plot, text
+from crumple.find.search import Found
 from crumple.find.seen import Outcome
 from crumple.load import objective
 from made_levels import judged

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from crumple import contract, engine
 from crumple.contract import TrialRecord
-from crumple.record import failures, figures, histogram, steadiness, validity
+from crumple.record import disturbance, failures, figures, histogram, validity
 from crumple.record.joined import COUNTS, PAGES_SHARED, joined
 from crumple.record.metrics import METRICS, SLICED
 
@@ -213,7 +213,7 @@ def test_a_healthy_trial_in_slices_is_valid(slices: Sequence[TrialRecord]) -> No
         # With cores of its own the result would depend on what else runs on this machine.
         judged = validity.assess(each, placement="shared", server_cores=(0, 1))
         assert (judged.word, judged.problems) == ("valid", ())
-    assert steadiness.sentence(joined(slices)) == ""
+    assert disturbance.growth_sentence(joined(slices)) == ""
 
 
 def test_a_document_of_it_is_a_record(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats.looks import ONCE, Look, Looks
+from crumple.stats.sequential import ONCE, Look, Looks
 from numpy.typing import NDArray
 from scipy import stats
 

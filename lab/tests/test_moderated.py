@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats import proportion
+from crumple.stats import stats
 from crumple.stats.moderated import NO_PRIOR, Prior, estimated, of_two, prior, visible
 from crumple.stats.stats import Interval
 from scipy.stats import sem, t
@@ -89,16 +89,16 @@ def test_what_can_be_seen_shrinks_with_blocks() -> None:
 
 
 def test_the_rule_of_three() -> None:
-    low, high = proportion.pooled(0.0, 60, 0.95)
+    low, high = stats.pooled(0.0, 60, 0.95)
     assert (low, high) == (0.0, pytest.approx(0.0596, abs=1e-4))
-    assert proportion.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
-    assert proportion.pooled(0.0, 0, 0.95) == (0.0, 1.0)
-    assert proportion.requests_needed(0.001, 0.95) == 3688
-    assert proportion.pooled(0.0, 3688, 0.95)[1] <= 0.001 < proportion.pooled(0.0, 3600, 0.95)[1]
+    assert stats.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
+    assert stats.pooled(0.0, 0, 0.95) == (0.0, 1.0)
+    assert stats.requests_needed(0.001, 0.95) == 3688
+    assert stats.pooled(0.0, 3688, 0.95)[1] <= 0.001 < stats.pooled(0.0, 3600, 0.95)[1]
 
 
 def test_the_interval_of_a_share_is_never_narrower_than_that_of_its_starts() -> None:
     of_starts = Interval(0.05, 0.01, 0.09, 0.95, 5)
-    assert proportion.widened(of_starts, 1_000_000) == of_starts
-    few = proportion.widened(of_starts, 40)
+    assert stats.widened(of_starts, 1_000_000) == of_starts
+    few = stats.widened(of_starts, 40)
     assert few.low < 0.01 and few.high > 0.09

@@ -17,7 +17,7 @@ import tiny_servers
 from command_line import Call, caller
 from crumple.commands import output
 from crumple.drawing import terminal
-from crumple.drawing.shown import shown_json, shown_text
+from crumple.drawing.terminal import shown_json, shown_text
 from crumple.load.report import load_summary
 from crumple.run import run_file
 from crumple.run.store import RunStore

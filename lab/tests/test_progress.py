@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim
 from crumple.study.study import Study
-from crumple.verdict.case import Facts
+from crumple.verdict.case import Facts, blocks_of, experiments_of, looks_of
 from crumple.verdict.effect import Answer
-from crumple.verdict.progress import Standing, standing
-from crumple.verdict.rests_on import blocks_of, experiments_of, looks_of
-from crumple.verdict.verdict import Verdict, judge, noise_of
+from crumple.verdict.verdict import Standing, Verdict, judge, noise_of, standing
 from made_figures import server, trial
 from pydantic import TypeAdapter
 

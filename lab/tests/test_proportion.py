@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from crumple.stats.proportion import (
+from crumple.stats.sequential import (
     ERROR,
     Counted,
     Verdict,

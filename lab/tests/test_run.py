@@ -14,7 +14,7 @@ from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
-from crumple.machine import alone, capacity, costs
+from crumple.machine import alone, capacity, ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run_file, runs
 from crumple.run.run_live import LiveView
@@ -249,7 +249,7 @@ def test_costs_are_measured_while_no_other_crumple_measures(
         return {"thread": (9.0,)}
 
     monkeypatch.setattr(alone, "turn", turn)
-    monkeypatch.setattr(costs, "readings", readings)
+    monkeypatch.setattr(ceiling, "cost_readings", readings)
     begun = _begin(root, asked=_with_cost(), waiting=lambda: said.append("waits"))
     assert said == ["waits", "measured", "over"] and begun.file.machine["costs"] == {"thread": (9.0,)}
 
@@ -260,7 +260,7 @@ def test_of_a_run_that_cannot_begin_nothing_stays(
     def fails(*_: object) -> None:
         raise EngineFailed("costs did not end")
 
-    monkeypatch.setattr(costs, "readings", fails)
+    monkeypatch.setattr(ceiling, "cost_readings", fails)
     with pytest.raises(EngineFailed):
         _begin(root, asked=_with_cost())
     assert not list(root.glob("runs/*"))

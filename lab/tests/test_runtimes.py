@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple.subject import runtimes, servers
+from crumple.subject import build, servers
 
 NEEDS = """
 [requires.tool]
@@ -46,7 +46,7 @@ def test_the_path_comes_first_then_the_newest_beside_it(tmp_path, places, at_lea
     for name, version in (("a", "21.0.9"), ("b", "9.1"), ("c", "21.0.10")):
         tool(places / name, version)
     tiny = described(tmp_path, at_least)
-    assert runtimes.executables(tiny)["tool"] == str(tmp_path / found)
+    assert build.executables_found(tiny)["tool"] == str(tmp_path / found)
     assert isinstance(servers.readiness(tiny), servers.Ready)
 
 
@@ -60,7 +60,7 @@ def test_where_none_will_do_the_paths_own_is_named_as_too_old(tmp_path, places):
 def test_one_that_is_only_beside_the_path_is_found(tmp_path, places):
     (tmp_path / "bin" / "tool").unlink()
     tool(places / "a", "21")
-    assert runtimes.versions(described(tmp_path, "20"))["tool"] == "21"
+    assert build.versions(described(tmp_path, "20"))["tool"] == "21"
 
 
 def test_what_was_found_is_what_builds_and_starts(tmp_path, places):
@@ -81,14 +81,14 @@ command = [["sh", "-c", "{tool} > built-with"]]
 
 
 def test_what_the_launcher_fetched_is_found(tmp_path, places, monkeypatch):
-    monkeypatch.setattr(runtimes, "FETCHED", tmp_path / "fetched")
+    monkeypatch.setattr(build, "FETCHED", tmp_path / "fetched")
     tool(tmp_path / "fetched" / "tools", "30")
     tool(tmp_path / "fetched" / "venv" / "bin", "40")
     # A Rust is fetched because the PATH's is too old, so it comes first; uv is fetched if the PATH has none.
-    assert runtimes.versions(described(tmp_path, "1"))["tool"] == "30"
+    assert build.versions(described(tmp_path, "1"))["tool"] == "30"
     (tmp_path / "fetched" / "tools" / "tool").unlink()
     (tmp_path / "bin" / "tool").unlink()
-    assert runtimes.versions(servers.find(tmp_path)["tiny"])["tool"] == "40"
-    path = runtimes.environment()["PATH"].split(":")
+    assert build.versions(servers.find(tmp_path)["tiny"])["tool"] == "40"
+    path = build.base_environment()["PATH"].split(":")
     assert path.index(str(tmp_path / "fetched" / "tools")) == 0
     assert str(tmp_path / "fetched" / "venv" / "bin") in path

@@ -5,7 +5,7 @@ from typing import Any
 import documents
 import pytest
 from crumple.errors import UsageError
-from crumple.study import selection
+from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Canary, Study
 from crumple.subject.server_toml import Setting
 
@@ -20,7 +20,7 @@ def _with(**changes: Any) -> Study:
 
 
 def _chosen(study: Study, *names: str) -> tuple[tuple[str, ...], str]:
-    shared = selection.restricted(study, names, KNOWN).experiments["shared"]
+    shared = restricted(study, names, KNOWN).experiments["shared"]
     return shared.servers, shared.twin
 
 
@@ -53,12 +53,12 @@ def test_an_experiment_left_without_servers_is_gone() -> None:
     demo = documents.study()
     separate = demo.experiments["separate"].model_copy(update={"servers": ("node-http",)})
     demo = demo.model_copy(update={"experiments": {**demo.experiments, "separate": separate}})
-    assert list(selection.restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
+    assert list(restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
 
 
 def test_a_twin_goes_to_a_server_that_can_run() -> None:
     def twins(study: Study, *missing: str) -> list[str]:
-        experiments = selection.with_twins_that_run(study, missing).experiments
+        experiments = with_twins_that_run(study, missing).experiments
         assert all(each.servers == study.experiments[name].servers for name, each in experiments.items())
         return [each.twin for each in experiments.values()]
 
@@ -75,7 +75,7 @@ def test_a_twin_goes_to_a_server_that_is_in_every_block() -> None:
     fewer = documents.study().model_copy(
         update={"experiments": {"shared": shared.model_copy(update={"scales": scales})}}
     )
-    moved = selection.with_twins_that_run(fewer, {"go-nethttp"})
+    moved = with_twins_that_run(fewer, {"go-nethttp"})
     assert moved.experiments["shared"].twin == "node-express"
 
 
@@ -96,12 +96,12 @@ def test_a_server_that_cannot_be_meant(name: str, said: str) -> None:
 
 
 def test_ones_own_joins_where_it_answers() -> None:
-    demo = selection.joined(documents.study(), "mine", ["hello", "todos"])
+    demo = joined(documents.study(), "mine", ["hello", "todos"])
     assert all(each.servers[-1] == "mine" for each in demo.experiments.values())
     assert demo.experiments["shared"].twin == "go-nethttp"
     beside = _with(canary=Canary(workload="todos"))
-    assert selection.joined(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
+    assert joined(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
     with pytest.raises(UsageError, match="mine answers hello, study demo asks hello, todos"):
-        selection.joined(beside, "mine", ["hello"])
+        joined(beside, "mine", ["hello"])
     with pytest.raises(UsageError, match="has a server go-nethttp already"):
-        selection.joined(documents.study(), "go-nethttp", ["hello"])
+        joined(documents.study(), "go-nethttp", ["hello"])

@@ -14,7 +14,7 @@ from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import Study
-from crumple.verdict.progress import Standing
+from crumple.verdict.verdict import Standing
 from stand_ins import Stage
 from test_run import Notes
 
@@ -37,7 +37,7 @@ class Said:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, decided_after: Mapping[str, int | None]) -> None:
         self.decided_after = decided_after
-        monkeypatch.setattr(session.progress, "standing", self)
+        monkeypatch.setattr(session.verdict, "standing", self)
         # The golden record's histograms are no histograms.
         monkeypatch.setattr(blocks, "figures", lambda stored: stored.trial)
 
@@ -194,7 +194,7 @@ def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
     def unasked(*_: object) -> list[Standing]:
         raise AssertionError
 
-    monkeypatch.setattr(session.progress, "standing", unasked)
+    monkeypatch.setattr(session.verdict, "standing", unasked)
     begun = runs.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )

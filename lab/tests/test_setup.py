@@ -15,8 +15,8 @@ from crumple.interrupt import interruptible
 from crumple.subject import database_process as database_files
 from crumple.subject import installing, workload
 from crumple.subject import installing as setup_database
+from crumple.subject.build import Lack
 from crumple.subject.installing import POLICY_TEXT, Package
-from crumple.subject.runtimes import Lack
 
 NEEDS = """
 [requires.{tool}]

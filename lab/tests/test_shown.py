@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from crumple.drawing.shown import shown, shown_lines
+from crumple.drawing.terminal import shown, shown_lines
 from hypothesis import given
 from hypothesis import strategies as st
 

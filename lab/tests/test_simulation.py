@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from crumple.stats import moderated
-from crumple.stats.looks import Look, Looks
+from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import Interval, mean_intervals, paired_ratio, unpaired_ratio
 from crumple.study.claim import RatioClaim, RatioPair
 from crumple.verdict.effect import Answer

@@ -6,7 +6,7 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import toml_file
+from crumple import parsing
 from crumple.contract import AfterDuration, AfterRequests
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.study import study
@@ -315,14 +315,14 @@ def test_not_toml_says_which_line(tmp_path: Path) -> None:
     file = tmp_path / "broken.toml"
     file.write_text('title = "x"\nquestion = \n')
     with pytest.raises(FileInvalid, match="line 2"):
-        toml_file.read(file)
+        parsing.read_toml(file)
 
 
 def test_a_number_that_python_cannot_read_is_said(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(f"blocks = {'9' * 5_000}\n")
     with pytest.raises(FileInvalid, match="thousands of digits; shorten it"):
-        toml_file.read(file)
+        parsing.read_toml(file)
 
 
 def test_an_unknown_study_names_the_nearest(tmp_path: Path) -> None:
@@ -409,7 +409,7 @@ def test_threads_and_warm_up_fit_the_shape_of_every_scale() -> None:
 
 
 def test_the_projects_own_studies_are_meant() -> None:
-    written = toml_file.read(ROOT / "studies" / "todo-json.toml")
+    written = parsing.read_toml(ROOT / "studies" / "todo-json.toml")
     servers = {name for table in written["experiments"].values() for name in table["servers"]}
     known = Known(dict.fromkeys(servers, ("todos",)), {"todos": ()}, ("throughput",))
     todo = study.parse(written, Path("todo-json.toml"), known)

@@ -3,7 +3,7 @@
 import documents
 import synthetic_load
 from crumple import contract
-from crumple.record import unanswered, validity
+from crumple.record import failures, validity
 
 MS = 1_000_000
 
@@ -34,30 +34,30 @@ def record(
 
 def test_who_waits_far_longer_than_is_usual_is_without_an_answer() -> None:
     starved = record(64, 56, {50 * MS: 437}, {3_500 * MS: 30, 3_900 * MS: 26, 20 * MS: 8})
-    assert unanswered.sentence(starved) == (
+    assert failures.unanswered_sentence(starved) == (
         "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8; requests in flight at "
         "the end had waited 3.5 s (median), the oldest 3.9 s"
     )
-    assert unanswered.sentence(starved) in validity.assess(starved).warnings
+    assert failures.unanswered_sentence(starved) in validity.assess(starved).warnings
 
 
 def test_who_had_just_asked_is_not() -> None:
     # A ramp: the last users came as the load ended.
-    assert unanswered.connections(record(500, 3, {50 * MS: 9_000}, {40 * MS: 497, 2 * MS: 3})) is None
+    assert failures.unanswered(record(500, 3, {50 * MS: 9_000}, {40 * MS: 497, 2 * MS: 3})) is None
 
 
 def test_of_those_who_had_just_asked_only_who_waited_counts() -> None:
-    some = unanswered.connections(record(500, 9, {50 * MS: 9_000}, {2_000 * MS: 4, 2 * MS: 5}))
+    some = failures.unanswered(record(500, 9, {50 * MS: 9_000}, {2_000 * MS: 4, 2 * MS: 5}))
     assert some is not None and (some.connections, some.of) == (4, 500)
 
 
 def test_who_only_met_failures_is() -> None:
-    some = unanswered.connections(record(10, 2, {MS: 100}, {}, timeout=2))
+    some = failures.unanswered(record(10, 2, {MS: 100}, {}, timeout=2))
     assert some is not None and some.connections == 2 and some.oldest_ns is None
-    assert "waited" not in unanswered.sentence(record(10, 2, {MS: 100}, {}, timeout=2))
+    assert "waited" not in failures.unanswered_sentence(record(10, 2, {MS: 100}, {}, timeout=2))
 
 
 def test_where_all_or_none_were_answered_there_is_nothing_to_say() -> None:
-    assert unanswered.sentence(record(64, 0, {50 * MS: 437}, {20 * MS: 64})) == ""
+    assert failures.unanswered_sentence(record(64, 0, {50 * MS: 437}, {20 * MS: 64})) == ""
     # If no user got an answer, the validity states it.
-    assert unanswered.sentence(record(64, 64, {}, {3_000 * MS: 64})) == ""
+    assert failures.unanswered_sentence(record(64, 64, {}, {3_000 * MS: 64})) == ""

@@ -8,7 +8,7 @@ import pytest
 from crumple.find.next_level import Step
 from crumple.find.watch import Backlog, Course, Watch, slower_than_ns
 from crumple.load import objective
-from crumple.stats.proportion import Counted
+from crumple.stats.sequential import Counted
 
 MS = 1_000_000
 

@@ -13,12 +13,12 @@ from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import NotFound, NotStored, UsageError
+from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.run import run_file, store
 from crumple.run.report.run_json import data
 from crumple.run.report.run_sentences import difference as change
 from crumple.run.report.view import view
-from crumple.toml_file import did_you_mean
 from crumple.verdict import comparison, verdict_sentences
 from crumple.verdict.comparison import Comparison, Difference, Side, side
 

@@ -15,17 +15,14 @@ from crumple.engine import Engine
 from crumple.errors import CrumpleError
 from crumple.find import conduct
 from crumple.find import find_plan as find_plan
-from crumple.find import site as find_site
-from crumple.find.conduct import Site, Unanswered
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
-from crumple.find.find_plan import ServerPlan, UrlPlan
-from crumple.find.found import Ending
+from crumple.find.find_plan import CeilingOf, ServerPlan, UrlPlan
 from crumple.find.report import find_output as find_export
 from crumple.find.report import find_output as find_html
 from crumple.find.report import find_output as find_summary
 from crumple.find.report.find_figures import Finding
-from crumple.find.site import CeilingOf
+from crumple.find.search import Ending, Site, Unanswered
 from crumple.interrupt import interruptible
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
@@ -68,7 +65,7 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
     if len(plan.requests) > 1:
         asked = f"{len(plan.requests)} requests by weight to {url}"
     search = _Search(plan, asked, plan.resolved.is_local, project.root())
-    return search.carry_out(lambda ceiling_of: find_site.of_url(plan, ceiling_of), flags.quiet)
+    return search.carry_out(lambda ceiling_of: find_plan.site_of_url(plan, ceiling_of), flags.quiet)
 
 
 def _of_server(name: str, flags: FindFlags) -> Finding | None:
@@ -83,7 +80,7 @@ def _of_server(name: str, flags: FindFlags) -> Finding | None:
     built = servers.build(description)
     asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
     search = _Search(plan, asked, True, here.root)
-    return search.carry_out(lambda ceiling_of: find_site.of_server(plan, built, ceiling_of), flags.quiet)
+    return search.carry_out(lambda ceiling_of: find_plan.site_of_server(plan, built, ceiling_of), flags.quiet)
 
 
 @dataclass(frozen=True)

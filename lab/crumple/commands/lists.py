@@ -7,7 +7,7 @@ from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError
-from crumple.machine import alone, costs
+from crumple.machine import alone, ceiling
 from crumple.machine.facts import usable_cores
 from crumple.study import study
 from crumple.study.study import Study
@@ -146,7 +146,7 @@ def tell(as_json: bool) -> int:
     """All costs, measured on the last of the usable cores, which the system uses least."""
     loaded = engine.load(Project.here().root)
     with alone.beside(output.say_disturbed):
-        measured = costs.measure(loaded, usable_cores()[-1])
+        measured = ceiling.costs(loaded, usable_cores()[-1])
     if as_json:
         output.as_json([cost.model_dump() for cost in measured])
         return 0

@@ -9,12 +9,12 @@ import shlex
 from crumple import engine, project
 from crumple.commands import output
 from crumple.contract import Example, TrialRecord
-from crumple.drawing.shown import shown
+from crumple.drawing.terminal import shown
 from crumple.load import engine_spec
 from crumple.load import load_plan as load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
-from crumple.load.report import answer_sentences, load_answers, masked
+from crumple.load.report import answer_sentences, masked
 from crumple.machine import alone, ceiling
 from crumple.record import failures
 
@@ -55,7 +55,7 @@ def unanswered(record: TrialRecord) -> str:
     if not ends:
         return "nothing was sent; make the load longer, or its rate higher"
     worst, number = max(ends.items(), key=lambda end: end[1])
-    found = next((each for each in load_answers.unexpected(record) if each.outcome == worst), None)
+    found = next((each for each in failures.unexpected_ends(record) if each.outcome == worst), None)
     fault = failures.tls_fault(record, worst)
     first = found.first if found else None
     said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"

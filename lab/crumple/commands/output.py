@@ -1,6 +1,6 @@
 """How commands speak: facts on stdout, as tables, text or JSON; everything else on stderr; and into files.
 
-All that a command says goes through here, so that nothing in it acts on a terminal (`drawing.shown`).
+All that a command says goes through here, so that nothing in it acts on a terminal (`drawing.terminal`).
 """
 
 import codecs
@@ -16,10 +16,9 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from crumple import surroundings
+from crumple import start
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown_json, shown_text
-from crumple.drawing.terminal import Terminal
+from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.machine import leftovers
 
 # Between the columns of a table.
@@ -148,7 +147,7 @@ def say_disturbed() -> None:
 
 def say_not_kept(cache: Path) -> None:
     """What to tell whoever has a cache that cannot be written to; nothing if it can."""
-    if why := surroundings.refusal(cache):
+    if why := start.refusal(cache):
         measured = "what the engine reaches here is measured anew each time"
         say(f"cannot write {cache}: {why}; {measured}, unless XDG_CACHE_HOME names another place")
 

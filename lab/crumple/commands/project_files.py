@@ -9,6 +9,7 @@ from pathlib import Path
 
 from crumple import project
 from crumple.errors import NotFound
+from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.study import study
 from crumple.study.names import Known
@@ -16,7 +17,6 @@ from crumple.study.study import ScaleName, Study
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription, Setting, Settings, Variant
 from crumple.subject.workload import Workload
-from crumple.toml_file import did_you_mean
 
 
 @dataclass(frozen=True)

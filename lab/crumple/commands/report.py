@@ -14,13 +14,13 @@ from typing import Literal
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.drawing.shown import shown_json
+from crumple.drawing.terminal import shown_json
 from crumple.errors import UsageError
 from crumple.interrupt import deaf_children, interruptible
+from crumple.parsing import did_you_mean
 from crumple.run import run_file, store
 from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
-from crumple.toml_file import did_you_mean
 
 Format = Literal["text", "html", "md", "json"]
 FORMATS: tuple[Format, ...] = ("text", "html", "md", "json")

@@ -15,8 +15,9 @@ from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.load import quantity
+from crumple.load import load_shape
 from crumple.machine import alone
+from crumple.parsing import did_you_mean
 from crumple.run import ready, run_plan, runs, store
 from crumple.run.pace import Pace
 from crumple.run.ready import Brought
@@ -26,7 +27,6 @@ from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.subject import database, installing, server_toml
-from crumple.toml_file import did_you_mean
 
 QUICK: ScaleName = "quick"
 BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
@@ -249,7 +249,7 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
 
 
 def _budget_s(asked: Asked) -> float | None:
-    return None if asked.budget is None else quantity.duration_s("--budget", asked.budget)
+    return None if asked.budget is None else load_shape.read_duration_s("--budget", asked.budget)
 
 
 def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:

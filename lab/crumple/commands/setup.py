@@ -7,7 +7,7 @@ from pathlib import Path
 from crumple.commands import output
 from crumple.commands.project_files import Project, chosen
 from crumple.interrupt import interruptible
-from crumple.subject import installing, new_server, servers
+from crumple.subject import installing, server_toml, servers
 
 
 def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
@@ -29,7 +29,7 @@ def begin(name: str, language: str, as_json: bool) -> int:
     """Write the folder `name`, here or where its path says."""
     folder = Path(name)
     taken = servers.names(Project.here().root)
-    files = new_server.write(Path(os.path.normpath(folder)), language, taken)
+    files = server_toml.write_new(Path(os.path.normpath(folder)), language, taken)
     if as_json:
         output.as_json({"folder": str(folder), "files": [str(file) for file in files]})
         return 0

@@ -10,7 +10,7 @@ from crumple import engine
 from crumple.commands import output
 from crumple.commands.project_files import Chosen, Project, chosen
 from crumple.drawing import numerals
-from crumple.drawing.shown import shown_text
+from crumple.drawing.terminal import shown_text
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible

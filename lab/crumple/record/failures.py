@@ -1,15 +1,17 @@
-"""Requests that failed and TCP segments that were sent again, in a sentence each. Pure.
+"""Requests without a right answer: failed, never answered, sent again, answered unexpectedly. Pure.
 
-Response times are those of right answers only, so reports have to state the other requests as well. A TCP
-segment that is sent again lengthens times by as long as the kernel waits before it sends it again.
-
-The module decodes no histogram: the live view of `load` imports it before the first request, and histograms
-need numpy.
+Response times are those of right answers only, so reports have to state the other requests as well. A
+connection that never gets an answer is in no quantile: a server that starves 56 of 64 connections looks fast
+by the other 8. A TCP segment that is sent again lengthens times by as long as the kernel waits before it
+sends it again.
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from crumple.contract import Outcomes, TrialRecord
+from crumple import contract
+from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
 
 # A trial with a larger share is marked wherever it is shown (rule 20 of the method).
 SHARE_MAX = 0.01
@@ -86,10 +88,65 @@ def unexpected(record: TrialRecord) -> Counter[int]:
     seen: Counter[int] = Counter()
     for asked, came in zip(record.spec.requests, record.requests, strict=False):
         for status, number in came.statuses.items():
-            expected = asked.expect.status
-            if status != expected and (expected is not None or not 200 <= status <= 299):
+            if not is_expected(status, asked.expect):
                 seen[status] += number
     return seen
+
+
+# A request that waited this many times the median was not merely in flight when the load ended.
+_LONG = 10.0
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Connections without a whole answer, of those that sent a request; ages of the unfinished requests."""
+
+    connections: int
+    of: int
+    p50_age_ns: float | None
+    oldest_ns: int | None
+
+
+def unanswered(record: TrialRecord) -> Unanswered | None:
+    """Return the connections that got no answer while others did, or None.
+
+    A connection counts only if a request of it waited long or may have failed; others had only just sent
+    their first request. Raises NotStored where a histogram is damaged.
+    """
+    if not record.users_unanswered or not record.outcomes.ok:
+        return None
+    # Imported here because it needs numpy, and this module is imported before a load's first request.
+    from crumple.record.histogram import decoded
+
+    ages = decoded(record.histograms.unfinished_age)
+    usual_ns = decoded(record.histograms.response_time).quantile_ns(0.5)
+    # A connection without an answer may have had only requests that failed.
+    waited = ages.count_above(_LONG * usual_ns) + record.outcomes.failed
+    number = min(record.users_unanswered, waited)
+    if not number:
+        return None
+    return Unanswered(
+        connections=number,
+        of=record.users,
+        p50_age_ns=ages.quantile_ns(0.5) if ages.count else None,
+        oldest_ns=record.histograms.unfinished_age.max_ns,
+    )
+
+
+def unanswered_sentence(record: TrialRecord) -> str:
+    """Return how many got no answer, and what that means for the quantiles; empty: none. Raises NotStored."""
+    found = unanswered(record)
+    if found is None:
+        return ""
+    measured_s, others = record.measured_ns / 1e9, found.of - found.connections
+    said = (
+        f"{found.connections:,} of {found.of:,} connections got no answer in {measured_s:.3g} s; "
+        f"the quantiles are of the other {others:,}"
+    )
+    if found.p50_age_ns is None or found.oldest_ns is None:
+        return said
+    ages = f"{found.p50_age_ns / 1e9:.2g} s (median), the oldest {found.oldest_ns / 1e9:.2g} s"
+    return f"{said}; requests in flight at the end had waited {ages}"
 
 
 # More than one segment sent again for this many requests can change the p99.9.
@@ -138,3 +195,100 @@ def _longest(record: TrialRecord) -> str:
         f", and to connect took up to {longest_ns / 1e9:.3g} s, for the kernel sends a SYN again after 1 s "
         "and more: the longest response times are of that"
     )
+
+
+_WRONG_STATUS = "wrong-status"
+# Neither unexpected answers nor failures; wrong statuses are counted by status.
+_ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")
+
+_Kind = tuple[Request, RequestRecord]
+_Key = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """Requests that ended in the same unexpected way. `status`: that of whole answers with an unexpected one.
+
+    `first`: the first such exchange, None where the engine kept none; `request`: its request. `tls_fault`:
+    why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
+    the number of all ok answers; of the others only the length was checked.
+    """
+
+    outcome: str
+    status: int | None
+    count: int
+    request: Request | None
+    first: Example | None
+    tls_fault: str | None = None
+    compared: tuple[int, int] | None = None
+
+
+def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:
+    """Return the unexpected results of the measured phase, the most frequent first."""
+    return _ends(record, record.outcomes, _asked(record))
+
+
+def unexpected_ends_of(record: TrialRecord, asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
+    """Return the unexpected results of one of several requests, the most frequent first."""
+    return _ends(record, kind.outcomes, [(asked, kind)])
+
+
+def answers_by_status(record: TrialRecord) -> Mapping[int, int]:
+    """Whole answers by status, of all requests, expected or not."""
+    found: dict[int, int] = {}
+    for kind in record.requests:
+        for status, count in kind.statuses.items():
+            found[status] = found.get(status, 0) + count
+    return dict(sorted(found.items()))
+
+
+def is_expected(status: int, expect: contract.Expect) -> bool:
+    """Whether an answer of that status may be ok."""
+    return 200 <= status <= 299 if expect.status is None else status == expect.status
+
+
+def _asked(record: TrialRecord) -> list[_Kind]:
+    return list(zip(record.spec.requests, record.requests, strict=True))
+
+
+def _ends(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected, ...]:
+    counts: dict[_Key, int] = {}
+    for asked, kind in kinds:
+        for status, count in kind.statuses.items():
+            if count and not is_expected(status, asked.expect):
+                key = (_WRONG_STATUS, status)
+                counts[key] = counts.get(key, 0) + count
+    for outcome, count in outcomes.as_dict().items():
+        if count and outcome not in _ELSEWHERE:
+            counts[outcome, None] = count
+    firsts = _firsts(kinds)
+    found = [
+        Unexpected(
+            outcome,
+            status,
+            count,
+            *firsts.get((outcome, status), (None, None)),
+            tls_fault=tls_fault(record, outcome),
+            compared=_compared(kinds) if outcome == "wrong-body" else None,
+        )
+        for (outcome, status), count in counts.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.count))
+
+
+def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
+    sampled = [kind for asked, kind in kinds if asked.expect.body_sha256 and asked.expect.hash_one_in > 1]
+    if not sampled:
+        return None
+    return sum(kind.bodies_hashed for kind in sampled), sum(kind.outcomes.ok for kind in sampled)
+
+
+def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:
+    """For each way to end, the exchange that ended first."""
+    firsts: dict[_Key, tuple[Request, Example]] = {}
+    for asked, kind in kinds:
+        for example in kind.examples:
+            key = (example.outcome, example.status if example.outcome == _WRONG_STATUS else None)
+            if key not in firsts or example.at_ns < firsts[key][1].at_ns:
+                firsts[key] = (asked, example)
+    return firsts

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
-from crumple.record import engine_limits, failures, histogram, invariants, unanswered
+from crumple.record import engine_limits, failures, histogram, invariants
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
@@ -93,7 +93,7 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
-        unanswered.sentence(record),
+        failures.unanswered_sentence(record),
         failures.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,

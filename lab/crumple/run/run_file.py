@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from crumple import faults
+from crumple import parsing
 from crumple.contract import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
@@ -162,7 +162,7 @@ def read(store: RunStore) -> RunFile:
     try:
         return RunFile.model_validate_json(store.read_run())
     except ValidationError as error:
-        message = f"{store.run_file} is not a run of this version of crumple ({faults.first(error)})"
+        message = f"{store.run_file} is not a run of this version of crumple ({parsing.first_fault(error)})"
         raise NotStored(message, "run the study again") from None
 
 

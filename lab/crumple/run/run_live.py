@@ -21,7 +21,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.terminal import Terminal
 from crumple.machine import alone
-from crumple.record import unanswered
+from crumple.record import failures
 from crumple.run.run_plan import Block
 from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -59,7 +59,7 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
     failed = record.outcomes.failed
     if failed:
         parts.append(f"{failed / record.scheduled:.1%} failed")
-    if starved := unanswered.connections(record):
+    if starved := failures.unanswered(record):
         parts.append(f"{starved.connections:,} of {starved.of:,} users unanswered")
     if stored.disturbance is not None and stored.disturbed:
         return "  ".join([*parts, f"disturbed: {stored.disturbance.why}"]), "yellow"

@@ -15,7 +15,7 @@ from typing import Any
 from crumple import engine
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
-from crumple.machine import alone, capacity, costs, facts
+from crumple.machine import alone, capacity, ceiling, facts
 from crumple.record import invariants
 from crumple.run import blocks, ready, run_file, run_plan
 from crumple.run.blocks import Begun, Watcher
@@ -23,7 +23,7 @@ from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.session import Session
 from crumple.run.store import RunStore
-from crumple.study import selection
+from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Experiment, ScaleName, Study
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription
@@ -87,7 +87,7 @@ def _costs(asked: Study, loaded: Engine, waiting: Callable[[], None]) -> dict[st
     if not any(claim.kind == "figure" and claim.cost for claim in asked.claims):
         return {}
     with alone.turn(waiting):
-        return {"costs": costs.readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
+        return {"costs": ceiling.cost_readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
 
 
 def chosen(
@@ -110,12 +110,12 @@ def chosen(
             answers = ready.answered(guest.what, list(meant.experiments.values()), workloads)
         else:
             answers = set(guest.what.workloads)
-        meant = selection.joined(meant, guest.label, answers)
+        meant = joined(meant, guest.label, answers)
     if only:
         names = [*only, *(guest.label for guest in guests)]
-        meant = selection.restricted(meant, names, server_toml.defaults(described))
+        meant = restricted(meant, names, server_toml.defaults(described))
     own = {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
-    meant = selection.with_twins_that_run(meant, _missing(meant, {**described, **own}))
+    meant = with_twins_that_run(meant, _missing(meant, {**described, **own}))
     for name, experiment in meant.experiments.items():
         try:
             for asked_for in filter(None, (experiment, experiment.canary)):

@@ -23,8 +23,8 @@ from crumple.run.run_plan import Block
 from crumple.run.store import TrialIdentity
 from crumple.study.study import ScaleName
 from crumple.subject import database, workload
-from crumple.verdict import progress
-from crumple.verdict.progress import Standing
+from crumple.verdict import verdict
+from crumple.verdict.verdict import Standing
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class Session:
             return
         known = [each for each in run.figures.values() if each is not None]
         facts = run.file.facts(run.skipped)
-        found = progress.standing(run.file.study, run.file.scale, known, run.failed, facts)
+        found = verdict.standing(run.file.study, run.file.scale, known, run.failed, facts)
         self._standing[run.file.id] = [*found]
 
     def _end(self, run: Blocks) -> None:

@@ -15,9 +15,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from crumple import faults
 from crumple.contract import Frozen, TrialRecord
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
+from crumple.parsing import first_fault
 from crumple.record.disturbance import Disturbance
 
 Status = Literal["measured", "failed"]
@@ -271,7 +271,7 @@ def _read_trial(path: Path) -> StoredTrial:
                 f"{path} is of another version of crumple",
                 "read it with that version, or run the study again",
             ) from None
-        raise NotStored(f"{path} is not a stored trial ({faults.first(error)})", "move it away") from None
+        raise NotStored(f"{path} is not a stored trial ({first_fault(error)})", "move it away") from None
 
 
 def _write_whole(path: Path, text: str) -> None:

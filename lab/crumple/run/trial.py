@@ -18,7 +18,7 @@ from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.engine_spec import connections_of, cores_of
 from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
-from crumple.record import disturbance, invariants, joined, steadiness, validity
+from crumple.record import disturbance, invariants, joined, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import canary, database_part, ready
@@ -26,7 +26,7 @@ from crumple.run.canary import Canary
 from crumple.run.ready import Elsewhere, Lent
 from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment, Scale
-from crumple.subject import answer_check, scratch, servers
+from crumple.subject import answer_check, servers
 from crumple.subject.database import OnDemand
 from crumple.subject.workload import Workload
 
@@ -208,7 +208,7 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
             course.step = "answers-after"
             _still_there(running)
             course.warnings += _verify_after(job, running.address)
-            left = scratch.fault(running.files_left(), connections_of(put_on.shape))
+            left = servers.files_fault(running.files_left(), connections_of(put_on.shape))
             course.problems += (left,) if left else ()
             course.step = "stop"
         except Exception:
@@ -332,7 +332,7 @@ class Course:
             less=fitted(job).less,
             workers=_workers(job),
             disturbance=self.disturbance,
-            unsteady=steadiness.sentence(self.record, job.settings),
+            unsteady=disturbance.growth_sentence(self.record, job.settings),
             by_figure=True,
             slices=job.scale.slices,
         )

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown_text
+from crumple.drawing.terminal import shown_text
 from crumple.run.report import findings, run_sentences, run_tables, server_names
 from crumple.run.report.findings import EXPECTED, Finding, StudyAnswer
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
