@@ -20,6 +20,8 @@ from crumple.subject import database_process as database_files
 from crumple.subject import database_process as database_process
 from crumple.subject.database_process import Process
 
+pytestmark = pytest.mark.starts
+
 TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 
 

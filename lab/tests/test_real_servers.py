@@ -20,6 +20,8 @@ from crumple.subject.effects import Pids
 from crumple.subject.server_check import HTTP, MODEL, Subject
 from crumple.subject.server_toml import ServerDescription
 
+pytestmark = pytest.mark.starts
+
 # Its CPU time cannot be judged on a machine that is busy or changes its pace. All else is asked everywhere.
 MAY_BE_SKIPPED = {"mix"}
 ROOT = project.root()

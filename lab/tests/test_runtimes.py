@@ -6,6 +6,8 @@ import pytest
 import tiny_servers
 from crumple.subject import runtimes, servers
 
+pytestmark = pytest.mark.starts
+
 NEEDS = """
 [requires.tool]
 command = ["tool", "--version"]

@@ -18,6 +18,8 @@ from crumple.subject import installing as setup_database
 from crumple.subject.installing import POLICY_TEXT, Package
 from crumple.subject.runtimes import Lack
 
+pytestmark = pytest.mark.starts
+
 NEEDS = """
 [requires.{tool}]
 command = ["{tool}", "--version"]
