@@ -5,6 +5,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,12 @@ def outcomes(**counts: int) -> contract.Outcomes:
 
 def histogram(counts: Mapping[int, int]) -> contract.Histogram:
     """A histogram of times in ns → how often each occurs."""
-    counts = {value_ns: count for value_ns, count in counts.items() if count}
+    return _histogram(tuple((value_ns, count) for value_ns, count in counts.items() if count))
+
+
+@lru_cache(maxsize=1_000)
+def _histogram(pairs: tuple[tuple[int, int], ...]) -> contract.Histogram:
+    counts = dict(pairs)
     if not counts:
         return contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
     recorded = HdrHistogram(1, 300_000_000_000, 3)
