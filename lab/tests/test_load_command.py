@@ -467,6 +467,12 @@ def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
         server.stdin.close()
 
 
+@pytest.fixture(scope="module")
+def known_ceilings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all real loads: to measure the engine's ceiling takes three seconds."""
+    return tmp_path_factory.mktemp("ceilings")
+
+
 @pytest.mark.starts
 @pytest.mark.parametrize(
     ("flags", "kind"),
@@ -485,8 +491,14 @@ def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     ],
 )
 def test_real_loads_on_the_null_server(
-    call: Call, null_server: tuple[str, int], flags: tuple[str, ...], kind: str
+    call: Call,
+    null_server: tuple[str, int],
+    known_ceilings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    kind: str,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(known_ceilings))
     url, pid = null_server
     port = url.rsplit(":", 1)[1].rstrip("/")
     code, out, err = call(url, *flags, "--json", "--quiet", "--watch", f":{port}")
