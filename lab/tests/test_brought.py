@@ -12,7 +12,7 @@ from crumple.errors import CrumpleError, UsageError
 from crumple.run import ready, runs
 from crumple.run.ready import Elsewhere
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ import tiny_servers
 from crumple.errors import ServerFailed
 from crumple.subject import build, servers
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 BUILD_ONCE = """
 [build]

@@ -21,7 +21,7 @@ from crumple.subject import database_process as database_process
 from crumple.subject.database import Database
 from crumple.subject.database_process import Process
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 

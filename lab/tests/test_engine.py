@@ -13,7 +13,7 @@ from crumple.engine import Engine
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing, Interrupted
 from crumple.interrupt import interruptible
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 
 def _engine(folder: Path, body: str = "") -> Engine:

@@ -53,6 +53,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_the_output_of_a_server_is_shown(call: Call) -> None:
     folder = tiny_servers.write(Path(), "evil", here=f"print({EVIL!r}, flush=True); sys.exit(3)")
     code, out, err = call("verify", str(folder))

@@ -83,6 +83,7 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
     assert {finding.check for finding in findings} == {*description.workloads, HTTP, MODEL}
 
 
+@pytest.mark.parallel
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_trial_of_it_is_measured(name, tmp_path):
     description = ready(name)

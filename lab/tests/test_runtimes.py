@@ -6,7 +6,7 @@ import pytest
 import tiny_servers
 from crumple.subject import runtimes, servers
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 NEEDS = """
 [requires.tool]

@@ -18,7 +18,7 @@ from crumple.subject import installing as setup_database
 from crumple.subject.installing import POLICY_TEXT, Package
 from crumple.subject.runtimes import Lack
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 NEEDS = """
 [requires.{tool}]

@@ -12,7 +12,7 @@ import documents
 import pytest
 import synthetic_load
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 MAIN = [sys.executable, "-c", "from crumple.cli import main; main()"]
 # The environment of a locale that Python does not treat as UTF-8.

@@ -9,7 +9,7 @@ import pytest
 import tiny_servers
 from crumple.subject import servers
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 HERE = Path(__file__).parent
 CONFTEST = "from users_cache import users_cache as users_cache\n"

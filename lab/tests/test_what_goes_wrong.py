@@ -10,7 +10,7 @@ import tiny_servers
 from crumple.run import runs
 from crumple.run.store import StoredTrial
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 # Ends the whole server with its third request to the workload, as a crash under load does.
 CRASHES = """

@@ -19,7 +19,7 @@ import pytest
 from crumple import engine, project
 from crumple.errors import CrumpleError
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 ROOT = Path(__file__).parents[2]
 # Folders that a user's own builds leave beside the sources of servers.
