@@ -1,4 +1,4 @@
-# test · lint · bench · docs · wheels · clean. Everything starts from ./crumple, which sets up what is missing.
+# check · test · lint · bench · docs · wheels · clean. Everything starts from ./crumple, which sets up what is missing.
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
 export PATH := $(CURDIR)/.bootstrap/tools:$(PATH):$(CURDIR)/.bootstrap/venv/bin:$(HOME)/.cargo/bin
@@ -7,7 +7,11 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: test lint lint-python lint-rust lint-shell lint-servers bench docs wheels clean develop
+.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench docs wheels clean develop
+
+# The tests that start no process.
+check: develop
+	.ci/test quick
 
 test: develop
 	@# 1: a runtime is not to be had here; the tests of its servers are skipped and say so.

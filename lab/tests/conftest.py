@@ -1,7 +1,8 @@
 """Fixtures that several files of tests use: a project of its own, and stand-ins for servers and machine.
 
 All tests get these automatically: a cache that is not the user's, names of turns and scratch folders that no
-other crumple on the machine uses, and signal handlers as a shell sets them.
+other crumple on the machine uses, and signal handlers as a shell sets them. Only tests marked `starts` may
+start a process.
 """
 
 import os
@@ -15,6 +16,8 @@ import stand_ins
 from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from stand_ins import Stage
+from starting import pytest_runtest_call as pytest_runtest_call
+from starting import pytest_runtest_protocol as pytest_runtest_protocol
 from users_cache import users_cache as users_cache
 
 
@@ -46,6 +49,7 @@ def others_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
     monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
+    stand_ins.engine_in_process(monkeypatch)
     return stand_ins.stage(monkeypatch)
 
 

@@ -3,7 +3,9 @@
 import http.client
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +118,12 @@ def outcomes(**counts: int) -> contract.Outcomes:
 
 def histogram(counts: Mapping[int, int]) -> contract.Histogram:
     """A histogram of times in ns → how often each occurs."""
-    counts = {value_ns: count for value_ns, count in counts.items() if count}
+    return _histogram(tuple((value_ns, count) for value_ns, count in counts.items() if count))
+
+
+@lru_cache(maxsize=1_000)
+def _histogram(pairs: tuple[tuple[int, int], ...]) -> contract.Histogram:
+    counts = dict(pairs)
     if not counts:
         return contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
     recorded = HdrHistogram(1, 300_000_000_000, 3)
@@ -295,32 +302,40 @@ def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTri
     return plain.model_copy(update=changes)
 
 
+PROGRESS = {
+    "at_s": 1.0, "phase": "measured", "ok": 10, "failed": 0, "throughput_per_s": 10.0, "p50_ns": 5,
+    "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": None,
+}  # fmt: skip
+
+
 def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
     """A stand-in for the engine, which answers any spec with a golden record of it.
 
     `body`: Python code that runs before the answer, with the dicts `spec` and `record`. As a null server it
-    prints a port on which no server listens.
+    prints a port on which no server listens. `stand_ins.engine_in_process` calls its `answered`.
     """
     golden = folder / "golden.json"
     golden.write_text(record().model_dump_json(by_alias=True))
-    progress = {
-        "at_s": 1.0, "phase": "measured", "ok": 10, "failed": 0, "throughput_per_s": 10.0, "p50_ns": 5,
-        "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": None,
-    }  # fmt: skip
     path = folder / "crumple-engine"
     path.write_text(
-        # -E: a test may change Python's own variables for the lab, but not for this program.
-        f"#!{sys.executable} -E\n"
+        # -E: a test may change Python's own variables for the lab, but not for this program. -S: to start
+        # sooner.
+        f"#!{sys.executable} -ES\n"
         "import json, os, sys, time\n"
-        f"if sys.argv[1:] == ['--version']:\n    print('crumple-engine {version}'); sys.exit()\n"
-        "if sys.argv[1] == 'null-server':\n"
-        "    print(json.dumps({'port': 1}), flush=True); sys.stdin.read(); sys.exit()\n"
-        "spec = json.load(sys.stdin)\n"
-        f"record = json.load(open({str(golden)!r}))\n"
-        "record['spec'] = spec\n"
-        f"print({json.dumps(progress)!r}, file=sys.stderr, flush=True)\n"
-        f"{body}\n"
-        "json.dump(record, sys.stdout)\n"
+        "def answered(spec):\n"
+        f"    record = json.load(open({str(golden)!r}))\n"
+        "    record['spec'] = spec\n"
+        f"{textwrap.indent(body, '    ')}\n"
+        "    return record\n"
+        "def main():\n"
+        f"    if sys.argv[1:] == ['--version']:\n        print('crumple-engine {version}'); return\n"
+        "    if sys.argv[1] == 'null-server':\n"
+        "        print(json.dumps({'port': 1}), flush=True); sys.stdin.read(); return\n"
+        "    spec = json.load(sys.stdin)\n"
+        f"    print({json.dumps(PROGRESS)!r}, file=sys.stderr, flush=True)\n"
+        "    json.dump(answered(spec), sys.stdout)\n"
+        "if __name__ == '__main__':\n"
+        "    main()\n"
     )
     path.chmod(0o755)
     return path

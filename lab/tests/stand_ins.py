@@ -1,6 +1,8 @@
-"""Stand-ins for servers and machine, so that tests of trials and runs need neither."""
+"""Stand-ins for servers, machine and engine, so that tests of trials and runs need none of them."""
 
 import contextlib
+import json
+import runpy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,8 +11,9 @@ from typing import Any
 
 import documents
 import pytest
-from crumple.contract import TrialRecord, TrialSpec
-from crumple.engine import Engine, OnProgress
+from crumple import engine
+from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import ServerFailed, WrongAnswer
 from crumple.machine import alone, capacity, ceiling
 from crumple.machine.ceiling import Ceiling
@@ -117,6 +120,26 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(alone, "awaited", lambda _: acts.busy)
     monkeypatch.setattr(capacity, "cores_for", lambda *_: capacity.Cores(engine=(1,), server=(0,)))
     return acts
+
+
+def engine_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call the stand-in of `documents.fake_engine` in this process.
+
+    Not for a stand-in that ends itself, or waits.
+    """
+
+    def load(root: Path) -> Engine:
+        return Engine(engine.find(root), "0.1.0")
+
+    def run(
+        load: Engine, spec: TrialSpec, on_progress: OnProgress, end_early: EndEarly | None = None
+    ) -> TrialRecord:
+        on_progress(Progress.model_validate(documents.PROGRESS))
+        record = runpy.run_path(str(load.path))["answered"](json.loads(spec.model_dump_json()))
+        return TrialRecord.model_validate_json(json.dumps(record))
+
+    monkeypatch.setattr(engine, "load", load)
+    monkeypatch.setattr(engine, "run", run)
 
 
 def description(name: str) -> Any:

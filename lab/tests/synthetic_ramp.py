@@ -7,6 +7,7 @@ not, but its canary waits. The figures are invented; nothing here was measured.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import documents
@@ -122,12 +123,17 @@ def run_file() -> RunFile:
 
 def trials() -> list[StoredTrial]:
     """All trials, in the order of the plan."""
+    return list(_trials())
+
+
+@cache
+def _trials() -> tuple[StoredTrial, ...]:
     rng = np.random.default_rng(SEED)
-    return [
+    return tuple(
         _trial(rng, block.experiment, identity)
         for block in run_file().plan.blocks
         for identity in block.trials
-    ]
+    )
 
 
 def _trial(rng: np.random.Generator, experiment: str, identity: TrialIdentity) -> StoredTrial:

@@ -7,6 +7,7 @@ invented; nothing here was measured.
 
 import math
 from collections.abc import Iterator
+from functools import cache
 
 import documents
 import numpy as np
@@ -74,7 +75,12 @@ def run_file() -> RunFile:
 
 def trials(seed: int = SEED) -> list[StoredTrial]:
     """Return all 48 trials, in the order of the plan."""
-    return list(_trials(np.random.default_rng(seed)))
+    return list(_of_seed(seed))
+
+
+@cache
+def _of_seed(seed: int) -> tuple[StoredTrial, ...]:
+    return tuple(_trials(np.random.default_rng(seed)))
 
 
 def _trials(rng: np.random.Generator) -> Iterator[StoredTrial]:

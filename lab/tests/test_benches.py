@@ -15,6 +15,8 @@ import pytest
 from crumple import engine, project
 from crumple.errors import CrumpleError
 
+pytestmark = pytest.mark.starts
+
 BENCH = project.root() / "bench"
 # Script → what its answer holds when it has measured something.
 SAYS = {

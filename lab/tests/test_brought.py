@@ -12,6 +12,8 @@ from crumple.errors import CrumpleError, UsageError
 from crumple.run import ready, runs
 from crumple.run.ready import Elsewhere
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"

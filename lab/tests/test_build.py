@@ -11,6 +11,8 @@ import tiny_servers
 from crumple.errors import ServerFailed
 from crumple.subject import build, servers
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 BUILD_ONCE = """
 [build]
 command = [["sh", "-c", "echo built >> {log}; sleep {sleep_s}; echo made > made"]]

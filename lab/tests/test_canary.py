@@ -17,6 +17,8 @@ from crumple.run import canary, runs
 from crumple.run.canary import Canary
 from crumple.study import study
 
+pytestmark = pytest.mark.starts
+
 ROOT = Path(__file__).parents[2]
 LIGHT = Canary(documents.request(path="/light"), rate_per_s=10)
 

@@ -13,6 +13,8 @@ from crumple.machine import alone, capacity, ceiling, facts
 from crumple.machine.capacity import Cores
 from crumple.machine.ceiling import Ceiling
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 # Logs the connections of the load before it answers.
 NOTE = "print(spec['shape']['connections'], file=open({log!r}, 'a'))"
 

@@ -127,6 +127,7 @@ def test_whose_commands_a_folder_runs_is_said(call: Call) -> None:
     assert "a folder, whose commands run as you" in " ".join(out.replace("│", " ").split())
 
 
+@pytest.mark.starts
 def test_a_full_disk_behind_stdout_is_one_line(call: Call) -> None:
     command = [sys.executable, "-c", "from crumple.cli import main; main()", "studies", "--json"]
     with Path("/dev/full").open("w") as full:
@@ -140,6 +141,7 @@ def test_no_run_yet_is_one(call: Call) -> None:
     assert code == 1 and err == "there is no run yet; start one with: crumple run todo-json --scale quick\n"
 
 
+@pytest.mark.starts
 def test_the_lists_are_the_same_as_data(call: Call) -> None:
     code, out, _ = call("servers", "--json")
     (server,) = json.loads(out)
@@ -158,6 +160,7 @@ def test_a_study_that_cannot_be_read_is_listed_with_its_problems(call: Call) -> 
     assert code == 2 and "studies/hello.toml: experiments.one.shape.connections" in out
 
 
+@pytest.mark.starts
 @pytest.mark.parametrize(("here", "code", "state"), [("", 0, "right"), ("BODY = b'Hullo'", 1, "wrong")])
 def test_verify_tells_right_from_wrong(
     call: Call, with_engine: None, monkeypatch, here: str, code: int, state: str
@@ -171,6 +174,7 @@ def test_verify_tells_right_from_wrong(
     assert (ended, found["start"]["state"], found["hello"]["state"]) == (code, "right", state)
 
 
+@pytest.mark.starts
 def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
     monkeypatch.setattr(server_check, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
     tiny_servers.write(Path.cwd(), "gone", toml=NEEDS_GONE)
@@ -185,6 +189,7 @@ def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None,
     assert code == 1 and "broken … 1 of 3\n" in err and "tiny … 3 of 3, about " in err
 
 
+@pytest.mark.starts
 def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: None, monkeypatch) -> None:
     monkeypatch.setattr(server_check, "LOAD_S", 0.2)
     shutil.copy(ROOT / "contract" / "workloads" / "todos.toml", "contract/workloads/todos.toml")
@@ -211,6 +216,7 @@ def test_a_new_server_takes_no_name_that_another_has(call: Call) -> None:
     assert call("new-server", "other")[0] == 0
 
 
+@pytest.mark.starts
 def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:
     code, out, err = call("run", "hello", "--seed", "7")
     run = next(Path("runs").iterdir())
@@ -233,6 +239,7 @@ def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_eng
     assert f'href="../{run}/report.html"' in Path("all/claims.html").read_text()
 
 
+@pytest.mark.starts
 def test_ctrl_c_keeps_what_is_stored_and_says_how_to_go_on(with_engine: None, call: Call) -> None:
     file = Path("studies/hello.toml")
     file.write_text(STUDY_TOML.replace("blocks = 1", "blocks = 50"))

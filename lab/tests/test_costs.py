@@ -10,6 +10,8 @@ from crumple.engine import Engine
 from crumple.errors import CrumpleError, EngineFailed
 from crumple.machine import ceiling
 
+pytestmark = pytest.mark.starts
+
 
 def stand_in(tmp_path: Path, script: str) -> Engine:
     """An engine that is a shell script."""

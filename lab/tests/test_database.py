@@ -18,8 +18,11 @@ from crumple.machine.leftovers import ScratchFolder
 from crumple.subject import database
 from crumple.subject import database_process as database_files
 from crumple.subject import database_process as database_process
+from crumple.subject.database import Database
 from crumple.subject.database_process import Process
 from crumple.subject.table_rows import BOOKS, books, wp_options
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 
@@ -30,6 +33,13 @@ def found() -> database_files.Programs:
         return database_files.programs()
     except DatabaseMissing as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def unchanged(found: database_files.Programs) -> Iterator[Database]:
+    """A private database for tests that change nothing in it."""
+    with database.private(()) as data:
+        yield data
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +111,8 @@ def test_more_connections_than_a_process_may_open_files_by_default(found):
         assert int(said[1]) >= min(hard, 2_000)
 
 
-def test_a_server_may_read_and_nothing_else(found):
-    with database.private(()) as data, contextlib.closing(connected(data.environment())) as server:
+def test_a_server_may_read_and_nothing_else(unchanged):
+    with contextlib.closing(connected(unchanged.environment())) as server:
         for statement in (
             "DELETE FROM books",
             "CREATE TABLE other (id int)",
@@ -115,11 +125,10 @@ def test_a_server_may_read_and_nothing_else(found):
 
 
 @pytest.mark.parametrize("user", ["root", "", "nobody", "crumple_lab"])
-def test_nobody_else_is_let_in(found, user):
-    with database.private(()) as data:
-        environment = {**data.environment(), "DB_USER": user, "DB_PASSWORD": ""}
-        with pytest.raises(pymysql.OperationalError, match="denied"):
-            connected(environment)
+def test_nobody_else_is_let_in(unchanged, user):
+    environment = {**unchanged.environment(), "DB_USER": user, "DB_PASSWORD": ""}
+    with pytest.raises(pymysql.OperationalError, match="denied"):
+        connected(environment)
 
 
 def test_it_runs_on_the_servers_cores_as_nobody_special(found):

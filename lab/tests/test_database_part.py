@@ -20,6 +20,8 @@ from crumple.subject import database, servers, workload
 from crumple.subject import database_process as database_files
 from crumple.subject.database import OnDemand
 
+pytestmark = pytest.mark.starts
+
 ROOT = project.root()
 
 # One database connection per thread, and one thread per client's connection. REMEMBER: keep the first answer.

@@ -13,6 +13,8 @@ from crumple.engine import Engine
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing, Interrupted
 from crumple.interrupt import interruptible
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 
 def _engine(folder: Path, body: str = "") -> Engine:
     return Engine(documents.fake_engine(folder, body), "0.1.0")

@@ -86,12 +86,14 @@ def test_exit_codes(kind: str, code: int) -> None:
     assert command.CODES[found.ending] == code
 
 
+@pytest.mark.starts
 def test_a_url_nobody_answers_is_one_line_and_one(call: Call, with_engine: None) -> None:
     code, out, err = call("http://127.0.0.1:1/", "--warm-up", "100ms", "--quiet")
     assert (code, out) == (1, "") and err.count("\n") == 1
     assert "refused; nobody listens at 127.0.0.1:1; start the server, or mend the URL" in err
 
 
+@pytest.mark.starts
 def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: None, tmp_path: Path) -> None:
     page = tmp_path / "found.html"
     code, out, err = call(

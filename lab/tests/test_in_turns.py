@@ -19,6 +19,8 @@ from crumple.study.study import Experiment, Study
 from crumple.subject import workload
 from pydantic import ValidationError
 
+pytestmark = pytest.mark.starts
+
 SLICES, SLICE_S = 3, 0.2
 
 

@@ -70,6 +70,7 @@ def test_let_through_signals_are_heard_as_before():
         assert [signal.getsignal(each) for each in SIGNALS] == before
 
 
+@pytest.mark.starts
 def test_what_is_started_while_clearing_away_does_not_hear_a_second_signal():
     with interruptible():
         with pytest.raises(Interrupted):
@@ -114,6 +115,8 @@ def test_off_the_main_thread_nothing_is_held_back():
     assert ended
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("arguments", "module"),
     [

@@ -88,6 +88,7 @@ def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
+@pytest.mark.starts
 def test_a_thread_for_each_connection_is_seen(tmp_path, own_cache):
     hello = workload.load(project.root() / "contract" / "workloads" / "hello.toml")
     built = servers.build(tiny_servers.described(tmp_path))

@@ -20,6 +20,8 @@ from crumple.record import disturbance, failures, figures, histogram, validity
 from crumple.record.joined import COUNTS, PAGES_SHARED, joined
 from crumple.record.metrics import METRICS, SLICED
 
+pytestmark = pytest.mark.starts
+
 ROOT = Path(__file__).resolve().parents[2]
 LONG_S, SHORT_S, WINDOW_S = 0.4, 0.1, 0.25
 SLICES = 4

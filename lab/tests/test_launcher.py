@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 LAUNCHER = Path(__file__).parents[2] / "crumple"
 # The only programs that the launcher may assume.
 POSIX = """

@@ -16,6 +16,8 @@ from command_line import caller
 from crumple.machine import leftovers
 from crumple.machine.leftovers import Ended, ScratchFolder, locked
 
+pytestmark = pytest.mark.starts
+
 LAB = """
 import signal, sys, tempfile
 from pathlib import Path

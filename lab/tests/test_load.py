@@ -19,6 +19,8 @@ from crumple.errors import EngineFailed, Interrupted, UsageError
 from crumple.load import engine_spec
 from crumple.machine import process_tree
 
+pytestmark = pytest.mark.starts
+
 # Listens in itself and in a child, with --child-only in the child alone. Prints its port, its pid, the
 # child's pid.
 SERVER = """

@@ -60,6 +60,8 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
     return stand_in
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_what_only_reports_need_is_not_waited_for() -> None:
     without = "import sys; sys.modules.update(scipy=None, altair=None)"
     subprocess.run([sys.executable, "-c", f"{without}; import crumple.commands.load"], check=True)
@@ -242,6 +244,8 @@ def test_a_socket_file_that_refuses_is_said_at_once(
         assert "no engine in /no/such/engine" in call("http://a/", "--unix-socket", str(file))[2]
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_nothing_heavy_is_imported_before_the_first_request() -> None:
     """The modules that draw and judge take longer to import than all others together."""
     asks = (
@@ -261,6 +265,8 @@ def test_all_mistakes_are_said_at_once(call: Call) -> None:
     assert code == 2 and len(err.splitlines()) == 5
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_valid_load_ends_with_0_and_its_summary(call: Call, answering: Callable[..., None]) -> None:
     answering(synthetic_load.constant().record)
     code, out, err = call(URL, "--rate", "20000", "--seed", "3")
@@ -269,11 +275,15 @@ def test_a_valid_load_ends_with_0_and_its_summary(call: Call, answering: Callabl
     assert "scheduled" in out and "throughput" in out
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., None]) -> None:
     answering(synthetic_load.constant().record)
     assert call(URL, "--rate", "20000", "--quiet")[2] == ""
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("condition", "code", "said"),
     [
@@ -316,6 +326,8 @@ def test_exit_codes() -> None:
     assert code_of(_judged(silent, validity=invalid)) == 1
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_server_that_refuses_all_is_said_in_one_line(call: Call, answering: Callable[..., None]) -> None:
     answering(synthetic_load.silent().record)
     code, out, err = call(URL, "--quiet")
@@ -340,6 +352,8 @@ def test_why_nothing_was_answered(ends: dict[str, int], said: str) -> None:
     assert said in command.unanswered(documents.record(outcomes=outcomes, scheduled=outcomes.total))
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> None:
     record = synthetic_load.constant().record
     answering(record)
@@ -352,6 +366,8 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("place", "why"),
     [
@@ -386,6 +402,8 @@ def test_what_repeats_a_load_names_its_seed() -> None:
     assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path: Path) -> None:
     record = synthetic_load.constant().record
     answering(record)
@@ -401,6 +419,7 @@ def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path:
     assert "<html" in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.starts
 @pytest.mark.parametrize("hits", [1, 2, 16])
 def test_an_interrupted_load_shows_what_was_measured(
     answering: Callable[..., None], tmp_path: Path, hits: int
@@ -448,6 +467,13 @@ def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
         server.stdin.close()
 
 
+@pytest.fixture(scope="module")
+def known_ceilings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all real loads: to measure the engine's ceiling takes three seconds."""
+    return tmp_path_factory.mktemp("ceilings")
+
+
+@pytest.mark.starts
 @pytest.mark.parametrize(
     ("flags", "kind"),
     [
@@ -465,8 +491,14 @@ def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     ],
 )
 def test_real_loads_on_the_null_server(
-    call: Call, null_server: tuple[str, int], flags: tuple[str, ...], kind: str
+    call: Call,
+    null_server: tuple[str, int],
+    known_ceilings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: tuple[str, ...],
+    kind: str,
 ) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(known_ceilings))
     url, pid = null_server
     port = url.rsplit(":", 1)[1].rstrip("/")
     code, out, err = call(url, *flags, "--json", "--quiet", "--watch", f":{port}")
@@ -479,6 +511,7 @@ def test_real_loads_on_the_null_server(
     assert sum(facts["outcomes"].values()) == facts["scheduled"]
 
 
+@pytest.mark.starts
 def test_a_real_load_is_ended_by_ctrl_c_and_shown(null_server: tuple[str, int], tmp_path: Path) -> None:
     url, _ = null_server
     arguments = [

@@ -162,6 +162,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     return caller(monkeypatch, capsys, "load")
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_real_exchange_that_is_refused_its_content_type(call: Call, orders: str) -> None:
     code, out, err = call(f"{orders}/orders", "-d", "{}", "--debug")
     assert (code, err) == (1, "")
@@ -172,6 +174,8 @@ def test_a_real_exchange_that_is_refused_its_content_type(call: Call, orders: st
     )
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_real_exchange_of_each_request_of_a_file(call: Call, orders: str, tmp_path: Path) -> None:
     file = tmp_path / "mix.toml"
     file.write_text(
@@ -186,6 +190,8 @@ def test_a_real_exchange_of_each_request_of_a_file(call: Call, orders: str, tmp_
     assert second["example"]["request"].startswith("POST /orders HTTP/1.1\r\n")
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_real_load_counts_what_a_server_of_http_1_0_answers(call: Call, orders: str) -> None:
     code, out, err = call(f"{orders}/orders", "-d", "{}", "-n", "20", "-c", "2", "--json", "--quiet")
     facts = json.loads(out)

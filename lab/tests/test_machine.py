@@ -29,6 +29,7 @@ FIT = Observed(
 )
 
 
+@pytest.mark.starts
 def test_facts_are_data_and_name_what_they_could_not_read():
     facts = capacity.facts()
     assert json.loads(json.dumps(facts)) == facts
@@ -63,6 +64,7 @@ def _holds(facts, name):
     return any(word.search(text) for text in _texts(facts))
 
 
+@pytest.mark.starts
 def test_facts_hold_no_name_of_the_machine():
     facts, name = capacity.facts(), socket.gethostname()
     told = {"kernel": [f"Linux {name} 6.1.0-28-amd64 #1 SMP"]}
@@ -115,6 +117,7 @@ def test_work_of_others_is_seen_and_our_own_is_not(monkeypatch):
     assert alone.Meanwhile().shares() == alone.Shares(others=0.4, steal=0.1)
 
 
+@pytest.mark.starts
 def test_what_our_own_children_did_is_ours_though_they_have_ended():
     before = alone._our_ticks()
     subprocess.run([sys.executable, "-c", "while __import__('time').process_time() < 0.3: pass"], check=True)
@@ -180,6 +183,7 @@ def test_cores_are_divided_along_physical_cores(placement, threads, physical, en
     assert capacity.divide(placement, threads, physical) == capacity.Cores(engine, server)
 
 
+@pytest.mark.starts
 def test_the_repository_around_an_installed_lab_is_not_its_checkout(tmp_path, monkeypatch):
     if shutil.which("git") is None:
         pytest.skip("needs git")
@@ -215,6 +219,7 @@ def test_a_file_system_that_is_not_listed_is_a_reason(tmp_path, monkeypatch):
         machine_facts.scratch_file_system()
 
 
+@pytest.mark.starts
 def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
     # In a process of its own, because this process would keep the lowered limit.
     process = multiprocessing.get_context("fork").Process(target=_lower_and_raise)

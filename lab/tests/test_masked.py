@@ -124,6 +124,8 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(f"needs the engine: {error}")
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize("as_json", [False, True])
 def test_nothing_of_a_load_holds_a_secret(
     with_engine: None,

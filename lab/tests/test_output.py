@@ -52,6 +52,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     return caller(monkeypatch, capsys)
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_the_output_of_a_server_is_shown(call: Call) -> None:
     folder = tiny_servers.write(Path(), "evil", here=f"print({EVIL!r}, flush=True); sys.exit(3)")
     code, out, err = call("verify", str(folder))
@@ -183,6 +185,7 @@ def test_nobody_else_speaks() -> None:
         assert "Console" not in called or name in MAKES_CONSOLES, f"{name}: take a drawing.terminal.Terminal"
 
 
+@pytest.mark.starts
 def test_an_interrupted_verification_says_so_and_shows_what_is_known(tmp_path: Path) -> None:
     root = stand_ins.project(tmp_path / "project")
     tiny_servers.write(root, "mute", here="time.sleep(600)")

@@ -20,6 +20,8 @@ from crumple.subject.effects import Pids
 from crumple.subject.server_check import HTTP, MODEL, Subject
 from crumple.subject.server_toml import ServerDescription
 
+pytestmark = pytest.mark.starts
+
 # Its CPU time cannot be judged on a machine that is busy or changes its pace. All else is asked everywhere.
 MAY_BE_SKIPPED = {"mix"}
 ROOT = project.root()
@@ -81,6 +83,7 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
     assert {finding.check for finding in findings} == {*description.workloads, HTTP, MODEL}
 
 
+@pytest.mark.parallel
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_trial_of_it_is_measured(name, tmp_path):
     description = ready(name)

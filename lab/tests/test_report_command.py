@@ -45,6 +45,8 @@ def test_a_run_whose_folder_was_renamed_is_linked(tmp_path: Path, monkeypatch: p
     assert 'href="../before/report.html"' in said and 'href="../after/report.html"' in said
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_who_draws_ends_with_its_parent_even_if_that_is_killed() -> None:
     command = [sys.executable, "-c", textwrap.dedent(PARENT)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
@@ -54,6 +56,8 @@ def test_who_draws_ends_with_its_parent_even_if_that_is_killed() -> None:
     assert select.select([worker], [], [], 10)[0]
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_ctrl_c_is_for_the_parent_alone() -> None:
     asks = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with deaf_children():

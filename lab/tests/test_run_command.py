@@ -15,6 +15,8 @@ from crumple.errors import EngineFailed
 from crumple.run import runs
 from documents import WORKLOAD_TOML
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 STUDY_TOML = """
 title = "Hello"
 question = "Does it answer?"

@@ -6,6 +6,8 @@ import pytest
 import tiny_servers
 from crumple.subject import build, servers
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 NEEDS = """
 [requires.tool]
 command = ["tool", "--version"]

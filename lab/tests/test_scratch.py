@@ -28,6 +28,8 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_server_is_told_of_both(tmp_path, monkeypatch):
     monkeypatch.setattr(servers, "SETTLED_S", 0.1)
     tiny = tiny_servers.described(tmp_path, here=TELL.format(folder=str(tmp_path)))

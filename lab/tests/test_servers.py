@@ -18,6 +18,8 @@ from crumple.errors import FileInvalid, ServerFailed, UsageError
 from crumple.machine import guard, process_tree
 from crumple.subject import servers
 
+pytestmark = pytest.mark.starts
+
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):

@@ -18,6 +18,8 @@ from crumple.subject import installing as setup_database
 from crumple.subject.build import Lack
 from crumple.subject.installing import POLICY_TEXT, Package
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 NEEDS = """
 [requires.{tool}]
 command = ["{tool}", "--version"]

@@ -82,6 +82,8 @@ def test_no_space_leaves_what_was_there(
     assert not list(run.folder.rglob("*.tmp"))
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_disk_that_is_really_full(tiny_disk: Path) -> None:
     run = RunStore(tiny_disk / "run")
     run.write_run("{}")

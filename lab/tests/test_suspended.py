@@ -10,6 +10,8 @@ from crumple.machine import guard, process_tree
 from crumple.subject import servers
 from crumple.subject.servers import Running
 
+pytestmark = pytest.mark.starts
+
 STOPPED = "T"
 
 

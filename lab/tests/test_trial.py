@@ -19,6 +19,7 @@ from stand_ins import Stage
 
 @pytest.fixture
 def acts(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    stand_ins.engine_in_process(monkeypatch)
     return stand_ins.stage(monkeypatch)
 
 
@@ -140,7 +141,12 @@ def test_a_server_that_leaves_its_files_is_not_valid(acts: Stage, tmp_path: Path
     assert stored.problems == ("the server left 9 of its files behind; it must remove each with its answer",)
 
 
-def test_an_engine_that_dies_fails_the_trial(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_an_engine_that_dies_fails_the_trial(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: RunStore
+) -> None:
+    acts = stand_ins.stage(monkeypatch)
     stored = _conduct(tmp_path, run, "sys.exit(1)")
     assert stored.failure is not None and stored.failure.step == "engine"
     assert stored.record is None and acts.open == 0

@@ -13,6 +13,8 @@ from crumple.errors import Interrupted
 from crumple.interrupt import interruptible
 from crumple.machine import alone
 
+pytestmark = pytest.mark.starts
+
 # Waits for its turn and prints that, takes it, and keeps it until its standard input closes.
 OTHER = """
 import sys

@@ -5,8 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import tiny_servers
 from crumple.subject import servers
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 HERE = Path(__file__).parent
 CONFTEST = "from users_cache import users_cache as users_cache\n"

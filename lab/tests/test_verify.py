@@ -25,10 +25,14 @@ def check(tmp_path: Path, here: str = "") -> None:
         answer_check.answers(running.address, workload.load(HELLO), {})
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_the_right_answer_passes(tmp_path):
     check(tmp_path)
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("here", "said"),
     [
@@ -48,6 +52,8 @@ def test_one_wrong_thing_is_named(tmp_path, here, said):
     assert "\n" not in str(wrong.value)
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_charset_is_the_servers_own_affair(tmp_path):
     check(tmp_path, "CONTENT_TYPE = 'Text/Plain; charset=utf-8'")
 

@@ -50,6 +50,14 @@ def load():
         pytest.skip(f"needs the engine: {error}")
 
 
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory):
+    """A server that does not wait, for tests that do not look at the server's own CPU time."""
+    tiny = tiny_servers.described(tmp_path_factory.mktemp("at_once"), here="WAITS = False")
+    with servers.start(servers.build(tiny), cores=(), settings={}) as running:
+        yield running
+
+
 def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connection") -> dict[str, Finding]:
     tiny = tiny_servers.described(tmp_path, here=here).model_copy(update={"io_model": declared})
     with servers.start(servers.build(tiny), cores=(), settings={}) as running:
@@ -67,6 +75,7 @@ def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connect
         return {finding.check: finding for finding in server_check.findings(subject)}
 
 
+@pytest.mark.starts
 def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
     found = findings(load, tmp_path)
     assert {(check, finding.state) for check, finding in found.items()} == {
@@ -76,6 +85,7 @@ def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
     }
 
 
+@pytest.mark.starts
 @pytest.mark.parametrize(
     ("here", "check", "said"),
     [
@@ -93,6 +103,7 @@ def test_one_wrong_thing_is_found_in_its_place(load, tmp_path, monkeypatch, here
     assert found[check].state == "wrong" and said in found[check].reason
 
 
+@pytest.mark.starts
 def test_a_server_that_declares_another_model_is_red(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "WAITS_S", (1.5,))
     monkeypatch.setattr(server_check, "_http", lambda _: None)
@@ -101,6 +112,7 @@ def test_a_server_that_declares_another_model_is_red(load, tmp_path, monkeypatch
     assert found.reason.startswith("declared event-loop, but 1 process with ")
 
 
+@pytest.mark.starts
 def test_a_contradiction_seen_once_is_no_contradiction(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "_http", lambda _: None)
     said = iter(["declared it, but …", None])
@@ -108,6 +120,7 @@ def test_a_contradiction_seen_once_is_no_contradiction(load, tmp_path, monkeypat
     assert findings(load, tmp_path)[MODEL].state == "right"
 
 
+@pytest.mark.starts
 def test_what_needs_a_database_is_skipped_with_the_reason(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "_model", lambda _: None)
     monkeypatch.setattr(server_check, "_http", lambda _: None)
@@ -188,6 +201,7 @@ def test_files_left_behind_are_counted():
         effects.leaves_no_file(lambda: 3, WORKLOADS["file"])
 
 
+@pytest.mark.starts
 @pytest.mark.parametrize(
     ("spent_s", "busy", "loop_ms", "outcome"),
     [
@@ -207,27 +221,26 @@ def test_files_left_behind_are_counted():
         ([0.7, 0.7, 0.7], "", [10, 10.9, 10, 10], WrongAnswer),
     ],
 )
-def test_cpu_work_must_cost_what_was_asked(tmp_path, monkeypatch, spent_s, busy, loop_ms, outcome):
+def test_cpu_work_must_cost_what_was_asked(at_once, monkeypatch, spent_s, busy, loop_ms, outcome):
     readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
     monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
     monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
     monkeypatch.setattr(effects.alone, "look", lambda: busy)
-    tiny = tiny_servers.described(tmp_path, here="WAITS = False")
-    with servers.start(servers.build(tiny), cores=(), settings={}) as running:
-        pids = Pids(running.guarded.guard_pid)
+    pids = Pids(at_once.guarded.guard_pid)
 
-        def spend() -> None:
-            loop_s = iter([ms / 1e3 for ms in loop_ms])
-            effects.spends_cpu(running.address, pids, WORKLOADS["hello"], Pace(lambda: next(loop_s)))
+    def spend() -> None:
+        loop_s = iter([ms / 1e3 for ms in loop_ms])
+        effects.spends_cpu(at_once.address, pids, WORKLOADS["hello"], Pace(lambda: next(loop_s)))
 
-        if outcome is None:
+    if outcome is None:
+        spend()
+    else:
+        with pytest.raises(outcome, match="of CPU time for each, asked 20 ms"):
             spend()
-        else:
-            with pytest.raises(outcome, match="of CPU time for each, asked 20 ms"):
-                spend()
     assert not readings
 
 
+@pytest.mark.starts
 def test_cpu_time_is_that_of_the_whole_tree(tmp_path):
     here = 'subprocess.run([sys.executable, "-c", "for _ in range(3_000_000): pass"])'
     with servers.start(

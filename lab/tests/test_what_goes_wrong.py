@@ -10,6 +10,8 @@ import tiny_servers
 from crumple.run import runs
 from crumple.run.store import StoredTrial
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 # Ends the whole server with its third request to the workload, as a crash under load does.
 CRASHES = """
 import threading

@@ -19,6 +19,8 @@ import pytest
 from crumple import engine, project
 from crumple.errors import CrumpleError
 
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
 ROOT = Path(__file__).parents[2]
 # Folders that a user's own builds leave beside the sources of servers.
 LEFTOVERS = ("node_modules", "target", "dist", "__pycache__")

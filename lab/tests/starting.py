@@ -1,0 +1,58 @@
+"""Hooks for `conftest`: a test that starts a process fails unless it is marked `starts`.
+
+`make check` leaves the marked tests out. These are hooks, not a fixture, because fixtures of a module or of
+the session start processes too.
+"""
+
+import multiprocessing.util
+import os
+import subprocess
+from collections.abc import Callable, Generator
+from typing import Any, NoReturn
+
+import pytest
+
+# asyncio, os.popen and os.spawn use these, and so does multiprocessing, whichever way it starts a process.
+WAYS: tuple[tuple[Any, str], ...] = (
+    (subprocess.Popen, "__init__"),
+    (os, "fork"),
+    (os, "forkpty"),
+    (os, "posix_spawn"),
+    (os, "posix_spawnp"),
+    (os, "system"),
+    (multiprocessing.util, "spawnv_passfds"),
+)
+REFUSED = pytest.StashKey[list[str]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Refuse the processes that an unmarked test, or a fixture for it, starts."""
+    if item.get_closest_marker("starts"):
+        return (yield)
+    refused = item.stash[REFUSED] = list[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in WAYS:
+            patch.setattr(owner, name, _refusing(f"{owner.__name__}.{name}", refused))
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail the test also where the refusal was raised in a thread, or was caught."""
+    result = yield
+    if refused := item.stash.get(REFUSED, []):
+        pytest.fail(refused[0], pytrace=False)
+    return result
+
+
+def _refusing(way: str, refused: list[str]) -> Callable[..., NoReturn]:
+    def refuse(*arguments: object, **_: object) -> NoReturn:
+        command = f" of {arguments[1]!s:.80}" if len(arguments) > 1 else ""
+        refused.append(
+            f"this test starts a process ({way}{command}) and is not marked; mark it @pytest.mark.starts, or "
+            "all tests of its file: pytestmark = pytest.mark.starts"
+        )
+        pytest.fail(refused[-1])
+
+    return refuse
