@@ -15,12 +15,12 @@ THE_LAB = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split(
 ROOMS = re.findall(r"^(\w+)/ ", THE_LAB, re.MULTILINE)
 
 
-def test_every_room_is_in_the_map() -> None:
+def test_every_room_is_in_architecture_md() -> None:
     assert sorted(ROOMS) == sorted(file.parent.name for file in LAB.glob("*/__init__.py"))
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_from_none_below_it(room: str) -> None:
+def test_no_room_imports_from_one_listed_below_it(room: str) -> None:
     allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}
     files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).rglob("*.py")}
     assert {file.name: below for file, text in files.items() if (below := {*imported(text)} - allowed)} == {}
