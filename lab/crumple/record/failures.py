@@ -8,10 +8,12 @@ sends it again.
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from crumple.contract import Histogram, Outcomes, TrialRecord
-from crumple.record import histogram
-from crumple.record.histogram import Times
+
+if TYPE_CHECKING:
+    from crumple.record.histogram import Times
 
 # A trial with a larger share is marked wherever it is shown (rule 20 of the method).
 SHARE_MAX = 0.01
@@ -147,7 +149,10 @@ def unanswered_sentence(record: TrialRecord) -> str:
     return f"{said}; requests in flight at the end had waited {ages}"
 
 
-def _times(stored: Histogram) -> Times:
+def _times(stored: Histogram) -> "Times":
+    # Imported here because it needs numpy, which a load that begins does not need.
+    from crumple.record import histogram
+
     return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
