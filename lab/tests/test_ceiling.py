@@ -88,7 +88,7 @@ def test_it_is_the_throughput_against_the_null_server(bench: Bench) -> None:
     assert bench.ceiling(_closed(32)) == Ceiling(throughput_per_s=10_000)
 
 
-def test_the_null_server_has_the_cores_beside_the_engines(
+def test_the_null_server_runs_on_the_cores_that_the_engine_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capacity, "cores_for", lambda *_: Cores(engine=(6, 7), server=(0, 1, 2, 3, 4, 5)))
@@ -122,7 +122,7 @@ def test_of_several_readings_the_largest_is_kept(readings: list[Ceiling], kept: 
     assert ceiling.largest(readings) == kept
 
 
-def test_one_slow_second_is_not_remembered(tmp_path: Path) -> None:
+def test_one_slow_second_is_not_cached(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     slow = f"""
 marks = {str(marks)!r}
@@ -132,7 +132,7 @@ open(marks, 'w').close()
     assert Bench(tmp_path, slow).ceiling(_closed(32)) == MADE
 
 
-def test_a_reading_that_fails_leaves_the_others(tmp_path: Path) -> None:
+def test_a_failed_reading_does_not_discard_the_others(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     dies = f"""
 if not os.path.exists({str(marks)!r}):
@@ -142,7 +142,7 @@ if not os.path.exists({str(marks)!r}):
     assert Bench(tmp_path, dies).ceiling(_closed(32)) == MADE
 
 
-def test_the_engine_itself_has_one(tmp_path: Path) -> None:
+def test_the_ceiling_of_the_real_engine(tmp_path: Path) -> None:
     try:
         loaded = engine.load(project.root())
     except CrumpleError as error:
@@ -154,7 +154,7 @@ def test_the_engine_itself_has_one(tmp_path: Path) -> None:
         assert found.at_least or not found.why
 
 
-def test_it_is_measured_once_for_like_loads(bench: Bench) -> None:
+def test_it_is_measured_once_for_similar_loads(bench: Bench) -> None:
     alike = (_closed(32), _closed(32, label="another", seed=3))
     assert {bench.ceiling(spec) for spec in alike} == {Ceiling(throughput_per_s=10_000)}
     assert bench.connections == [32]
@@ -163,7 +163,7 @@ def test_it_is_measured_once_for_like_loads(bench: Bench) -> None:
     assert bench.connections == [32, 33, 32, 32]
 
 
-def test_shapes_count_by_the_most_connections_they_hold(bench: Bench) -> None:
+def test_shapes_are_compared_by_their_largest_number_of_connections(bench: Bench) -> None:
     rates = (contract.Rate(from_per_s=1, to_per_s=1, duration_s=1),)
     bench.ceiling(documents.spec(shape=contract.OpenShape(connections=100, rates=rates)))
     bench.ceiling(documents.spec(shape=contract.RampShape(from_connections=0, to_connections=500, over_s=9)))
@@ -171,7 +171,7 @@ def test_shapes_count_by_the_most_connections_they_hold(bench: Bench) -> None:
     assert bench.connections == [100, 500, 8_192]
 
 
-def test_another_boot_or_build_measures_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_boot_or_engine_build_measures_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.ceiling(_closed(32))
     os.utime(bench.engine.path, ns=(1, 1))
     bench.ceiling(_closed(32))
@@ -186,7 +186,7 @@ def test_another_boot_or_build_measures_again(bench: Bench, monkeypatch: pytest.
     assert len(list(bench.cache.iterdir())) == 1
 
 
-def test_a_cache_that_is_damaged_or_cannot_be_written_costs_only_time(bench: Bench) -> None:
+def test_a_damaged_or_unwritable_cache_only_costs_time(bench: Bench) -> None:
     bench.ceiling(_closed(32))
     (file,) = bench.cache.iterdir()
     file.write_text("{")
@@ -196,7 +196,7 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_costs_only_time(bench: Ben
     assert len(bench.connections) == 3
 
 
-def test_there_is_none_where_the_null_server_cannot_stand_in(bench: Bench) -> None:
+def test_there_is_none_if_the_null_server_cannot_replace_the_server(bench: Bench) -> None:
     tls = contract.Tls(server_name="localhost")
     for target in (
         contract.Target(address="127.0.0.1:443", host="localhost", tls=tls),
@@ -214,9 +214,7 @@ def test_there_is_none_where_the_null_server_cannot_stand_in(bench: Bench) -> No
         ("sys.exit(1)", "the engine ended with code 1"),
     ],
 )
-def test_what_could_not_be_measured_says_why_and_is_not_remembered(
-    tmp_path: Path, body: str, why: str
-) -> None:
+def test_a_failed_measurement_says_why_and_is_not_cached(tmp_path: Path, body: str, why: str) -> None:
     bench = Bench(tmp_path, body)
     for _ in range(2):
         found = bench.ceiling(_closed(32))
@@ -225,7 +223,7 @@ def test_what_could_not_be_measured_says_why_and_is_not_remembered(
     assert len(bench.connections) == 2
 
 
-def test_a_null_server_that_does_not_start_is_said(tmp_path: Path) -> None:
+def test_a_null_server_that_does_not_start_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "crumple-engine"
     path.write_text("#!/bin/sh\nexit 1\n")
     path.chmod(0o755)
@@ -242,24 +240,24 @@ DISTURBED = Ceiling(
 )
 
 
-def test_a_load_that_hardly_kept_the_engine_busy_needs_none(bench: Bench) -> None:
+def test_after_a_load_that_hardly_used_the_engine_it_is_not_measured(bench: Bench) -> None:
     assert bench.after(9_000, busy=0.2) is None
     assert bench.after(0) is None
     assert (bench.connections, bench.told) == ([], 0)
 
 
-def test_one_that_did_has_it_measured_once(bench: Bench) -> None:
+def test_after_a_load_that_kept_the_engine_busy_it_is_measured_once(bench: Bench) -> None:
     assert (bench.after(9_000, busy=0.3), bench.after(9_500)) == (MADE, MADE)
     assert (bench.connections, bench.told) == ([32], 1)
 
 
-def test_waiting_for_a_core_keeps_it_busy_too(bench: Bench) -> None:
+def test_time_spent_waiting_for_a_core_counts_as_busy(bench: Bench) -> None:
     probes = documents.record().probes.model_copy(update={"threads": (documents.thread(0.1, 0.3),)})
     record = documents.record(probes=probes)
     assert ceiling.measured_after(bench.engine, record, bench.cache) == MADE
 
 
-def test_where_the_null_server_cannot_stand_in_nothing_is_measured_after_a_load(bench: Bench) -> None:
+def test_nothing_is_measured_if_the_null_server_cannot_replace_the_server(bench: Bench) -> None:
     target = contract.Target(address="unix:/run/it", host="it")
     assert bench.after(9_000, spec=documents.spec(target=target)) is None
     assert bench.connections == []
@@ -286,7 +284,7 @@ def test_a_reading_on_a_busy_machine_is_a_lower_bound(
     assert found == Ceiling(throughput_per_s=10_000, at_least=True, why=why)
 
 
-def test_a_lower_bound_that_is_far_enough_away_is_not_measured_again(
+def test_a_lower_bound_far_above_the_load_is_not_measured_again(
     bench: Bench, meanwhile: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meanwhile |= BUSY
@@ -299,14 +297,14 @@ def test_a_lower_bound_that_is_far_enough_away_is_not_measured_again(
     assert bench.connections == [32, 32]
 
 
-def test_a_lower_bound_is_not_measured_again_at_once(bench: Bench, meanwhile: dict[str, float]) -> None:
+def test_a_lower_bound_is_not_measured_again_immediately(bench: Bench, meanwhile: dict[str, float]) -> None:
     meanwhile |= BUSY
     assert [bench.ceiling(_closed(32)), bench.ceiling(_closed(32))] == [DISTURBED, DISTURBED]
     assert bench.after(9_000) == DISTURBED
     assert bench.connections == [32]
 
 
-def test_a_ceiling_that_a_load_went_beyond_is_measured_again(bench: Bench) -> None:
+def test_a_ceiling_that_a_load_exceeded_is_measured_again(bench: Bench) -> None:
     bench.ceiling(_closed(32))
     (file,) = bench.cache.iterdir()
     file.write_text(file.read_text().replace("10000.0", "5000.0"))
@@ -317,7 +315,7 @@ def test_a_ceiling_that_a_load_went_beyond_is_measured_again(bench: Bench) -> No
     assert (bench.connections, bench.told) == ([32, 32], 1)
 
 
-def test_where_it_went_beyond_the_second_reading_too_it_is_a_lower_bound(bench: Bench) -> None:
+def test_if_the_load_exceeded_the_second_reading_too_it_is_a_lower_bound(bench: Bench) -> None:
     bench.ceiling(_closed(32))
     above = Ceiling(throughput_per_s=17_500, at_least=True, why="a load went beyond what was measured then")
     assert bench.after(17_500) == above
@@ -326,7 +324,7 @@ def test_where_it_went_beyond_the_second_reading_too_it_is_a_lower_bound(bench: 
     assert bench.connections == [32, 32]
 
 
-def test_no_reading_lowers_a_bound_that_was_reached(
+def test_no_reading_lowers_a_throughput_that_was_reached(
     bench: Bench, meanwhile: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ceiling, "BOUND_HOLDS_S", 0.0)

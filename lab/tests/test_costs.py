@@ -49,6 +49,6 @@ def test_the_names_are_those_that_the_engine_writes() -> None:
         ("echo '[{}]'", "not what the lab expects"),
     ],
 )
-def test_an_engine_that_cannot_tell_is_quoted(tmp_path: Path, script: str, message: str) -> None:
+def test_the_error_of_an_engine_is_quoted(tmp_path: Path, script: str, message: str) -> None:
     with pytest.raises(EngineFailed, match=message):
         ceiling.costs(stand_in(tmp_path, script), None)

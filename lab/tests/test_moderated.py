@@ -35,13 +35,13 @@ def test_the_moments_recover_the_variance_and_how_alike_servers_are() -> None:
     assert prior(rows([0.01, 0.1] * 100, 5)).freedom < 2
 
 
-def test_what_blocks_have_in_common_is_no_noise() -> None:
+def test_differences_between_blocks_are_no_noise() -> None:
     still, moving = (prior(rows([0.05] * 6, 8, swing=swing)) for swing in (0.0, 0.5))
     assert moving.variance == pytest.approx(still.variance)
     assert 0.001 < still.variance < 0.005
 
 
-def test_missing_trials_are_no_noise_either() -> None:
+def test_missing_trials_are_no_noise() -> None:
     whole = rows([0.02] * 6, 6, swing=0.5)
     gaps = [
         {block: value for block, value in row.items() if (block + at) % 6} for at, row in enumerate(whole)
@@ -50,7 +50,7 @@ def test_missing_trials_are_no_noise_either() -> None:
     assert found.variance == pytest.approx(prior(whole).variance, rel=0.6)
 
 
-def test_too_little_to_learn_from() -> None:
+def test_too_few_trials_give_no_prior() -> None:
     assert prior([]) == NO_PRIOR
     assert prior([{1: 0.1, 2: 0.2}]) == NO_PRIOR
     assert prior([{1: 0.1}, {1: 0.2}, {1: 0.3}]) == NO_PRIOR
@@ -61,7 +61,7 @@ def test_too_little_to_learn_from() -> None:
     assert prior(rows([0.05, 0.05], 5)).freedom == 0
 
 
-def test_nobody_borrows_more_than_it_has_nor_a_smaller_variance() -> None:
+def test_borrowing_is_limited_and_never_narrows_the_spread() -> None:
     free = estimated(LOGS, Prior(1e-8, math.inf))
     assert free.freedom == 8
     assert free.spread == pytest.approx(np.std(LOGS, ddof=1))
@@ -69,7 +69,7 @@ def test_nobody_borrows_more_than_it_has_nor_a_smaller_variance() -> None:
     assert wide.spread == pytest.approx(math.sqrt((0.04 + np.var(LOGS, ddof=1)) / 2))
 
 
-def test_two_blocks_are_narrower_with_a_prior() -> None:
+def test_two_blocks_have_a_narrower_interval_with_a_prior() -> None:
     alone, beside = (estimated([0.1, 0.12], known).interval(0.95) for known in (NO_PRIOR, Prior(1e-4, 9.0)))
     assert beside.high / beside.low < alone.high / alone.low
 
@@ -79,7 +79,7 @@ def test_one_block_has_no_interval() -> None:
     assert estimated([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, lambda _: 0.95) is None
 
 
-def test_what_can_be_seen_shrinks_with_blocks() -> None:
+def test_the_visible_difference_shrinks_with_more_blocks() -> None:
     pair = of_two(Prior(0.0025, 6.0), Prior(0.0025, 4.0))
     assert pair == Prior(0.005, 4.0)
     seen = [visible(pair, blocks, 0.95) or 0.0 for blocks in (2, 3, 5, 10)]

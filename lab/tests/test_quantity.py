@@ -36,7 +36,7 @@ def test_durations(text: str, seconds: float) -> None:
         ("25h", "more than a day; write 24h or less"),
     ],
 )
-def test_what_is_no_duration(text: str, said: str) -> None:
+def test_invalid_durations_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         load_shape.read_duration_s("-z", text)
     assert str(caught.value).startswith(f"-z {text}: ")
@@ -58,7 +58,7 @@ def test_rates(text: str, per_s: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "0.0", "0/s", "-5", "x", "", "10/m", "1e9", "nan", "1_000"])
-def test_what_is_no_rate(text: str) -> None:
+def test_invalid_rates_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=f"^--rate {text}: "):
         load_shape.read_rate_per_s("--rate", text)
 
@@ -71,6 +71,6 @@ def test_cores(text: str, cores: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "3-1", "-1", "1,,2", "0-", "99999"])
-def test_what_are_no_cores(text: str) -> None:
+def test_invalid_cores_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="these are no cores"):
         load_shape.read_cores("--cores", text)

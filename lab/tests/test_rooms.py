@@ -23,12 +23,12 @@ PURE_ROOMS = ("stats", "record", "study", "verdict")
 ACTS = {"asyncio", "multiprocessing", "signal", "socket", "subprocess", "threading"}
 
 
-def test_every_room_is_in_the_map() -> None:
+def test_every_room_is_in_architecture_md() -> None:
     assert sorted(ROOMS) == sorted(file.parent.name for file in LAB.glob("*/__init__.py"))
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_from_none_below_it(room: str) -> None:
+def test_no_room_imports_from_one_listed_below_it(room: str) -> None:
     allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}
     files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).rglob("*.py")}
     assert {file.name: below for file, text in files.items() if (below := {*imported(text)} - allowed)} == {}

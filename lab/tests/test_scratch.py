@@ -30,7 +30,7 @@ def mode(path: Path) -> int:
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_server_is_told_of_both(tmp_path, monkeypatch):
+def test_a_server_gets_the_paths_of_both_folders(tmp_path, monkeypatch):
     monkeypatch.setattr(servers, "SETTLED_S", 0.1)
     tiny = tiny_servers.described(tmp_path, here=TELL.format(folder=str(tmp_path)))
     environment = {"DB_HOST": "somewhere"}
@@ -45,7 +45,7 @@ def test_a_server_is_told_of_both(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts servers whose workers are of another user")
-def test_workers_of_another_user_reach_what_they_are_told_of_and_list_nothing():
+def test_workers_of_another_user_can_use_the_folders_but_not_list_the_parent():
     folder = servers.made_scratch()
     try:
         assert mode(folder.path) == 0o711
@@ -55,7 +55,7 @@ def test_workers_of_another_user_reach_what_they_are_told_of_and_list_nothing():
         folder.remove()
 
 
-def test_without_root_it_is_the_users_alone(monkeypatch):
+def test_without_root_only_the_user_has_access(monkeypatch):
     monkeypatch.setattr(servers.os, "geteuid", lambda: 1000)
     folder = servers.made_scratch()
     try:
@@ -64,7 +64,7 @@ def test_without_root_it_is_the_users_alone(monkeypatch):
         folder.remove()
 
 
-def test_files_in_use_are_waited_for(tmp_path):
+def test_the_count_waits_for_files_in_use(tmp_path):
     (tmp_path / "files").mkdir()
     last = tmp_path / "files" / "a"
     last.touch()
@@ -72,17 +72,17 @@ def test_files_in_use_are_waited_for(tmp_path):
     assert servers.files_left(tmp_path, within_s=20) == 0
 
 
-def test_no_folder_is_no_file(tmp_path):
+def test_a_missing_folder_counts_as_no_files(tmp_path):
     assert servers.files_left(tmp_path, within_s=0) == 0
 
 
-def test_as_many_files_as_requests_under_way_are_no_fault():
+def test_as_many_files_as_requests_in_flight_are_no_fault():
     assert servers.files_fault(8, connections=8) == ""
     said = "the server left 1,009 of its files behind; it must remove each with its answer"
     assert servers.files_fault(1009, connections=8) == said
 
 
-def test_a_folder_that_cannot_be_filled_does_not_stay(tmp_path, monkeypatch):
+def test_a_folder_that_cannot_be_filled_is_removed(tmp_path, monkeypatch):
     def full(_folder):
         raise OSError(28, "No space left on device", "hash.bin")
 

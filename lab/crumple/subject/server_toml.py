@@ -347,7 +347,7 @@ def write_new(folder: Path, language: str, taken: Collection[str]) -> tuple[Path
     if folder.exists():
         raise UsageError(f"{folder} exists", "choose another name, or remove it first")
     if name in taken:
-        raise UsageError(f"there is a server {name} already", "choose another name")
+        raise UsageError(f"a server named {name} already exists", "choose another name")
     try:
         folder.mkdir(parents=True)
         files = tuple(_written_new(file, folder, name, language) for file in sorted(STARTER.iterdir()))
