@@ -81,7 +81,9 @@ def test_threads_started_during_the_measurement_are_named() -> None:
         ([6] * 10 + [14, 29], ()),  # too few readings
     ],
 )
-def test_a_count_that_is_constant_or_fluctuates_is_no_growth(processes: list[int], threads: list[int]) -> None:
+def test_a_count_that_is_constant_or_fluctuates_is_no_growth(
+    processes: list[int], threads: list[int]
+) -> None:
     assert disturbance.growth(record(processes=processes, threads=threads)) is None
 
 
