@@ -28,6 +28,7 @@ pub mod plan;
 mod preflight;
 mod probe;
 mod process_tree;
+mod progress_line;
 mod record;
 pub mod run;
 pub mod schema;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::Stop;
 
+/// The phases in which there is load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {

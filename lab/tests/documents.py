@@ -226,7 +226,8 @@ def progress(**measured: Any) -> contract.Progress:
     now = contract.Measured(**measured)
     return contract.Progress(
         at_s=now.seconds, phase="measured", ok=now.outcomes.ok, failed=now.outcomes.failed,
-        throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=None, measured=now,
+        throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=9.0,
+        statuses={}, measured=now,
     )  # fmt: skip
 
 
@@ -305,7 +306,8 @@ def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
     golden.write_text(record().model_dump_json(by_alias=True))
     progress = {
         "at_s": 1.0, "phase": "measured", "ok": 10, "failed": 0, "throughput_per_s": 10.0, "p50_ns": 5,
-        "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": None,
+        "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": 1.0, "statuses": {"200": 10},
+        "measured": {"seconds": 0.5, "scheduled": 10, "outcomes": outcomes(ok=10).as_dict(), "slower": []},
     }  # fmt: skip
     path = folder / "crumple-engine"
     path.write_text(
