@@ -9,6 +9,7 @@ import os
 import resource
 import sys
 from pathlib import Path
+from typing import Literal
 
 from crumple.errors import CrumpleError
 
@@ -52,6 +53,6 @@ def check_memory() -> None:
         raise CrumpleError(message, f"raise the limit: ulimit -v {needed}")
 
 
-def _nothing(mode: str) -> io.TextIOWrapper:
+def _nothing(mode: Literal["r", "w"]) -> io.TextIOWrapper:
     # By name: if a stream was missing from the start, another file may have its number by now.
     return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123

@@ -6,12 +6,13 @@ This resolves names, reads files and reads this machine's limits; it sends and s
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.find.conduct import By, Question
-from crumple.find.find_flags import FindFlags, SearchFlags
+from crumple.find.find_flags import FindFlags
 from crumple.load import load_plan as load_plan
 from crumple.load import load_shape as load_shape
 from crumple.load import objective, quantity
@@ -74,7 +75,7 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
     for flag in _given(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
-    options, question = _shared(flags, resolved and resolved.target, mistakes)
+    options, question = _shared(flags, resolved.target if resolved else None, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
     return UrlPlan(question, resolved, requests, options)
@@ -114,11 +115,11 @@ def _shared(
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options.seed if options else 0))
     for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
-        mistakes.of(lambda flag=flag, file=file: _check_folder(flag, file))
+        mistakes.of(partial(_check_folder, flag, file))
     return options, question
 
 
-def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Question:
+def _question(flags: FindFlags, to: contract.Target | None, seed: int) -> Question:
     mistakes = Mistakes()
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
@@ -127,7 +128,8 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
     if flags.warm_up is not None:
         warm_up_s = mistakes.of(lambda: quantity.duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
     arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
-    pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
+    waits = mistakes.of(lambda: load_shape.pause(flags.pause))
+    pause_ms, pause = waits or (0.0, "fixed")
     mistakes.of(lambda: quantity.whole("-c", flags.connections))
     if by == "rate" and flags.pause is not None:
         mistakes.add(

@@ -3,7 +3,7 @@
 Slices are such parts. A trial that is not sliced is one part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import count
 from typing import Protocol
 
@@ -27,7 +27,7 @@ class Watcher(Protocol):
         """The engine's line of the last second."""
 
 
-def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Iterator[StoredTrial]:
+def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[StoredTrial, None, None]:
     """The trials as they end, each with its server; whatever ends this ends them. Raises StorageFull."""
     courses = [_course(job, load, watcher) for job in jobs]
     try:

@@ -13,7 +13,8 @@ from crumple import contract, toml_file
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
 from crumple.subject import right_answers
-from crumple.subject.right_answers import Exact, ExpectedBody, Fresh, Value
+from crumple.subject.right_answers import Exact, ExpectedBody, Fresh
+from crumple.subject.right_answers import Value as Value
 
 # Length and status of every answer are checked. Hashing all bodies would lower the engine's ceiling.
 HASH_ONE_IN = 64

@@ -75,17 +75,12 @@ def _unexpected(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind])
         if count and outcome not in _ELSEWHERE:
             counts[outcome, None] = count
     firsts = _firsts(kinds)
-    found = [
-        Unexpected(
-            outcome,
-            status,
-            count,
-            *firsts.get((outcome, status), (None, None)),
-            tls_fault=failures.tls_fault(record, outcome),
-            compared=_compared(kinds) if outcome == "wrong-body" else None,
-        )
-        for (outcome, status), count in counts.items()
-    ]
+    found = []
+    for way, number in counts.items():
+        request, first = firsts.get(way, (None, None))
+        tls_fault = failures.tls_fault(record, way[0])
+        compared = _compared(kinds) if way[0] == "wrong-body" else None
+        found.append(Unexpected(*way, number, request, first, tls_fault, compared))
     return tuple(sorted(found, key=lambda each: -each.count))
 
 
