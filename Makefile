@@ -1,4 +1,5 @@
-# check · test · lint · bench · docs · wheels · clean. Everything starts from ./crumple, which sets up what is missing.
+# check · test · lint · bench · contract · docs · wheels · clean. Everything starts from ./crumple, which sets up what is
+# missing.
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
 export PATH := $(CURDIR)/.bootstrap/tools:$(PATH):$(CURDIR)/.bootstrap/venv/bin:$(HOME)/.cargo/bin
@@ -7,7 +8,7 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench docs wheels clean develop
+.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels clean develop
 
 # The tests that start no process.
 check: develop
@@ -23,6 +24,11 @@ develop:
 	@./crumple --help >/dev/null
 	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.venv uv sync --quiet --frozen
 
+# The Rust types → contract/schema.json → lab/crumple/contract.py.
+contract: develop
+	schema=$$(cargo run --quiet --locked --manifest-path engine/Cargo.toml -- schema) && printf '%s\n' "$$schema" > contract/schema.json
+	.venv/bin/python contract/python_types.py
+
 # make -k lint: all of them, whatever the first finds.
 lint: lint-python lint-rust lint-shell lint-servers
 
@@ -30,6 +36,7 @@ lint-python: develop
 	uv lock --check --quiet
 	.venv/bin/ruff check --quiet
 	.venv/bin/ruff format --check --quiet
+	.venv/bin/mypy
 
 lint-rust: develop
 	cargo fmt --check --manifest-path engine/Cargo.toml
@@ -74,5 +81,5 @@ wheels:
 	@ls dist/*.whl
 
 clean:
-	rm -rf .venv .bootstrap dist site engine/target .ruff_cache .pytest_cache
+	rm -rf .venv .bootstrap dist site engine/target .ruff_cache .mypy_cache .pytest_cache
 	find lab servers bench -name __pycache__ -prune -exec rm -rf {} +

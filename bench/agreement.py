@@ -17,7 +17,7 @@ from bounds import Bounds, run
 from crumple import contract
 from crumple.stats import stats
 from crumple.subject import servers
-from peers import PEERS
+from peers import PEERS, Peer
 
 
 def main() -> None:
@@ -76,7 +76,7 @@ def spec(address: str, seconds: float, arguments: argparse.Namespace) -> contrac
     return load.spec(address, shape, seconds, arguments.load_core, path="/todos")
 
 
-def rounds(address: str, peers: list, arguments: argparse.Namespace) -> dict[str, list[float]]:
+def rounds(address: str, peers: list[Peer], arguments: argparse.Namespace) -> dict[str, list[float]]:
     """The throughput of the engine and of each peer in each round. The order within a round is random."""
     seen: dict[str, list[float]] = {"crumple": [], **{peer.name: [] for peer in peers}}
     by_name = {peer.name: peer for peer in peers}

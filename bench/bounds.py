@@ -7,6 +7,7 @@ is on the wrong side. `open`: the bound lies within it, and more rounds would de
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from crumple.errors import CrumpleError
 from crumple.stats.stats import SLACK, Interval
@@ -79,7 +80,7 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"failed: {error}")
 
 
-def skip(why: str) -> None:
+def skip(why: str) -> NoReturn:
     """Ends the script because something that it needs is missing. This is no failure."""
     print(f"skipped: {why}")
     sys.exit(0)

@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import load
@@ -150,6 +151,11 @@ def measured_phase(record: contract.TrialRecord) -> tuple[int, int]:
     return begins_ns, begins_ns + record.measured_ns
 
 
+def _apart(core: int) -> None:
+    os.sched_setaffinity(0, {core})
+    os.nice(10)
+
+
 @contextmanager
 def capture(file: Path, port: int, core: int) -> Iterator[None]:
     """Captures the headers of one port on loopback. Raises CaptureRefusedError if that is not allowed."""
@@ -160,7 +166,7 @@ def capture(file: Path, port: int, core: int) -> Iterator[None]:
             command(file, port),
             stdout=subprocess.DEVNULL,
             stderr=told,
-            preexec_fn=lambda: (os.sched_setaffinity(0, {core}), os.nice(10)),
+            preexec_fn=partial(_apart, core),
         )
         try:
             while not any(word in says.read_text() for word in ("File:", "listening on")):

@@ -161,11 +161,11 @@ def report(title: str, variants: list[str], starts: list[list[Slice]], per: str)
 
 
 def cost(one: Slice, per: str) -> float:
-    return one.cpu_ns / getattr(one, per)
+    return float(one.cpu_ns / getattr(one, per))
 
 
 def rate(one: Slice, per: str) -> float:
-    return getattr(one, per) / one.ns
+    return float(getattr(one, per) / one.ns)
 
 
 def said(ratios: list[float]) -> str:

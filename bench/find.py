@@ -11,6 +11,7 @@ nine of ten searches are hits. Fewer than ten searches are not judged.
 import argparse
 import json
 import sys
+from typing import Any
 
 import load
 import numpy as np
@@ -18,6 +19,7 @@ import options
 import targets
 import terminal
 from bounds import MET, NOT_MET, OPEN, Bounds, run, skip
+from numpy.typing import NDArray
 
 WORKERS, WORK_MS = 5, 50.0
 OBJECTIVE_MS = 250.0
@@ -70,7 +72,7 @@ def parse() -> argparse.Namespace:
     return options.parse(parser, rounds=1, budget="10s")
 
 
-def search(address: str, seed: int, arguments: argparse.Namespace) -> dict:
+def search(address: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """One search. Raises LoadError if it failed."""
     said = terminal.call(
         *("find", f"http://{address}/", "--json", "--objective", f"p99<{OBJECTIVE_MS:g}ms"),
@@ -78,7 +80,8 @@ def search(address: str, seed: int, arguments: argparse.Namespace) -> dict:
     )
     if said.code not in ANSWERED or not said.answer:
         raise load.LoadError(f"crumple find ended with {said.code}: {said.screen[-300:].strip()}")
-    return json.loads(said.answer)
+    found: dict[str, Any] = json.loads(said.answer)
+    return found
 
 
 def judged(hits: int, searches: int) -> str:
@@ -101,7 +104,7 @@ def breaking_point_per_s(requests: int) -> float:
     return (low + high) / 2
 
 
-def response_times_ms(arrivals_ms: np.ndarray) -> np.ndarray:
+def response_times_ms(arrivals_ms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Response times of a queue with five workers who all take equally long. The n-th request waits for the
     one five before it, so every fifth request belongs to a queue with one worker (Lindley's recursion)."""
     times_ms = np.empty_like(arrivals_ms)

@@ -160,7 +160,7 @@ def engine_record(
             seconds,
             core,
             warm_up_s=case.warm_up_s,
-            pacing=pacing,
+            pacing="spin" if pacing == "spin" else "sleep",
             sources=case.sources,
             seed=seed,
         )

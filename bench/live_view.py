@@ -70,7 +70,7 @@ def throughput_per_s(address: str, quiet: bool, arguments: argparse.Namespace) -
         raise load.LoadError(
             f"with{'' if quiet else 'out'} --quiet it showed: {said.screen[-300:].strip()!r}"
         )
-    return json.loads(said.answer)["throughput_per_s"]
+    return float(json.loads(said.answer)["throughput_per_s"])
 
 
 if __name__ == "__main__":

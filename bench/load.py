@@ -68,7 +68,7 @@ def spec(
     path: str = "/",
     warm_up_s: float = 0.0,
     kernel_timestamps: bool = True,
-    pacing: str = "sleep",
+    pacing: contract.Pacing = "sleep",
     server_pid: int | None = None,
     sources: tuple[str, ...] = (),
     seed: int = 1,

@@ -119,6 +119,18 @@ class Case:
     facts: Facts = field(default_factory=Facts)
 
 
+def _at_speeds(**speeds: float) -> Callable[[Trials], list[Figures]]:
+    return lambda trials: trials.speeds(**speeds)
+
+
+def _at_times(**times: float) -> Callable[[Trials], list[Figures]]:
+    return lambda trials: trials.times(**times)
+
+
+def _at_knee(at: float) -> Callable[[Trials], list[Figures]]:
+    return lambda trials: trials.ramps(_kneed(at))
+
+
 def _of_two() -> Iterator[Case]:
     speed = {**SHARED, "metric": "throughput"}
     two, three = {**speed, "tiers": [["a"], ["b"]]}, {**speed, "tiers": [["a"], ["b"], ["c"]]}
@@ -132,7 +144,7 @@ def _of_two() -> Iterator[Case]:
         for truth in truths:
             inside = published / 1.25 <= truth <= published * 1.25
             name = f"{truth:g} for a published {published:g}"
-            yield Case("ratio", name, pair, lambda t, a=truth: t.speeds(a=a, b=1.0), NO if inside else YES)
+            yield Case("ratio", name, pair, _at_speeds(a=truth, b=1.0), NO if inside else YES)
     pairs = [{"of": of, "to": "d", "published": 1.5} for of in ("a", "b", "c")]
     yield Case(
         "ratio", "three of 1.22 for 1.5", {**speed, "pairs": pairs},
@@ -154,7 +166,7 @@ def _of_one() -> Iterator[Case]:
     figure = {**SHARED, "servers": ["a"], "metric": "response_p50", "published": "320 ms"}
     for truth, wrong in ((1.24, NO), (1.26, YES), (0.79, YES), (0.81, NO)):
         name = f"{truth:g} of the published, met within 1.25"
-        yield Case("figure", name, figure, lambda t, a=truth: t.times(a=a), wrong)
+        yield Case("figure", name, figure, _at_times(a=truth), wrong)
     stalls, never = {**SHARED, "servers": ["a"]}, {**SHARED, "servers": ["a"], "stalls": False}
     yield Case("stall", "0.49 of a heavy one, stalls", stalls, lambda t: t.canaries(a=0.49), YES)
     yield Case("stall", "0.51 of a heavy one, stalls", stalls, lambda t: t.canaries(a=0.51), NO)
@@ -174,7 +186,7 @@ def _of_ramps() -> Iterator[Case]:
     yield Case("flatness", "a fifth 1.26 slower, may fall", falls, lambda t: t.ramps(late_rise(1.26)), YES)
     knee = {**SHARED, "servers": ["a"], "published": 340}
     for at, wrong in ((265, YES), (280, NO), (415, NO)):
-        yield Case("knee", f"at {at}, met from 272 to 425", knee, lambda t, k=at: t.ramps(_kneed(k)), wrong)
+        yield Case("knee", f"at {at}, met from 272 to 425", knee, _at_knee(at), wrong)
     queue = {**SHARED, "servers": ["a"], "published": 300}
     yield Case(
         "knee", "none, a queue", queue, lambda t: t.ramps(lambda users: 3.2e8 / (1 - users / 550)), YES

@@ -43,7 +43,7 @@ Some commands say below what the answer "no" is.
 
 def text() -> str:
     """The whole page."""
-    top = get_command(app)
+    top: Any = get_command(app)
     context = top.context_class(top, info_name="crumple", **top.context_settings)
     parts = [OPENING, *_command(top, context)]
     for name in top.list_commands(context):

@@ -7,7 +7,6 @@ mod series;
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram as HdrHistogram;
-use serde_json::json;
 
 use self::kinds::Kinds;
 use self::series::Intervals;
@@ -15,6 +14,7 @@ use crate::histogram::hdr;
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
+use crate::progress_line::{MeasuredSoFar, ProgressLine};
 use crate::record::{
     ArrivalClock, ArrivalRecord, HistogramRecord, Histograms, Probes, TrialRecord, WarmUpRecord,
 };
@@ -131,26 +131,26 @@ impl Collector {
         let slower = self.slower_than_ns.iter().zip(&self.waiting);
         let slower: Vec<u64> =
             slower.map(|(&ns, &waiting)| self.kinds.slower_than(ns).saturating_add_signed(waiting)).collect();
-        let line = json!({
-            "at_s": (now_ns - course.began_ns()) as f64 / 1e9,
-            "phase": phase,
-            "ok": total(|outcomes| outcomes.ok),
-            "failed": total(Outcomes::failed),
-            "throughput_per_s": last.throughput_per_s,
-            "p50_ns": last.p50_ns,
-            "p99_ns": last.p99_ns,
-            "max_ns": last.max_ns,
-            "connections": last.connections,
-            "left_s": course.ends_at_ns().saturating_sub(now_ns) as f64 / 1e9,
-            "statuses": statuses,
-            "measured": {
-                "seconds": now_ns.saturating_sub(course.measured_from_ns()) as f64 / 1e9,
-                "scheduled": self.counts.scheduled,
-                "outcomes": self.outcomes,
-                "slower": slower,
+        let line = ProgressLine {
+            at_s: (now_ns - course.began_ns()) as f64 / 1e9,
+            phase,
+            ok: total(|outcomes| outcomes.ok),
+            failed: total(Outcomes::failed),
+            throughput_per_s: last.throughput_per_s,
+            p50_ns: last.p50_ns,
+            p99_ns: last.p99_ns,
+            max_ns: last.max_ns,
+            connections: last.connections,
+            left_s: course.ends_at_ns().saturating_sub(now_ns) as f64 / 1e9,
+            statuses,
+            measured: MeasuredSoFar {
+                seconds: now_ns.saturating_sub(course.measured_from_ns()) as f64 / 1e9,
+                scheduled: self.counts.scheduled,
+                outcomes: self.outcomes,
+                slower,
             },
-        });
-        line.to_string()
+        };
+        serde_json::to_string(&line).expect("a line of numbers and names is JSON")
     }
 
     fn histograms(&self) -> Histograms {

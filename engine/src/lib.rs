@@ -31,6 +31,7 @@ pub mod plan;
 mod preflight;
 mod probe;
 mod process_tree;
+mod progress_line;
 pub mod random;
 mod record;
 pub mod run;

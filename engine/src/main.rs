@@ -17,7 +17,7 @@ enum Command {
     Run(run::Run),
     /// Serve a fixed answer on loopback as fast as possible, for calibration
     NullServer(null_server::NullServer),
-    /// Print the JSON schemas of TrialSpec and TrialRecord
+    /// Print the JSON schemas of spec, record and progress
     Schema,
     /// Measure what system calls, context switches, threads and processes cost on this machine
     Costs(costs::Costs),

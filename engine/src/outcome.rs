@@ -5,9 +5,11 @@ use std::ops::AddAssign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
+    /// The answer that was expected came.
     Ok,
     /// A whole answer came, with another status than expected.
     WrongStatus,
@@ -19,7 +21,9 @@ pub enum Outcome {
     Reset,
     /// The peer closed the connection before the answer was whole.
     ClosedEarly,
+    /// The connection was not established in time.
     ConnectTimeout,
+    /// The answer was not whole in time.
     Timeout,
     /// What came was not an HTTP/1.1 answer to this request.
     Malformed,

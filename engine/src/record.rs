@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
-use crate::spec::TrialSpec;
+use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
 /// The result of one trial. All times are in nanoseconds. All totals are of the measured phase alone, and `scheduled`
 /// is the sum of the outcomes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialRecord {
+    #[schemars(extend("const" = CONTRACT_VERSION))]
     pub version: u32,
     pub engine_version: String,
     pub spec: TrialSpec,
@@ -159,6 +160,7 @@ pub enum ArrivalClock {
     Engine,
 }
 
+/// Which clock stamped the arrivals of answers.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalRecord {
@@ -169,6 +171,7 @@ pub struct ArrivalRecord {
     pub held_ns: u64,
 }
 
+/// The warm-up's requests, and how they ended.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WarmUpRecord {
@@ -176,6 +179,7 @@ pub struct WarmUpRecord {
     pub outcomes: Outcomes,
 }
 
+/// Times of the requests of the measured phase.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Histograms {
@@ -209,6 +213,7 @@ pub struct Histograms {
     pub taken_over: HistogramRecord,
 }
 
+/// Times, and how often each occurred. The bounds and the mean are null if there are none.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistogramRecord {
@@ -254,6 +259,7 @@ pub struct Log {
     pub response_time: Vec<String>,
 }
 
+/// Readings of the engine's own processes, of the server's if its pid was given, and of the machine.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Probes {
@@ -300,6 +306,7 @@ pub struct ThreadRecord {
     pub window: Option<ThreadWindow>,
 }
 
+/// One thread over the measured phase alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadWindow {
@@ -323,6 +330,7 @@ pub struct SocketRecord {
     pub unread: Vec<Unread>,
 }
 
+/// The readings of one process tree.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessRecord {
@@ -350,6 +358,7 @@ pub struct SampleColumns {
     pub involuntary_switches: Vec<Option<u64>>,
 }
 
+/// One process tree over the measured phase alone: CPU time and switches in it, and the maxima of the rest.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
@@ -363,6 +372,7 @@ pub struct Window {
     pub threads_max: u64,
 }
 
+/// A field that could not be read, and why, so that a missing value never looks like zero.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unread {

@@ -12,6 +12,7 @@ pub const CONTRACT_VERSION: u32 = 4;
 #[serde(deny_unknown_fields)]
 pub struct TrialSpec {
     /// Version of this document.
+    #[schemars(extend("const" = CONTRACT_VERSION))]
     pub version: u32,
     /// Free text that is copied to the record.
     pub label: String,
@@ -39,6 +40,7 @@ pub struct TrialSpec {
     pub seed: u64,
 }
 
+/// Where to connect, and what to send in the `Host` header.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
@@ -51,6 +53,7 @@ pub struct Target {
     pub sources: Vec<String>,
 }
 
+/// How a connection is encrypted.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TlsSpec {
@@ -62,6 +65,7 @@ pub struct TlsSpec {
     pub ca_file: Option<String>,
 }
 
+/// What a request sends, and the answer that it expects.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSpec {
@@ -120,6 +124,7 @@ pub enum Pause {
     Exponential,
 }
 
+/// How the due times of an open shape are spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
@@ -149,6 +154,7 @@ pub enum Pacing {
     Spin,
 }
 
+/// What a connection is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConnectionUse {
@@ -158,6 +164,7 @@ pub enum ConnectionUse {
     PerRequest,
 }
 
+/// Load before the measured phase.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WarmUpSpec {
@@ -173,15 +180,12 @@ pub struct WarmUpSpec {
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum StopSpec {
     /// After this many requests were answered or failed. Those not sent within the time count as `not-sent`.
-    Requests {
-        requests: u64,
-        within_s: f64,
-    },
-    Duration {
-        duration_s: f64,
-    },
+    Requests { requests: u64, within_s: f64 },
+    /// After this time.
+    Duration { duration_s: f64 },
 }
 
+/// When the engine gives up on a connection and on a request.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeoutSpec {
@@ -190,6 +194,7 @@ pub struct TimeoutSpec {
     pub request_s: f64,
 }
 
+/// How often processes are sampled: the engine's own and, if given, those of the server.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {

@@ -12,7 +12,7 @@ import resource
 import signal
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +76,6 @@ def check_memory() -> None:
         raise CrumpleError(message, f"raise the limit: ulimit -v {needed}")
 
 
-def _nothing(mode: str) -> io.TextIOWrapper:
+def _nothing(mode: Literal["r", "w"]) -> io.TextIOWrapper:
     # By name: if a stream was missing from the start, another file may have its number by now.
     return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123

@@ -233,7 +233,8 @@ def progress(**measured: Any) -> contract.Progress:
     now = contract.Measured(**measured)
     return contract.Progress(
         at_s=now.seconds, phase="measured", ok=now.outcomes.ok, failed=now.outcomes.failed,
-        throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=None, measured=now,
+        throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=9.0,
+        statuses={}, measured=now,
     )  # fmt: skip
 
 
@@ -304,7 +305,8 @@ def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTri
 
 PROGRESS = {
     "at_s": 1.0, "phase": "measured", "ok": 10, "failed": 0, "throughput_per_s": 10.0, "p50_ns": 5,
-    "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": None,
+    "p99_ns": None, "max_ns": 9, "connections": 32, "left_s": 1.0, "statuses": {"200": 10},
+    "measured": {"seconds": 0.5, "scheduled": 10, "outcomes": outcomes(ok=10).as_dict(), "slower": []},
 }  # fmt: skip
 
 

@@ -196,8 +196,8 @@ class Requests:
         failed = int(ended.sum()) - right + self.refused + self.reset
         return contract.Progress(
             at_s=now_s, phase="measured", ok=right, failed=failed,
-            throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=None,
-            measured=measured,
+            throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=9.0,
+            statuses={}, measured=measured,
         )  # fmt: skip
 
     def record(self, spec: contract.TrialSpec, measured_s: float) -> contract.TrialRecord:

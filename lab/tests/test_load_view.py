@@ -24,6 +24,10 @@ def progress(at_s: float, **changes: object) -> contract.Progress:
         max_ns=3_400_000,
         connections=64,
         left_s=30.0 - at_s,
+        statuses={},
+        measured=contract.Measured(
+            seconds=max(0.0, at_s - 1), scheduled=0, outcomes=documents.outcomes(), slower=()
+        ),
     )
     return plain.model_copy(update=changes)
 
@@ -100,7 +104,8 @@ def test_for_a_number_of_requests_the_time_left_follows_from_those_left() -> Non
 
 
 def test_time_left_is_not_guessed() -> None:
-    assert "? left" in watched(console(terminal=False), progress(5.0, left_s=None))
+    spec = documents.spec(stop=contract.AfterRequests(requests=100_000, within_s=3_600))
+    assert "? left" in watched(console(terminal=False), progress(5.0, throughput_per_s=0.0), spec=spec)
 
 
 def test_a_long_load_shows_its_last_minutes() -> None:

@@ -88,7 +88,7 @@ def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Loa
         url=plan.resolved.url,
         command=command(sys.argv[1:], record.spec.seed),
         fail_if=tuple(condition(term, record) for term in plan.fail_if),
-        ceiling_per_s=reached and reached.throughput_per_s,
+        ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),
     )
 

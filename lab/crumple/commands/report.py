@@ -36,7 +36,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
     """Print the report of a run, by default the latest, or the claims of several. HTML goes to a file."""
     kind = "html" if open_it else _format(format_)
     folder = Project.here().runs
-    runs = [store.find(folder, name) for name in names or [None]]
+    runs = [store.find(folder, name) for name in names] or [store.find(folder, None)]
     several = len(runs) > 1
     if kind != "html" and out is None:
         _print(kind, _several(_views(runs), kind) if several else _renderer(kind)(_view(runs[0])))

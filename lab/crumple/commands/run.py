@@ -19,10 +19,10 @@ from crumple.load import load_shape
 from crumple.machine import alone
 from crumple.parsing import did_you_mean
 from crumple.run import ready, run_plan, runs, store
+from crumple.run.blocks import Begun
 from crumple.run.pace import Pace
 from crumple.run.ready import Brought
 from crumple.run.run_live import LiveView
-from crumple.run.runs import Begun
 from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import SCALES, ScaleName, Study

@@ -28,7 +28,7 @@ CARRIED = "data:"
 
 def as_html(prose: str) -> str:
     """The Markdown as HTML for a page."""
-    return _parser(html=False).render(prose)
+    return str(_parser(html=False).render(prose))
 
 
 def as_markdown(prose: str) -> str:

@@ -115,7 +115,15 @@ class _Rows(alt.Data):
 
 def rows(values: Iterable[dict[str, Any]]) -> alt.Data:
     """The data of a chart."""
-    return _Rows(values=list(values))
+    # altair annotates the parameters of this class, but not that it returns None.
+    return _Rows(values=list(values))  # type: ignore[no-untyped-call]
+
+
+def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
+    """The charts over one another; none of them may be in facets, or else altair returns facets of layers."""
+    drawn = alt.layer(*charts)
+    assert isinstance(drawn, alt.LayerChart)
+    return drawn
 
 
 def unchecked(draw: Callable[[], Chart]) -> Chart:

@@ -153,7 +153,7 @@ def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None 
     # A part that is only judged for a level as a whole says least: it counts if it broke at a lower load.
     whole = {name: load for name, load in first.items() if load < min(shares.values(), default=math.inf)}
     lowest = min((level for level in levels if level.base), key=lambda each: each.load, default=None)
-    calm = calm or (lowest and lowest.base)
+    calm = calm or (lowest.base if lowest else None)
     found = [_by_law(levels, name, arrivals, calm) for name in {**shares, **whole}]
     return min(found, key=lambda each: each.posterior.interval.estimate, default=None)
 

@@ -230,7 +230,8 @@ class _Course:
     def _guessed(self, place: Place) -> Guess:
         connections = min(GUESS_CONNECTIONS, self._question.connections_most)
         self._watcher.guessing(connections)
-        guess_s, warm_up_s = GUESS_S, self._question.warm_up_s
+        guess_s = GUESS_S
+        warm_up_s: float | None = self._question.warm_up_s
         while True:
             stop = contract.AfterDuration(duration_s=guess_s)
             record = self._put_on(place, self._closed(connections), stop, warm_up_s)

@@ -8,12 +8,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 
 from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
-from crumple.find.find_flags import FindFlags, SearchFlags
+from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
 from crumple.load import engine_spec, objective
 from crumple.load import load_plan as load_plan
@@ -83,7 +84,7 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
     for flag in _given(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
-    options, question = _shared(flags, resolved and resolved.target, mistakes)
+    options, question = _shared(flags, resolved.target if resolved else None, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
     return UrlPlan(question, resolved, requests, options)
@@ -123,11 +124,11 @@ def _shared(
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options.seed if options else 0))
     for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
-        mistakes.of(lambda flag=flag, file=file: _check_folder(flag, file))
+        mistakes.of(partial(_check_folder, flag, file))
     return options, question
 
 
-def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Question:
+def _question(flags: FindFlags, to: contract.Target | None, seed: int) -> Question:
     mistakes = Mistakes()
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
@@ -137,7 +138,8 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
         typed = flags.warm_up
         warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", typed)) or WARM_UP_S
     arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
-    pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
+    waits = mistakes.of(lambda: load_shape.pause(flags.pause))
+    pause_ms, pause = waits or (0.0, "fixed")
     mistakes.of(lambda: load_shape.whole("-c", flags.connections))
     if by == "rate" and flags.pause is not None:
         mistakes.add(

@@ -200,7 +200,8 @@ def _table() -> Floats:
         values, vectors = np.linalg.eig(steps)
         shares = vectors[0] * np.linalg.solve(vectors, np.ones(_CELLS))
         rows.append((shares * np.exp(np.outer(times, values))).sum(axis=1).real)
-    return np.log(np.clip(rows, _LEAST, 1.0))
+    logs: NDArray[np.float64] = np.log(np.clip(rows, _LEAST, 1.0))
+    return logs
 
 
 @cache

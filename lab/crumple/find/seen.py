@@ -198,7 +198,8 @@ def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
         if sum(tick.slow for tick in ticks[at:end]) >= CROWD_MIN:
             within[max(0, at - 1) : end + 1] = True
         at = end + 1
-    return within & np.array([tick.slow > 0 for tick in ticks])
+    crowd: NDArray[np.bool_] = within & np.array([tick.slow > 0 for tick in ticks])
+    return crowd
 
 
 def _first_row(ticks: Sequence[Tick]) -> int | None:
@@ -226,7 +227,7 @@ def _pace(ticks: Sequence[Tick], crowd: NDArray[np.bool_]) -> tuple[int, float] 
     inner[:1] = inner[-1:] = False
     if inner.sum() < PACE_TICKS_MIN:
         return None
-    places = np.flatnonzero(inner)
+    places: list[int] = np.flatnonzero(inner).tolist()
     seconds = sum(ticks[place].end_s - _began_s(ticks, place) for place in places)
     return sum(ticks[place].ended for place in places), seconds
 

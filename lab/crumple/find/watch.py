@@ -187,8 +187,6 @@ class Watch:
 
     def __call__(self, progress: Progress) -> None:
         """Take a line of the engine's progress."""
-        if progress.measured is None:
-            return
         self.backlog.add(progress, progress.measured)
         for course in self.courses:
             course.add(progress.measured)

@@ -9,11 +9,11 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-Command = TypeVar("Command", bound=Callable[..., None])
+Command = Callable[..., None]
 
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT = "Target", "Engine", "Output"
@@ -411,4 +411,4 @@ def spread(command: Command) -> Command:
     ]
     called.__annotations__ = {each.name: each.annotation for each in parameters}
     vars(called)["__signature__"] = inspect.Signature(parameters)
-    return called  # type: ignore[return-value]
+    return called

@@ -192,8 +192,8 @@ class LoadView:
         low = terminal.rounded_down(min(known))
         up = Axis(low, max(terminal.rounded_up(max(known)), 2 * low), logarithmic=True)
         cells = terminal.lines([p99, p50], across, up, columns - _LABEL_COLUMNS, _PLOT_ROWS)
-        ends = (_spaced(numerals.duration(end)) for end in (up.high, up.low))
-        return _framed(cells, *ends, (_P99, _P50))
+        top, bottom = (_spaced(numerals.duration(end)) for end in (up.high, up.low))
+        return _framed(cells, top, bottom, (_P99, _P50))
 
     def _ruler(self, across: Axis, columns: int) -> Text:
         """The time axis with its ends; the visible part of the warm-up is dotted."""

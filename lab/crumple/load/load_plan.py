@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
     meant = mistakes.of(lambda: load_shape.meant(_written(flags)))
     options = mistakes.of(lambda: options_of(flags, usable))
-    warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant and meant.shape))
+    warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
     _check_outputs(flags, mistakes)
     if meant and resolved and options:
@@ -86,7 +87,7 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
     `path`: the path of the URL; `per_request`: each request has a connection of its own.
     """
     mistakes = Mistakes()
-    headers = [mistakes.of(lambda text=text: request.header(text)) for text in flags.header or ()]
+    headers = [mistakes.of(partial(request.header, text)) for text in flags.header or ()]
     mistakes.of(lambda: _check_no_duration(flags))
     body, body_file = mistakes.of(lambda: _body(flags)) or (None, None)
     written = request.Written(
@@ -189,7 +190,7 @@ def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     from crumple.load import objective
 
     mistakes = Mistakes()
-    parsed = [mistakes.of(lambda text=text: objective.parse(text)) for text in conditions]
+    parsed = [mistakes.of(partial(objective.parse, text)) for text in conditions]
     mistakes.none()
     return tuple(term for each in parsed if each for term in each.terms)
 

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -254,7 +255,7 @@ def _varies(path: str, texts: Sequence[str], mistakes: Mistakes) -> bool:
     """Whether any of them varies; each one is checked, so that all mistakes are found."""
     in_each = [
         mistakes.of(lambda: is_varying(path, in_path=True)),
-        *(mistakes.of(lambda text=text: is_varying(text)) for text in texts),
+        *(mistakes.of(partial(is_varying, text)) for text in texts),
     ]
     return any(in_each)
 

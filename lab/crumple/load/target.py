@@ -94,7 +94,9 @@ def resolve(
             mistakes.add("a unix socket has no --source-address", "leave it out")
         address, is_local = f"unix:{unix_socket}", True
     else:
-        place = written and mistakes.of(lambda: _place(written, from_addresses, allow_remote, lookup))
+        place = (
+            mistakes.of(lambda: _place(written, from_addresses, allow_remote, lookup)) if written else None
+        )
         address = _with_port(place, written.port) if place and written else ""
         is_local = place is not None and is_own(place)
     mistakes.none()

@@ -239,7 +239,7 @@ def _null_server(load: Engine, like: _Load, cores: tuple[int, ...]) -> Iterator[
     """Run the null server on `cores` and yield its address; it ends with the lab. Raises EngineFailed."""
     threads = min(len(cores), SERVER_THREADS_PER_THREAD * like.threads)
     command = [
-        *(load.path, "null-server", "--cores", ",".join(map(str, cores))),
+        *(str(load.path), "null-server", "--cores", ",".join(map(str, cores))),
         *("--threads", str(threads), "--body-bytes", str(BODY_BYTES)),
     ]
     process = subprocess.Popen(

@@ -150,7 +150,7 @@ class Guarded:
     def launched(self, within_s: float) -> bool:
         """Wait up to `within_s` seconds until the command has started, and set `pid`; False: it has not."""
         line = self._line(within_s)
-        self.pid = line.get("pid", 0) if line else 0
+        self.pid = (line.get("pid") if line else None) or 0
         return self.pid > 0
 
     def _line(self, within_s: float) -> dict[str, int | None] | None:
@@ -186,7 +186,7 @@ def launch(
     which its descendants are found even after the guard was killed.
     """
     pinned = ["--cores", ",".join(str(core) for core in cores)] if cores else []
-    options = ["--scratch", scratch.path, "--cwd", cwd, "--grace", str(GRACE_S), *pinned]
+    options = ["--scratch", str(scratch.path), "--cwd", str(cwd), "--grace", str(GRACE_S), *pinned]
     try:
         written = Written()
         process = subprocess.Popen(

@@ -138,7 +138,9 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     points = []
     for number in range(bins):
         mine = [
-            index for index in np.flatnonzero(place == number) if record.series.phase[index] == "measured"
+            index
+            for index in np.flatnonzero(place == number).tolist()
+            if record.series.phase[index] == "measured"
         ]
         held = [times[index] for index in np.flatnonzero(logged == number)]
         if mine:
@@ -222,7 +224,7 @@ def users_knee(points: Curve) -> "Knee | None":
     from crumple.stats import knee
 
     rounds, kept = timed(points), sound(points)
-    found = knee.knee(*zip(*rounds, strict=True)) if rounds else None
+    found = knee.knee([load for load, _ in rounds], [taken_s for _, taken_s in rounds]) if rounds else None
     if (
         found is not None
         and median(taken_s for _, taken_s in rounds[-knee.SIDE_MIN :]) > RISE_MIN * found.level

@@ -262,17 +262,11 @@ def _ends(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind]) -> tu
         if count and outcome not in _ELSEWHERE:
             counts[outcome, None] = count
     firsts = _firsts(kinds)
-    found = [
-        Unexpected(
-            outcome,
-            status,
-            count,
-            *firsts.get((outcome, status), (None, None)),
-            tls_fault=tls_fault(record, outcome),
-            compared=_compared(kinds) if outcome == "wrong-body" else None,
-        )
-        for (outcome, status), count in counts.items()
-    ]
+    found = []
+    for way, count in counts.items():
+        request, first = firsts.get(way, (None, None))
+        compared = _compared(kinds) if way[0] == "wrong-body" else None
+        found.append(Unexpected(*way, count, request, first, tls_fault(record, way[0]), compared))
     return tuple(sorted(found, key=lambda each: -each.count))
 
 

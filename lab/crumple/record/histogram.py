@@ -165,4 +165,5 @@ def _middle_ns(index: NDArray[np.int64], read: HdrHistogram) -> NDArray[np.int64
     bucket = np.maximum(index // half - 1, 0)
     sub_bucket = index - bucket * half
     shift = bucket + read.unit_magnitude
-    return (sub_bucket << shift) + ((np.int64(1) << shift) >> 1)
+    middle: NDArray[np.int64] = (sub_bucket << shift) + ((np.int64(1) << shift) >> 1)
+    return middle

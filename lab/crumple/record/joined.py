@@ -223,8 +223,8 @@ def _arrivals(parts: Sequence[ArrivalRecord]) -> ArrivalRecord:
 
 
 def _histograms(parts: Sequence[Histograms]) -> Histograms:
-    return Histograms(
-        **{name: _histogram([getattr(part, name) for part in parts]) for name in Histograms.model_fields}
+    return Histograms.model_validate(
+        {name: _histogram([getattr(part, name) for part in parts]) for name in Histograms.model_fields}
     )
 
 

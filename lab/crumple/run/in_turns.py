@@ -3,7 +3,7 @@
 A slice is such a part. A trial without slices has only one part.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import count
 from typing import Protocol
 
@@ -27,7 +27,7 @@ class Watcher(Protocol):
         """The engine reported its progress, which it does once a second."""
 
 
-def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Iterator[StoredTrial]:
+def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[StoredTrial, None, None]:
     """Execute the trials and yield each one when it ends; closing the iterator ends them and their servers.
 
     Raises StorageFull.

@@ -118,8 +118,9 @@ def chosen(
     meant = with_twins_that_run(meant, _missing(meant, {**described, **own}))
     for name, experiment in meant.experiments.items():
         try:
-            for asked_for in filter(None, (experiment, experiment.canary)):
-                workloads[asked_for.workload].request_with(asked_for.parameters)
+            workloads[experiment.workload].request_with(experiment.parameters)
+            if canary := experiment.canary:
+                workloads[canary.workload].request_with(canary.parameters)
         except UsageError as error:
             raise UsageError(f"{asked.name}: experiment {name}: {error.message}", error.remedy) from None
         if experiment.scales[scale].slices > 1 and (why := _unsliced(experiment, workloads)):

@@ -121,11 +121,10 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     written = scale.warm_up_for(job.trial.server)
     most = connections_of(load.shape)
     sources = load.sources if address.startswith(LOOPBACK) else ()
-    warm_up = written and contract.WarmUp(
-        connections=written.connections and min(written.connections, most),
-        pauses=written.pauses,
-        stop=written.stop(),
-    )
+    warm_up = None
+    if written:
+        connections = written.connections and min(written.connections, most)
+        warm_up = contract.WarmUp(connections=connections, pauses=written.pauses, stop=written.stop())
     return contract.TrialSpec(
         label=job.trial.id,
         target=contract.Target(address=address, host=address, sources=sources),

@@ -74,7 +74,7 @@ def _variances(rows: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
     table = np.array([[row.get(block, 0.0) for block in blocks] for row in rows])
     known = there.sum(axis=1)
     table = _without_rows(table, there, known)
-    weights = np.ones(len(rows))
+    weights, variances = np.ones(len(rows)), np.zeros(len(rows))
     for _ in range(ROUNDS):
         # Where trials are missing, one pass does not take out servers and blocks completely.
         shares = there * weights[:, np.newaxis]
@@ -92,7 +92,8 @@ def _variances(rows: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
 
 def _without_rows(table: Floats, there: Floats, known: Floats) -> Floats:
     """Subtract the mean of each row; cells without a value are 0."""
-    return (table - (table.sum(axis=1) / known)[:, np.newaxis]) * there
+    left: Floats = (table - (table.sum(axis=1) / known)[:, np.newaxis]) * there
+    return left
 
 
 def _moments(variances: Floats, freedoms: Floats) -> Prior:

@@ -80,7 +80,8 @@ class Looks:
     def _gain(self, error: float, of_few: float) -> float:
         number = min(NUMBER_MOST, self.most - self.least + 1)
         roots = max(0.0, math.sqrt(number) - ROOT_FREE)
-        return 1 + (of_few + GAIN_PER_ROOT * roots) * min(1.0, error / GAIN_ERROR) ** GAIN_POWER
+        nearness: float = min(1.0, error / GAIN_ERROR) ** GAIN_POWER
+        return 1 + (of_few + GAIN_PER_ROOT * roots) * nearness
 
 
 ONCE = Looks(1, 1)

@@ -124,7 +124,8 @@ def _logs(values: Sequence[float]) -> Floats:
         raise ValueError("no values to compare")
     if not (np.isfinite(array).all() and (array > 0).all()):
         raise ValueError("only numbers above 0 have a ratio")
-    return np.log(array)
+    logs: Floats = np.log(array)
+    return logs
 
 
 def _exponential(logs: Floats, confidence: float, seed: int) -> Interval:
@@ -183,7 +184,8 @@ def _resampled_t(samples: Floats, seed: int) -> Floats:
     mean = centred @ drawn
     variance = (centred**2) @ drawn - mean**2
     # A resample of equal values has no spread; the caller's bounds limit the large t that follows from it.
-    return mean / np.sqrt(np.maximum(variance, 1e-12) / (n - 1))
+    ts: Floats = mean / np.sqrt(np.maximum(variance, 1e-12) / (n - 1))
+    return ts
 
 
 @lru_cache(maxsize=32)

@@ -191,7 +191,7 @@ def unknown_names(written: dict[str, Any], known: Known, file: Path) -> list[Pro
     return problems
 
 
-def _in_experiment(key: str, table: dict[str, Any], known: Known, file: Path) -> Iterator[Problem]:
+def _in_experiment(key: str, table: Mapping[str, Any], known: Known, file: Path) -> Iterator[Problem]:
     servers = _strings(table.get("servers"))
     workload, canary = table.get("workload"), _table(table.get("canary"))
     beside = canary.get("workload")
@@ -236,7 +236,7 @@ def _in_server(
 
 
 def _in_parameters(
-    key: str, workload: str, holder: dict[str, Any], known: Known, file: Path
+    key: str, workload: str, holder: Mapping[str, Any], known: Known, file: Path
 ) -> Iterator[Problem]:
     options = known.workloads[workload]
     for parameter in _table(holder.get("parameters")):

@@ -141,7 +141,9 @@ class _Asked:
         self._opened = opened
         self._connection = opened()
         # MariaDB puts this before its version, because old replicas accept only a version 5.
-        self.version = str(self._connection.get_server_info()).removeprefix("5.5.5-")
+        # The stubs of pymysql give this method no types.
+        info = self._connection.get_server_info()  # type: ignore[no-untyped-call]
+        self.version = str(info).removeprefix("5.5.5-")
 
     def close(self) -> None:
         """Close the connection."""
@@ -188,7 +190,9 @@ class _Asked:
             cursor.execute("SHOW TABLE_STATISTICS")
         except (pymysql.OperationalError, pymysql.ProgrammingError):
             return None
-        schema = (self._connection.db or b"").decode()
+        schema = self._connection.db or ""
+        if isinstance(schema, bytes):
+            schema = schema.decode()
         rows = cursor.fetchall()
         return next((int(row[2]) for row in rows if (row[0], row[1]) == (schema, table)), 0)
 

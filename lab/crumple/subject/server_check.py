@@ -4,8 +4,10 @@ The values that must be answered and those that must be refused follow from the 
 parameters. Nothing is started here but a short load between two passes of checks.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 from urllib.parse import quote
 
@@ -47,9 +49,7 @@ def wrong_requests(workload: Workload) -> Iterator[Request]:
     for name, parameter in workload.parameters.items():
         for value in _bad_values(parameter):
             values = {**defaults, name: value}
-            path = PLACEHOLDER.sub(
-                lambda found, values=values: quote(values[found[1]], safe=""), workload.request.path
-            )
+            path = PLACEHOLDER.sub(partial(_quoted, values), workload.request.path)
             yield usual.model_copy(update={"path": path})
 
 
@@ -118,10 +118,14 @@ class Subject:
     pace: Pace = field(default_factory=Pace)
 
 
+def _quoted(values: Mapping[str, str], found: re.Match[str]) -> str:
+    return quote(values[found[1]], safe="")
+
+
 def findings(subject: Subject) -> Iterator[Finding]:
     """The findings of all checks, in the order of a table's columns."""
     for name in subject.description.workloads:
-        yield _found(name, lambda name=name: _workload(subject, name))
+        yield _found(name, partial(_workload, subject, name))
     yield _found(HTTP, lambda: _http(subject))
     yield _found(MODEL, lambda: _model(subject))
 

@@ -133,7 +133,8 @@ def _stretches(trial: Figures, claim: FlatnessClaim, case: Case) -> Sequence[flo
     """Return what `_read` returns, computed once for all looks."""
     if trial.trial_id not in case.memory:
         case.memory[trial.trial_id] = _read(trial, claim)
-    return case.memory[trial.trial_id]
+    told: Sequence[float] | None = case.memory[trial.trial_id]
+    return told
 
 
 def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, FiniteFloat, ValidationError
 from scipy.stats import fisher_exact
 
@@ -284,7 +285,7 @@ def _suspicions(before: Side, after: Side, place: Place) -> Iterator[tuple[float
         yield _failures_rose(was, now), _fails_now(before, after, place)
     (counted, starts), (counted_before, starts_before) = after.starts[place], before.starts[place]
     if counted < starts or counted_before < starts_before:
-        table = [[starts - counted, counted], [starts_before - counted_before, counted_before]]
+        table = np.array([[starts - counted, counted], [starts_before - counted_before, counted_before]])
         p = float(fisher_exact(table, alternative="greater").pvalue)
         yield p, f"{counted} of {starts} starts count, and {counted_before} of {starts_before} did before"
 
@@ -345,6 +346,7 @@ def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
     """Judge by one end of the interval, because the engine's limit leaves the other end unknown."""
     of = "second" if difference.limit == "at least" else "first"
     reason = f"the engine was the limit of starts in the {of} run"
+    change: Change
     if difference.limit == "at least":
         shown, change = replace(ratio, high=math.inf), "faster" if ratio.low > 1 else "not known"
     else:

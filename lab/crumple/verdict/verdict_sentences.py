@@ -209,14 +209,16 @@ def ends(interval: Interval, bounds: Sequence[float] = (1.0,)) -> tuple[str, str
     half_width = (interval.high - interval.low) / 2
     if interval.high > 2 * interval.low:
         # If the ends are far apart, no one number of decimals suits all three.
-        return tuple(  # type: ignore[return-value]
+        low, estimate, high = (
             number(end, _places(end, max(0, 1 - _magnitude(end)), bounds)) if end else "0" for end in shown
         )
+        return low, estimate, high
     places = 2 - _magnitude(interval.estimate)
     if half_width > 0:
         places = min(places, 1 - _magnitude(half_width))
     places = max(_places(end, max(0, places), bounds) for end in shown[::2])
-    return tuple(number(end, places) for end in shown)  # type: ignore[return-value]
+    low, estimate, high = (number(end, places) for end in shown)
+    return low, estimate, high
 
 
 def _places(end: float, places: int, bounds: Sequence[float]) -> int:

@@ -321,7 +321,8 @@ def _lines(rows: Sequence[Row], colours: Mapping[str, str]) -> alt.Chart:
     scale = alt.Scale(domain=names, range=[colours[name] for name in names])
     shown = legend if len(names) > 1 else None
     drawn = alt.Chart(theme.rows(rows)).mark_line(strokeWidth=1.5)
-    return drawn.encode(color=alt.Color("line:N", scale=scale, legend=shown))
+    lines: alt.Chart = drawn.encode(color=alt.Color("line:N", scale=scale, legend=shown))
+    return lines
 
 
 def _time_axis(rows: Sequence[Row]) -> alt.Y:

@@ -124,7 +124,7 @@ def _bars(
         else []
     )
     layers = [*anchor, drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
-    return _fitted(alt.layer(*layers), width_px, ROW_PX * len(rows))
+    return _fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
 def _within_sight(
@@ -204,12 +204,12 @@ def _start_points(
 
 def _user_share(row: ServerView) -> float | None:
     figures = [start.figures for start in row.counting if start.figures]
-    user = [trial.cpu_user_us for trial in figures]
-    kernel = [trial.cpu_kernel_us for trial in figures]
-    if not figures or None in user or None in kernel:
+    user = [trial.cpu_user_us for trial in figures if trial.cpu_user_us is not None]
+    kernel = [trial.cpu_kernel_us for trial in figures if trial.cpu_kernel_us is not None]
+    if not len(figures) == len(user) == len(kernel):
         return None
-    total = sum(user) + sum(kernel)  # type: ignore[arg-type]
-    return sum(user) / total if total else None  # type: ignore[arg-type]
+    total = sum(user) + sum(kernel)
+    return sum(user) / total if total else None
 
 
 def _effect_row(claim: str, effect: Effect, names: Mapping[str, str], width_px: int) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
         ),
         base.mark_point(shape="circle", size=50, filled=True, opacity=1, color=theme.INK).encode(x=x),
     ]
-    return _fitted(alt.layer(*layers), width_px, ROW_PX * len(rows))
+    return _fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
 def row_axis(rows: Sequence[ServerView]) -> alt.Y:

@@ -120,7 +120,7 @@ def _quantile_panel(
     front = alt.Chart(theme.rows(own)).mark_line(
         color=theme.colour_of(row.note.language), strokeWidth=1.6, opacity=0.9
     )
-    return alt.layer(*(line.encode(x=x, y=y, detail="line:N") for line in (others, front)))
+    return theme.layered(*(line.encode(x=x, y=y, detail="line:N") for line in (others, front)))
 
 
 def _time_panel(row: ServerView) -> alt.LayerChart:
@@ -148,7 +148,9 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
     dash = alt.StrokeDash(
         "counts:N", scale=alt.Scale(domain=["yes", "no"], range=[[1, 0], [2, 2]]), legend=None
     )
-    return alt.layer(shade.encode(x=x, x2="end:Q"), line.encode(x=x, y=y, detail="line:N", strokeDash=dash))
+    return theme.layered(
+        shade.encode(x=x, x2="end:Q"), line.encode(x=x, y=y, detail="line:N", strokeDash=dash)
+    )
 
 
 def _speeds(start: Start) -> list[dict[str, Any]]:

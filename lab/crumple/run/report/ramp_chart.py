@@ -7,7 +7,7 @@ Lines are named at their ends; on small screens, above the panels.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -24,7 +24,16 @@ GAP_PX = 40
 NARROW_BELOW_PX = 500
 # Room above the highest line for the mark of a knee.
 HEAD_ROOM = 1.08
-DASHES = ([1, 0], [6, 2.5], [2, 2], [8, 2.5, 2, 2.5], [1.2, 3], [12, 3], [4, 1.5, 1, 1.5], [1, 1.2])
+DASHES: tuple[list[float], ...] = (
+    [1, 0],
+    [6, 2.5],
+    [2, 2],
+    [8, 2.5, 2, 2.5],
+    [1.2, 3],
+    [12, 3],
+    [4, 1.5, 1, 1.5],
+    [1, 1.2],
+)
 _SHARE_LABEL = "format(datum.value, '.2~%')"
 
 
@@ -137,7 +146,7 @@ def _panel(panel: Panel, frame: Frame, number: int, of: int) -> alt.LayerChart:
         *(_knee_names(frame, y) if number == 0 else []),
     ]
     title = f"{panel.title}, {unit}" if unit else panel.title
-    return alt.layer(*layers).properties(
+    return theme.layered(*layers).properties(
         width=frame.plot_px + frame.label_px, height=y.height_px, title=alt.TitleParams(title, offset=6)
     )
 
@@ -199,14 +208,16 @@ def _users_label(ramp: Course) -> str:
 
 def _band(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
     drawn = alt.Chart(theme.rows(rows)).mark_area(color=stroke.colour, opacity=0.14)
-    return drawn.encode(x="x:Q", y=alt.Y("low:Q", scale=y.drawn), y2="high:Q")
+    band: alt.Chart = drawn.encode(x="x:Q", y=alt.Y("low:Q", scale=y.drawn), y2="high:Q")
+    return band
 
 
 def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
     drawn = alt.Chart(theme.rows(rows)).mark_line(
         color=stroke.colour, strokeWidth=1.7, strokeDash=stroke.dash, strokeCap="butt"
     )
-    return drawn.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
+    line: alt.Chart = drawn.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
+    return line
 
 
 def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
@@ -270,9 +281,11 @@ def _knee_names(frame: Frame, y: Scale) -> list[alt.Chart]:
         side = "left" if room_px > LETTER_PX * len(text) else "right"
         rows.append({"x": knee.estimate, "value": y.value(6 + LINE_PX * line), "text": text, "side": side})
     layers = []
-    for side, dx in (("left", 4), ("right", -4)):
+    sides: tuple[tuple[Literal["left", "right"], int], ...] = (("left", 4), ("right", -4))
+    for side, dx in sides:
         data = theme.rows([row for row in rows if row["side"] == side])
-        for halo in ({"stroke": theme.PAPER, "strokeWidth": 3, "strokeJoin": "round"}, {}):
+        behind: dict[str, Any] = {"stroke": theme.PAPER, "strokeWidth": 3, "strokeJoin": "round"}
+        for halo in (behind, {}):
             named = alt.Chart(data).mark_text(align=side, dx=dx, baseline="middle", fontSize=10.5, **halo)
             layers.append(named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N"))
     return layers if rows else []
@@ -290,4 +303,4 @@ def _key(frame: Frame) -> alt.LayerChart:
         rule = alt.Chart(piece).mark_rule(color=stroke.colour, strokeWidth=1.8, strokeDash=stroke.dash)
         text = alt.Chart(piece).mark_text(align="left", dx=38, baseline="middle", fontSize=11)
         layers += [rule.encode(**where, x2="end:Q"), text.encode(**where, text="text:N")]
-    return alt.layer(*layers).properties(width=frame.plot_px, height=height_px)
+    return theme.layered(*layers).properties(width=frame.plot_px, height=height_px)

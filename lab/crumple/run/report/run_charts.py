@@ -7,6 +7,7 @@ requests took beside a load. Every answer is a tick there, so that a server with
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,7 @@ def _words(
     apart = math.log(domain[1] / domain[0]) * NAME_PX / max(plot_px, NAME_PX)
     texts = [{**mark, "text": mark["kind"]} for mark in _named(marks, apart)]
     said = [{"row": label(row), "ns": domain[0], "text": _answered(row)} for row in rows]
-    small = {"fontSize": 10, "color": theme.MUTED}
+    small: dict[str, Any] = {"fontSize": 10, "color": theme.MUTED}
     return [
         _chart(texts).mark_text(dy=-13, **small).encode(x=x, y=y, text="text:N"),
         _chart(said).mark_text(align="left", dx=2, dy=14, **small).encode(x=x, y=y, text="text:N"),
@@ -117,12 +118,16 @@ def _ticks(row: ServerView) -> list[Row]:
     return [{"row": label(row), "ns": float(f"{ns:.4g}"), "colour": colour} for ns in times_ns]
 
 
+def _canary_ns(q: float, trial: Figures) -> float | None:
+    return trial.canary_ns.get(q)
+
+
 def _marks(row: ServerView) -> list[Row]:
     """Return quantiles over starts, the medians of single starts, and the median of the load's requests."""
     common = {"row": label(row), "colour": theme.colour_of(row.note.language), "end": 0.0}
     found = []
     for q, kind in QUANTILES.items():
-        value = _over_starts(row, lambda trial, q=q: trial.canary_ns.get(q))
+        value = _over_starts(row, partial(_canary_ns, q))
         if value is not None:
             found.append({**common, "kind": kind, "ns": value})
     if found:

@@ -5,6 +5,7 @@ Pure: RunViews → str. `run_sentences` and `run_tables` make the content, templ
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from crumple.drawing import numerals, page, terminal, theme
 from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing, drawings
@@ -42,7 +43,7 @@ def html(view: RunView) -> str:
 
 
 def _effects(view: RunView) -> Drawing | None:
-    wide, narrow = (theme.unchecked(lambda w=width: bars.effects(view, w)) for width in (WIDE_PX, NARROW_PX))
+    wide, narrow = (theme.unchecked(partial(bars.effects, view, width)) for width in (WIDE_PX, NARROW_PX))
     if wide is None:
         return None
     return page.drawing(

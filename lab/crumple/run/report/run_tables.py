@@ -179,7 +179,7 @@ def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
     every = tuple(rows.values())
     if verdict.kind == "order":
         one = closest(verdict)
-        shown = (rows[id(one)],) if one is not None else ()
+        shown: tuple[EffectRow, ...] = (rows[id(one)],) if one is not None else ()
     else:
         shown = every
     nothing = all(effect.answer is Answer.NOT_TESTABLE and not effect.measured for effect in verdict.effects)

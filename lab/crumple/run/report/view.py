@@ -166,7 +166,9 @@ class ExperimentView:
     def outcomes(self) -> tuple[int, dict[str, int]]:
         """The number of requests scheduled in all measured windows, and how many had each outcome."""
         records = [start.trial.record for start in self.starts if start.trial.record]
-        sums = {name: sum(record.outcomes.as_dict()[name] for record in records) for name in OUTCOMES}
+        sums: dict[str, int] = {
+            name: sum(record.outcomes.as_dict()[name] for record in records) for name in OUTCOMES
+        }
         return sum(record.scheduled for record in records), sums
 
 

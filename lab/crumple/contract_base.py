@@ -1,0 +1,60 @@
+"""Base classes of the documents in contract.py, which is generated; what is computed from their fields."""
+
+from typing import Annotated, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0)]
+
+
+class Frozen(BaseModel):
+    """An immutable document that rejects unknown fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Lenient(Frozen):
+    """An immutable document that ignores unknown fields."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class Counted(Frozen):
+    """Requests by outcome."""
+
+    model_config = ConfigDict(alias_generator=_kebab, populate_by_name=True, serialize_by_alias=True)
+
+    def as_dict(self) -> dict[str, int]:
+        """Name of the outcome, as in the glossary → requests that ended so."""
+        return self.model_dump(by_alias=True)
+
+    @property
+    def total(self) -> int:
+        """The sum over all outcomes, which in a sound record equals the scheduled requests."""
+        return sum(self.as_dict().values())
+
+    @property
+    def failed(self) -> int:
+        """Requests with any outcome but `ok`, `not-sent` and `unfinished`."""
+        kept = ("ok", "not-sent", "unfinished")
+        return sum(number for name, number in self.as_dict().items() if name not in kept)
+
+
+class _InParts(Protocol):
+    @property
+    def cpu_user_ns(self) -> int: ...
+    @property
+    def cpu_kernel_ns(self) -> int: ...
+
+
+class CpuTimes(Frozen):
+    """CPU time in user and in kernel mode."""
+
+    @property
+    def cpu_ns(self: _InParts) -> int:
+        """CPU time in user and kernel mode together, in ns."""
+        return self.cpu_user_ns + self.cpu_kernel_ns

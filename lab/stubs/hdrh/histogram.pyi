@@ -1,0 +1,16 @@
+# Types of the package hdrhistogram, which has none: of those parts that the lab uses.
+from collections.abc import Sequence
+
+class HdrHistogram:
+    counts: Sequence[int]
+    sub_bucket_half_count: int
+    unit_magnitude: int
+
+    def __init__(
+        self, lowest_trackable_value: int, highest_trackable_value: int, significant_figures: int
+    ) -> None: ...
+    def record_value(self, value: int, count: int = 1) -> bool: ...
+    def add(self, other_hist: HdrHistogram) -> None: ...
+    def encode(self) -> bytes: ...
+    @staticmethod
+    def decode(encoded_histogram: str | bytes) -> HdrHistogram: ...
