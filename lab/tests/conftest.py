@@ -13,6 +13,7 @@ from pathlib import Path
 import documents
 import pytest
 import stand_ins
+from crumple.drawing import theme
 from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from stand_ins import Stage
@@ -56,3 +57,9 @@ def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return stand_ins.project(tmp_path / "project")
+
+
+@pytest.fixture
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave charts out of pages, for tests of their words: drawing takes most of the time of a page."""
+    monkeypatch.setattr(theme, "unchecked", lambda draw: None)

@@ -93,6 +93,7 @@ def test_what_a_scale_does_not_ask_is_one_line_on_the_screen() -> None:
     assert "1 more is asked at a larger scale." in run_sentences.summary(asked)
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_what_a_scale_does_not_ask_is_folded_in_the_pages_and_has_no_verdict() -> None:
     asked = asking_less()
     link = {asked.run.id: "report.html"}

@@ -376,6 +376,7 @@ def test_runs_of_two_machines_name_both() -> None:
     )
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_circumstances_and_conditions_end_the_sentence_in_every_format_that_shows_it() -> None:
     claim, verdict = made.ratio("R", 0.4)
     named = ("PHP of today",)
@@ -398,6 +399,7 @@ def test_several_runs_name_their_circumstances_once() -> None:
     assert run_page.markdown(views).count("Found with") == 1
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_every_format_of_a_run_opens_with_its_answer() -> None:
     seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
     given = findings.answer(seen).sentence

@@ -54,6 +54,7 @@ def test_the_tables_say_so_beside_the_failed(seen: RunView) -> None:
     assert sum("unanswered" in failed for failed in lines.values()) == 1
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_every_format_says_so(seen: RunView) -> None:
     said = "56 of 64 connections got no answer in b01"
     assert said in run_text.text(seen, width=100, styled=False)

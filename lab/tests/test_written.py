@@ -31,6 +31,7 @@ def _eventually(what: Callable[[], bool], within_s: float = 20.0) -> bool:
     return False
 
 
+@pytest.mark.starts
 @pytest.mark.parametrize("last", LAST_LINES)
 def test_of_a_flood_the_end_is_kept_and_the_rest_given_back(tmp_path: Path, last: str) -> None:
     flooding = _launched(tmp_path, FLOODS.format(last))
@@ -44,6 +45,7 @@ def test_of_a_flood_the_end_is_kept_and_the_rest_given_back(tmp_path: Path, last
         flooding.end()
 
 
+@pytest.mark.starts
 def test_what_is_little_is_kept_whole(tmp_path: Path) -> None:
     command = _launched(tmp_path, "echo one; echo two >&2; exit 3")
     try:
