@@ -113,15 +113,15 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
     assert len(err.splitlines()) >= len(said["levels"])
 
 
-def watched(console: Console, quiet: bool = False) -> Found:
+def watched(console: Console, budget_s: float = 30.0, quiet: bool = False) -> Found:
     """Run a search that is shown on a console."""
     server = SyntheticServer(2_000.0)
-    with FindView("rate", 90.0, quiet=quiet, console=console) as view:
-        return conduct.find(question(), server.site(), server.run, server.clock, view)
+    with FindView("rate", budget_s, quiet=quiet, console=console) as view:
+        return conduct.find(question(budget_s=budget_s), server.site(), server.run, server.clock, view)
 
 
 def test_each_level_is_a_line_while_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    found = watched(Console(width=100, file=sys.stdout))
+    found = watched(Console(width=100, file=sys.stdout), budget_s=90.0)
     outlook, *lines = capsys.readouterr().out.splitlines()
     assert re.match(r"1 min 30 s: about \d+ levels; at 1,\d\d\d /s one takes 1 to 9 s", outlook)
     said = ("held", "broke", "undecided")
