@@ -21,6 +21,10 @@ from starting import pytest_runtest_call as pytest_runtest_call
 from starting import pytest_runtest_protocol as pytest_runtest_protocol
 from users_cache import users_cache as users_cache
 
+# The workers of pytest-xdist inherit these from its first process, in which readline sets them to 80 and 24.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def names_of_its_own() -> Iterator[None]:
