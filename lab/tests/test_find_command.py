@@ -113,7 +113,7 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
     assert len(err.splitlines()) >= len(said["levels"])
 
 
-def watched(console: Console, budget_s: float = 30.0, quiet: bool = False) -> Found:
+def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> Found:
     """Run a search that is shown on a console."""
     server = SyntheticServer(2_000.0)
     with FindView("rate", budget_s, quiet=quiet, console=console) as view:
@@ -121,7 +121,7 @@ def watched(console: Console, budget_s: float = 30.0, quiet: bool = False) -> Fo
 
 
 def test_each_level_is_a_line_while_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    found = watched(Console(width=100, file=sys.stdout), budget_s=90.0)
+    found = watched(Console(width=100, file=sys.stdout))
     outlook, *lines = capsys.readouterr().out.splitlines()
     assert re.match(r"1 min 30 s: about \d+ levels; at 1,\d\d\d /s one takes 1 to 9 s", outlook)
     said = ("held", "broke", "undecided")
@@ -139,7 +139,7 @@ def test_on_a_terminal_the_line_at_the_bottom_goes_when_it_is_over(
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    watched(Console(width=100, file=sys.stdout, quiet=True), quiet=True)
+    watched(Console(width=100, file=sys.stdout, quiet=True), budget_s=30.0, quiet=True)
     assert capsys.readouterr().out == ""
 
 
