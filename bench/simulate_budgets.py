@@ -19,10 +19,10 @@ import options
 from crumple.run import session
 from crumple.run.session import Next, Open, Place
 from crumple.stats import moderated
-from crumple.stats.looks import Look, Looks
 from crumple.stats.moderated import Estimate
+from crumple.stats.sequential import Look, Looks
 from crumple.study.study import Scale, Until
-from crumple.verdict import opinions, progress
+from crumple.verdict import opinions, verdict
 from crumple.verdict.effect import Effect, Opinion
 from crumple.verdict.opinions import Seen
 from crumple.verdict.verdict import DECIDED, Verdict
@@ -109,7 +109,7 @@ def _open(made: Made, looks: Looks) -> Iterator[int]:
             blocks_hoped=opinion.blocks_hoped,
         )  # fmt: skip
         said = Verdict("", "", "order", opinion.answer, False, (effect,), "", ())
-        _, needed, _ = progress.outlook(said, made.done, scales)
+        _, needed, _ = verdict.outlook(said, made.done, scales)
         if needed is not None:
             yield needed
 

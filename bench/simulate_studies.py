@@ -19,12 +19,12 @@ import numpy as np
 import options
 from crumple.record.figures import Figures
 from crumple.stats import moderated
-from crumple.stats.looks import Look, Looks
 from crumple.stats.moderated import Estimate
+from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Scale, Until
-from crumple.verdict import progress, verdict
+from crumple.verdict import verdict
 from crumple.verdict.case import Case, Facts
 from crumple.verdict.effect import Answer
 from numpy.random import Generator
@@ -150,7 +150,7 @@ def claims(studies: int, only: set[str]) -> Iterator[tuple[str, ...]]:
 def run(
     claim: Claim, figures: Sequence[Figures], looks: Looks, facts: Facts, memory: dict[str, Any]
 ) -> tuple[Answer, int]:
-    """How a run of one claim with these looks ends, and after how many blocks, as in verdict/progress.py.
+    """How a run of one claim with these looks ends, and after how many blocks, as in verdict/verdict.py.
 
     A look that decides ends the run, so each is asked once. The run also ends if more blocks would not help.
     """
@@ -159,7 +159,7 @@ def run(
         first = tuple(each for each in figures if each.block <= blocks)
         case = Case(first, {}, facts, Look(0.95, blocks, looks), memory)
         said = verdict.at_look(claim, case)
-        decided, needed, _ = progress.outlook(said, blocks, scales)
+        decided, needed, _ = verdict.outlook(said, blocks, scales)
         if decided or needed is None or blocks == looks.most:
             return said.answer, blocks
     raise AssertionError("the last look ends it")

@@ -142,7 +142,6 @@ fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
     let held = HELD.load(Relaxed);
     let place = Place {
         course: &course,
-        timetable: None,
         thread: 0,
         feed: feeds.remove(0),
         outbox,

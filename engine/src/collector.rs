@@ -18,9 +18,9 @@ use crate::plan::Plan;
 use crate::record::{
     ArrivalClock, ArrivalRecord, HistogramRecord, Histograms, Probes, TrialRecord, WarmUpRecord,
 };
+use crate::shape::timetable::Left;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
 use crate::tally::{Counts, TIMES, Tally, Time};
-use crate::timetable::Left;
 
 pub struct Collector {
     is_open: bool,

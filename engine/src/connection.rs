@@ -7,9 +7,10 @@ use rustix::io::Errno;
 
 use crate::http::answer::{Answer, Kept};
 use crate::http::head::HeadMemo;
+use crate::http::request::Request;
 use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
-use crate::plan::{Plan, Request};
+use crate::plan::Plan;
 use crate::record::NotSentReason;
 
 /// The most bytes of a request that an example shows.

@@ -81,12 +81,12 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape;
+    use crate::random;
     use rand::Rng;
 
     #[test]
     fn it_keeps_the_order_whoever_leaves_and_however_late_they_are_sent() {
-        let mut random = shape::random(1, 0);
+        let mut random = random::seeded(1, 0);
         let mut list = InFlight::new(50);
         let mut expected: Vec<(u64, u32)> = Vec::new();
         for now_ns in 100..10_100 {

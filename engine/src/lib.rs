@@ -2,6 +2,8 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
+#![warn(clippy::undocumented_unsafe_blocks)]
+
 mod bounds;
 pub mod clock;
 mod collecting;
@@ -18,6 +20,7 @@ pub mod http;
 mod in_flight;
 mod ledger;
 mod limits;
+pub mod load;
 pub mod net;
 pub mod null_server;
 pub mod outcome;
@@ -28,6 +31,7 @@ pub mod plan;
 mod preflight;
 mod probe;
 mod process_tree;
+pub mod random;
 mod record;
 pub mod run;
 pub mod schema;
@@ -38,8 +42,9 @@ mod spool;
 mod stream;
 mod tally;
 mod timers;
-pub mod timetable;
 mod tls;
 mod user;
 mod watch;
 pub mod worker;
+#[cfg(test)]
+mod written;

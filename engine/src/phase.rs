@@ -6,13 +6,26 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Stop;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     WarmUp,
     Measured,
+}
+
+/// The end of a phase: after `requests` (if given), and after `within_ns` at the latest.
+#[derive(Clone, Copy, Debug)]
+pub struct Stop {
+    pub requests: Option<u64>,
+    pub within_ns: u64,
+}
+
+/// What the warm-up has of the load: how many of its connections, and whether their users pause.
+#[derive(Clone, Copy, Debug)]
+pub struct WarmUp {
+    pub connections: usize,
+    pub pauses: bool,
+    pub stop: Stop,
 }
 
 const NOT_YET: u64 = u64::MAX;

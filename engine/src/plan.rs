@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::deck;
-use crate::http::request::Message;
+use crate::http::request::{Message, Request};
+use crate::phase::{Stop, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
-use crate::shape::open::Open;
 use crate::shape::pause::Pause;
 use crate::shape::ramp::Ramp;
-use crate::shape::schedule::Stretch;
+use crate::shape::schedule::{Open, Stretch};
 use crate::socket::Address;
 use crate::spec::{
     self, CONTRACT_VERSION, ConnectionUse, Examples, ExpectSpec, Pacing, RateSpec, RequestSpec, ShapeSpec,
@@ -45,30 +45,6 @@ pub struct Plan {
     pub progress_every_ns: u64,
     pub slower_than_ns: Vec<u64>,
     pub seed: u64,
-}
-
-/// One of the requests, and the answer that it should have.
-pub struct Request {
-    pub name: String,
-    pub message: Message,
-    /// Whether it may be sent again if it is not known whether the server acted on it (RFC 9110, 9.2.2).
-    pub is_idempotent: bool,
-    pub weight: u32,
-    pub expect: Expectation,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub struct WarmUp {
-    pub connections: usize,
-    pub pauses: bool,
-    pub stop: Stop,
-}
-
-/// The end of a phase: after `requests` (if given), and after `within_ns` at the latest.
-#[derive(Clone, Copy, Debug)]
-pub struct Stop {
-    pub requests: Option<u64>,
-    pub within_ns: u64,
 }
 
 impl TrialSpec {

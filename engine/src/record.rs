@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
-use crate::probe::processes::Sample;
 use crate::spec::TrialSpec;
 
 /// The result of one trial. All times are in nanoseconds. All totals are of the measured phase alone, and `scheduled`
@@ -400,67 +399,4 @@ pub fn decoded(text: &str) -> Histogram<u64> {
     let bytes = bytes.expect("it is base64 as it was written");
     let read: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut bytes.as_slice());
     read.expect("it is read as it was written")
-}
-
-impl SampleColumns {
-    pub fn push(&mut self, sample: &Sample, began_ns: u64) {
-        self.at_ns.push(sample.at_ns.saturating_sub(began_ns));
-        self.late_ns.push(sample.late_ns);
-        self.cpu_user_ns.push(sample.cpu_user_ns);
-        self.cpu_kernel_ns.push(sample.cpu_kernel_ns);
-        self.rss_bytes.push(sample.rss_bytes);
-        self.pss_bytes.push(sample.pss_bytes);
-        self.processes.push(sample.processes);
-        self.threads.push(sample.threads);
-        self.voluntary_switches.push(sample.voluntary_switches);
-        self.involuntary_switches.push(sample.involuntary_switches);
-    }
-}
-
-impl Window {
-    /// Returns what happened between the first and the last of `samples`, or `None` if the processes were gone at
-    /// either end.
-    pub fn over(samples: &[Sample]) -> Option<Self> {
-        let (first, last) = (samples.first()?, samples.last()?);
-        if first.processes == 0 || last.processes == 0 {
-            return None;
-        }
-        let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
-        // The sum is exact. Its split into user and kernel time is estimated from ticks at each reading, so either
-        // part may be less than before.
-        let user_ns = |sample: &Sample| sample.cpu_user_ns;
-        let cpu_ns = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
-        let spent_ns = cpu_ns(last).saturating_sub(cpu_ns(first));
-        let spent_user_ns = user_ns(last).saturating_sub(user_ns(first)).min(spent_ns);
-        let max = |value: fn(&Sample) -> u64| samples.iter().map(value).max().unwrap_or(0);
-        Some(Self {
-            cpu_user_ns: spent_user_ns,
-            cpu_kernel_ns: spent_ns - spent_user_ns,
-            voluntary_switches: between(first.voluntary_switches, last.voluntary_switches),
-            involuntary_switches: between(first.involuntary_switches, last.involuntary_switches),
-            rss_max_bytes: max(|sample| sample.rss_bytes),
-            pss_max_bytes: samples.iter().filter_map(|sample| sample.pss_bytes).max(),
-            processes_max: max(|sample| sample.processes),
-            threads_max: max(|sample| sample.threads),
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_window_spent_is_exact_where_its_split_goes_back() {
-        let sample = |user_ms: u64, kernel_ms: u64| Sample {
-            cpu_user_ns: user_ms * 1_000_000,
-            cpu_kernel_ns: kernel_ms * 1_000_000,
-            processes: 1,
-            ..Sample::default()
-        };
-        let window = Window::over(&[sample(80, 1_044), sample(3_400, 58)]).unwrap();
-        assert_eq!((window.cpu_user_ns, window.cpu_kernel_ns), (2_334_000_000, 0));
-        let window = Window::over(&[sample(80, 20), sample(100, 60)]).unwrap();
-        assert_eq!((window.cpu_user_ns, window.cpu_kernel_ns), (20_000_000, 40_000_000));
-    }
 }

@@ -20,11 +20,12 @@ use crate::plan::Plan;
 use crate::process_tree::Pid;
 use crate::record::TrialRecord;
 use crate::shape::Shape;
+use crate::shape::timetable::{Filler, Timetable};
 use crate::socket::Stamping;
 use crate::spec::{Pacing, TrialSpec};
-use crate::timetable::{Filler, Timetable};
 use crate::watch::Watches;
-use crate::worker::{Place, Worker};
+use crate::worker::Place;
+use crate::worker::for_plan::Worker;
 use crate::{cores, preflight};
 
 #[derive(clap::Args)]
@@ -247,8 +248,8 @@ fn start<'scope, 'env>(
     for (index, feed) in feeds.into_iter().enumerate() {
         let (returned, spent) = mpsc::channel();
         returns.push(returned);
-        let place = Place { course, timetable, thread: index, feed, outbox: outbox.clone(), spent };
-        let worker = Worker::new(plan, place)?;
+        let place = Place { course, thread: index, feed, outbox: outbox.clone(), spent };
+        let worker = Worker::new(plan, place, timetable)?;
         let core = plan.cores.get(index % plan.cores.len().max(1)).copied();
         let (telling, ending) = (telling.clone(), ending.clone());
         spawn(scope, &format!("worker-{index}"), move || {

@@ -1,30 +1,61 @@
 //! The bytes of a connection, over a plain or a TLS socket. HTTP is elsewhere.
+//!
+//! No other module knows which of the two a connection is. It is an enum and not a trait, so that there is one hot loop
+//! for each load and not one for each load and kind of stream. All streams of a trial are alike, so the processor
+//! predicts the branch.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 
-use crate::net::Received;
-use crate::socket;
+use crate::socket::{self, Received};
 use crate::tls::Session;
 
 #[derive(Debug)]
-pub enum Stream {
+pub struct Stream(Kind);
+
+#[derive(Debug)]
+enum Kind {
     Plain(OwnedFd),
     Tls(OwnedFd, Box<Session>),
 }
 
 impl Stream {
+    /// The stream over a socket that has begun to connect: plain, or with the session of its TLS.
+    pub fn new(socket: OwnedFd, session: Option<Session>) -> Self {
+        Self(match session {
+            None => Kind::Plain(socket),
+            Some(session) => Kind::Tls(socket, Box::new(session)),
+        })
+    }
+
+    /// Goes on connecting when the socket is ready. Returns true when it is connected, TLS included.
+    ///
+    /// # Errors
+    /// Why it could not be connected; `PROTO` if TLS is the reason, and then `why` says more.
+    pub fn stands(&mut self) -> Result<bool, Errno> {
+        match &mut self.0 {
+            Kind::Plain(socket) => socket::connected(socket).map(|()| true),
+            Kind::Tls(socket, session) => {
+                socket::connected(&*socket)?;
+                match session.shake(socket.as_fd()) {
+                    Err(Errno::AGAIN) => Ok(false),
+                    other => other,
+                }
+            }
+        }
+    }
+
     /// Sends `bytes`. Returns how many of them were taken.
     ///
     /// # Errors
     /// What the kernel returns; `AGAIN` if it takes no more now.
     #[inline]
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
-        match self {
-            Self::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
-            Self::Tls(socket, session) => session.send(socket.as_fd(), bytes),
+        match &mut self.0 {
+            Kind::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
+            Kind::Tls(socket, session) => session.send(socket.as_fd(), bytes),
         }
     }
 
@@ -34,9 +65,9 @@ impl Stream {
     /// What the kernel returns.
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Errno> {
-        match self {
-            Self::Tls(socket, session) => session.flush(socket.as_fd()),
-            Self::Plain(_) => Ok(true),
+        match &mut self.0 {
+            Kind::Tls(socket, session) => session.flush(socket.as_fd()),
+            Kind::Plain(_) => Ok(true),
         }
     }
 
@@ -46,16 +77,16 @@ impl Stream {
     /// What the kernel returns; `AGAIN` if there is nothing to read, `PROTO` if TLS is broken.
     #[inline]
     pub fn receive(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
-        match self {
-            Self::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
-            Self::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
+        match &mut self.0 {
+            Kind::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
+            Kind::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
         }
     }
 
     /// Returns whether its bytes are the socket's own, so that some can be left unread.
     #[inline]
     pub fn discards(&self) -> bool {
-        matches!(self, Self::Plain(_))
+        matches!(&self.0, Kind::Plain(_))
     }
 
     /// Reads once, for bytes that are not looked at. Over TCP the kernel need not copy them.
@@ -64,39 +95,39 @@ impl Stream {
     /// Those of `receive`.
     #[inline]
     pub fn discard(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
-        match self {
-            Self::Plain(socket) => socket::discard(socket.as_fd(), buffer, stamped),
-            Self::Tls(..) => self.receive(buffer, stamped),
+        match &mut self.0 {
+            Kind::Plain(socket) => socket::discard(socket.as_fd(), buffer, stamped),
+            Kind::Tls(..) => self.receive(buffer, stamped),
         }
     }
 
     /// Lets the kernel report it as readable only if this many bytes wait (socket(7), SO_RCVLOWAT).
     pub fn wake_at(&self, bytes: usize) {
-        if let Self::Plain(socket) = self {
+        if let Kind::Plain(socket) = &self.0 {
             socket::wake_at(socket, bytes);
         }
     }
 
     /// Returns whether bytes wait on this side of the socket that epoll cannot report.
     pub fn has_more_at_hand(&self) -> bool {
-        matches!(self, Self::Tls(_, session) if session.has_plaintext())
+        matches!(&self.0, Kind::Tls(_, session) if session.has_plaintext())
     }
 
     /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     pub fn is_cut(&self) -> bool {
-        matches!(self, Self::Tls(_, session) if session.is_cut())
+        matches!(&self.0, Kind::Tls(_, session) if session.is_cut())
     }
 
     /// Returns why TLS failed.
     pub fn why(&self) -> Option<String> {
-        match self {
-            Self::Tls(_, session) => session.why(),
-            Self::Plain(_) => None,
+        match &self.0 {
+            Kind::Tls(_, session) => session.why(),
+            Kind::Plain(_) => None,
         }
     }
 
     pub fn close(self) {
-        if let Self::Tls(socket, mut session) = self {
+        if let Kind::Tls(socket, mut session) = self.0 {
             session.close(socket.as_fd());
         }
     }

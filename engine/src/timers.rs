@@ -171,12 +171,12 @@ impl Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape;
+    use crate::random;
     use rand::Rng;
 
     #[test]
     fn timers_come_in_the_order_in_which_they_are_due() {
-        let mut random = shape::random(5, 0);
+        let mut random = random::seeded(5, 0);
         for longest_ns in [1_000, 5_000_000, 3_000_000_000, 86_400_000_000_000] {
             let began_ns = 987_654_321_000_000 + random.random_range(0..1 << 40);
             let mut timers = Timers::new(began_ns);
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn timers_are_added_while_others_come() {
-        let mut random = shape::random(6, 0);
+        let mut random = random::seeded(6, 0);
         let mut timers = Timers::new(0);
         let mut now_ns = 0;
         let mut waiting = std::collections::BTreeSet::new();

@@ -99,8 +99,6 @@ impl<S> User<S> {
     }
 }
 
-const _: () = assert!(size_of::<User<crate::stream::Stream>>() == 128);
-
 impl<S> Default for User<S> {
     fn default() -> Self {
         Self::new()

@@ -3,7 +3,8 @@
 use crate::clock::now_ns;
 use crate::phase::Course;
 use crate::probe::machine::Machine;
-use crate::probe::processes::{DEAR, Processes, Sample};
+use crate::probe::processes::{DEAR, Processes};
+use crate::probe::sample::Sample;
 use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
 use crate::probe::{Pace, own_cpu_ns};

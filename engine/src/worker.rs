@@ -3,6 +3,8 @@
 
 mod account;
 mod examples;
+pub mod for_plan;
+mod hash_sample;
 mod patience;
 mod reading;
 mod sending;
@@ -15,24 +17,20 @@ use std::sync::mpsc::{Receiver, Sender};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::account::Account;
-use self::sending::{OPENED_AT_ONCE, Sample};
+use self::hash_sample::HashSample;
 use crate::connection::Wire;
-use crate::failure::Failure;
 use crate::http::feed::Feed;
 use crate::in_flight::InFlight;
 use crate::ledger::{INTERVAL_NS, Ledger};
-use crate::net::kernel::Kernel;
+use crate::load::{Act, Due, Load, Users, share};
 use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
 use crate::pacer::{self, Pacer};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
-use crate::shape::closed::ClosedLoad;
-use crate::shape::open::OpenLoad;
-use crate::shape::{Act, Due, Load, Shape, Users, random, share};
+use crate::random;
 use crate::spec::Pacing;
 use crate::tally::Tally;
-use crate::timetable::Timetable;
 use crate::user::User;
 
 /// A connection that failed is replaced after this pause, as a user would do. If it were replaced at once, a server
@@ -40,55 +38,20 @@ use crate::user::User;
 const BACKOFF_NS: u64 = 10_000_000;
 /// If a backlog was full, connecting is tried again after this pause.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
+/// The most connections that are opened before answers are read again. Opening one takes some 20 µs, about as long as
+/// five answers.
+const OPENED_AT_ONCE: usize = 64;
 const EVENTS_AT_ONCE: usize = 256;
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// What a thread shares with the others, and what it has alone.
 pub struct Place<'a> {
     pub course: &'a Course,
-    /// The schedule of an open shape.
-    pub timetable: Option<&'a Timetable>,
     /// The index of this thread among the plan's threads.
     pub thread: usize,
     pub feed: Feed,
     pub outbox: Sender<Box<Tally>>,
     pub spent: Receiver<Box<Tally>>,
-}
-
-/// A worker for either shape, over real sockets.
-pub enum Worker<'a> {
-    Closed(Loop<'a, Kernel<'a>, ClosedLoad<'a>>),
-    Open(Loop<'a, Kernel<'a>, OpenLoad<'a>>),
-}
-
-impl<'a> Worker<'a> {
-    /// Fails if the kernel gives no epoll instance.
-    pub fn new(plan: &'a Plan, place: Place<'a>) -> Result<Self, Failure> {
-        let net = Kernel::new(plan)?;
-        let threads = (place.thread, plan.threads);
-        match (&plan.shape, place.timetable) {
-            (Shape::Closed(shape), _) => {
-                let load = ClosedLoad::new(shape, place.course, plan.warm_up.as_ref(), threads, plan.seed);
-                Ok(Self::Closed(Loop::new(plan, place, net, load)))
-            }
-            (Shape::Open(shape), Some(table)) => {
-                let users = share(shape.connections, place.thread, plan.threads);
-                let by_number = plan.stop.requests.is_some();
-                let load = OpenLoad::new(table, place.course, users, plan.request_timeout_ns, by_number);
-                Ok(Self::Open(Loop::new(plan, place, net, load)))
-            }
-            (Shape::Open(_), None) => Err(Failure::new("an open shape without its timetable")),
-        }
-    }
-
-    /// Runs until the course is over. By then everything that it counted has gone to the collector. Returns the end
-    /// of the channel through which tallies come back.
-    pub fn run(self) -> Receiver<Box<Tally>> {
-        match self {
-            Self::Closed(worker) => worker.run(),
-            Self::Open(worker) => worker.run(),
-        }
-    }
 }
 
 pub struct Loop<'a, N: Network, L> {
@@ -116,7 +79,7 @@ pub struct Loop<'a, N: Network, L> {
     /// Answers of the present batch that have been read and not counted yet.
     ended: Vec<(u32, Outcome)>,
     /// Which answers are hashed, by kind.
-    samples: Box<[Sample]>,
+    samples: Box<[HashSample]>,
     random: Xoshiro256PlusPlus,
     /// The number of connections opened in this turn.
     opened: usize,
@@ -162,8 +125,8 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             unread: Vec::new(),
             ready: Vec::with_capacity(EVENTS_AT_ONCE),
             ended: Vec::with_capacity(EVENTS_AT_ONCE),
-            samples: plan.requests.iter().map(|_| Sample::default()).collect(),
-            random: random(plan.seed, SAMPLE_PURPOSE + place.thread as u64),
+            samples: plan.requests.iter().map(|_| HashSample::default()).collect(),
+            random: random::seeded(plan.seed, SAMPLE_PURPOSE + place.thread as u64),
             opened: 0,
             to_open: VecDeque::new(),
             seen_ns: 0,

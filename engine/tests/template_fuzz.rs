@@ -59,7 +59,7 @@ fn written(parts: &[Part], lines: &Lines) -> String {
 
 /// Returns the parts as they are sent in the first requests.
 fn expected(parts: &[Part], requests: usize) -> Vec<String> {
-    let mut random = crumple_engine::shape::random(1, 0);
+    let mut random = crumple_engine::random::seeded(1, 0);
     let one = |turn: usize| {
         let mut text = String::new();
         for part in parts {

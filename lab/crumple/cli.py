@@ -8,15 +8,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from crumple import surroundings
-from crumple.drawing.shown import shown_text
+from crumple import start
 from crumple.errors import CrumpleError, UsageError
 from crumple.find import find_flags as find_flags
 from crumple.interrupt import interruptible
@@ -55,6 +53,9 @@ app = typer.Typer(
 
 def _tell_version(asked: bool) -> None:
     if asked:
+        # Imported here because it takes a fifth of the time that help takes.
+        from importlib import metadata
+
         print(f"crumple {metadata.version('crumple')}")
         raise typer.Exit
 
@@ -62,7 +63,8 @@ def _tell_version(asked: bool) -> None:
 @app.callback()
 def top(
     version: Annotated[
-        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Say it and exit.")
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Finds the load at which a server crumples, and says why."""
@@ -74,18 +76,19 @@ def _named(param: typer.CallbackParam, value: Any) -> Any:
         if isinstance(each, str) and not each.strip(" ,"):
             is_option = param.param_type_name == "option"
             what = max(param.opts, key=len) if is_option else (param.metavar or "").strip("[].…")
-            remedy = "name what is meant" if param.required else "name what is meant, or leave it out"
+            remedy = "give it a value" if param.required else "give it a value, or leave it out"
             raise UsageError(f"{what} is empty", remedy)
     return value
 
 
-Json = Annotated[bool, typer.Option("--json", help="The same facts as JSON on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON on stdout.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]
 Servers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SERVER…",
-        help="Names, variants as name\\[key=value], folders as ./name; all if left out.",
+        help="A server's name, a variant such as name\\[key=value], or a folder such as ./name. "
+        "Default: all servers.",
         callback=_named,
     ),
 ]
@@ -100,15 +103,15 @@ def try_(
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the report in a browser.")] = False,
     json: Json = False,
 ) -> None:
-    """The tour: set up what is missing, run every article's study in short form, open the verdicts."""
+    """Set up the servers, run every article's study at its shortest scale, and open the verdicts."""
     from crumple.commands import run
 
-    raise typer.Exit(run.take(open_it=not no_open, as_json=json))
+    raise typer.Exit(run.tour(open_it=not no_open, as_json=json))
 
 
 @app.command(epilog=_example("crumple setup go-nethttp node-http"))
 def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None:
-    """Install and build what the servers need; shows it first."""
+    """Show what the servers need, then install and build it."""
     from crumple.commands import setup
 
     raise typer.Exit(setup.make_ready(servers or [], yes, json))
@@ -116,15 +119,18 @@ def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None
 
 @app.command(epilog=_example("crumple costs --json"))
 def costs(json: Json = False) -> None:
-    """What system calls, context switches, threads and processes cost on this machine; takes two seconds."""
+    """Measure what system calls, context switches, threads and processes cost on this machine.
+
+    This takes about two seconds.
+    """
     from crumple.commands import lists
 
-    raise typer.Exit(lists.tell(json))
+    raise typer.Exit(lists.list_costs(json))
 
 
 @app.command(epilog=_example("crumple servers --json"))
 def servers(json: Json = False) -> None:
-    """Every server: version, I/O model, workloads, settings with their defaults, ready or why not."""
+    """List the servers: version, I/O model, workloads, settings with defaults, and whether they can run."""
     from crumple.commands import lists
 
     raise typer.Exit(lists.list_servers(json))
@@ -132,7 +138,7 @@ def servers(json: Json = False) -> None:
 
 @app.command(epilog=_example("crumple workloads"))
 def workloads(json: Json = False) -> None:
-    """Every workload: what a request asks, and the size of its answer."""
+    """List the workloads: the request of each, and the size of its answer."""
     from crumple.commands import lists
 
     raise typer.Exit(lists.list_workloads(json))
@@ -140,7 +146,7 @@ def workloads(json: Json = False) -> None:
 
 @app.command(epilog=_example("crumple studies"))
 def studies(json: Json = False) -> None:
-    """Every study and its question."""
+    """List the studies and their questions."""
     from crumple.commands import lists
 
     raise typer.Exit(lists.list_studies(json))
@@ -150,7 +156,10 @@ def studies(json: Json = False) -> None:
     epilog=_example("crumple verify node-http", "crumple verify 'node-cluster\\[workers=2]' ./my-server")
 )
 def verify(servers: Servers = None, json: Json = False) -> None:
-    """Every answer of every server against the contract; 1 if one is wrong."""
+    """Check every answer of every server against the contract.
+
+    Exit code 1: a check failed, or a server did not start.
+    """
     from crumple.commands import verify
 
     raise typer.Exit(verify.check(servers or [], json))
@@ -161,16 +170,16 @@ def new_server(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The folder to write; its name is the server's.", callback=_named
+            metavar="NAME", help="The folder to write. Its name is the server's name.", callback=_named
         ),
     ],
-    language: Annotated[str, typer.Option(help="As reports will show it.")] = "Python",
+    language: Annotated[str, typer.Option(help="The language that reports will show.")] = "Python",
     json: Json = False,
 ) -> None:
-    """A folder to begin a server of your own with: server.toml and a small program that works."""
+    """Write the folder of a new server: a server.toml and a small program that works, for you to replace."""
     from crumple.commands import setup
 
-    raise typer.Exit(setup.begin(name, language, json))
+    raise typer.Exit(setup.write_server(name, language, json))
 
 
 @app.command(
@@ -180,17 +189,21 @@ def new_server(
 )
 def run(
     studies: Annotated[
-        list[str] | None, typer.Argument(metavar="STUDY…", help="Names or files.", callback=_named)
+        list[str] | None,
+        typer.Argument(metavar="STUDY…", help="A study's name, or its TOML file.", callback=_named),
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(help="tour, quick, full or published; quick if left out.", callback=_named),
+        typer.Option(
+            help="How much of each study to run: tour, quick, full or published. Default: quick.",
+            callback=_named,
+        ),
     ] = None,
     servers: Annotated[
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Only these servers, or variants: 'php-apache\\[workers=150]'.",
+            help="Run only these servers or variants, such as 'php-apache\\[workers=150]'.",
             callback=_named,
         ),
     ] = None,
@@ -198,37 +211,48 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="FOLDER|URL",
-            help="One of your own beside them: a folder, whose commands run as you, or http://…",
+            help="Also run this server of yours: a folder, whose commands run as you, or http://… "
+            "May be repeated.",
             callback=_named,
         ),
     ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Every article's study, one after the other.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Run the studies of all articles.")] = False,
     database: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Your own MariaDB instead of a private one.", callback=_named),
+        typer.Option(metavar="URL", help="Use your MariaDB instead of a private one.", callback=_named),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Order and load; drawn if left out.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The seed of the order of trials and of the load. Default: random."),
+    ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Continue a run.", callback=_named)
+        str | None, typer.Option(metavar="RUN", help="Continue this run.", callback=_named)
     ] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="With --resume: failed trials too.")
+        bool, typer.Option("--retry-failed", help="With --resume: also repeat trials that failed.")
     ] = False,
     mixed: Annotated[
-        bool, typer.Option("--mixed", help="With --resume: though programs changed; marks the trials.")
+        bool,
+        typer.Option(
+            "--mixed", help="With --resume: continue although programs changed, and mark the new trials."
+        ),
     ] = False,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="30m: decide as much as that time can, at the scale that fits."),
+        typer.Option(
+            metavar="TIME",
+            help="Decide as many claims as this time allows, such as 30m, at the scale that fits into it.",
+        ),
     ] = None,
     only: Annotated[
-        str | None, typer.Option(metavar="TRIAL", help="One trial, by its id.", callback=_named)
+        str | None, typer.Option(metavar="TRIAL", help="Run only the trial with this id.", callback=_named)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Run studies. 3: a trial failed or is not valid; 1: a server was skipped; 130: interrupted."""
+    """Run studies and judge their claims.
+
+    Exit code 1: a server was skipped; 3: a trial failed or is not valid; 130: interrupted.
+    """
     from crumple.commands import run
 
     asked = run.Asked(
@@ -258,16 +282,20 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="[RUN]...",
-            help="The latest if left out; of several, all their claims.",
+            help="A run's name or folder. Default: the latest run. With several runs, the claims of all.",
             callback=_named,
         ),
     ] = None,
-    format_: Annotated[str, typer.Option("--format", help="text, html, md or json.")] = "text",
-    open_it: Annotated[bool, typer.Option("--open", help="Write the HTML report and open it.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Write it to this file.")] = None,
+    format_: Annotated[
+        str, typer.Option("--format", help="The report's format: text, html, md or json.")
+    ] = "text",
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
     json: Json = False,
 ) -> None:
-    """Render the report of a run again, or one table of several."""
+    """Show the report of a stored run, or the claims of several runs."""
     from crumple.commands import report
 
     raise typer.Exit(report.show(names or (), "json" if json else format_, open_it, out))
@@ -281,19 +309,33 @@ def report(
 )
 def compare(
     before: Annotated[
-        str, typer.Argument(metavar="BEFORE", help="A run, or the JSON of its report.", callback=_named)
+        str,
+        typer.Argument(
+            metavar="BEFORE", help="The earlier run, or the JSON file of its report.", callback=_named
+        ),
     ],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="Likewise.", callback=_named)],
-    metric: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated.")] = None,
+    after: Annotated[
+        str,
+        typer.Argument(
+            metavar="AFTER", help="The later run, or the JSON file of its report.", callback=_named
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Compare only this metric. May be repeated.")
+    ] = None,
     must_see: Annotated[
         str | None,
         typer.Option(
-            metavar="CHANGE", help="Exit code 3 where a change of so much, 10% for instance, could be missed."
+            metavar="CHANGE",
+            help="Exit with 3 if a change of this size, such as 10%, could have been missed.",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """What changed from one run to another; 1 if something became slower, beyond chance."""
+    """Show what changed from one run to another.
+
+    Exit code 1: a figure became slower, beyond chance; 3: nothing could be compared, or see --must-see.
+    """
     from crumple.commands import compare
 
     raise typer.Exit(compare.runs(before, after, metric or [], json, must_see))
@@ -307,9 +349,10 @@ def compare(
 )
 @load_flags.spread
 def load(url: load_flags.Url, flags: load_flags.LoadFlags) -> None:
-    """Put a load on a URL: 50 connections for 10 s, unless told otherwise.
+    """Put a load on a URL, by default 50 connections for 10 seconds.
 
-    Exit code 1: a --fail-if holds, or nothing was answered; 3: not valid; 130: interrupted.
+    Exit code 1: a --fail-if holds, or no request was answered as expected; 3: the load is not valid; 130:
+    interrupted.
     """
     from crumple.commands import load
 
@@ -324,7 +367,7 @@ def load(url: load_flags.Url, flags: load_flags.LoadFlags) -> None:
 )
 @load_flags.spread
 def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
-    """The highest load at which the objective still holds, with its 95 % interval: of a URL, or of a server.
+    """Find the highest load of a URL or a server at which an objective still holds, with its 95 % interval.
 
     Exit code 1: it does not hold even at the lowest load; 3: the engine was the limit, or the budget was too
     short; 130: interrupted.
@@ -336,10 +379,10 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
-    surroundings.mend_streams()
+    start.mend_streams()
     try:
         with interruptible():
-            surroundings.check_memory()
+            start.check_memory()
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.
@@ -359,7 +402,7 @@ def main() -> None:
     except OSError as error:
         # An error that no other code handles: a full disk behind stdout, for instance.
         where = f"{error.filename}: " if error.filename else ""
-        _complain(f"cannot go on: {where}{error.strerror or error}; mend that, then try again")
+        _complain(f"cannot continue: {where}{error.strerror or error}; fix that, then try again")
         _leave_unsaid()
         sys.exit(1)
     except Exception as error:
@@ -374,6 +417,9 @@ def main() -> None:
 
 
 def _complain(line: str) -> None:
+    # Imported here because help needs no rich, and it takes as long to import as all else.
+    from crumple.drawing.terminal import shown_text
+
     print(shown_text(line), file=sys.stderr)
 
 

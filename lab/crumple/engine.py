@@ -20,7 +20,7 @@ from typing import IO
 
 from pydantic import ValidationError
 
-from crumple import faults
+from crumple import parsing
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
@@ -205,7 +205,7 @@ def _record(text: str, spec: TrialSpec) -> TrialRecord:
     try:
         record = TrialRecord.model_validate_json(text)
     except ValidationError as error:
-        message = f"the engine's record is not what the contract says ({faults.first(error)})"
+        message = f"the engine's record is not what the contract says ({parsing.first_fault(error)})"
         raise EngineFailed(message, "build engine and lab from the same sources") from None
     if record.spec.label != spec.label or record.spec.seed != spec.seed:
         raise EngineFailed(f"the engine answered for {record.spec.label}, not for {spec.label}")

@@ -1,14 +1,25 @@
-"""The entry point of the `crumple` command: while the command line is imported, Ctrl-C prints one line.
+"""How a command starts: Ctrl-C prints one line while the command line is imported; then streams and memory.
 
-The import takes a fifth of a second, and `interrupt` handles signals only after it. During the import nothing
-is open that needs cleanup.
+The import takes a tenth of a second, and `interrupt` handles signals only after it. During the import nothing
+is open that needs cleanup. A result that took minutes must not be lost because a stream is closed or an
+encoding lacks a character.
 """
 
+import errno
+import io
 import os
+import resource
 import signal
+import sys
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 INTERRUPTED = 130
+# With less, the libraries that compute quantiles cannot be loaded.
+ADDRESSED_MIN_BYTES = 192 << 20
 
 
 def main() -> None:
@@ -24,3 +35,47 @@ def _end(_number: int, _frame: FrameType | None) -> None:
     # No exception: an import in progress could treat it as its own failure.
     os.write(2, b"interrupted\n")
     os._exit(INTERRUPTED)
+
+
+def mend_streams() -> None:
+    """Replace closed standard streams by /dev/null; characters that an encoding lacks become "?"."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # open() returns the lowest free number, so no file or socket opened later gets this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or _nothing("r")
+    sys.stdout = sys.stdout or _nothing("w")
+    sys.stderr = sys.stderr or _nothing("w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def refusal(folder: "Path") -> str:
+    """Why a folder, which need not exist yet, cannot be written to; empty if it can."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir():
+        return os.strerror(errno.ENOTDIR)
+    if os.access(there, os.W_OK | os.X_OK):
+        return ""
+    read_only = os.statvfs(there).f_flag & os.ST_RDONLY
+    return os.strerror(errno.EROFS if read_only else errno.EACCES)
+
+
+def check_memory() -> None:
+    """Raises CrumpleError if the limit of addressed memory (ulimit -v) is too low."""
+    # Imported here, so that `main` handles Ctrl-C as early as it can.
+    from crumple.errors import CrumpleError
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < ADDRESSED_MIN_BYTES:
+        needed = ADDRESSED_MIN_BYTES >> 10
+        message = f"no more than {limit >> 10:,} KiB of memory may be addressed here"
+        raise CrumpleError(message, f"raise the limit: ulimit -v {needed}")
+
+
+def _nothing(mode: str) -> io.TextIOWrapper:
+    # By name: if a stream was missing from the start, another file may have its number by now.
+    return open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123

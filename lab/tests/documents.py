@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from crumple import contract, toml_file
+from crumple import contract, parsing
 from crumple.run.store import ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Study
 from hdrh.histogram import HdrHistogram
@@ -74,7 +74,7 @@ STUDY: dict[str, Any] = {
 
 def study() -> Study:
     """Two experiments of three servers: 3 and 2 blocks of four trials at `quick`."""
-    meant, problems = toml_file.meant(Study, {**STUDY, "name": "demo"}, Path("demo.toml"))
+    meant, problems = parsing.meant(Study, {**STUDY, "name": "demo"}, Path("demo.toml"))
     assert meant is not None, problems
     return meant
 

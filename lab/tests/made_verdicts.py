@@ -61,7 +61,7 @@ def ratio(name: str, measured: float, published: float | None = 13.7, **other: A
     direction = CONTRADICTED if turned and answer is CONTRADICTED else SUPPORTED
     pair = {"of": NODE, "to": PHP, **size}
     made = effect(
-        NODE, PHP, answer, ratio=measured, direction=direction,
+        NODE, PHP, answer, ratio=measured, direction=other.pop("direction", direction),
         **({"published": published} if other.get("expected") is None else {}), **other,
     )  # fmt: skip
     claim = {"id": name, "kind": "ratio", "metric": "throughput", "pairs": [pair]}

@@ -13,7 +13,7 @@ from crumple.find.breaking_point import Binding, binding
 from crumple.find.next_level import Aim, Step, Tried, next_step, of_server
 from crumple.find.seen import Base, Judged, Tick
 from crumple.load import objective
-from crumple.stats import proportion
+from crumple.stats import sequential
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -142,10 +142,10 @@ class Search:
         seen_so_far = whole
         for number in range(round(1 / TICK_S), len(whole) + 1):
             seen_so_far = whole[:number]
-            said = proportion.verdict(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
+            said = sequential.verdict(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
             if said == "broke" or (said == "held" and seen_so_far[-1].end_s >= step.least_s - 1e-9):
                 break
-        said = proportion.verdict(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
+        said = sequential.verdict(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
         over_s = seen_so_far[-1].end_s
         took = (ended_s - due_s)[(ended_s <= over_s) & (due_s >= 0)]
         evidence = seen.evidence("p99", self.share, seen_so_far, limit_s=self.limit_s, settled_s=SETTLE_S)
@@ -160,7 +160,7 @@ class Search:
         planned = next_level.durations(asked, self.budget_s)
         aim = Aim(
             first=0.75 * self.guess, lowest=0.1, highest=math.inf, step_up=1.6, whole=False,
-            answers_needed=proportion.answers_needed(self.share), level_s=planned.level_s,
+            answers_needed=sequential.answers_needed(self.share), level_s=planned.level_s,
             level_most_s=planned.longest_s, around_s=planned.settle_s + BESIDE_S, start_s=None, arrivals=1.0,
             calm=self.calm, limit_s=self.limit_s, seed=self.seed,
         )  # fmt: skip

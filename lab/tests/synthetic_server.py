@@ -15,7 +15,7 @@ import numpy as np
 from crumple import contract
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted
-from crumple.find.conduct import Place, Site
+from crumple.find.search import Place, Site
 from crumple.load.engine_spec import Options
 from crumple.record.validity import Validity, Word
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Disturbed trials are done again at the end of their block, and what stands for them is the repeat."""
+"""Disturbed trials are repeated at the end of their block, and the repeat replaces them."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from test_run import Notes, _begin
 
 BUSY = Disturbance(others_share=0.4, steal_share=0.0, others_limit=0.1, steal_limit=0.025)
 CALM = Disturbance(others_share=0.01, steal_share=0.0, others_limit=0.1, steal_limit=0.025)
-# The golden record says that engine and server used 2.8 s of the four that there were.
+# According to the golden record, engine and server used 2.8 of 4 s of CPU time.
 DISTURB = """
 if {when}:
     window = {{"busy_ns": 3_900_000_000, "steal_ns": 0, "cores": 2}}
@@ -32,7 +32,7 @@ times['mean_ns'], times['encoded'] = record['spec']['shape']['connections'] * 10
 
 @pytest.fixture(autouse=True)
 def others_may_work() -> None:
-    """Here the limits are as they are."""
+    """Keep the real limits of disturbance, which other tests raise."""
 
 
 def _disturbing(tmp_path: Path, when: str) -> None:
@@ -40,7 +40,7 @@ def _disturbing(tmp_path: Path, when: str) -> None:
     documents.fake_engine(tmp_path, DISTURB.format(when=when, encoded=encoded))
 
 
-def test_a_disturbed_trial_is_done_again_at_the_end_of_its_block(
+def test_a_disturbed_trial_is_repeated_at_the_end_of_its_block(
     acts: Stage, root: Path, tmp_path: Path
 ) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
@@ -60,7 +60,7 @@ def test_a_disturbed_trial_is_done_again_at_the_end_of_its_block(
     )  # fmt: skip
 
 
-def test_the_repeat_is_what_counts(acts: Stage, root: Path, tmp_path: Path) -> None:
+def test_the_repeat_replaces_the_first_attempt(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun = _begin(root)
     runs.execute(begun, root, Notes())
@@ -77,23 +77,25 @@ def test_the_repeat_is_what_counts(acts: Stage, root: Path, tmp_path: Path) -> N
     assert lines["shared/b02/node-http"].status == "not valid"
     assert lines["shared/b02/node-http"].others.startswith("28")
     assert lines["shared/b02/node-http+2"].command.endswith("--only shared/b02/node-http")
-    assert code_of(trials) == 0, "what was done again does not fail the run"
+    assert code_of(trials) == 0, "a trial that was repeated does not fail the run"
 
 
-def test_repeats_of_a_block_are_limited_and_the_rest_does_not_count(
+def test_repeats_of_a_block_are_limited_and_trials_left_disturbed_do_not_count(
     acts: Stage, root: Path, tmp_path: Path
 ) -> None:
     _disturbing(tmp_path, "'separate/b01' in spec['label']")
     begun, notes = _begin(root), Notes()
     runs.execute(begun, root, notes)
     assert len(notes.repeats) == 2 == again.at_most(begun.file.plan.blocks[0])
-    assert {each.rpartition("+")[2] for each in notes.repeats} == {"2"}, "each once before any twice"
+    assert {each.rpartition("+")[2] for each in notes.repeats} == {"2"}, (
+        "none is repeated twice before all once"
+    )
     (said,) = notes.said_busy
     assert said.startswith("the last 3 trials were disturbed, and do not count: other programs used 27")
     assert code_of(begun.store.trials()) == 3
 
 
-def test_no_repeat_is_begun_while_others_use_the_machine(acts: Stage, root: Path, tmp_path: Path) -> None:
+def test_no_repeat_begins_while_others_use_the_machine(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] in ('shared/b01/node-http', 'shared/b02/node-http')")
     acts.busy = "other programs use 50% of the CPU"
     begun, notes = _begin(root), Notes()
@@ -103,13 +105,15 @@ def test_no_repeat_is_begun_while_others_use_the_machine(acts: Stage, root: Path
     acts.busy = ""
     later = Notes()
     runs.execute(runs.resume(begun.store, retry_failed=False), root, later)
-    assert later.order == ["shared/b01/node-http+2", "shared/b02/node-http+2"], "resumed, they are done"
+    assert later.order == ["shared/b01/node-http+2", "shared/b02/node-http+2"], "the resumed run repeats them"
     last = Notes()
     runs.execute(runs.resume(begun.store, retry_failed=False), root, last)
     assert last.order == []
 
 
-def test_cut_off_before_a_repeat_it_is_done_when_resumed(acts: Stage, root: Path, tmp_path: Path) -> None:
+def test_a_run_interrupted_before_a_repeat_makes_it_when_resumed(
+    acts: Stage, root: Path, tmp_path: Path
+) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b01/node-http'")
     begun = _begin(root)
     order = Notes()
@@ -123,14 +127,14 @@ def test_cut_off_before_a_repeat_it_is_done_when_resumed(acts: Stage, root: Path
     assert first.order + second.order == order.order
 
 
-def test_one_trial_asked_for_by_its_id_is_repeated_alone(acts: Stage, root: Path, tmp_path: Path) -> None:
+def test_a_single_trial_named_by_its_id_is_repeated_alone(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun, notes = _begin(root), Notes()
     runs.execute(runs.narrowed(begun, "shared/b02/node-http"), root, notes)
     assert notes.order == ["shared/b02/node-http", "shared/b02/node-http+2"]
 
 
-def test_a_repeat_that_failed_is_tried_again_where_that_is_asked(
+def test_a_repeat_that_failed_is_tried_again_with_retry_failed(
     acts: Stage, root: Path, tmp_path: Path
 ) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
@@ -155,14 +159,14 @@ def _stored(disturbance: Disturbance | None, attempt: int = 1, server: str = "no
     return plain.model_copy(update={"trial": identity})
 
 
-def test_only_the_last_attempt_is_asked() -> None:
+def test_only_the_last_attempt_decides_what_to_repeat() -> None:
     attempts = [_stored(BUSY), _stored(CALM, 2), _stored(BUSY, server="go-nethttp")]
     assert store.replaced(attempts) == {"shared/b01/node-http"}
     twice = [_stored(BUSY, 3), _stored(BUSY), _stored(BUSY, 2)]
     assert store.replaced(twice) == {"shared/b01/node-http", "shared/b01/node-http+2"}
 
 
-def test_nothing_is_due_before_the_block_is_done(acts: Stage, root: Path) -> None:
+def test_no_repeat_is_due_before_the_block_is_done(acts: Stage, root: Path) -> None:
     block = next(each for each in _begin(root).file.plan.blocks if each.experiment == "shared")
     attempts = Attempts([_stored(BUSY)])
     assert attempts.due(block) == [] and attempts.due(block, together=True) == []
@@ -170,7 +174,7 @@ def test_nothing_is_due_before_the_block_is_done(acts: Stage, root: Path) -> Non
     assert due.id == "shared/b01/node-http+2"
 
 
-def test_what_shared_its_time_is_done_again_together_and_once(acts: Stage, root: Path) -> None:
+def test_trials_in_slices_are_repeated_together_and_only_once(acts: Stage, root: Path) -> None:
     block = next(each for each in _begin(root).file.plan.blocks if each.experiment == "shared")
     first = [_renamed(documents.stored(each.id, disturbance=BUSY), each) for each in block.trials]
     calm = _renamed(documents.stored(block.trials[0].id, disturbance=CALM), block.trials[0])
@@ -182,7 +186,7 @@ def test_what_shared_its_time_is_done_again_together_and_once(acts: Stage, root:
     assert attempts.due(block, together=True) == []
 
 
-def test_a_busy_machine_is_said_once_until_it_was_calm() -> None:
+def test_a_busy_machine_is_reported_once_until_it_was_calm() -> None:
     streak, unknown = Streak(), _stored(None)
     said = [bool(streak.busy(_stored(BUSY))) for _ in range(5)]
     assert said == [False, False, True, False, False]
@@ -190,7 +194,7 @@ def test_a_busy_machine_is_said_once_until_it_was_calm() -> None:
     assert [bool(streak.busy(_stored(BUSY))) for _ in range(3)] == [False, False, True]
 
 
-def test_the_view_shows_a_repeat_on_top_of_the_plan(acts: Stage, root: Path) -> None:
+def test_the_view_counts_a_repeat_in_addition_to_the_plan(acts: Stage, root: Path) -> None:
     planned = _begin(root).to_do[0]
     console = Console(force_terminal=False, width=200, record=True)
     with LiveView("documents", lambda: Outlook(0.0, 9.0, 21, 21, 0, 0), console) as shown:
@@ -211,7 +215,7 @@ def _renamed(stored: StoredTrial, identity: store.TrialIdentity) -> StoredTrial:
     return stored.model_copy(update={"trial": identity})
 
 
-def test_what_the_machine_lacks_is_said_once(acts: Stage, root: Path) -> None:
+def test_a_problem_of_the_machine_is_reported_once(acts: Stage, root: Path) -> None:
     notes = Notes()
     runs.execute(_begin(root), root, notes)
     assert notes.said_unfit == ["busy"]

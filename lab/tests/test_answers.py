@@ -5,21 +5,22 @@ import json
 from itertools import pairwise
 
 import pytest
-from crumple.subject import books, right_answers, wp_options
-from crumple.subject.right_answers import Kind, Value
+from crumple.subject import workload
+from crumple.subject.table_rows import books, wp_options
+from crumple.subject.workload import Computed, Value
 
 
-def body(kind: Kind, **parameters: Value) -> bytes:
-    return right_answers.computed(kind, frozenset(parameters.items())).body
+def body(kind: Computed, **parameters: Value) -> bytes:
+    return workload.computed_body(kind, frozenset(parameters.items())).body
 
 
-def test_the_file_to_hash_is_the_same_everywhere():
-    assert len(right_answers.content()) == 65_536
-    assert right_answers.content()[32:64] == hashlib.sha256(b"crumple 1").digest()
+def test_the_file_to_hash_is_the_same_on_every_machine():
+    assert len(workload.hash_content()) == 65_536
+    assert workload.hash_content()[32:64] == hashlib.sha256(b"crumple 1").digest()
 
 
 def test_each_round_hashes_the_file_and_the_digest_before():
-    file = right_answers.content()
+    file = workload.hash_content()
     first = hashlib.sha256(file).digest()
     second = hashlib.sha256(file + first).digest()
     assert body("hash", n=1) == first.hex().encode()
@@ -27,7 +28,7 @@ def test_each_round_hashes_the_file_and_the_digest_before():
 
 
 @pytest.mark.parametrize(("below", "written"), [(0, "[]"), (2, "[]"), (3, "[2]"), (30, None), (50, None)])
-def test_primes_below(below, written):
+def test_the_number_of_primes_below_a_limit(below, written):
     by_division = [n for n in range(2, below) if all(n % d for d in range(2, n))]
     assert body("primes", below=below).decode() == json.dumps(by_division, separators=(",", ":"))
     assert written in (None, body("primes", below=below).decode())
@@ -39,41 +40,41 @@ def test_the_primes_below_a_million():
 
 
 def test_a_large_body_is_computed_once():
-    once = right_answers.computed("primes", frozenset({("below", 500_000)}))
-    assert right_answers.computed("primes", frozenset({("below", 500_000)})) is once
+    once = workload.computed_body("primes", frozenset({("below", 500_000)}))
+    assert workload.computed_body("primes", frozenset({("below", 500_000)})) is once
 
 
 @pytest.mark.parametrize(("size", "text"), [(0, ""), (3, "abc"), (26, None), (53, None)])
-def test_letters_come_round(size, text):
+def test_the_letters_of_a_body_repeat(size, text):
     made = body("mix", wait_ms=5, spin_us=0, bytes=size).decode()
     assert len(made) == size and text in (None, made)
     assert all((ord(b) - ord(a)) % 26 == 1 for a, b in pairwise(made))
 
 
-def test_fifty_options_as_they_lie_in_the_table():
+def test_the_fifty_options_are_those_of_the_table():
     rows = json.loads(body("options"))
-    assert [tuple(row.values()) for row in rows] == list(wp_options.rows()[:50])
+    assert [tuple(row.values()) for row in rows] == list(wp_options().rows[:50])
     assert list(rows[0]) == ["option_id", "option_name", "option_value", "autoload"]
 
 
-def test_ten_books_of_about_the_size_that_is_said():
+def test_the_ten_books_have_about_the_stated_size():
     rows = json.loads(body("rows"))
-    assert [tuple(row.values()) for row in rows] == list(books.rows()[:10])
+    assert [tuple(row.values()) for row in rows] == list(books().rows[:10])
     assert 1100 < len(body("rows")) < 1300
 
 
-def test_both_tables_avoid_what_serialisers_disagree_on():
-    texts = [part for table in (wp_options, books) for row in table.rows() for part in row]
+def test_both_tables_avoid_characters_that_serialisers_write_differently():
+    texts = [part for table in (wp_options(), books()) for row in table.rows for part in row]
     seen = {letter for text in texts if isinstance(text, str) for letter in text}
     assert all(" " <= letter <= "~" for letter in seen)
     assert not seen & set("<>&'`") and seen >= set('"\\/:')
 
 
-def test_the_options_are_of_the_size_of_a_real_installation():
-    rows = wp_options.rows()
+def test_the_options_have_the_size_of_a_real_installation():
+    rows = wp_options().rows
     assert 300 <= len(rows) <= 600 and len({name for _, name, _, _ in rows}) == len(rows)
     assert [row[0] for row in rows] == sorted({row[0] for row in rows})
     assert max(len(value) for _, _, value, _ in rows[:50]) > 3_000
     # Rows that differ between machines would make right answers wrong on one of them.
-    digest = hashlib.sha256(repr([rows, books.rows()]).encode()).hexdigest()
+    digest = hashlib.sha256(repr([rows, books().rows]).encode()).hexdigest()
     assert digest.startswith("91fe434e93581bd3")

@@ -31,7 +31,7 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("claim", PUBLISHED)
-def test_a_published_ratio_is_the_articles_own(claim: str) -> None:
+def test_every_published_ratio_follows_from_the_articles_figures(claim: str) -> None:
     held_against = [pair["published"] for pair in CLAIMS[claim]["pairs"]]
     assert held_against == pytest.approx(PUBLISHED[claim], rel=0.006)
 
@@ -44,27 +44,27 @@ def test_no_other_ratio_is_called_published() -> None:
 
 
 @pytest.mark.parametrize("claim", ["OR-7", "OR-7c", "NP-6", "RF-4"])
-def test_what_the_study_expects_is_called_expected(claim: str) -> None:
+def test_a_ratio_that_the_study_expects_is_called_expected(claim: str) -> None:
     (pair,) = CLAIMS[claim]["pairs"]
     assert "expected" in pair and "published" not in pair
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_a_claim_names_its_place(claim: str) -> None:
+def test_every_claim_names_its_place(claim: str) -> None:
     assert CLAIMS[claim].get("place")
 
 
-def test_most_of_four_are_three() -> None:
+def test_most_of_four_means_three() -> None:
     assert (len(CLAIMS["IO-5"]["servers"]), CLAIMS["IO-5"]["at_least"]) == (4, 3)
 
 
 @pytest.mark.parametrize("claim", ["IO-2", "IO-2b", "IO-2c", "IO-3"])
-def test_what_phps_hash_decides_says_so(claim: str) -> None:
+def test_claims_that_depend_on_phps_hash_say_so(claim: str) -> None:
     assert any("8.4" in each and "SHA-256" in each for each in CLAIMS[claim]["conditions"])
 
 
 @pytest.mark.parametrize("family", [("OR-2", "OR-2b", "OR-2c"), ("OR-4", "OR-4b")])
-def test_what_hangs_on_the_users_is_asked_of_several(family: tuple[str, ...]) -> None:
+def test_claims_that_depend_on_the_users_are_tested_at_several_numbers(family: tuple[str, ...]) -> None:
     experiments = {CLAIMS[claim]["experiment"] for claim in family}
     assert len(experiments) == len(family)
     assert all("not in the article" in CLAIMS[claim]["conditions"][0] for claim in family)

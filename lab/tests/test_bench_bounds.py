@@ -1,4 +1,4 @@
-"""What a bench says of a figure, and how it ends: by the interval, never by the estimate."""
+"""What a bench says about a figure, and its exit code: the interval decides, never the estimate."""
 
 import math
 import random
@@ -31,7 +31,7 @@ def interval(low: float, high: float) -> Interval:
         (0.0, math.inf, "open"),
     ],
 )
-def test_all_of_the_interval_decides(low: float, high: float, word: str) -> None:
+def test_the_whole_interval_decides(low: float, high: float, word: str) -> None:
     from bounds import Bounds
 
     bounds = Bounds()
@@ -54,13 +54,13 @@ def test_all_of_the_interval_decides(low: float, high: float, word: str) -> None
         (-12, -11, "not met"),
     ],
 )
-def test_between_two_bounds(low: float, high: float, word: str) -> None:
+def test_an_interval_between_two_bounds(low: float, high: float, word: str) -> None:
     from bounds import Bounds
 
     assert Bounds().within("it", interval(low, high), -10, 10, " µs") == f"-10 to 10 µs {word}"
 
 
-def test_an_open_bound_is_listed_and_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_undecided_bound_is_listed_and_does_not_fail(capsys: pytest.CaptureFixture[str]) -> None:
     from bounds import Bounds
 
     bounds = Bounds()
@@ -70,7 +70,7 @@ def test_an_open_bound_is_listed_and_is_no_failure(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out == "open: memory\n"
 
 
-def test_what_is_not_met_ends_with_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bound_that_is_not_met_exits_with_1(capsys: pytest.CaptureFixture[str]) -> None:
     from bounds import Bounds
 
     bounds = Bounds()
@@ -93,7 +93,7 @@ def test_the_shortest_form_judges_nothing(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
-def test_of_five_rounds_the_median_may_lie_anywhere() -> None:
+def test_five_rounds_do_not_bound_the_median() -> None:
     from intervals import median_interval
 
     assert median_interval([5, 1, 4, 2, 3]) == Interval(3, -math.inf, math.inf, 0.95, 5)
@@ -108,7 +108,7 @@ def test_the_ranks_are_those_of_the_sign_test(n: int, low: int, high: int) -> No
     assert (found.estimate, found.low, found.high) == ((n + 1) / 2, low, high)
 
 
-def test_the_interval_of_a_median_holds_it_as_often_as_it_says() -> None:
+def test_the_interval_of_a_median_has_its_stated_coverage() -> None:
     from intervals import median_interval
 
     draw = random.Random(1)
@@ -130,7 +130,7 @@ def test_a_slope_with_its_interval() -> None:
     assert slope_interval([1, 2], [1, 2]).high == math.inf
 
 
-def test_the_truth_of_a_search_is_that_of_the_queue() -> None:
+def test_the_true_breaking_point_is_that_of_the_simulated_queue() -> None:
     import find
 
     assert find.response_times_ms(find.np.array([0.0] * 6 + [1_000.0])).tolist() == [50.0] * 5 + [100.0, 50.0]
@@ -139,7 +139,7 @@ def test_the_truth_of_a_search_is_that_of_the_queue() -> None:
 
 
 @pytest.mark.parametrize(("hits", "searches", "word"), [(9, 10, "met"), (8, 10, "not met"), (9, 9, "open")])
-def test_nine_searches_in_ten(hits: int, searches: int, word: str) -> None:
+def test_nine_of_ten_searches_find_the_truth(hits: int, searches: int, word: str) -> None:
     import find
 
     assert find.judged(hits, searches) == word

@@ -1,5 +1,5 @@
-"""Every script under bench/ runs, in its shortest form. What it measures is not looked at: no test asserts a
-speed."""
+"""Every script under bench/ runs in its shortest form. The tests ignore what it measures, because no test
+asserts a speed."""
 
 import ctypes
 import importlib
@@ -18,7 +18,7 @@ from crumple.errors import CrumpleError
 pytestmark = pytest.mark.starts
 
 BENCH = project.root() / "bench"
-# Script → what its answer holds when it has measured something.
+# Script → the text that it prints when it has measured something.
 SAYS = {
     "agreement": "over wrk",
     "capture": "requests in the capture: at least",
@@ -43,7 +43,7 @@ Bench = Callable[..., str]
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
-    """Runs a script in its shortest form, and brings what it said. Skips where it does, for its reason."""
+    """Run a script in its shortest form and return its output; skip if the script skips, with its reason."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(project.root()).path))
     except CrumpleError as error:
@@ -75,18 +75,18 @@ def test_every_script_has_a_shortest_form() -> None:
 
 
 @pytest.mark.parametrize("name", SAYS)
-def test_it_runs(bench: Bench, name: str) -> None:
+def test_every_script_runs(bench: Bench, name: str) -> None:
     said = bench(name)
     assert SAYS[name] in said
     assert not re.search(r" (met|open)$", said, re.MULTILINE), f"one round judges nothing: {said}"
 
 
-def test_the_loop_on_io_uring_runs(bench: Bench) -> None:
+def test_the_io_uring_loop_runs(bench: Bench) -> None:
     assert "stamped+uring" in bench("experiments", "--only", "uring")
 
 
 @pytest.mark.usefixtures("bench")
-def test_where_io_uring_is_forbidden_the_loop_says_so() -> None:
+def test_the_io_uring_loop_says_so_if_io_uring_is_forbidden() -> None:
     load, targets = (importlib.import_module(name) for name in ("load", "targets"))
     try:
         program = load.example("bare_loop", debug_will_do=True)

@@ -1,4 +1,4 @@
-"""The breaking point: what levels say of it. test_find_simulation tests how often its interval is right."""
+"""The breaking point as estimated from levels. test_find_simulation tests how often its interval is right."""
 
 import math
 from dataclasses import replace
@@ -41,7 +41,7 @@ def queued(load: float, passed_s: float | None, pace: tuple[int, float] | None =
 QUEUE = [queued(900, None), queued(950, None), queued(1_050, 1.5), queued(1_100, 0.5)]
 
 
-def test_it_lies_between_what_held_and_what_broke() -> None:
+def test_it_lies_between_the_levels_that_held_and_those_that_broke() -> None:
     found = interval(levels([900, 960, 980, 985], [1_015, 1_020, 1_040, 1_100]))
     assert 900 < found.low < found.estimate < found.high < 1_040
     assert (found.confidence, found.n) == (0.95, 1)
@@ -54,7 +54,7 @@ def test_the_unit_of_the_load_does_not_matter() -> None:
     assert large.high == pytest.approx(1_000 * small.high, rel=2e-3)
 
 
-def test_more_levels_narrow_it_and_contradictions_widen_it() -> None:
+def test_more_levels_narrow_the_interval_and_contradictions_widen_it() -> None:
     few, held, broke = levels([950], [1_050]), [950, 980, 990, 985, 992], [1_050, 1_012, 1_020, 1_008, 1_010]
     torn = levels([950, 980, 1_030, 985, 1_020], [1_050, 970, 1_040, 960, 1_010])
     many = levels(held, broke)  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def test_more_levels_narrow_it_and_contradictions_widen_it() -> None:
 
 
 @pytest.mark.parametrize("slip", [judged(700, "broke"), judged(1_300, "held")], ids=["below", "above"])
-def test_one_slip_does_not_move_it(slip: Judged) -> None:
+def test_one_contradicting_level_does_not_move_it(slip: Judged) -> None:
     clear = levels([900, 950, 980, 985, 990], [1_010, 1_015, 1_020, 1_050])
     clean, with_slip = interval(clear), interval([*clear, slip])
     assert with_slip.estimate == pytest.approx(clean.estimate, rel=0.02)
@@ -70,7 +70,7 @@ def test_one_slip_does_not_move_it(slip: Judged) -> None:
     assert with_slip.high == pytest.approx(clean.high, rel=0.03)
 
 
-def test_starts_that_break_elsewhere_widen_it() -> None:
+def test_starts_with_different_breaking_points_widen_the_interval() -> None:
     alike = [level for start in range(3) for level in levels([980, 990], [1_010, 1_020], start)]
     apart = [
         level
@@ -81,7 +81,7 @@ def test_starts_that_break_elsewhere_widen_it() -> None:
     assert width(apart) > 2 * width(alike)
 
 
-def test_of_a_start_not_seen_less_is_known_than_of_one_that_was() -> None:
+def test_a_start_that_was_not_measured_has_a_wider_interval() -> None:
     known = posterior([level for start in (0, 1) for level in levels([980, 990], [1_010, 1_020], start)])
     ends = {start: known.of_start(start, (0.1, 0.9)) for start in (1, 2)}
     assert ends[2][0] < ends[1][0] and ends[2][1] > ends[1][1]
@@ -93,13 +93,13 @@ def test_levels_tell_most_above_the_breaking_point() -> None:
     assert plain < telling < 1.3 * plain
 
 
-def test_the_next_load_for_a_sharp_edge_halves_the_bracket() -> None:
+def test_with_a_sharp_edge_the_next_load_halves_the_bracket() -> None:
     low, middle, high = narrowed([(500, True), (800, False)], 0.9)
     assert 500 < low < middle < high < 800
     assert middle == pytest.approx(math.sqrt(500 * 800), rel=0.05)
 
 
-def test_where_nothing_leans_against_the_objective_nothing_binds() -> None:
+def test_without_evidence_against_the_objective_no_part_binds() -> None:
     assert binding(levels([900, 1_000], []), None) is None
 
 
@@ -131,7 +131,7 @@ def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> N
     assert below is not None and below.name == "stays alive"
 
 
-def test_slow_answers_that_come_in_crowds_are_those_of_a_queue() -> None:
+def test_clustered_slow_answers_indicate_a_queue() -> None:
     found = binding(QUEUE, 1.0, CALM)
     assert found is not None and found.queue
     # A level that held says little of a load slightly below the capacity.
@@ -139,7 +139,7 @@ def test_slow_answers_that_come_in_crowds_are_those_of_a_queue() -> None:
 
 
 @pytest.mark.parametrize("why", ["closed", "not calm", "one by one", "no room", "keeps its pace"])
-def test_there_is_no_queue_where(why: str) -> None:
+def test_no_queue_is_inferred(why: str) -> None:
     arrivals, calm, of = (None if why == "closed" else 1.0), CALM, QUEUE
     if why == "not calm":
         calm, of = None, [replace(level, base=None) for level in QUEUE]
@@ -153,18 +153,18 @@ def test_there_is_no_queue_where(why: str) -> None:
     assert found is not None and not found.queue
 
 
-def test_a_pace_that_falls_behind_is_of_a_queue() -> None:
+def test_a_throughput_that_falls_behind_the_rate_indicates_a_queue() -> None:
     found = binding([*QUEUE, queued(2_000, -0.5, pace=(1_000, 1.0))], 1.0, CALM)
     assert found is not None and found.queue
 
 
-def test_without_a_calm_look_the_lowest_level_says_how_it_is_unloaded() -> None:
+def test_without_an_unloaded_measurement_the_lowest_level_stands_in() -> None:
     with_look, without = binding(QUEUE, 1.0, CALM), binding(QUEUE, 1.0)
     assert with_look is not None and without is not None and without.queue
     assert without.posterior.interval == with_look.posterior.interval
 
 
-def test_where_few_requests_fit_into_the_limit_levels_may_have_held_beyond_what_lasts() -> None:
+def test_if_few_requests_fit_into_the_limit_levels_may_hold_above_the_lasting_load() -> None:
     def scaled(load: float, passed_s: float | None) -> Judged:
         return queued(load / 50, passed_s)
 

@@ -1,4 +1,4 @@
-"""One's own servers: a folder anywhere, or one that runs already, beside those of a study."""
+"""The user's own servers beside those of a study: a folder anywhere, or a server that runs already."""
 
 import http.server
 import threading
@@ -37,7 +37,7 @@ class _Wrong(_Handler):
 
 @pytest.fixture
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A server of this test's own process; parametrised with its handler."""
+    """The URL of a server in this test's process; parametrised with its handler."""
     handler = getattr(request, "param", _Handler)
     served = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     served.daemon_threads = True
@@ -52,7 +52,7 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tiny_runs.project(monkeypatch, tmp_path)
 
 
-def test_a_folder_from_anywhere_is_measured_and_found_again(root: Path, tmp_path: Path) -> None:
+def test_a_server_in_any_folder_is_measured_and_found_again_on_resume(root: Path, tmp_path: Path) -> None:
     folder = tiny_servers.write(tmp_path / "elsewhere", "mine")
     begun = tiny_runs.begin(root, str(folder))
     assert begun.file.brought == {"mine": str(folder)}
@@ -66,14 +66,14 @@ def test_a_folder_from_anywhere_is_measured_and_found_again(root: Path, tmp_path
     assert begun.file.servers["mine"].title == "Tiny" and stored["shared/b01/mine"].server.versions["python"]
 
 
-def test_with_servers_left_out_ones_own_stays(root: Path, tmp_path: Path) -> None:
+def test_restricting_the_servers_keeps_the_users_own(root: Path, tmp_path: Path) -> None:
     tiny_servers.write(root, "other")
     folder = tiny_servers.write(tmp_path / "elsewhere", "mine")
     begun = tiny_runs.begin(root, str(folder), only=("tiny",))
     assert begun.file.study.experiments["shared"].servers == ("tiny", "mine")
 
 
-def test_a_server_that_runs_already_is_measured_and_left_alone(root: Path, url: str) -> None:
+def test_a_running_server_is_measured_and_not_stopped(root: Path, url: str) -> None:
     begun = tiny_runs.begin(root, url)
     label = url.removeprefix("http://")
     runs.execute(runs.narrowed(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
@@ -82,15 +82,17 @@ def test_a_server_that_runs_already_is_measured_and_left_alone(root: Path, url: 
     assert stored.server.start_s is None and stored.server.settings == {}
     assert any("the same process in every trial" in warning for warning in stored.warnings)
     assert "the same process in every trial" in begun.file.servers[label].about
-    # It is still there, and a resumed run finds it by its URL.
+    # The server still runs, and a resumed run finds it by its URL.
     assert runs.resume(begun.store, retry_failed=False).file.brought == {label: url}
     runs.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
     assert all(each.status == "measured" for each in begun.store.trials())
 
 
 @pytest.mark.parametrize("url", [_Wrong], indirect=True)
-def test_one_that_answers_wrongly_is_refused_with_what_is_wrong(root: Path, url: str) -> None:
-    with pytest.raises(CrumpleError, match=r"answers no workload of the study: GET /hello.*differ"):
+def test_a_running_server_with_wrong_answers_is_refused_with_the_difference(root: Path, url: str) -> None:
+    with pytest.raises(
+        CrumpleError, match=r"answers no workload of the study as expected: GET /hello.*differ"
+    ):
         tiny_runs.begin(root, url)
     assert not (root / "runs").exists()
 
@@ -99,26 +101,26 @@ def test_one_that_answers_wrongly_is_refused_with_what_is_wrong(root: Path, url:
     ("place", "said"),
     [
         ("./no-such-folder", "there is no server.toml; name a folder that has one, or the URL"),
-        ("https://127.0.0.1:1", "a study asks over plain HTTP; write http://"),
-        ("http://127.0.0.1:1/base", "the workload says the path; write http://127.0.0.1:1"),
-        ("http://[::1]:1", "a study asks over IPv4"),
-        ("http://8.8.8.8:80", "neither a loopback nor a private address; to load it nevertheless"),
+        ("https://127.0.0.1:1", "studies use plain HTTP; write http://"),
+        ("http://127.0.0.1:1/base", "the path comes from the workload; write http://127.0.0.1:1"),
+        ("http://[::1]:1", "studies use IPv4"),
+        ("http://8.8.8.8:80", "neither a loopback nor a private address; to load it anyway"),
         ("ftp://127.0.0.1", "ftp is not HTTP"),
     ],
 )
-def test_what_cannot_be_brought_says_why(place: str, said: str) -> None:
+def test_a_place_that_is_no_server_is_refused_with_a_reason(place: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         ready.read(place, ())
     assert said in str(caught.value)
 
 
-def test_a_name_that_is_taken(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_server_is_refused(tmp_path: Path) -> None:
     folder = tiny_servers.write(tmp_path, "tiny")
-    with pytest.raises(UsageError, match="there is a server tiny already; rename its folder"):
+    with pytest.raises(UsageError, match="a server named tiny already exists; rename the folder"):
         ready.read(str(folder), {"tiny"})
 
 
-def test_a_url_goes_by_host_and_port() -> None:
+def test_the_label_of_a_url_is_its_host_and_port() -> None:
     found = ready.read("http://127.0.0.1:8080/", ())
     assert found == ready.Brought(
         "127.0.0.1:8080", "http://127.0.0.1:8080", Elsewhere("http://127.0.0.1:8080", "127.0.0.1:8080")

@@ -47,7 +47,7 @@ def test_the_same_content_is_built_once_and_other_content_anew(tmp_path):
     assert log.read_text().count("built") == 2
 
 
-def test_a_server_is_not_built_into_the_environment_its_user_works_in(tmp_path, monkeypatch):
+def test_a_server_is_not_built_into_the_users_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("UV_PROJECT_ENVIRONMENT", "/theirs")
     monkeypatch.setenv("VIRTUAL_ENV", "/theirs")
     monkeypatch.setenv("A_PROXY", "kept")
@@ -57,7 +57,7 @@ def test_a_server_is_not_built_into_the_environment_its_user_works_in(tmp_path, 
     assert "/theirs" not in made and "A_PROXY=kept" in made
 
 
-def test_what_is_built_of_read_only_files_may_be_written_to(tmp_path):
+def test_a_build_of_read_only_files_is_writable(tmp_path):
     toml = '[build]\ncommand = [["sh", "-c", "echo >> server.py; echo made > part/made"]]\n'
     tiny = tiny_servers.described(tmp_path, toml=toml)
     (tiny.folder / "part").mkdir()
@@ -70,12 +70,12 @@ def test_what_is_built_of_read_only_files_may_be_written_to(tmp_path):
     assert (built / "part" / "made").is_file() and not (tiny.folder / "part" / "made").exists()
 
 
-def test_another_version_of_a_tool_is_another_build(tmp_path):
+def test_another_version_of_a_tool_needs_another_build(tmp_path):
     tiny = tiny_servers.described(tmp_path)
     assert build.content_hash(tiny, {"python": "3.11"}) != build.content_hash(tiny, {"python": "3.12"})
 
 
-def test_what_does_not_build_keeps_its_output_and_leaves_nothing(tmp_path):
+def test_a_failed_build_keeps_its_output_and_leaves_no_files(tmp_path):
     toml = '[build]\ncommand = [["sh", "-c", "echo the reason; exit 3"]]\n'
     tiny = tiny_servers.described(tmp_path, toml=toml)
     with pytest.raises(ServerFailed, match="ended with code 3") as failed:
@@ -84,7 +84,7 @@ def test_what_does_not_build_keeps_its_output_and_leaves_nothing(tmp_path):
     assert not [path for path in build.cache().iterdir() if path.is_dir()]
 
 
-def test_a_build_tool_that_is_not_there_is_named(tmp_path):
+def test_a_missing_build_tool_is_named(tmp_path):
     tiny = tiny_servers.described(tmp_path, toml='[build]\ncommand = [["no-such-tool"]]\n')
     with pytest.raises(ServerFailed, match="no-such-tool"):
         servers.build(tiny)
@@ -117,7 +117,7 @@ def test_a_full_cache_is_one_sentence(tmp_path, monkeypatch):
     assert not [path for path in build.cache().iterdir() if path.is_dir()]
 
 
-def test_a_copy_has_all_of_the_program_and_nothing_else(tmp_path):
+def test_a_copy_has_exactly_the_files_of_the_program(tmp_path):
     tiny = tiny_servers.described(tmp_path)
     (tiny.folder / "part" / "empty").mkdir(parents=True)
     (tiny.folder / "part" / "run").write_text("#!/bin/sh")
@@ -129,7 +129,7 @@ def test_a_copy_has_all_of_the_program_and_nothing_else(tmp_path):
     assert (built / "part" / "link").readlink() == Path("run") and os.access(built / "part" / "run", os.X_OK)
 
 
-def test_two_labs_that_build_at_once_build_once(tmp_path):
+def test_two_labs_that_build_at_the_same_time_build_once(tmp_path):
     log = tmp_path / "log"
     tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=0.3))
     both = [multiprocessing.get_context("fork").Process(target=servers.build, args=(tiny,)) for _ in range(2)]
@@ -141,7 +141,7 @@ def test_two_labs_that_build_at_once_build_once(tmp_path):
     assert log.read_text() == "built\n"
 
 
-def test_a_build_killed_in_the_middle_is_not_taken_for_finished(tmp_path):
+def test_a_build_that_was_killed_does_not_count_as_finished(tmp_path):
     log = tmp_path / "log"
     tiny = tiny_servers.described(tmp_path, toml=BUILD_ONCE.format(log=log, sleep_s=1))
     lab = multiprocessing.get_context("fork").Process(target=servers.build, args=(tiny,))

@@ -1,4 +1,4 @@
-"""The canary: what its engine is told, that both records come back, and that nothing of it stays."""
+"""The canary: its engine's spec, the records of load and canary, and that its process ends."""
 
 import json
 import os
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 LIGHT = Canary(documents.request(path="/light"), rate_per_s=10)
 
 
-def test_it_is_light_on_its_own_connection_and_on_the_engines_cores() -> None:
+def test_its_spec_is_light_and_uses_the_engines_cores() -> None:
     load = documents.spec(threads=1, cores=(1,))
     told = canary.spec_of(load, LIGHT)
     assert told.shape == OpenShape(
@@ -37,7 +37,7 @@ def test_it_is_light_on_its_own_connection_and_on_the_engines_cores() -> None:
     assert told.label == "shared/b01/go-nethttp/canary"
 
 
-def test_it_is_measured_while_the_load_is() -> None:
+def test_it_is_measured_during_the_measured_phase_of_the_load() -> None:
     by_clock = canary.spec_of(documents.spec(), LIGHT)
     assert by_clock.warm_up == WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=1))
     assert by_clock.stop == AfterDuration(duration_s=2)
@@ -49,20 +49,20 @@ def test_it_is_measured_while_the_load_is() -> None:
     assert told.warm_up is None and told.stop == AfterDuration(duration_s=7)
 
 
-def test_without_one_there_is_no_second_engine(tmp_path: Path) -> None:
+def test_without_a_canary_no_second_engine_starts(tmp_path: Path) -> None:
     alone = Engine(documents.fake_engine(tmp_path), "0.1.0")
     record, beside = canary.beside(alone, documents.spec(), None, lambda _: None)
     assert record.spec == documents.spec() and beside is None
 
 
-def test_an_engine_that_fails_beside_the_load_is_said(tmp_path: Path) -> None:
+def test_a_failure_of_its_engine_is_raised(tmp_path: Path) -> None:
     body = "if spec['label'].endswith('/canary'): sys.exit(3)"
     fails = Engine(documents.fake_engine(tmp_path, body), "0.1.0")
     with pytest.raises(EngineFailed, match="ended with code 3"):
         canary.beside(fails, documents.spec(), LIGHT, lambda _: None)
 
 
-def test_it_ends_where_the_load_fails(tmp_path: Path) -> None:
+def test_it_ends_if_the_load_fails(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     body = (
         "if spec['label'].endswith('/canary'):\n"
@@ -108,20 +108,20 @@ def _spec(address: str, **changes: object) -> TrialSpec:
     )
 
 
-def test_both_records_come_back_from_real_engines(real: Engine, address: str) -> None:
+def test_real_engines_return_both_records(real: Engine, address: str) -> None:
     spec = _spec(address)
     record, beside = canary.beside(real, spec, LIGHT, lambda _: None)
     assert beside is not None and record.spec == spec
-    # Ten a second for a second and a half, but for those at the very ends.
+    # Ten a second for a second and a half; a request at either end may be missing.
     assert 14 <= beside.scheduled <= 16 and beside.outcomes.ok == beside.scheduled
     assert 4 <= beside.warm_up.scheduled <= 6
     assert beside.connections_opened == 1
     assert record.outcomes.ok > 100 and record.connections_opened == 32
-    # Their windows overlap: both began within a tenth of the load.
+    # The two windows overlap: both began within the first tenth of the load.
     assert abs(record.began_unix_ns - beside.began_unix_ns) < 1_000_000_000
 
 
-def test_behind_a_warm_up_by_requests_it_begins_with_what_is_measured(real: Engine, address: str) -> None:
+def test_after_a_warm_up_by_requests_it_begins_with_the_measured_phase(real: Engine, address: str) -> None:
     spec = _spec(address).model_copy(
         update={"warm_up": WarmUp(connections=1, pauses=True, stop=AfterRequests(requests=100, within_s=5))}
     )
@@ -133,9 +133,7 @@ def test_behind_a_warm_up_by_requests_it_begins_with_what_is_measured(real: Engi
     assert seen and 1 <= beside.scheduled <= 31 and beside.measured_ns <= 3_100_000_000
 
 
-def test_an_experiments_canary_is_stored_beside_its_load(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_canarys_record_is_stored_with_the_trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = tiny_runs.project(monkeypatch, tmp_path)
     asked = tiny_runs.study()
     beside = study.Canary(workload="hello", parameters={"delay_ms": 1}, rate_per_s=50)

@@ -1,6 +1,7 @@
 """The engine's ceiling: measured once, stored as long as it holds, and None with a reason if unknown."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import documents
@@ -40,14 +41,12 @@ class Bench:
         self.cache = folder / "cache"
 
     def ceiling(self, spec: contract.TrialSpec) -> Ceiling | None:
-        return ceiling.ceiling(self.engine, spec, self.cache)
+        """The ceiling after a slow load, which takes what is stored."""
+        return _after(self.engine, self.cache, 100, spec=spec)
 
     def after(self, per_s: float, busy: float = 0.8, **changes: object) -> Ceiling | None:
         """The ceiling after a load of two seconds that kept the engine's thread so busy."""
-        ok = documents.outcomes(ok=round(2 * per_s))
-        probes = documents.record().probes.model_copy(update={"threads": (documents.thread(busy),)})
-        record = documents.record(outcomes=ok, probes=probes, **changes)
-        return ceiling.measured_after(self.engine, record, self.cache, self._tell)
+        return _after(self.engine, self.cache, per_s, busy, self._tell, **changes)
 
     def _tell(self) -> None:
         self.told += 1
@@ -60,6 +59,20 @@ class Bench:
         alike = every[:: ceiling.READINGS]
         assert every == [each for each in alike for _ in range(ceiling.READINGS)]
         return alike
+
+
+def _after(
+    loaded: Engine,
+    cache: Path,
+    per_s: float,
+    busy: float = 0.8,
+    telling: Callable[[], None] = lambda: None,
+    **changes: object,
+) -> Ceiling | None:
+    ok = documents.outcomes(ok=round(2 * per_s))
+    probes = documents.record().probes.model_copy(update={"threads": (documents.thread(busy),)})
+    record = documents.record(outcomes=ok, probes=probes, **changes)
+    return ceiling.measured_after(loaded, record, cache, telling)
 
 
 @pytest.fixture
@@ -75,7 +88,7 @@ def test_it_is_the_throughput_against_the_null_server(bench: Bench) -> None:
     assert bench.ceiling(_closed(32)) == Ceiling(throughput_per_s=10_000)
 
 
-def test_the_null_server_has_the_cores_beside_the_engines(
+def test_the_null_server_runs_on_the_cores_that_the_engine_leaves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(capacity, "cores_for", lambda *_: Cores(engine=(6, 7), server=(0, 1, 2, 3, 4, 5)))
@@ -83,7 +96,7 @@ def test_the_null_server_has_the_cores_beside_the_engines(
     documents.fake_engine(tmp_path).rename(tmp_path / "inner")
     path.write_text(f'#!/bin/sh\necho "$@" >> {log}\nexec {tmp_path / "inner"} "$@"\n')
     path.chmod(0o755)
-    found = ceiling.ceiling(Engine(path, "0.1.0"), _closed(32, threads=2), tmp_path)
+    found = _after(Engine(path, "0.1.0"), tmp_path, 100, spec=_closed(32, threads=2))
     assert found is not None and found.throughput_per_s
     assert log.read_text().splitlines() == [
         "null-server --cores 0,1,2,3,4,5 --threads 4 --body-bytes 512",
@@ -109,7 +122,7 @@ def test_of_several_readings_the_largest_is_kept(readings: list[Ceiling], kept: 
     assert ceiling.largest(readings) == kept
 
 
-def test_one_slow_second_is_not_remembered(tmp_path: Path) -> None:
+def test_one_slow_second_is_not_cached(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     slow = f"""
 marks = {str(marks)!r}
@@ -119,7 +132,7 @@ open(marks, 'w').close()
     assert Bench(tmp_path, slow).ceiling(_closed(32)) == MADE
 
 
-def test_a_reading_that_fails_leaves_the_others(tmp_path: Path) -> None:
+def test_a_failed_reading_does_not_discard_the_others(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     dies = f"""
 if not os.path.exists({str(marks)!r}):
@@ -129,19 +142,19 @@ if not os.path.exists({str(marks)!r}):
     assert Bench(tmp_path, dies).ceiling(_closed(32)) == MADE
 
 
-def test_the_engine_itself_has_one(tmp_path: Path) -> None:
+def test_the_ceiling_of_the_real_engine(tmp_path: Path) -> None:
     try:
         loaded = engine.load(project.root())
     except CrumpleError as error:
         pytest.skip(f"needs the engine: {error}")
     for connection in ("keep-alive", "per-request"):
-        found = ceiling.ceiling(loaded, _closed(32, connection=connection), tmp_path)
+        found = _after(loaded, tmp_path, 100, spec=_closed(32, connection=connection))
         assert found is not None and found.throughput_per_s
         # Other programs may disturb the reading.
         assert found.at_least or not found.why
 
 
-def test_it_is_measured_once_for_like_loads(bench: Bench) -> None:
+def test_it_is_measured_once_for_similar_loads(bench: Bench) -> None:
     alike = (_closed(32), _closed(32, label="another", seed=3))
     assert {bench.ceiling(spec) for spec in alike} == {Ceiling(throughput_per_s=10_000)}
     assert bench.connections == [32]
@@ -150,7 +163,7 @@ def test_it_is_measured_once_for_like_loads(bench: Bench) -> None:
     assert bench.connections == [32, 33, 32, 32]
 
 
-def test_shapes_count_by_the_most_connections_they_hold(bench: Bench) -> None:
+def test_shapes_are_compared_by_their_largest_number_of_connections(bench: Bench) -> None:
     rates = (contract.Rate(from_per_s=1, to_per_s=1, duration_s=1),)
     bench.ceiling(documents.spec(shape=contract.OpenShape(connections=100, rates=rates)))
     bench.ceiling(documents.spec(shape=contract.RampShape(from_connections=0, to_connections=500, over_s=9)))
@@ -158,7 +171,7 @@ def test_shapes_count_by_the_most_connections_they_hold(bench: Bench) -> None:
     assert bench.connections == [100, 500, 8_192]
 
 
-def test_another_boot_or_build_measures_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_boot_or_engine_build_measures_again(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.ceiling(_closed(32))
     os.utime(bench.engine.path, ns=(1, 1))
     bench.ceiling(_closed(32))
@@ -173,7 +186,7 @@ def test_another_boot_or_build_measures_again(bench: Bench, monkeypatch: pytest.
     assert len(list(bench.cache.iterdir())) == 1
 
 
-def test_a_cache_that_is_damaged_or_cannot_be_written_costs_only_time(bench: Bench) -> None:
+def test_a_damaged_or_unwritable_cache_only_costs_time(bench: Bench) -> None:
     bench.ceiling(_closed(32))
     (file,) = bench.cache.iterdir()
     file.write_text("{")
@@ -183,7 +196,7 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_costs_only_time(bench: Ben
     assert len(bench.connections) == 3
 
 
-def test_there_is_none_where_the_null_server_cannot_stand_in(bench: Bench) -> None:
+def test_there_is_none_if_the_null_server_cannot_replace_the_server(bench: Bench) -> None:
     tls = contract.Tls(server_name="localhost")
     for target in (
         contract.Target(address="127.0.0.1:443", host="localhost", tls=tls),
@@ -201,9 +214,7 @@ def test_there_is_none_where_the_null_server_cannot_stand_in(bench: Bench) -> No
         ("sys.exit(1)", "the engine ended with code 1"),
     ],
 )
-def test_what_could_not_be_measured_says_why_and_is_not_remembered(
-    tmp_path: Path, body: str, why: str
-) -> None:
+def test_a_failed_measurement_says_why_and_is_not_cached(tmp_path: Path, body: str, why: str) -> None:
     bench = Bench(tmp_path, body)
     for _ in range(2):
         found = bench.ceiling(_closed(32))
@@ -212,11 +223,11 @@ def test_what_could_not_be_measured_says_why_and_is_not_remembered(
     assert len(bench.connections) == 2
 
 
-def test_a_null_server_that_does_not_start_is_said(tmp_path: Path) -> None:
+def test_a_null_server_that_does_not_start_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "crumple-engine"
     path.write_text("#!/bin/sh\nexit 1\n")
     path.chmod(0o755)
-    found = ceiling.ceiling(Engine(path, "0.1.0"), _closed(32), tmp_path / "cache")
+    found = _after(Engine(path, "0.1.0"), tmp_path / "cache", 100)
     assert found == Ceiling(
         throughput_per_s=None, why="the null server does not start; build the engine again"
     )
@@ -229,32 +240,24 @@ DISTURBED = Ceiling(
 )
 
 
-def test_what_is_known_is_told_without_measuring(bench: Bench) -> None:
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) is None
-    bench.ceiling(_closed(32))
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == MADE
-    assert ceiling.known(bench.engine, _closed(33), bench.cache) is None
-    assert bench.connections == [32]
-
-
-def test_a_load_that_hardly_kept_the_engine_busy_needs_none(bench: Bench) -> None:
+def test_after_a_load_that_hardly_used_the_engine_it_is_not_measured(bench: Bench) -> None:
     assert bench.after(9_000, busy=0.2) is None
     assert bench.after(0) is None
     assert (bench.connections, bench.told) == ([], 0)
 
 
-def test_one_that_did_has_it_measured_once(bench: Bench) -> None:
+def test_after_a_load_that_kept_the_engine_busy_it_is_measured_once(bench: Bench) -> None:
     assert (bench.after(9_000, busy=0.3), bench.after(9_500)) == (MADE, MADE)
     assert (bench.connections, bench.told) == ([32], 1)
 
 
-def test_waiting_for_a_core_keeps_it_busy_too(bench: Bench) -> None:
+def test_time_spent_waiting_for_a_core_counts_as_busy(bench: Bench) -> None:
     probes = documents.record().probes.model_copy(update={"threads": (documents.thread(0.1, 0.3),)})
     record = documents.record(probes=probes)
     assert ceiling.measured_after(bench.engine, record, bench.cache) == MADE
 
 
-def test_where_the_null_server_cannot_stand_in_nothing_is_measured_after_a_load(bench: Bench) -> None:
+def test_nothing_is_measured_if_the_null_server_cannot_replace_the_server(bench: Bench) -> None:
     target = contract.Target(address="unix:/run/it", host="it")
     assert bench.after(9_000, spec=documents.spec(target=target)) is None
     assert bench.connections == []
@@ -281,7 +284,7 @@ def test_a_reading_on_a_busy_machine_is_a_lower_bound(
     assert found == Ceiling(throughput_per_s=10_000, at_least=True, why=why)
 
 
-def test_a_lower_bound_that_is_far_enough_away_is_not_measured_again(
+def test_a_lower_bound_far_above_the_load_is_not_measured_again(
     bench: Bench, meanwhile: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     meanwhile |= BUSY
@@ -294,39 +297,40 @@ def test_a_lower_bound_that_is_far_enough_away_is_not_measured_again(
     assert bench.connections == [32, 32]
 
 
-def test_a_lower_bound_is_not_measured_again_at_once(bench: Bench, meanwhile: dict[str, float]) -> None:
+def test_a_lower_bound_is_not_measured_again_immediately(bench: Bench, meanwhile: dict[str, float]) -> None:
     meanwhile |= BUSY
     assert [bench.ceiling(_closed(32)), bench.ceiling(_closed(32))] == [DISTURBED, DISTURBED]
     assert bench.after(9_000) == DISTURBED
     assert bench.connections == [32]
 
 
-def test_a_ceiling_that_a_load_went_beyond_is_measured_again(bench: Bench) -> None:
+def test_a_ceiling_that_a_load_exceeded_is_measured_again(bench: Bench) -> None:
     bench.ceiling(_closed(32))
     (file,) = bench.cache.iterdir()
     file.write_text(file.read_text().replace("10000.0", "5000.0"))
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == Ceiling(throughput_per_s=5_000)
+    assert bench.ceiling(_closed(32)) == Ceiling(throughput_per_s=5_000)
     assert bench.after(5_400) == Ceiling(throughput_per_s=5_000), "readings differ by as much"
     assert bench.after(8_000) == MADE
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == MADE
+    assert bench.ceiling(_closed(32)) == MADE
     assert (bench.connections, bench.told) == ([32, 32], 1)
 
 
-def test_where_it_went_beyond_the_second_reading_too_it_is_a_lower_bound(bench: Bench) -> None:
+def test_if_the_load_exceeded_the_second_reading_too_it_is_a_lower_bound(bench: Bench) -> None:
     bench.ceiling(_closed(32))
     above = Ceiling(throughput_per_s=17_500, at_least=True, why="a load went beyond what was measured then")
     assert bench.after(17_500) == above
-    assert ceiling.known(bench.engine, _closed(32), bench.cache) == above
+    assert bench.ceiling(_closed(32)) == above
     assert bench.after(16_000) == above, "another reading so soon would be no better"
     assert bench.connections == [32, 32]
 
 
-def test_no_reading_lowers_a_bound_that_was_reached(
+def test_no_reading_lowers_a_throughput_that_was_reached(
     bench: Bench, meanwhile: dict[str, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ceiling, "BOUND_HOLDS_S", 0.0)
     bench.ceiling(_closed(32))
     bench.after(17_500)
     meanwhile |= BUSY
-    found = bench.ceiling(_closed(32))
+    found = bench.after(13_000)
+    assert bench.connections == [32, 32, 32]
     assert found is not None and found.throughput_per_s == 17_500 and found.at_least

@@ -34,7 +34,7 @@ def problems(**claim: Any) -> list[str]:
         {"kind": 3, "experiment": [], "tiers": 3, "pairs": [3], "servers": {}},
     ],
 )
-def test_what_exists_is_no_problem(claim: dict[str, Any]) -> None:
+def test_existing_names_are_no_problem(claim: dict[str, Any]) -> None:
     assert problems(**claim) == []
 
 
@@ -83,7 +83,7 @@ def test_what_exists_is_no_problem(claim: dict[str, Any]) -> None:
         ({"kind": "growth", "experiments": ["flat", "rmp"]}, "claims.X.experiments: no experiment"),
     ],
 )
-def test_what_does_not_exist_is_said(claim: dict[str, Any], wanted: str) -> None:
+def test_unknown_names_are_reported(claim: dict[str, Any], wanted: str) -> None:
     assert any(wanted in said for said in problems(**claim)), problems(**claim)
 
 
@@ -119,7 +119,9 @@ SLICED: dict[str, Any] = EXPERIMENTS | {
         ({"experiment": "flat", "metric": "memory"}, ""),
     ],
 )
-def test_memory_is_not_claimed_where_servers_are_measured_in_turns(claim: dict[str, Any], at: str) -> None:
+def test_a_claim_on_memory_is_refused_if_servers_are_measured_in_slices(
+    claim: dict[str, Any], at: str
+) -> None:
     claim = {"kind": "order", **claim}
     found = [*names.unknown("claims.X", claim, SLICED, METRICS, Path("s.toml"))]
     assert [(each.key, each.message) for each in found] == (

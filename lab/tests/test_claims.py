@@ -45,7 +45,7 @@ def test_a_share_counts_the_servers_beyond_the_bound(at_least: int | None, wante
     assert answer(meant, figures) is wanted
 
 
-def test_a_share_of_none_is_below_every_bound() -> None:
+def test_a_share_of_zero_is_below_every_bound() -> None:
     meant = claim("share", experiment="shared", servers=["go"], below="1 %")
     verdict = judge(meant, shares(go=0.0))
     assert verdict.answer is SUPPORTED
@@ -56,7 +56,7 @@ def test_a_share_of_none_is_below_every_bound() -> None:
     assert len(verdict.trials) == 5
 
 
-def test_a_server_that_answers_nothing_fails_all_though_its_trials_are_not_valid() -> None:
+def test_a_server_that_answers_nothing_counts_as_failing_all_requests() -> None:
     why = ("no answer was ok; 5,000 of 5,000 ended as refused",)
     silent = [trial("php", block, 1e-9, valid=False, problems=why) for block in range(1, 6)]
     silent = [replace(each, throughput_per_s=0.0, failed_share=1.0, ended=5_000) for each in silent]
@@ -69,7 +69,7 @@ def test_a_server_that_answers_nothing_fails_all_though_its_trials_are_not_valid
         assert answer(meant, hardly) is UNTESTABLE
 
 
-def test_a_share_whose_interval_reaches_over_the_bound_is_open() -> None:
+def test_a_share_whose_interval_crosses_the_bound_is_undecided() -> None:
     meant = claim("share", experiment="shared", servers=["a", "b"], above=0.01)
     assert answer(meant, shares(a=0.0102, b=0.5)) is OPEN
     assert answer(meant, shares(b=0.5)) is UNTESTABLE
@@ -87,7 +87,7 @@ def test_a_bound_that_is_reached_is_met() -> None:
     assert answer(meant, one) is SUPPORTED
 
 
-def test_that_nothing_is_ever_lost_no_number_of_requests_shows() -> None:
+def test_no_number_of_requests_supports_that_nothing_is_ever_lost() -> None:
     some, none = (
         claim("share", experiment="shared", servers=["a"], above=0),
         claim("share", experiment="shared", servers=["a"], below=0),
@@ -100,7 +100,7 @@ def test_that_nothing_is_ever_lost_no_number_of_requests_shows() -> None:
     assert (answer(some, once), answer(none, once)) == (OPEN, OPEN)
 
 
-def test_no_loss_in_sixty_requests_is_not_below_a_thousandth() -> None:
+def test_sixty_requests_without_a_loss_do_not_show_a_share_below_a_thousandth() -> None:
     meant = claim("share", experiment="shared", servers=["go"], below="0.1 %")
     few = [replace(each, ended=12) for each in shares(go=0.0)]
     verdict = judge(meant, few)
@@ -112,7 +112,7 @@ def test_no_loss_in_sixty_requests_is_not_below_a_thousandth() -> None:
     assert answer(claim("share", experiment="shared", servers=["go"], above="90 %"), always) is OPEN
 
 
-def test_the_cpu_may_be_asked_for_as_a_share_of_a_core() -> None:
+def test_cpu_time_may_be_claimed_as_a_share_of_a_core() -> None:
     idle = [replace(each, cores_busy=0.04 * each.throughput_per_s / 1_000) for each in server("php", 1_000)]
     assert answer(
         claim("share", experiment="shared", metric="cores_busy", servers=["php"], below=0.05), idle
@@ -155,12 +155,12 @@ def test_a_fall_may_count_as_flat() -> None:
         lambda users: 3e6 - 2e6 * users / 400 if users < 400 else 3e6,
     ],
 )
-def test_a_roof_after_a_fall_is_not_flat(p50_ns: Any) -> None:
+def test_a_fall_followed_by_a_rise_is_not_flat(p50_ns: Any) -> None:
     meant = claim("flatness", experiment="ramp", servers=["php"], may_fall=True)
     assert answer(meant, ramp("php", p50_ns)) is CONTRADICTED
 
 
-def test_a_knee_is_not_flat_though_the_answers_take_as_long_as_ever() -> None:
+def test_a_knee_is_not_flat_even_if_answers_take_no_longer() -> None:
     """Users that hold a worker are answered; the others wait, and are part of no quantile."""
     pool = ramp("php", lambda users: 1e6, ok=lambda users: round(1e4 * min(users, 250)))
     assert all(each.knee for each in pool)
@@ -169,14 +169,14 @@ def test_a_knee_is_not_flat_though_the_answers_take_as_long_as_ever() -> None:
     assert "in 5 of 5 blocks the time of a round leaves its plateau" in verdict.sentence
 
 
-def test_flatness_may_be_asked_for_some_users_only() -> None:
+def test_flatness_may_be_claimed_for_a_range_of_users() -> None:
     figures = ramp("php", kneed(340))
     whole = claim("flatness", experiment="ramp", servers=["php"])
     calm = claim("flatness", experiment="ramp", servers=["php"], users=[20, 300])
     assert (answer(whole, figures), answer(calm, figures)) == (CONTRADICTED, SUPPORTED)
 
 
-def test_users_who_never_came_are_not_flat() -> None:
+def test_a_ramp_that_did_not_reach_the_users_is_not_flat() -> None:
     meant = claim("flatness", experiment="ramp", servers=["node"], users=[20, 3_000])
     verdict = judge(meant, ramp("node", lambda users: 1e6))
     assert verdict.answer is UNTESTABLE
@@ -199,7 +199,7 @@ def stuck(at: int) -> list[Figures]:
     return figures
 
 
-def test_without_a_ramp_nothing_is_flat() -> None:
+def test_without_a_ramp_flatness_is_not_testable() -> None:
     verdict = judge(claim("flatness", experiment="shared", servers=["go"]), server("go", 1_000))
     assert verdict.answer is UNTESTABLE
     assert "it was not read from the first to the last" in verdict.sentence
@@ -215,7 +215,7 @@ def test_a_knee(at: int, wanted: Answer) -> None:
     assert "users, 95 % interval, 5 blocks)" in verdict.sentence
 
 
-def test_a_ramp_without_a_knee_speaks_against_one() -> None:
+def test_ramps_without_a_knee_contradict_a_knee() -> None:
     verdict = judge(
         claim("knee", experiment="ramp", servers=["node"], published=340), ramp("node", lambda users: 1e6)
     )
@@ -224,17 +224,17 @@ def test_a_ramp_without_a_knee_speaks_against_one() -> None:
     assert len(verdict.trials) == 5
 
 
-def test_a_ramp_that_ends_too_soon_says_nothing_of_the_knee() -> None:
+def test_a_ramp_that_ends_too_soon_decides_nothing_about_the_knee() -> None:
     meant = claim("knee", experiment="ramp", servers=["node"], published=480)
     assert answer(meant, ramp("node", lambda users: 1e6)) is UNTESTABLE
 
 
-def test_where_nobody_is_answered_any_more_there_is_the_knee() -> None:
+def test_the_knee_is_where_answers_stop() -> None:
     verdict = judge(claim("knee", experiment="ramp", servers=["node"], published=250), stuck(250))
     assert verdict.answer is SUPPORTED
 
 
-def test_failures_from_the_beginning_are_no_plateau() -> None:
+def test_failures_from_the_beginning_on_are_no_plateau() -> None:
     failing = ramp(
         "php", lambda users: 1e6, ok=lambda users: 5 * users, failed=lambda users: 500 if users > 40 else 0
     )
@@ -242,7 +242,7 @@ def test_failures_from_the_beginning_are_no_plateau() -> None:
     assert answer(meant, failing) is UNTESTABLE
 
 
-def test_a_knee_in_the_smaller_part_of_the_starts_is_none() -> None:
+def test_a_knee_in_a_minority_of_starts_does_not_count() -> None:
     flat, bent = ramp("php", lambda users: 1e6), ramp("php", kneed(340))
     meant = claim("knee", experiment="ramp", servers=["php"], published=340)
     verdict = judge(meant, [*bent[:2], *flat[2:]])
@@ -251,7 +251,7 @@ def test_a_knee_in_the_smaller_part_of_the_starts_is_none() -> None:
     assert answer(meant, [*bent[:3], *flat[3:]]) is SUPPORTED
 
 
-def test_survivors_without_a_knee_do_not_speak_for_the_others() -> None:
+def test_starts_without_a_knee_do_not_stand_for_starts_that_failed() -> None:
     alive = [each for each in ramp("php", lambda users: 1e6) if each.block > 3]
     failed = {f"ramp/b{block:02}/php": "it ended" for block in (1, 2, 3)}
     verdict = judge(claim("knee", experiment="ramp", servers=["php"], published=340), alive, failed)
@@ -259,7 +259,7 @@ def test_survivors_without_a_knee_do_not_speak_for_the_others() -> None:
     assert "php failed in blocks 1, 2 and 3 (it ended)" in verdict.sentence
 
 
-def test_where_requests_begin_to_fail_there_is_the_knee() -> None:
+def test_the_knee_is_where_requests_begin_to_fail() -> None:
     failing = ramp(
         "php", lambda users: 1e6, ok=lambda users: 5 * users, failed=lambda users: 500 if users > 250 else 0
     )
@@ -287,7 +287,7 @@ def test_growth(grows: bool, per_connection: float, wanted: Answer) -> None:
     assert answer(meant, growing("php", per_connection)) is wanted
 
 
-def test_growth_may_be_asked_for_some_users_only() -> None:
+def test_growth_may_be_claimed_for_a_range_of_users() -> None:
     pool = ramp("php", lambda users: 1e6, processes=lambda users: min(users, 150))
     whole = claim("growth", experiment="ramp", metric="processes", servers=["php"], per_connection=0.5)
     few = whole.model_copy(update={"users": (8, 150)})
@@ -295,7 +295,7 @@ def test_growth_may_be_asked_for_some_users_only() -> None:
     assert "from 8 to at most 150 connections" in judge(few, pool).sentence
 
 
-def test_what_stays_the_same_grows_by_nothing() -> None:
+def test_a_constant_metric_has_no_growth() -> None:
     meant = claim("growth", experiment="ramp", metric="processes", servers=["go"], grows=False)
     assert "was 0 processes in all 5 blocks" in judge(meant, growing("go", 0.0)).sentence
 
@@ -337,7 +337,7 @@ def test_a_canary_that_waits_for_heavy_requests_is_stalled() -> None:
 
 
 @pytest.mark.parametrize("part", [0.5, 0.75, 0.95])
-def test_who_waits_for_half_a_heavy_request_does_not_never_wait(part: float) -> None:
+def test_waiting_for_half_a_heavy_request_contradicts_that_nothing_stalls(part: float) -> None:
     """A light request that always finds a heavy one in service waits for half of it on average."""
     go = claim("stall", experiment="shared", servers=["go"], stalls=False)
     assert answer(go, beside("go", part * 6e7)) is CONTRADICTED
@@ -357,7 +357,7 @@ def test_a_stall_is_measured_beyond_the_light_requests_own_time() -> None:
     assert "own time in the same block of light, is not known" in unknown.sentence
 
 
-def test_a_stall_may_have_a_bound_of_its_own_and_needs_one() -> None:
+def test_a_stall_needs_a_bound_or_known_cpu_time() -> None:
     meant = claim("stall", experiment="shared", servers=["go"], bound="2 ms")
     assert answer(meant, beside("go", 5e6)) is SUPPORTED
     unknown = [replace(each, cpu_per_request_us=None) for each in beside("go", 5e6)]
@@ -387,7 +387,7 @@ def test_a_figure_of_a_server() -> None:
     assert answer(claim("figure", published="320 us", **written), timed) is CONTRADICTED
 
 
-def test_a_model_is_held_against_processes_and_threads() -> None:
+def test_a_model_is_checked_against_processes_and_threads() -> None:
     threads = Observed(Tree(1, 8), Tree(1, 108), 100, 100)
     loop = Observed(Tree(1, 8), Tree(1, 8), 100, 100)
     meant = claim("model", experiment="shared", servers=["java"])
@@ -427,7 +427,7 @@ def test_slowdowns_are_compared_across_experiments() -> None:
     assert answer(ratio, [each for each in figures if each.experiment == "heavy"]) is UNTESTABLE
 
 
-def test_a_name_may_bring_its_experiment() -> None:
+def test_a_name_may_include_its_experiment() -> None:
     figures = [
         *server("cluster", 1_000, experiment="one"), *server("cluster", 1_900, experiment="two", shift=1),
         *server("node", 1_000, experiment="one"), *server("node", 1_010, experiment="two", shift=1),
@@ -440,7 +440,7 @@ def test_a_name_may_bring_its_experiment() -> None:
     assert (verdict.answer, verdict.in_size_only) == (SUPPORTED, False)
 
 
-def test_a_metric_may_be_asked_for_at_some_users() -> None:
+def test_a_metric_may_be_claimed_at_a_number_of_users() -> None:
     def dear(name: str, per_user: float) -> list[Figures]:
         return ramp(name, lambda users: 1e6, memory_bytes=lambda users: 1e7 + per_user * users)
 
@@ -450,7 +450,7 @@ def test_a_metric_may_be_asked_for_at_some_users() -> None:
     assert "peak memory at 290 to 310 users" in verdict.sentence
 
 
-def test_a_server_that_fails_half_its_starts_is_not_judged_by_the_rest() -> None:
+def test_a_server_that_fails_in_half_of_its_starts_is_not_judged_by_the_others() -> None:
     alive = [each for each in server("php", 2_000) if each.block > 3]
     failed = {f"shared/b{block:02}/php": "it ended" for block in (1, 2, 3)}
     meant = claim("ratio", experiment="shared", metric="throughput",
@@ -467,7 +467,7 @@ def test_a_server_that_fails_half_its_starts_is_not_judged_by_the_rest() -> None
     assert "left out: php failed in blocks 1 and 2 (it ended)" in judge(meant, more, two).sentence
 
 
-def test_half_of_its_starts_are_those_it_was_to_have() -> None:
+def test_half_of_the_starts_means_half_of_the_planned_starts() -> None:
     alive = [each for each in server("php", 2_000) if each.block > 2][:2]
     failed = {f"shared/b{block:02}/php": "it ended" for block in (1, 2)}
     meant = claim("ratio", experiment="shared", metric="throughput",
@@ -476,7 +476,7 @@ def test_half_of_its_starts_are_those_it_was_to_have() -> None:
     assert judge(meant, [*alive, *others], failed).answer is UNTESTABLE
 
 
-def test_a_server_that_fails_in_what_it_is_held_against_is_not_ranked() -> None:
+def test_a_server_that_fails_in_the_compared_experiment_is_not_ranked() -> None:
     light = [replace(each, failed_share=0.6) for each in server("node", 1_000, experiment="light")]
     figures = [
         *light, *server("go", 1_000, experiment="light"),
@@ -491,7 +491,7 @@ def test_a_server_that_fails_in_what_it_is_held_against_is_not_ranked() -> None:
     assert answer(meant, sound) is SUPPORTED
 
 
-def test_much_confidence_in_few_blocks_has_no_end() -> None:
+def test_high_confidence_with_few_blocks_gives_an_unbounded_interval() -> None:
     apart = [trial("x", 1, 1_000), trial("x", 2, 50_000), trial("y", 1, 1_000), trial("y", 2, 1_000)]
     meant = claim("order", experiment="shared", metric="throughput", tiers=[["x"], ["y"]], confidence=0.999)
     verdict = judge(meant, apart)
@@ -499,7 +499,7 @@ def test_much_confidence_in_few_blocks_has_no_end() -> None:
     assert "and infinity times, 99.9 % interval, 2 blocks" in verdict.sentence
 
 
-def test_a_tolerance_within_the_noise_is_not_met() -> None:
+def test_a_tolerance_smaller_than_the_noise_leaves_the_size_undecided() -> None:
     figures = [*twins(), *server("x", 20_000, shift=2), *server("y", 10_000)]
     narrow = judge(claim("ratio", experiment="shared", metric="throughput", tolerance=0.01,
                          pairs=[{"of": "x", "to": "y", "published": 2.0}]), figures)  # fmt: skip
@@ -507,7 +507,7 @@ def test_a_tolerance_within_the_noise_is_not_met() -> None:
     assert "the direction holds but the size is open" in narrow.sentence
 
 
-def test_too_few_blocks_for_the_confidence_are_named_with_what_it_would_take() -> None:
+def test_too_few_blocks_for_the_confidence_are_reported_with_the_number_needed() -> None:
     blocks = [*server("x", 1_100, shift=2), *server("y", 1_000)]
     few = [each for each in blocks if each.block <= 3]
     written: dict[str, Any] = {"experiment": "shared", "metric": "throughput", "tiers": [["x"], ["y"]]}
@@ -531,12 +531,12 @@ KINDS_WRITTEN: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_kind_is_here() -> None:
+def test_every_kind_of_claim_has_a_test() -> None:
     assert set(KINDS_WRITTEN) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", KINDS_WRITTEN)
-def test_with_nothing_measured_every_kind_is_not_testable_and_says_why(kind: str) -> None:
+def test_without_measurements_every_kind_is_not_testable_and_says_why(kind: str) -> None:
     verdict: Verdict = judge(claim(kind, **KINDS_WRITTEN[kind]), [])
     assert verdict.answer is UNTESTABLE
     assert "not measured" in verdict.sentence or "declares none" in verdict.sentence
@@ -562,7 +562,7 @@ def test_with_nothing_measured_every_kind_is_not_testable_and_says_why(kind: str
         ("figure", {"servers": None}),
     ],
 )
-def test_what_cannot_be_meant_is_refused(kind: str, written: dict[str, Any]) -> None:
+def test_invalid_claims_are_refused(kind: str, written: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         claim(kind, **(KINDS_WRITTEN[kind] | written))
 

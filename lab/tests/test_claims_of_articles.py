@@ -32,13 +32,13 @@ def pair(**held_against: float) -> list[dict[str, Any]]:
 FIGURES = [*server("php", 2_000), *server("go", 1_000, shift=1)]
 
 
-def test_a_pair_is_held_against_one_thing() -> None:
+def test_a_pair_has_either_a_published_or_an_expected_ratio() -> None:
     for held in ({}, {"published": 2.0, "expected": 2.0}, {"expected": 2.0, "at_least": 1.5}):
         with pytest.raises(ValidationError, match="needs published, expected or at_least"):
             claim(pairs=pair(**held))
 
 
-def test_what_is_expected_is_judged_alike_and_never_called_published() -> None:
+def test_an_expected_ratio_is_judged_like_a_published_one_and_not_called_published() -> None:
     expected = judge(claim(pairs=pair(expected=2.0)), FIGURES)
     published = judge(claim(pairs=pair(published=2.0)), FIGURES)
     assert expected.answer is published.answer is Answer.SUPPORTED
@@ -52,7 +52,7 @@ def test_what_is_expected_is_judged_alike_and_never_called_published() -> None:
 @pytest.mark.parametrize(
     ("at_least", "wanted"), [(1.5, Answer.SUPPORTED), (4.0, Answer.CONTRADICTED), (1.9, Answer.SUPPORTED)]
 )
-def test_much_is_a_bound_without_an_upper_end(at_least: float, wanted: Answer) -> None:
+def test_much_more_is_a_bound_without_an_upper_end(at_least: float, wanted: Answer) -> None:
     verdict = judge(claim(pairs=pair(at_least=at_least)), FIGURES)
     assert verdict.answer is wanted
     assert verdict.effects[0].bound == f"at least {at_least:g} times"
@@ -109,7 +109,7 @@ def conditioned(**written: Any) -> RunView:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_place_and_conditions_stand_beside_the_verdict() -> None:
+def test_place_and_conditions_are_shown_beside_the_verdict() -> None:
     seen = conditioned()
     said = "In the article: second chart. It rests on: users keep {}their> connections; PHP 8.2."
     assert said.format("\\<") in markdown(seen)
@@ -120,7 +120,7 @@ def test_place_and_conditions_stand_beside_the_verdict() -> None:
     assert first["conditions"] == ["users keep <their> connections", "PHP 8.2"]
 
 
-def test_a_claim_without_them_says_nothing_of_them() -> None:
+def test_a_claim_without_place_and_conditions_shows_none() -> None:
     bare = conditioned(place=None, conditions=())
     assert "In the article:" not in markdown(bare) and "It rests on" not in markdown(bare)
 

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from crumple.record.metrics import METRICS
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim, RatioClaim, RatioPair
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import KINDS, Verdict, judge
@@ -26,7 +26,7 @@ def test_every_example_is_a_claim_and_every_kind_has_one() -> None:
     assert {claim["metric"] for claim in written if "metric" in claim} <= set(METRICS)
 
 
-def test_the_verdict_that_is_worked_through_is_what_its_blocks_come_to() -> None:
+def test_the_worked_verdict_follows_from_its_blocks() -> None:
     worked = PAGE.split("## One verdict, from blocks to word\n")[1].split("\n## ")[0]
     table = worked.partition("**Estimate.**")[0]
     heads, _, *rows = (

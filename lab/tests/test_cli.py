@@ -60,12 +60,12 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(f"needs the engine: {error}")
 
 
-def test_the_version_is_said(call: Call) -> None:
+def test_version_is_printed(call: Call) -> None:
     assert call("--version") == (0, f"crumple {metadata.version('crumple')}\n", "")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_helps_with_an_example(call: Call, command: str) -> None:
+def test_every_command_has_an_example_in_its_help(call: Call, command: str) -> None:
     code, out, _ = call(command, "--help")
     assert code == 0 and f"Example: crumple {command}" in out
 
@@ -82,14 +82,14 @@ def test_every_command_helps_with_an_example(call: Call, command: str) -> None:
         (("run", "hello", "--servers", "tny"), "study hello has no server tny; did you mean tiny?"),
         (
             ("run", "hello", "--resume", "x"),
-            "--resume goes on with a run as it was begun; leave out hello",
+            "--resume continues a run as it was begun; leave out hello",
         ),
         (("verify", "tinny"), 'no server is called "tinny"; did you mean tiny?'),
         (("report", "--format", "pdf"), 'no format is called "pdf"; known: html, json, md, text'),
         (("frob",), "No such command 'frob'; see: crumple --help"),
     ],
 )
-def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], line: str) -> None:
+def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:
     assert call(*arguments) == (2, "", line + "\n")
 
 
@@ -109,8 +109,10 @@ def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], l
         (("report", ""), "RUN"),
     ],
 )
-def test_an_empty_name_does_not_stand_for_all(call: Call, arguments: tuple[str, ...], what: str) -> None:
-    assert call(*arguments) == (2, "", f"{what} is empty; name what is meant, or leave it out\n")
+def test_an_empty_name_is_refused_and_does_not_mean_all(
+    call: Call, arguments: tuple[str, ...], what: str
+) -> None:
+    assert call(*arguments) == (2, "", f"{what} is empty; give it a value, or leave it out\n")
     assert not Path("runs").exists()
 
 
@@ -118,11 +120,11 @@ def test_an_empty_name_does_not_stand_for_all(call: Call, arguments: tuple[str, 
     ("arguments", "what"),
     [(("new-server", ""), "NAME"), (("compare", "", "x"), "BEFORE"), (("compare", "x", " "), "AFTER")],
 )
-def test_nor_does_it_where_one_is_needed(call: Call, arguments: tuple[str, ...], what: str) -> None:
-    assert call(*arguments) == (2, "", f"{what} is empty; name what is meant\n")
+def test_an_empty_required_name_is_refused(call: Call, arguments: tuple[str, ...], what: str) -> None:
+    assert call(*arguments) == (2, "", f"{what} is empty; give it a value\n")
 
 
-def test_whose_commands_a_folder_runs_is_said(call: Call) -> None:
+def test_help_says_that_a_folders_commands_run_as_you(call: Call) -> None:
     _, out, _ = call("run", "--help")
     assert "a folder, whose commands run as you" in " ".join(out.replace("│", " ").split())
 
@@ -132,17 +134,17 @@ def test_a_full_disk_behind_stdout_is_one_line(call: Call) -> None:
     command = [sys.executable, "-c", "from crumple.cli import main; main()", "studies", "--json"]
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    line = "cannot go on: No space left on device; mend that, then try again\n"
+    line = "cannot continue: No space left on device; fix that, then try again\n"
     assert (ended.returncode, ended.stderr) == (1, line)
 
 
-def test_no_run_yet_is_one(call: Call) -> None:
+def test_a_report_without_any_run_exits_with_1(call: Call) -> None:
     code, _, err = call("report")
     assert code == 1 and err == "there is no run yet; start one with: crumple run todo-json --scale quick\n"
 
 
 @pytest.mark.starts
-def test_the_lists_are_the_same_as_data(call: Call) -> None:
+def test_the_lists_have_the_same_facts_as_json(call: Call) -> None:
     code, out, _ = call("servers", "--json")
     (server,) = json.loads(out)
     assert code == 0 and server["name"] == "tiny" and server["ready"] and server["versions"]["python"]
@@ -162,7 +164,7 @@ def test_a_study_that_cannot_be_read_is_listed_with_its_problems(call: Call) -> 
 
 @pytest.mark.starts
 @pytest.mark.parametrize(("here", "code", "state"), [("", 0, "right"), ("BODY = b'Hullo'", 1, "wrong")])
-def test_verify_tells_right_from_wrong(
+def test_verify_tells_right_answers_from_wrong_ones(
     call: Call, with_engine: None, monkeypatch, here: str, code: int, state: str
 ) -> None:
     shutil.rmtree("servers/tiny")
@@ -175,7 +177,7 @@ def test_verify_tells_right_from_wrong(
 
 
 @pytest.mark.starts
-def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
+def test_verify_prints_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
     monkeypatch.setattr(server_check, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
     tiny_servers.write(Path.cwd(), "gone", toml=NEEDS_GONE)
     tiny_servers.write(Path.cwd(), "broken", here='print("no database"); sys.exit(7)')
@@ -190,11 +192,13 @@ def test_verify_is_a_table_with_the_reasons_below(call: Call, with_engine: None,
 
 
 @pytest.mark.starts
-def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: None, monkeypatch) -> None:
+def test_a_new_server_passes_verify_and_is_found_by_its_folder(
+    call: Call, with_engine: None, monkeypatch
+) -> None:
     monkeypatch.setattr(server_check, "LOAD_S", 0.2)
     shutil.copy(ROOT / "contract" / "workloads" / "todos.toml", "contract/workloads/todos.toml")
     code, _, err = call("new-server", "elsewhere/mine", "--language", "Go")
-    assert code == 0 and "next: crumple verify ./elsewhere/mine" in err and "until you replace it" in err
+    assert code == 0 and "next: crumple verify ./elsewhere/mine" in err and "replace it with yours" in err
     code, out, _ = call("verify", "./elsewhere/mine", "--json")
     assert code == 0, out
     assert {finding["server"] for finding in json.loads(out)} == {"mine"}
@@ -207,8 +211,8 @@ def test_a_new_server_is_right_and_found_by_its_folder(call: Call, with_engine: 
     assert "small letters" in call("new-server", "My Server")[2]
 
 
-def test_a_new_server_takes_no_name_that_another_has(call: Call) -> None:
-    line = "there is a server tiny already; choose another name\n"
+def test_a_new_server_cannot_have_the_name_of_another(call: Call) -> None:
+    line = "a server named tiny already exists; choose another name\n"
     assert call("new-server", "elsewhere/tiny") == (2, "", line)
     assert not Path("elsewhere").exists()
     Path("servers/tiny/server.toml").write_text("not TOML")
@@ -217,7 +221,7 @@ def test_a_new_server_takes_no_name_that_another_has(call: Call) -> None:
 
 
 @pytest.mark.starts
-def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_engine: None) -> None:
+def test_a_study_is_run_and_reported_from_the_command_line(call: Call, with_engine: None) -> None:
     code, out, err = call("run", "hello", "--seed", "7")
     run = next(Path("runs").iterdir())
     assert code == 0, err
@@ -240,7 +244,9 @@ def test_a_study_runs_from_the_command_line_and_is_reported(call: Call, with_eng
 
 
 @pytest.mark.starts
-def test_ctrl_c_keeps_what_is_stored_and_says_how_to_go_on(with_engine: None, call: Call) -> None:
+def test_ctrl_c_keeps_stored_trials_and_names_the_command_that_continues(
+    with_engine: None, call: Call
+) -> None:
     file = Path("studies/hello.toml")
     file.write_text(STUDY_TOML.replace("blocks = 1", "blocks = 50"))
     command = [sys.executable, "-c", "from crumple.cli import main; main()", "run", "hello"]

@@ -1,4 +1,4 @@
-"""docs/reference/command-line.md: what the commands say of themselves, every one of them."""
+"""docs/reference/command-line.md has the help of every command, and is up to date."""
 
 import importlib.util
 import re
@@ -23,7 +23,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 @pytest.mark.parametrize("name", TOP.list_commands(TOP.context_class(TOP)))
-def test_every_command_is_there_with_its_flags(name: str) -> None:
+def test_every_command_and_flag_is_on_the_page(name: str) -> None:
     command: Any = TOP.get_command(TOP.context_class(TOP), name)
     section = PAGE.split(f"\n## crumple {name}\n")[1].split("\n## ")[0]
     flags = {flag for parameter in command.params if not parameter.hidden for flag in parameter.opts}

@@ -44,13 +44,13 @@ def compared(before: Side, after: Side) -> Comparison:
     return comparison.compare(before, after, ("throughput", "response_p50"))
 
 
-def test_of_runs_that_are_alike_one_in_twenty_at_most_raises_an_alarm() -> None:
+def test_at_most_one_in_twenty_pairs_of_equal_runs_raises_an_alarm() -> None:
     random = np.random.default_rng(1)
     alarms = [bool(compared(side(random), side(random)).slower) for _ in range(150)]
     assert np.mean(alarms) <= 0.05
 
 
-def test_twins_change_nothing() -> None:
+def test_without_twins_equal_runs_raise_no_more_alarms() -> None:
     random = np.random.default_rng(10)
 
     def alone() -> Side:
@@ -61,34 +61,34 @@ def test_twins_change_nothing() -> None:
     assert np.mean(alarms) <= 0.05
 
 
-def test_a_server_that_became_a_fifth_slower_is_found_and_no_other() -> None:
+def test_only_the_server_that_became_a_fifth_slower_is_found() -> None:
     random = np.random.default_rng(2)
     found = [compared(side(random), side(random, {"node": 1.2})).slower for _ in range(100)]
     assert np.mean([any(each.server == "node" for each in slower) for slower in found]) >= 0.95
     assert np.mean([any(each.server != "node" for each in slower) for slower in found]) <= 0.05
 
 
-def test_what_became_faster_is_no_alarm() -> None:
+def test_a_faster_server_raises_no_alarm() -> None:
     random = np.random.default_rng(3)
     seen = compared(side(random, {"node": 1.5}), side(random))
     assert not seen.slower
     assert {each.server for each in seen.differences if each.change == "faster"} == {"node"}
 
 
-def test_runs_need_not_have_as_many_starts() -> None:
+def test_runs_may_have_different_numbers_of_starts() -> None:
     random = np.random.default_rng(4)
     seen = compared(side(random, blocks=10), side(random, {"node": 1.3}, blocks=4))
     assert {each.server for each in seen.slower} == {"node"}
 
 
-def test_one_start_tells_nothing() -> None:
+def test_with_one_start_no_change_is_known() -> None:
     random = np.random.default_rng(5)
     seen = compared(side(random), side(random, blocks=1))
     assert {each.change for each in seen.differences} == {"not known"}
     assert "5 and 1 starts, of 2 each that it takes" in seen.differences[0].reason
 
 
-def test_a_server_that_fails_now_is_slower_however_fast() -> None:
+def test_a_server_that_now_fails_counts_as_slower_even_if_it_is_fast() -> None:
     random = np.random.default_rng(6)
     seen = compared(side(random), side(random, {"node": 0.5}, failed=failing(0.2, 0.18, 0.15)))
     assert {each.server for each in seen.slower} == {"node"}
@@ -101,14 +101,14 @@ def failing(*shares: float) -> dict[tuple[str, str], tuple[float, ...]]:
     return {("shared", name): (0.0,) * 5 for name in SERVERS} | {("shared", "node"): shares}
 
 
-def test_one_start_that_fails_a_little_more_is_chance() -> None:
+def test_one_start_with_slightly_more_failures_is_chance() -> None:
     random = np.random.default_rng(11)
     before, after = side(random, failed=failing(0.0098, 0.0)), side(random, failed=failing(0.0103, 0.0))
     assert not compared(before, after).slower
 
 
-def test_a_server_that_failed_is_neither_slower_nor_faster() -> None:
-    """A server that refuses most requests is fast; that it now refuses fewer raises no alarm."""
+def test_a_server_that_failed_before_is_neither_slower_nor_faster() -> None:
+    """A server that refuses most requests is fast, so refusing fewer and answering slower is no alarm."""
     random = np.random.default_rng(12)
     for before, after in (((0.67,) * 5, (0.0,) * 5), ((0.67,) * 5, (0.7,) * 5)):
         seen = compared(
@@ -118,7 +118,7 @@ def test_a_server_that_failed_is_neither_slower_nor_faster() -> None:
         assert not seen.slower
 
 
-def test_where_nothing_counted_before_nothing_is_new() -> None:
+def test_without_valid_starts_before_no_change_is_known() -> None:
     random = np.random.default_rng(13)
     starts = {("shared", name): (5, 5) for name in SERVERS} | {("shared", "node"): (0, 5)}
     before = side(random, starts=starts)
@@ -129,7 +129,7 @@ def test_where_nothing_counted_before_nothing_is_new() -> None:
     assert not compared(before, side(random, failed=failing(0.02, 0.02, 0.02, 0.02, 0.02))).slower
 
 
-def test_a_server_whose_starts_no_longer_count_is_slower() -> None:
+def test_a_server_whose_starts_are_no_longer_valid_counts_as_slower() -> None:
     random = np.random.default_rng(7)
     starts = {("shared", name): (5, 5) for name in SERVERS}
     none, some = starts | {("shared", "node"): (0, 5)}, starts | {("shared", "node"): (3, 5)}
@@ -141,7 +141,7 @@ def test_a_server_whose_starts_no_longer_count_is_slower() -> None:
     assert not compared(side(random, starts=few), side(random, starts=none)).slower
 
 
-def test_a_server_that_now_and_then_fails_raises_an_alarm_in_one_pair_of_twenty_at_most() -> None:
+def test_occasional_failures_raise_an_alarm_in_at_most_one_pair_of_twenty() -> None:
     """Before and after, each server loses 3 % of its requests in a quarter of its starts."""
     random = np.random.default_rng(14)
 
@@ -153,7 +153,7 @@ def test_a_server_that_now_and_then_fails_raises_an_alarm_in_one_pair_of_twenty_
     assert np.mean(alarms) <= 0.05
 
 
-def test_what_is_as_before_has_an_interval_that_holds_1_and_says_what_it_would_have_seen() -> None:
+def test_an_unchanged_figure_has_an_interval_around_1_and_its_visible_change() -> None:
     random = np.random.default_rng(15)
     for _ in range(20):
         for each in compared(side(random), side(random, {"node": 1.04})).differences:
@@ -162,20 +162,20 @@ def test_what_is_as_before_has_an_interval_that_holds_1_and_says_what_it_would_h
             assert 1.005 < each.visible < 1.5
 
 
-def test_two_starts_each_say_how_little_they_could_have_seen() -> None:
+def test_with_two_starts_each_only_large_changes_are_visible() -> None:
     random = np.random.default_rng(16)
     seen = compared(side(random, blocks=2), side(random, blocks=2)).differences
     assert np.median([each.visible or 0 for each in seen]) > 1.3
 
 
-def test_verdicts_that_changed_are_named() -> None:
+def test_changed_verdicts_are_listed() -> None:
     random = np.random.default_rng(8)
     before = side(random, answers={"A": "supported", "B": "supported", "C": "contradicted"})
     after = side(random, answers={"A": "supported", "B": "contradicted", "D": "supported"})
     assert compared(before, after).verdicts == {"B": ("supported", "contradicted")}
 
 
-def test_what_else_differs_is_a_caution() -> None:
+def test_other_differences_between_the_runs_are_cautions() -> None:
     random = np.random.default_rng(9)
     before = side(random, versions={"go": {"go": "1.25"}})
     after = side(
@@ -202,7 +202,7 @@ def document(factor: float = 1.0) -> dict[str, Any]:
     return dict(written)
 
 
-def test_a_report_holds_all_that_is_needed() -> None:
+def test_a_report_as_json_is_enough_for_a_comparison() -> None:
     read = sides.side(document(), "report.json")
     assert read.starts["shared", "java-grizzly-worker"] == (2, 3)
     assert len(read.values["shared", "go-nethttp", True]["throughput"]) == 3
@@ -211,7 +211,9 @@ def test_a_report_holds_all_that_is_needed() -> None:
     assert not same.slower and not same.verdicts and not same.cautions
 
 
-def test_the_command_says_it_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_slower_server_and_exits_with_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
     kept.write_text(json.dumps(document()))
     now.write_text(json.dumps(document(2.0)))
@@ -226,7 +228,7 @@ def test_the_command_says_it_and_exits_with_1(tmp_path: Path, capsys: pytest.Cap
         command.runs(str(kept), str(now), ["throghput"], True)
 
 
-def test_a_pass_that_could_have_seen_nothing_is_none(
+def test_a_change_that_could_have_been_missed_exits_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "baseline.json"
@@ -234,7 +236,7 @@ def test_a_pass_that_could_have_seen_nothing_is_none(
     assert command.runs(str(kept), str(kept), ["throughput"], False, "300%") == 0
     assert "would have been seen in four runs of five" in capsys.readouterr().out
     assert command.runs(str(kept), str(kept), ["throughput"], False, "0.1%") == 3
-    assert "could have changed by 0.1% unseen" in capsys.readouterr().err
+    assert "a change of 0.1% could have been missed in" in capsys.readouterr().err
     for nonsense in ("10", "-1%", "0%", "fast"):
         with pytest.raises(UsageError, match="must-see"):
             command.runs(str(kept), str(kept), [], False, nonsense)
@@ -257,22 +259,22 @@ def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughpu
     )
 
 
-def test_starts_that_were_too_fast_for_the_engine_are_lower_bounds_and_no_alarm() -> None:
+def test_starts_limited_by_the_engine_are_lower_bounds_and_raise_no_alarm() -> None:
     faster = node(document(), limited(2.0))
     assert (faster.change, faster.limit) == ("faster", "at least")
     assert faster.reason == "the engine was the limit of starts in the second run"
     assert faster.ratio is not None and 1.5 < faster.ratio.low < 2 and faster.ratio.high == np.inf
-    # A limit of the engine hides whether Node became slower, and how fast Node was before.
+    # If the engine was the limit, it is unknown whether Node became slower, or how fast it was before.
     assert node(document(), limited(0.5)).change == "not known"
     assert node(limited(0.5), document()).change == "not known"
     slower = node(limited(2.0), document())
     assert (slower.change, slower.limit) == ("slower", "at most")
     assert node(limited(2.0), limited(1.0)).reason.startswith("the engine was the limit in both runs")
-    # Such a start counts for no other figure.
+    # Starts limited by the engine count for no figure but throughput.
     assert "0 and 3 starts" in node(limited(2.0), document(), "response_p50").reason
 
 
-def test_what_the_engine_limited_is_told_by_its_bound_and_may_have_changed_unseen(
+def test_a_figure_limited_by_the_engine_shows_its_bound_and_exits_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
@@ -281,7 +283,7 @@ def test_what_the_engine_limited_is_told_by_its_bound_and_may_have_changed_unsee
     assert command.runs(str(kept), str(now), ["throughput"], False, "300%") == 3
     said = capsys.readouterr()
     assert "at least 1." in " ".join(said.out.split())
-    assert "2 figures could have changed by 300% unseen" in said.err
+    assert "a change of 300% could have been missed in 2 figures" in said.err
     command.runs(str(kept), str(now), ["throughput"], True)
     told = [each for each in json.loads(capsys.readouterr().out)["differences"] if each["limit"]]
     assert [(each["limit"], each["ratio"]["high"], each["visible"]) for each in told] == [
@@ -289,7 +291,7 @@ def test_what_the_engine_limited_is_told_by_its_bound_and_may_have_changed_unsee
     ] * 2
 
 
-def test_cautions_come_before_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cautions_are_printed_before_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept, now = tmp_path / "baseline.json", tmp_path / "now.json"
     kept.write_text(json.dumps(document()))
     now.write_text(json.dumps(document() | {"scale": "full"}))
@@ -300,7 +302,7 @@ def test_cautions_come_before_the_table(tmp_path: Path, monkeypatch: pytest.Monk
     assert said[:2] == ["caution: one run is of scale quick, the other of full", "the table"]
 
 
-def test_at_80_columns_every_name_is_whole(
+def test_no_name_is_broken_at_80_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "baseline.json"
@@ -316,7 +318,7 @@ def test_at_80_columns_every_name_is_whole(
     assert any(re.search(row, line) for line in lines)
 
 
-def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
+def test_starts_without_an_answer_count_as_failed() -> None:
     written = document()
     silent = [
         each for each in written["trials"]
@@ -332,9 +334,7 @@ def test_starts_that_answered_nothing_count_among_those_that_fail() -> None:
     }
 
 
-def test_where_nothing_can_be_compared_the_answer_is_not_no(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_that_cannot_be_compared_exit_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept, other = tmp_path / "baseline.json", tmp_path / "other.json"
     kept.write_text(json.dumps(document()))
     other.write_text(json.dumps(document() | {"trials": []}))
@@ -343,7 +343,7 @@ def test_where_nothing_can_be_compared_the_answer_is_not_no(
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "3", "no json"])
-def test_what_is_no_report_is_a_mistake_of_usage(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_report_exits_with_2(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
     with pytest.raises(UsageError, match="crumple report"):
@@ -360,7 +360,7 @@ def test_what_is_no_report_is_a_mistake_of_usage(tmp_path: Path, text: str) -> N
         ({"run": 3}, "run: is 3"),
     ],
 )
-def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any], fault: str) -> None:
+def test_a_report_with_a_wrong_value_is_refused(changed: dict[str, Any], fault: str) -> None:
     with pytest.raises(NotStored) as caught:
         sides.side(document() | changed, "baseline.json")
     assert str(caught.value).startswith(
@@ -368,7 +368,7 @@ def test_a_report_with_something_else_in_it_is_refused(changed: dict[str, Any], 
     )
 
 
-def test_a_report_that_lacks_a_part_is_refused() -> None:
+def test_a_report_without_a_required_part_is_refused() -> None:
     written = document()
     del written["run"]
     with pytest.raises(NotStored, match=r"not the report of a study \(run: is missing\)"):
@@ -376,12 +376,12 @@ def test_a_report_that_lacks_a_part_is_refused() -> None:
 
 
 @pytest.mark.parametrize("figure", ["fast", float("inf"), float("nan"), [1]])
-def test_figures_are_numbers(figure: object) -> None:
+def test_a_figure_that_is_no_number_is_refused(figure: object) -> None:
     written = document()
     written["trials"][0]["figures"]["throughput"] = figure
     with pytest.raises(NotStored, match="throughput"):
         sides.side(written, "baseline.json")
 
 
-def test_it_is_a_command() -> None:
+def test_compare_is_a_command() -> None:
     assert "compare" in [each.name or each.callback.__name__ for each in cli.app.registered_commands]  # type: ignore[union-attr]

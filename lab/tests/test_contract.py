@@ -61,7 +61,7 @@ def test_every_field_of_the_engines_schema_is_mirrored_and_no_other(kind: str) -
     assert _keys(ours, ours) == _keys(theirs, theirs)
 
 
-def test_what_the_contract_does_not_know_is_refused() -> None:
+def test_an_unknown_field_is_refused() -> None:
     written = documents.record().model_dump(by_alias=True)
     with pytest.raises(ValidationError, match="surprise"):
         contract.TrialRecord.model_validate(written | {"surprise": 1})
@@ -71,6 +71,6 @@ def test_the_outcomes_are_those_of_the_glossary() -> None:
     assert tuple(documents.outcomes().as_dict()) == contract.OUTCOMES
 
 
-def test_failed_leaves_out_what_was_not_sent_or_not_finished() -> None:
+def test_failed_leaves_out_unsent_and_unfinished_requests() -> None:
     counted = documents.outcomes(ok=5, timeout=2, not_sent=3, unfinished=4)
     assert (counted.total, counted.failed) == (14, 2)

@@ -8,7 +8,7 @@ import pytest
 from crumple import engine, project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, EngineFailed
-from crumple.machine import costs
+from crumple.machine import ceiling
 
 pytestmark = pytest.mark.starts
 
@@ -26,16 +26,16 @@ def test_a_thread_costs_more_than_a_call_and_a_process_more_than_a_thread() -> N
         loaded = engine.load(project.root())
     except CrumpleError as error:
         pytest.skip(f"needs the engine: {error}")
-    readings = costs.readings(loaded, None, 2)
+    readings = ceiling.cost_readings(loaded, None, 2)
     assert all(len(each) == 2 for each in readings.values())
-    assert set(readings) == set(costs.NAMES)
+    assert set(readings) == set(ceiling.COSTS)
     assert 0 < max(readings["system_call"]) < min(readings["thread"])
     assert max(readings["thread"]) < min(readings["process"])
 
 
 def test_the_names_are_those_that_the_engine_writes() -> None:
     source = (Path(__file__).parents[2] / "engine" / "src" / "costs.rs").read_text(encoding="utf-8")
-    assert set(re.findall(r'\bcost\(\s*"(\w+)"', source)) == set(costs.NAMES)
+    assert set(re.findall(r'\bcost\(\s*"(\w+)"', source)) == set(ceiling.COSTS)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_the_names_are_those_that_the_engine_writes() -> None:
         ("echo '[{}]'", "not what the lab expects"),
     ],
 )
-def test_an_engine_that_cannot_tell_is_quoted(tmp_path: Path, script: str, message: str) -> None:
+def test_the_error_of_an_engine_is_quoted(tmp_path: Path, script: str, message: str) -> None:
     with pytest.raises(EngineFailed, match=message):
-        costs.measure(stand_in(tmp_path, script), None)
+        ceiling.costs(stand_in(tmp_path, script), None)

@@ -22,7 +22,7 @@ def spin() -> ModuleType:
 
 
 @pytest.mark.parametrize("piece_us", [25, 50, 100])
-def test_a_machine_of_another_pace_does_other_work_in_the_same_time(
+def test_a_machine_of_another_speed_does_other_work_in_the_same_time(
     spin: ModuleType, monkeypatch: pytest.MonkeyPatch, piece_us: int
 ) -> None:
     looks = itertools.count()
@@ -32,7 +32,7 @@ def test_a_machine_of_another_pace_does_other_work_in_the_same_time(
     assert next(looks) * piece_us == pytest.approx(5_000, abs=2 * piece_us)
 
 
-def test_no_server_counts_its_rounds_beforehand() -> None:
+def test_no_server_fixes_the_number_of_rounds_in_advance() -> None:
     servers = project.root() / "servers"
     written = [
         file
@@ -44,7 +44,7 @@ def test_no_server_counts_its_rounds_beforehand() -> None:
     assert [file.name for file in written if "rounds_per_us" in file.read_text("utf-8").lower()] == []
 
 
-def test_the_pace_of_a_machine_is_slowest_over_fastest() -> None:
+def test_the_drift_of_a_machine_is_slowest_over_fastest() -> None:
     readings_s = iter([0.010, 0.0105, 0.008, 0.012])
     read = Pace(lambda: next(readings_s))
     assert read.changed == 1

@@ -57,7 +57,7 @@ def ramp(**changes: object) -> TrialRecord:
     )  # fmt: skip
 
 
-def test_bins_hold_what_was_read_in_them() -> None:
+def test_bins_hold_the_readings_taken_in_them() -> None:
     points = curve(ramp(), bins=4)
     assert [point.connections for point in points] == [58.75, 156.25, 253.75, 351.25]
     assert [point.ok for point in points] == [1_000] * 4
@@ -69,7 +69,7 @@ def test_bins_hold_what_was_read_in_them() -> None:
     assert [point.memory_bytes for point in points] == [110_000, 210_000, 310_000, 400_000]
 
 
-def test_users_who_are_not_connected_count_all_the_same() -> None:
+def test_users_who_are_not_connected_count_too() -> None:
     few = ramp()
     series = few.series.model_copy(update={"connections": (1,) * (STEPS + WARM_UP)})
     points = curve(few.model_copy(update={"series": series}), bins=4)
@@ -81,7 +81,7 @@ def test_there_are_no_more_bins_than_histograms() -> None:
     assert all(point.times.count for point in curve(ramp(), bins=100))
 
 
-def test_memory_is_proportional_throughout_or_not_at_all() -> None:
+def test_memory_is_proportional_at_every_point_or_at_none() -> None:
     record = ramp()
     server = record.probes.server
     assert server is not None
@@ -98,7 +98,7 @@ def test_a_curve_ends_where_requests_begin_to_fail() -> None:
     assert sound(points) == points[:3]
 
 
-def test_a_part_of_it_is_one_point_with_merged_quantiles() -> None:
+def test_a_part_of_a_curve_is_one_point_with_merged_quantiles() -> None:
     points = curve(ramp(), bins=4)
     part = between(points, 100, 300)
     assert part is not None
@@ -108,7 +108,7 @@ def test_a_part_of_it_is_one_point_with_merged_quantiles() -> None:
     assert between(points, 600, 700) is None
 
 
-def test_a_part_it_did_not_go_through_is_none() -> None:
+def test_a_part_outside_the_curve_is_none() -> None:
     points = curve(ramp(), bins=30)
     assert between(points, 10, 400) is not None
     assert between(points, 100, 440) is None
@@ -123,7 +123,7 @@ def made(failed: dict[int, int]) -> tuple[Point, ...]:
     )
 
 
-def test_one_failed_request_is_no_end_and_failures_that_last_are() -> None:
+def test_one_failed_request_does_not_end_a_curve_and_lasting_failures_do() -> None:
     assert users_knee(made({120: 1})) is None
     assert len(sound(made({120: 30}))) == 30, "they do not go on"
     lasting = made(dict.fromkeys(range(320, 601, 20), 20))
@@ -133,7 +133,7 @@ def test_one_failed_request_is_no_end_and_failures_that_last_are() -> None:
     assert len(sound(last)) == len(last) - 1
 
 
-def test_a_rise_that_nobody_notices_does_not_hide_failures() -> None:
+def test_a_small_rise_does_not_hide_failures() -> None:
     rising = [
         replace(p, waiting=1.0 + max(0.0, p.connections - 100) / 220 * 4.2)
         for p in made(dict.fromkeys(range(340, 601, 20), 60))
@@ -142,7 +142,7 @@ def test_a_rise_that_nobody_notices_does_not_hide_failures() -> None:
     assert found is not None and found.between == (320, 340)
 
 
-def test_rounds_are_timed_as_far_as_the_curve_is_sound() -> None:
+def test_rounds_are_timed_up_to_the_first_failures() -> None:
     assert timed(made({}))[-1][0] == 600
     assert timed(made(dict.fromkeys(range(320, 601, 20), 20)))[-1][0] == 300
     assert timed(made({120: 30}))[-1][0] == 600
@@ -158,7 +158,7 @@ def test_too_few_samples_have_no_quantile() -> None:
     assert curve(ramp(), bins=4)[0].quantile_ns(0.999) is None
 
 
-def test_without_the_servers_probe_its_part_is_unknown() -> None:
+def test_without_a_probe_the_servers_figures_are_unknown() -> None:
     record = ramp()
     blind = record.model_copy(update={"probes": record.probes.model_copy(update={"server": None})})
     point = curve(blind, bins=4)[0]
@@ -166,7 +166,7 @@ def test_without_the_servers_probe_its_part_is_unknown() -> None:
     assert point.quantile_ns(0.5) is not None
 
 
-def test_figures_bring_the_curve() -> None:
+def test_the_figures_of_a_trial_include_the_curve() -> None:
     none = documents.histogram({})
     record = ramp(histograms=documents.record().histograms.model_copy(update={"response_time": none}))
     seen = figures(documents.stored(record=record))
@@ -200,7 +200,7 @@ def late_ramp(
     return plain.model_copy(update={"series": series, "log": log, "histograms": histograms})
 
 
-def test_an_engine_that_is_late_in_a_part_of_a_ramp_only_has_limited_it() -> None:
+def test_an_engine_late_in_one_part_of_a_ramp_has_limited_it() -> None:
     # Flat at 4.9 ms; in the last fifth each request was sent 2.2 ms late.
     last = STEPS // 5
     flat, longer = {4_900_000: 100}, {7_100_000: 100}
@@ -216,7 +216,7 @@ def test_an_engine_that_is_late_in_a_part_of_a_ramp_only_has_limited_it() -> Non
     assert [point.mean_ns is None for point in curve(record, bins=5)] == [False] * 4 + [True]
 
 
-def test_so_it_has_where_it_was_late_in_each_second_of_five() -> None:
+def test_an_engine_late_in_each_of_five_seconds_has_limited_the_ramp() -> None:
     record = late_ramp(
         {50_000: 3_200, 2_200_000: 800},
         [2_200_000 if step % 5 < 1 else 60_000 for step in range(STEPS)],
@@ -225,7 +225,7 @@ def test_so_it_has_where_it_was_late_in_each_second_of_five() -> None:
     assert engine_limits.schedule_missed(record, by_figure=True) is not None
 
 
-def test_late_all_the_time_in_a_tenth_and_now_and_then_elsewhere_is_late() -> None:
+def test_an_engine_late_throughout_a_tenth_and_sometimes_elsewhere_is_late() -> None:
     tenth = STEPS // 10
     record = late_ramp(
         {50_000: 3_560, 2_200_000: 440}, [2_200_000] * STEPS,
@@ -235,7 +235,7 @@ def test_late_all_the_time_in_a_tenth_and_now_and_then_elsewhere_is_late() -> No
     assert engine_limits.schedule_missed(record, by_figure=True) is not None
 
 
-def test_what_a_calm_machine_wakes_late_leaves_the_medians_of_a_ramp() -> None:
+def test_late_wake_ups_on_a_calm_machine_leave_the_medians_of_a_ramp() -> None:
     # 0.8 % of the requests were sent 5 ms late, in two intervals of five.
     record = late_ramp(
         {50_000: 4_000 - 32, 5_000_000: 32},
@@ -250,7 +250,7 @@ def test_what_a_calm_machine_wakes_late_leaves_the_medians_of_a_ramp() -> None:
     assert [point.quantile_ns(0.99) for point in points] == [None] * 4
 
 
-def test_a_quantile_over_users_says_that_the_engine_was_late() -> None:
+def test_a_claim_on_a_quantile_over_users_says_that_the_engine_was_late() -> None:
     record = late_ramp(
         {50_000: 4_000 - 32, 5_000_000: 32},
         [5_000_000 if step % 5 < 2 else 60_000 for step in range(STEPS)],
@@ -263,7 +263,7 @@ def test_a_quantile_over_users_says_that_the_engine_was_late() -> None:
         assert (metric.of(seen) is None) is late and (metric.reason(seen) == LATE) is late, name
 
 
-def test_a_bin_that_is_not_the_servers_alone_is_left_out_of_its_ramp() -> None:
+def test_a_bin_spoilt_by_engine_lateness_is_left_out_of_the_ramp() -> None:
     # The engine was late for one second, which is a bin and a small part of a fifth.
     record = late_ramp(
         {50_000: 3_900, 4_000_000: 100},
@@ -275,6 +275,6 @@ def test_a_bin_that_is_not_the_servers_alone_is_left_out_of_its_ramp() -> None:
     assert medians.count(None) == 1 and max(filter(None, medians)) < 5_000_000
 
 
-def test_late_requests_that_are_few_beside_those_of_a_bin_do_not_matter_wherever_they_were() -> None:
+def test_a_few_late_requests_in_a_bin_do_not_matter() -> None:
     record = late_ramp({50_000: 3_980, 5_000_000: 20}, [5_000_000] * STEPS, [{4_900_000: 100}] * STEPS)
     assert engine_limits.schedule_missed(record, by_figure=True) is None

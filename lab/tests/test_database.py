@@ -15,11 +15,12 @@ import pymysql
 import pytest
 from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
 from crumple.machine.leftovers import ScratchFolder
-from crumple.subject import books, database, wp_options
+from crumple.subject import database
 from crumple.subject import database_process as database_files
 from crumple.subject import database_process as database_process
 from crumple.subject.database import Database
 from crumple.subject.database_process import Process
+from crumple.subject.table_rows import BOOKS, books, wp_options
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -82,17 +83,17 @@ def rows(connection: pymysql.connections.Connection, query: str) -> tuple[tuple[
         return tuple(cursor.fetchall())
 
 
-def test_it_holds_both_tables_counts_and_goes(found):
+def test_it_has_both_tables_counts_queries_and_is_removed(found):
     with database.on_demand() as databases:
         data = databases.ready(())
         assert databases.ready(()) is data and data.alive() and data.version.startswith("1")
         environment = data.environment()
         with contextlib.closing(connected(environment)) as server:
-            listed = ", ".join(wp_options.COLUMNS)
-            assert rows(server, f"SELECT {listed} FROM wp_options ORDER BY option_id") == wp_options.rows()
+            listed = ", ".join(wp_options().columns)
+            assert rows(server, f"SELECT {listed} FROM wp_options ORDER BY option_id") == wp_options().rows
             before = data.counters("books")
             for _ in range(3):
-                assert rows(server, TEN) == books.rows()[:10]
+                assert rows(server, TEN) == books().rows[:10]
             after = data.counters("books")
             assert (after.selects - before.selects, after.rows_read - before.rows_read) == (3, 30)
             # Reading the counters does not change them.
@@ -103,14 +104,14 @@ def test_it_holds_both_tables_counts_and_goes(found):
         connected(environment)
 
 
-def test_more_connections_than_a_process_may_open_files_by_default(found):
+def test_it_accepts_more_connections_than_the_default_limit_of_open_files(found):
     with database_process.running(found, cores=(), data=database_files.filled(found)) as process:
         (said,) = done(process, "SHOW VARIABLES LIKE 'open_files_limit'")
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         assert int(said[1]) >= min(hard, 2_000)
 
 
-def test_a_server_may_read_and_nothing_else(unchanged):
+def test_a_server_may_only_read(unchanged):
     with contextlib.closing(connected(unchanged.environment())) as server:
         for statement in (
             "DELETE FROM books",
@@ -120,17 +121,17 @@ def test_a_server_may_read_and_nothing_else(unchanged):
         ):
             with pytest.raises(pymysql.Error, match="denied"):
                 rows(server, statement)
-        assert len(rows(server, "SELECT id FROM books")) == books.HOW_MANY
+        assert len(rows(server, "SELECT id FROM books")) == BOOKS
 
 
 @pytest.mark.parametrize("user", ["root", "", "nobody", "crumple_lab"])
-def test_nobody_else_is_let_in(unchanged, user):
+def test_no_other_user_can_connect(unchanged, user):
     environment = {**unchanged.environment(), "DB_USER": user, "DB_PASSWORD": ""}
     with pytest.raises(pymysql.OperationalError, match="denied"):
         connected(environment)
 
 
-def test_it_runs_on_the_servers_cores_as_nobody_special(found):
+def test_it_runs_on_the_servers_cores_without_privileges(found):
     cores = tuple(sorted(os.sched_getaffinity(0)))[:1]
     with database.on_demand() as databases:
         first = databases.ready(cores)
@@ -144,7 +145,7 @@ def test_it_runs_on_the_servers_cores_as_nobody_special(found):
         assert moved is not first and not first.alive() and moved.alive()
 
 
-def test_one_that_died_is_told_and_started_again(found):
+def test_a_database_that_died_is_reported_and_started_again(found):
     with database.on_demand() as databases:
         data = databases.ready(())
         pid = data._process.guarded.pid
@@ -169,7 +170,7 @@ with database.private(()) as data:
 """
 
 
-def test_nothing_outlives_a_lab_that_is_killed(found):
+def test_it_ends_with_a_lab_that_is_killed(found):
     lab = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120)
     assert lab.returncode == -signal.SIGKILL, lab.stderr
     pid, scratch = lab.stdout.split()
@@ -179,7 +180,7 @@ def test_nothing_outlives_a_lab_that_is_killed(found):
     assert not Path(f"/proc/{pid}").exists() and not Path(scratch).exists()
 
 
-def test_a_new_user_gets_the_files_made(found, tmp_path, monkeypatch):
+def test_another_user_gets_files_of_its_own(found, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     place = database_files.filled(found)
     assert place.is_relative_to(tmp_path) and (place / "crumple").is_dir()
@@ -189,7 +190,7 @@ def test_a_new_user_gets_the_files_made(found, tmp_path, monkeypatch):
     assert left == {place.name, f"{place.name}.lock"}
 
 
-def test_files_that_cannot_be_made_leave_nothing(found, tmp_path, monkeypatch):
+def test_a_failed_creation_leaves_no_files(found, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(database_files.tables, "statements", lambda: ["NO SUCH STATEMENT"])
     with pytest.raises(DatabaseFailed, match="making the database's files ended with code 1") as caught:
@@ -221,7 +222,7 @@ def test_a_full_disk_is_one_sentence(found, monkeypatch):
     assert scratches and not any(scratch.path.exists() for scratch in scratches)
 
 
-def test_none_installed_names_the_package(monkeypatch):
+def test_a_missing_mariadb_is_reported_with_its_package(monkeypatch):
     monkeypatch.setattr(database_files.shutil, "which", lambda *_, **__: None)
     with pytest.raises(DatabaseMissing) as caught, database.on_demand() as databases:
         databases.ready(())
@@ -229,13 +230,13 @@ def test_none_installed_names_the_package(monkeypatch):
     assert str(caught.value) == said
 
 
-def test_the_users_is_filled_once_and_never_changed_again(empty):
+def test_the_users_database_is_filled_once_and_not_changed_again(empty):
     for _ in range(2):
         with database.on_demand(empty) as databases:
             data = databases.ready((0,))
             assert databases.ready(()) is data and databases.users
             with contextlib.closing(connected(data.environment())) as server:
-                assert rows(server, TEN) == books.rows()[:10]
+                assert rows(server, TEN) == books().rows[:10]
             assert data.cpu_ns() is None and data.place.startswith("127.0.0.1:")
             assert "p@ss/word" not in data.place
             before = data.counters("books")
@@ -254,7 +255,7 @@ def test_a_database_that_counts_no_rows_counts_its_statements(users, empty):
             done(users, "SET GLOBAL userstat = 1")
 
 
-def test_a_connection_that_was_closed_for_its_silence_is_opened_again(users, empty):
+def test_a_connection_closed_while_idle_is_opened_again(users, empty):
     with database.of_url(empty) as data:
         before = data.counters("books")
         listed = done(users, "SHOW PROCESSLIST")
@@ -286,7 +287,7 @@ def test_a_table_that_is_not_ours_is_left_alone(users, empty, change):
     assert done(users, f"SELECT * FROM {name}.books") == left
 
 
-def test_a_user_who_may_make_nothing_is_told_what_is_missing(users, empty):
+def test_a_user_without_privileges_is_told_which_are_missing(users, empty):
     name = empty.rpartition("/")[2]
     done(users, f"REVOKE ALL ON {name}.* FROM alice@127.0.0.1")
     done(users, f"GRANT SELECT ON {name}.* TO alice@127.0.0.1")
@@ -305,12 +306,12 @@ def test_a_user_who_may_make_nothing_is_told_what_is_missing(users, empty):
         ("mysql://h:1/n", "that names no database"),
     ],
 )
-def test_a_url_that_is_none_is_not_repeated(url, said):
+def test_an_invalid_url_is_refused_without_repeating_it(url, said):
     with pytest.raises(UsageError) as caught:
         database.on_demand(url).__enter__()
     assert said in str(caught.value) and "secret" not in str(caught.value)
 
 
-def test_a_database_that_is_not_there_is_told():
+def test_an_unreachable_database_is_reported():
     with pytest.raises(DatabaseFailed, match=r"cannot connect to 127\.0\.0\.1:1/x: .*; write mysql://USER"):
         database.of_url("mysql://alice:secret@127.0.0.1:1/x").__enter__()

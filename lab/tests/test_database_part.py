@@ -113,7 +113,7 @@ def of_the_database(stored: StoredTrial) -> list[str]:
     return [problem for problem in stored.problems if problem.startswith("the database")]
 
 
-def test_queries_and_answers_agree(filled, tmp_path):
+def test_a_server_that_queries_for_each_answer_is_valid(filled, tmp_path):
     with database.on_demand() as databases:
         stored = conducted(tmp_path, databases)
         assert stored.failure is None and stored.record is not None and stored.database is not None
@@ -127,7 +127,7 @@ def test_queries_and_answers_agree(filled, tmp_path):
         assert stored.database.version in databases.ready(capacity.cores_for("shared", 1).server).version
 
 
-def test_a_server_that_remembers_is_not_valid(filled, tmp_path):
+def test_a_server_that_answers_from_memory_is_not_valid(filled, tmp_path):
     stored = conducted(tmp_path, None, remember=True)
     assert stored.status == "measured" and not stored.valid
     assert stored.database is not None and stored.database.queries == 0
@@ -135,7 +135,7 @@ def test_a_server_that_remembers_is_not_valid(filled, tmp_path):
     assert "the server answers without asking, or keeps what it was told" in said
 
 
-def test_a_database_that_dies_fails_its_trial_and_no_other(filled, tmp_path):
+def test_a_database_that_dies_fails_only_its_trial(filled, tmp_path):
     cores = capacity.cores_for("shared", 1).server
     with database.on_demand() as databases:
         pid = databases.ready(cores)._process.guarded.pid
@@ -156,7 +156,7 @@ def test_a_database_that_dies_fails_its_trial_and_no_other(filled, tmp_path):
         assert again.failure is None and of_the_database(again) == []
 
 
-def test_without_one_the_trial_says_what_to_install(tmp_path, monkeypatch):
+def test_without_a_database_the_trial_names_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(database_files.shutil, "which", lambda *_, **__: None)
     with database.on_demand() as databases:
         cores = capacity.cores_for("shared", 1).server
@@ -170,7 +170,7 @@ def test_without_one_the_trial_says_what_to_install(tmp_path, monkeypatch):
     assert database_part.step_of(caught.value, "start") == "setup"
 
 
-def test_one_that_nobody_needs_is_not_started(monkeypatch):
+def test_a_database_that_no_workload_needs_is_not_started(monkeypatch):
     monkeypatch.setattr(database, "private", lambda _: 1 / 0)
     todos = workload.find(ROOT)["todos"]
     with database.on_demand() as databases, database_part.part(databases, todos, None, (), False) as part:
@@ -178,7 +178,7 @@ def test_one_that_nobody_needs_is_not_started(monkeypatch):
         assert part.environment() == {} and part.facts is None
 
 
-def test_a_server_of_ones_own_has_a_database_of_its_own():
+def test_a_running_servers_own_database_is_not_counted():
     rows = workload.find(ROOT)["rows"]
     with database.on_demand() as databases, database_part.part(databases, rows, None, (), True) as part:
-        assert part.data is None and part.warnings[0].startswith("whether the server asked its database")
+        assert part.data is None and part.warnings[0].startswith("nothing checked that the server asked")

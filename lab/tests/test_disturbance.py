@@ -1,4 +1,4 @@
-"""How much others used a machine while a trial was measured: read from the window, whatever its results."""
+"""Disturbance: how much others used the machine in the window of a trial, whatever the trial's results."""
 
 from typing import Any
 
@@ -27,13 +27,13 @@ def record(busy_s: float, steal_s: float = 0.0, cores: int = 2, **changes: Any) 
     return documents.record(probes=probes)
 
 
-def test_what_nobody_of_ours_used_others_did() -> None:
+def test_cpu_time_that_none_of_our_processes_used_counts_as_others() -> None:
     found = disturbance.disturbance(record(3.4), None, 200_000_000)
     assert found.others_share == pytest.approx((3.4 - 1.0 - 1.8 - 0.2) / 4)
     assert found.steal_share == 0.0 and found.unread == ""
 
 
-def test_a_canary_is_ours() -> None:
+def test_the_canarys_cpu_time_is_not_others() -> None:
     found = disturbance.disturbance(record(3.8), documents.record())
     assert found.others_share == 0.0
 
@@ -47,7 +47,7 @@ def test_a_canary_is_ours() -> None:
         (2.8, 0.11, "the hypervisor took 2.8% of the CPU time while measured (limit 2.5%)"),
     ],
 )
-def test_above_its_limit_it_is_a_reason(busy_s: float, steal_s: float, said: str) -> None:
+def test_a_share_above_its_limit_is_a_reason(busy_s: float, steal_s: float, said: str) -> None:
     found = disturbance.disturbance(record(busy_s, steal_s))
     assert (found.why, found.disturbed) == (said, bool(said))
     judged = validity.assess(record(busy_s, steal_s), disturbance=found)
@@ -55,7 +55,7 @@ def test_above_its_limit_it_is_a_reason(busy_s: float, steal_s: float, said: str
     assert (found.sentence in judged.problems) is bool(said)
 
 
-def test_the_longer_the_window_the_less_is_left_to_chance() -> None:
+def test_limits_are_tighter_for_longer_windows() -> None:
     limits = [disturbance.others_limit(ticks) for ticks in (100, 400, 2_000, 12_000)]
     assert limits == [0.15, 0.1, 0.0724, 0.0591]
     assert [disturbance.steal_limit(ticks) for ticks in (100, 400, 2_000)] == [0.04, 0.025, 0.021]
@@ -69,12 +69,12 @@ def test_in_slices_steal_is_rounded_in_each_window() -> None:
     assert disturbance.disturbance(record(2.8, 0.13), windows=4).disturbed
 
 
-def test_what_comes_out_of_a_trial_is_not_asked() -> None:
+def test_the_results_of_a_trial_do_not_matter() -> None:
     one, other = record(3.5), record(3.5).model_copy(update={"outcomes": documents.outcomes(timeout=7)})
     assert disturbance.disturbance(one) == disturbance.disturbance(other)
 
 
-def test_what_was_not_read_is_a_reason_and_not_zero() -> None:
+def test_a_share_that_could_not_be_read_is_a_reason_and_not_zero() -> None:
     none = disturbance.disturbance(documents.record())
     assert (none.others_share, none.steal_share, none.disturbed) == (None, None, False)
     assert none.unread == "the CPU time of the whole machine was not read"
@@ -93,11 +93,11 @@ def test_the_databases_time_is_that_of_the_window(from_s: float, to_s: float, us
     assert found == used
 
 
-def test_of_one_look_nothing_follows() -> None:
+def test_one_look_at_the_database_is_not_enough() -> None:
     assert database_part.used_between([(0, 0)], 0, 1) is None
 
 
-def test_it_is_stored_with_its_limits() -> None:
+def test_a_disturbance_is_stored_with_its_limits() -> None:
     found = disturbance.disturbance(record(3.0))
     stored = documents.stored(disturbance=found)
     again = type(stored).model_validate_json(stored.model_dump_json(by_alias=True))

@@ -1,4 +1,4 @@
-"""What part the engine may have in a verdict: where half of a server's trials warn of it, or it took much."""
+"""Doubt: half of a server's trials warn of the engine, or the engine used much of the shared cores."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -79,7 +79,7 @@ def test_a_verdict_says_how_much_of_shared_cores_the_engine_took() -> None:
     assert judge(figure, alone).doubt.endswith("took 30 % beside go.")
 
 
-def test_what_half_of_the_trials_do_not_warn_of_or_the_engine_cannot_touch_is_no_doubt() -> None:
+def test_no_doubt_if_less_than_half_of_the_trials_warn_or_the_engine_cannot_matter() -> None:
     assert judge(ratio(("node", "express", 2.0)), warned({"node": 2})).doubt == ""
     others = warned({"go": 5}, "a thread of the engine waited for a core 9% of the time (limit 5%)")
     assert judge(order(["go"], ["java"]), others).doubt == ""

@@ -32,7 +32,9 @@ def test_a_spec_goes_in_and_its_record_comes_out(tmp_path: Path) -> None:
     assert [(line.ok, line.p99_ns) for line in seen] == [(10, None)]
 
 
-def test_no_engine_lists_each_place_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_engine_each_place_searched_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
     monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
     (tmp_path / "engine").mkdir()
@@ -43,7 +45,7 @@ def test_no_engine_lists_each_place_searched(tmp_path: Path, monkeypatch: pytest
     assert "cargo build --release" in caught.value.remedy
 
 
-def test_without_sources_an_engine_is_to_be_installed(
+def test_without_sources_the_remedy_is_to_install_an_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
@@ -54,7 +56,7 @@ def test_without_sources_an_engine_is_to_be_installed(
     assert caught.value.remedy == "install crumple-engine 0.1.0 into the environment of this Python"
 
 
-def test_the_engine_that_is_named_is_the_only_one_searched(
+def test_an_engine_named_by_the_environment_is_the_only_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = documents.fake_engine(tmp_path)
@@ -71,7 +73,7 @@ def test_an_engine_of_another_version_is_refused(tmp_path: Path, monkeypatch: py
         engine.load(tmp_path)
 
 
-def test_what_the_engine_says_is_what_the_user_reads(tmp_path: Path) -> None:
+def test_the_engines_error_message_is_shown_to_the_user(tmp_path: Path) -> None:
     body = 'print(\'{"error":"no such thing","remedy":"do this"}\', file=sys.stderr); sys.exit(2)'
     with pytest.raises(EngineFailed, match="ended with code 2: no such thing; do this"):
         engine.run(_engine(tmp_path, body), documents.spec(), _ignored)
@@ -93,7 +95,7 @@ def test_a_killed_engine_is_a_failure_with_its_signal(tmp_path: Path) -> None:
         ("record['spec']['seed'] += 1", "answered for"),
     ],
 )
-def test_what_is_no_record_of_this_trial_is_refused(tmp_path: Path, body: str, said: str) -> None:
+def test_a_record_of_another_trial_is_refused(tmp_path: Path, body: str, said: str) -> None:
     with pytest.raises(EngineFailed, match=said):
         engine.run(_engine(tmp_path, body), documents.spec(), _ignored)
 
@@ -107,7 +109,7 @@ def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
     assert not by_itself.exists()
 
 
-def test_how_long_it_may_take_counts_both_phases() -> None:
+def test_the_time_limit_covers_both_phases() -> None:
     stop = contract.AfterRequests(requests=100, within_s=120)
     assert engine.at_most_s(documents.spec(stop=stop)) == 1 + 120 + 2 * 25 + engine.GRACE_S
     assert engine.at_most_s(documents.spec(warm_up=None)) == 2 + 25 + engine.GRACE_S

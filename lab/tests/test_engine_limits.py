@@ -12,7 +12,7 @@ from judged import FINE, OPEN, open_load, probed, the_problem, the_warning
 
 @pytest.mark.parametrize(("share", "limited"), [(0.84, False), (0.86, True)])
 @pytest.mark.parametrize("placement", ["separate", None])
-def test_an_engine_that_used_its_cores_up_measured_itself(
+def test_an_engine_that_used_up_its_cores_is_engine_limited(
     share: float, limited: bool, placement: Any
 ) -> None:
     record = probed(engine=documents.probe(share))
@@ -24,7 +24,7 @@ def test_an_engine_that_used_its_cores_up_measured_itself(
 
 
 @pytest.mark.parametrize(("share", "limited"), [(0.84, False), (0.86, True)])
-def test_so_did_one_with_a_thread_that_used_up_its_core(share: float, limited: bool) -> None:
+def test_an_engine_with_a_thread_that_used_up_its_core_is_engine_limited(share: float, limited: bool) -> None:
     threads = (documents.thread(0.2), documents.thread(share))
     spec = documents.spec(threads=2, cores=(1, 2))
     record = probed(threads=threads, engine=documents.probe(1.06)).model_copy(update={"spec": spec})
@@ -35,7 +35,7 @@ def test_so_did_one_with_a_thread_that_used_up_its_core(share: float, limited: b
     assert not engine_limits.was_the_limit((*judged.problems, "another"))
 
 
-def test_what_it_took_of_cores_is_known_where_it_shares_them_with_the_server() -> None:
+def test_on_shared_cores_the_engines_share_is_known() -> None:
     machine = contract.MachineRecord(window=contract.MachineWindow(busy_ns=1, steal_ns=0, cores=2), unread=())
     own = probed(engine=documents.probe(0.5), machine=machine)
     shared = own.model_copy(update={"spec": documents.spec(cores=())})
@@ -56,7 +56,7 @@ def test_an_engine_on_any_core_is_judged_by_its_threads() -> None:
     assert validity.assess(unseen).word == "engine-limited"
 
 
-def test_waiting_for_a_core_of_its_own_is_as_good_as_using_it() -> None:
+def test_waiting_for_its_own_core_counts_as_using_it() -> None:
     record = probed(threads=(documents.thread(0.6, waited_share=0.3),))
     problem = the_problem(record, "engine-limited")
     assert problem == (
@@ -70,7 +70,7 @@ def test_waiting_for_a_core_of_its_own_is_as_good_as_using_it() -> None:
     assert validity.assess(unbound, placement="shared") == FINE
 
 
-def test_a_trial_of_a_moment_is_not_judged_by_the_share_of_its_cores() -> None:
+def test_a_very_short_trial_is_not_judged_by_the_engines_share_of_its_cores() -> None:
     busy = probed(threads=(documents.thread(0.95),), engine=documents.probe(0.95))
     assert validity.assess(busy).word == "engine-limited"
     moment = busy.model_copy(update={"measured_ns": 1_000_000})
@@ -78,7 +78,7 @@ def test_a_trial_of_a_moment_is_not_judged_by_the_share_of_its_cores() -> None:
     assert engine_limits.starved(moment, own=True) is None
 
 
-def test_a_core_that_was_not_free_at_once_is_a_warning() -> None:
+def test_waiting_for_a_core_is_a_warning() -> None:
     assert validity.assess(probed(threads=(documents.thread(0.5, waited_share=0.04),))) == FINE
     warning = the_warning(probed(threads=(documents.thread(0.5, waited_share=0.06),)))
     assert warning.startswith("a thread of the engine waited for a core 6% of the time (limit 5%)")
@@ -112,7 +112,7 @@ def test_one_thread_cannot_use_more_than_one_of_its_cores() -> None:
     assert engine_limits.engine_share(several) == pytest.approx(0.95), "only one of its threads came to send"
 
 
-def test_an_engine_that_was_not_watched_is_not_trusted() -> None:
+def test_a_record_without_readings_of_the_engine_is_not_valid() -> None:
     engine = documents.probe(0.5).model_copy(update={"window": None})
     assert "could not be read" in the_problem(probed(engine=engine), "engine-limited")
     unseen = probed(engine=engine, threads=()).model_copy(update={"spec": documents.spec(cores=())})
@@ -126,14 +126,14 @@ def test_an_engine_that_sends_late_missed_its_schedule(late: int, missed: bool) 
     assert not missed or judged.problems[0].endswith("or let it spin")
 
 
-def test_where_something_is_asked_lateness_is_compared_with_that() -> None:
+def test_with_an_objective_lateness_is_compared_with_its_limits() -> None:
     busy = open_load({20_000: 19_000, 8_000_000: 1_000}, response_ns=10_000_000)
     assert validity.assess(busy, placement="separate").word == "schedule-missed"
     warning = the_warning(busy, asked={0.99: 250_000_000})
     assert warning.startswith("the engine was late at times: 5% of the requests")
 
 
-def test_lateness_that_only_the_tail_shows_is_a_warning() -> None:
+def test_lateness_only_in_the_tail_is_a_warning() -> None:
     warning = the_warning(open_load({20_000: 19_950, 5_000_000: 50}))
     assert "so p99.9 of the response times is not the server's alone" in warning
 
@@ -145,12 +145,12 @@ def test_late_wake_ups_after_a_pause_are_judged_in_a_closed_shape_too() -> None:
     assert "the engine was late: 5%" in the_problem(late, "engine-limited")
 
 
-def test_a_closed_shape_without_a_due_time_known_ahead_has_no_schedule_to_miss() -> None:
+def test_a_closed_shape_without_known_due_times_cannot_miss_a_schedule() -> None:
     assert documents.record().histograms.engine_lateness.count == 0
     assert validity.assess(documents.record()) == FINE
 
 
-def test_an_engine_that_was_late_for_want_of_a_core_says_so() -> None:
+def test_lateness_caused_by_a_missing_core_says_so() -> None:
     late = open_load({20_000: 19_000, 5_000_000: 1_000})
     probes = documents.record().probes.model_copy(update={"threads": (documents.thread(0.2, 0.3),)})
     problem = the_problem(late.model_copy(update={"probes": probes}), "schedule-missed")
@@ -177,7 +177,7 @@ def _starved(ran: float, waited: float, held_share: float, **changes: Any) -> co
 @pytest.mark.parametrize(
     ("waited", "held", "starved"), [(0.66, 0.4, True), (0.49, 0.4, False), (0.66, 0.19, False)]
 )
-def test_an_engine_that_others_kept_from_its_core_is_named_as_such(
+def test_an_engine_kept_from_its_core_by_others_is_named_so(
     waited: float, held: float, starved: bool
 ) -> None:
     record = _starved(0.2, waited, held)
@@ -195,21 +195,23 @@ def test_an_engine_that_others_kept_from_its_core_is_named_as_such(
 @pytest.mark.parametrize(
     ("waited", "held", "starved"), [(0.21, 0.21, True), (0.19, 0.3, False), (0.3, 0.19, False)]
 )
-def test_on_cores_of_its_own_an_engine_need_not_wait(waited: float, held: float, starved: bool) -> None:
+def test_on_separate_cores_an_engine_should_not_wait_for_a_core(
+    waited: float, held: float, starved: bool
+) -> None:
     record = _starved(0.2, waited, held, spec=documents.spec())
     judged = validity.assess(record, placement="separate", server_cores=(0,))
     assert judged.word == ("engine-limited" if starved else "valid")
     assert not starved or "waited for a core 21% of the time (limit 20%)" in judged.problems[0]
 
 
-def test_where_nothing_tells_what_lay_unread_waiting_is_enough() -> None:
+def test_without_readings_of_unread_answers_waiting_for_a_core_is_enough() -> None:
     by_itself = contract.ArrivalRecord(clock="engine", unstamped=0, held_ns=0)
     spec = documents.spec(cores=(), kernel_timestamps=False)
     judged = validity.assess(_starved(0.2, 0.66, 0.0, arrivals=by_itself, spec=spec))
     assert judged.word == "engine-limited" and "and response times hold that" in judged.problems[0]
 
 
-def test_a_starved_engine_is_no_fault_of_the_engine() -> None:
+def test_a_starved_engine_is_not_called_faulty() -> None:
     record = _starved(0.2, 0.66, 0.4)
     short = record.histograms.model_copy(update={"response_time": documents.histogram({1_700_000: 20_000})})
     judged = validity.assess(record.model_copy(update={"histograms": short}))
@@ -221,7 +223,7 @@ def test_a_starved_engine_is_no_fault_of_the_engine() -> None:
     assert "30.2 of 32 connections (limit 2% off); its thread waited for a core 30%" in judged.problems[0]
 
 
-def test_near_the_engines_ceiling_is_a_warning() -> None:
+def test_a_throughput_near_the_engines_ceiling_is_a_warning() -> None:
     near, far = Ceiling(throughput_per_s=14_000), Ceiling(throughput_per_s=14_500)
     assert validity.assess(documents.record(), ceiling=far) == FINE
     warning = the_warning(documents.record(), ceiling=near)
@@ -229,7 +231,7 @@ def test_near_the_engines_ceiling_is_a_warning() -> None:
     assert engine_limits.may_have_been_the_limit(["another", warning])
 
 
-def test_of_a_lower_bound_only_the_distance_is_known() -> None:
+def test_a_ceiling_that_is_only_a_lower_bound() -> None:
     bound = {"at_least": True, "why": "other programs used 34% of the CPU meanwhile"}
     assert validity.assess(documents.record(), ceiling=Ceiling(throughput_per_s=14_500, **bound)) == FINE
     warning = the_warning(documents.record(), ceiling=Ceiling(throughput_per_s=5_000, **bound))
@@ -240,17 +242,17 @@ def test_of_a_lower_bound_only_the_distance_is_known() -> None:
     assert not engine_limits.may_have_been_the_limit([warning])
 
 
-def test_no_throughput_is_said_to_be_more_than_the_ceiling() -> None:
+def test_no_throughput_is_reported_as_more_than_the_ceiling() -> None:
     warning = the_warning(documents.record(), ceiling=Ceiling(throughput_per_s=9_500))
     assert warning.startswith("the throughput is 100% (limit 70%) of the 9,500 /s")
 
 
-def test_a_ceiling_that_could_not_be_measured_is_said() -> None:
+def test_a_ceiling_that_could_not_be_measured_is_reported() -> None:
     unknown = Ceiling(throughput_per_s=None, why="the null server does not start")
     assert "not known: the null server does not start" in the_warning(documents.record(), ceiling=unknown)
 
 
-def test_answers_that_lay_unread_are_a_warning_in_a_closed_shape() -> None:
+def test_unread_answers_are_a_warning_in_a_closed_shape() -> None:
     histograms = documents.record().histograms
     times = documents.histogram({2_400_000: 20_000})
     held = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=20_000 * 800_000)
@@ -271,9 +273,7 @@ def test_answers_that_lay_unread_are_a_warning_in_a_closed_shape() -> None:
         ("engine", 20_000, "the kernel stamped no answer"),
     ],
 )
-def test_whose_clock_it_was_is_said_where_it_is_not_the_one_that_was_asked(
-    clock: Any, unstamped: int, said: str
-) -> None:
+def test_another_clock_than_the_one_asked_for_is_reported(clock: Any, unstamped: int, said: str) -> None:
     record = documents.record(arrivals=contract.ArrivalRecord(clock=clock, unstamped=unstamped, held_ns=0))
     if said:
         assert said in the_warning(record)
@@ -291,7 +291,7 @@ def test_a_spinning_engine_is_judged_by_its_lateness_after_pauses_too() -> None:
     assert validity.assess(spinning, placement="separate", server_cores=(0,)) == FINE
 
 
-def test_a_queue_in_front_of_a_server_that_closes_its_connections_is_the_servers() -> None:
+def test_a_queue_before_a_server_that_closes_connections_is_the_servers() -> None:
     """One worker serves 100/s at 10 ms a request and gets 200/s: the engine opens each connection in time."""
     queued = documents.histogram({1_900_000_000: 900, 2_000_000_000: 100})
     update = {
@@ -317,14 +317,14 @@ def test_a_queue_in_front_of_a_server_that_closes_its_connections_is_the_servers
     assert validity.assess(record).problems == ()
 
 
-def test_connections_that_waited_to_be_opened_are_the_engines_too() -> None:
+def test_waiting_to_open_connections_counts_as_the_engines() -> None:
     times = documents.histogram({2_400_000: 20_000})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     waited = documents.record(histograms=histograms, users_waited_ns=20_000 * 800_000)
     assert "waited to be opened, for 25% of the time" in the_warning(waited)
 
 
-def test_connections_that_never_came_to_ask_are_missed() -> None:
+def test_connections_that_never_sent_a_request_are_reported() -> None:
     shape = contract.ClosedShape(connections=32)
     times = documents.histogram({2_000_000: 20_000})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})

@@ -4,7 +4,7 @@ import hashlib
 import random
 
 import pytest
-from crumple.subject.right_answers import Exact, Fault, Fresh
+from crumple.subject.workload import Exact, Fault, Fresh
 
 LETTERS = Fresh(length=108_000, lowest=65, highest=121)
 
@@ -14,7 +14,7 @@ def letters(lowest: int = 65, highest: int = 121, length: int = 108_000) -> byte
     return bytes(draw.randint(lowest, highest) for _ in range(length))
 
 
-def test_an_exact_body_is_right_to_the_byte():
+def test_an_exact_body_must_match_every_byte():
     right = Exact(b"Hello, World!")
     assert right.check(b"Hello, World!") is None
     assert (right.length, right.sha256) == (13, hashlib.sha256(b"Hello, World!").hexdigest())
@@ -23,7 +23,7 @@ def test_an_exact_body_is_right_to_the_byte():
     )
 
 
-def test_a_fresh_body_is_right_within_its_bounds():
+def test_a_fresh_body_must_lie_within_its_bounds():
     assert LETTERS.check(letters()) is None
     assert (LETTERS.length, LETTERS.sha256) == (108_000, None)
 
@@ -37,6 +37,6 @@ def test_a_fresh_body_is_right_within_its_bounds():
         (b"A" * 108_000, "no byte of it is 66; choose at random from 65 to 121, both included"),
     ],
 )
-def test_a_body_beyond_them_is_told(body, said):
+def test_a_body_outside_its_bounds_is_reported(body, said):
     fault = LETTERS.check(body)
     assert fault and "; ".join(fault) == said

@@ -23,18 +23,18 @@ def test_failures_are_named_by_kind_and_status() -> None:
     )
 
 
-def test_of_many_statuses_the_most_frequent_are_named() -> None:
+def test_only_the_most_frequent_of_many_statuses_are_named() -> None:
     assert failures.statuses(failing({200: 500, 500: 4, 501: 3, 502: 2, 503: 1})) == (
         "500 × 4, 501 × 3, 502 × 2, …"
     )
 
 
-def test_where_any_success_is_expected_none_of_them_is_named() -> None:
+def test_if_any_2xx_is_expected_no_2xx_is_named() -> None:
     assert failures.statuses(failing({200: 400, 204: 100, 302: 7}, expected=None)) == "302 × 7"
     assert failures.statuses(failing({200: 400, 204: 100}, expected=204)) == "200 × 400"
 
 
 @pytest.mark.parametrize(("failed", "said"), [(5, False), (6, True)])
-def test_one_failure_in_a_hundred_is_not_said(failed: int, said: bool) -> None:
+def test_one_failure_in_a_hundred_is_not_reported(failed: int, said: bool) -> None:
     # 5 of 505 are under 1 %, 6 of 506 above.
     assert bool(failures.sentence(failing({200: 500}, reset=failed))) is said

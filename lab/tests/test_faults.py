@@ -1,9 +1,9 @@
-"""What pydantic finds is said in our own words, whatever it finds in a document of the lab's types."""
+"""Every error that pydantic finds in a document of the lab is reported in our own words."""
 
 from typing import Any
 
 import pytest
-from crumple import faults
+from crumple import parsing
 from pydantic import BaseModel, Field, ValidationError
 
 
@@ -24,7 +24,7 @@ def _said(**part: Any) -> str:
     document = {"parts": [{}, part]}
     with pytest.raises(ValidationError) as caught:
         Whole.model_validate(document, strict=False)
-    found = faults.first(caught.value, document)
+    found = parsing.first_fault(caught.value, document)
     return f"{found}; {found.remedy}"
 
 
@@ -45,17 +45,17 @@ def _said(**part: Any) -> str:
         ({"nam": "x"}, "parts.entry 2.nam: unknown key; "),
     ],
 )
-def test_each_finding_is_said_with_its_place_and_a_remedy(part: dict[str, Any], line: str) -> None:
+def test_each_finding_is_reported_with_its_place_and_a_remedy(part: dict[str, Any], line: str) -> None:
     assert _said(**part) == line
 
 
 @pytest.mark.parametrize("document", [3, [], {"parts": 3}])
-def test_a_document_of_another_kind_says_what_it_is(document: Any) -> None:
+def test_a_document_of_another_kind_is_named(document: Any) -> None:
     with pytest.raises(ValidationError) as caught:
         Whole.model_validate(document)
-    found = faults.first(caught.value, document)
+    found = parsing.first_fault(caught.value, document)
     assert found.message in ("is 3", "is a list") and found.key in ("", "parts") and found.remedy
 
 
-def test_without_the_document_entries_go_by_their_numbers() -> None:
-    assert faults.key_of(("claims", 0, "pairs", 2, "of"), None) == "claims.entry 1.pairs.entry 3.of"
+def test_without_the_document_entries_are_named_by_number() -> None:
+    assert parsing.key_of(("claims", 0, "pairs", 2, "of"), None) == "claims.entry 1.pairs.entry 3.of"

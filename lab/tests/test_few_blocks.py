@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats import proportion
-from crumple.stats.looks import Look, Looks
+from crumple.stats import stats
+from crumple.stats.sequential import Look, Looks
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
 from crumple.verdict.effect import Answer
@@ -30,17 +30,17 @@ def ramps(*knees: float | None, **along: Any) -> list[Figures]:
     ]  # fmt: skip
 
 
-def test_so_many_starts_of_half_by_chance() -> None:
-    assert proportion.chance_at_half(5, 5) == pytest.approx(1 / 32)
-    assert proportion.chance_at_half(4, 5) == pytest.approx(6 / 32)
-    assert proportion.chance_at_half(0, 5) == 1
+def test_the_chance_that_a_number_of_starts_all_miss() -> None:
+    assert stats.chance_at_half(5, 5) == pytest.approx(1 / 32)
+    assert stats.chance_at_half(4, 5) == pytest.approx(6 / 32)
+    assert stats.chance_at_half(0, 5) == 1
 
 
 KNEE = claim("knee", experiment="ramp", servers=["php"], published=340)
 
 
 @pytest.mark.parametrize(("blocks", "wanted"), [(2, OPEN), (3, OPEN), (4, OPEN), (5, CONTRADICTED)])
-def test_a_ramp_may_miss_a_knee_so_it_takes_five_without_one(blocks: int, wanted: Answer) -> None:
+def test_five_ramps_without_a_knee_contradict_one(blocks: int, wanted: Answer) -> None:
     verdict = judge(KNEE, ramps(*[None] * blocks))
     assert verdict.answer is wanted
     assert f"in none of {blocks} blocks it leaves its plateau, up to 500 users" in verdict.sentence
@@ -64,7 +64,7 @@ def test_ramps_without_a_knee_spend_the_error_of_the_look() -> None:
     assert early.effects[0].blocks_needed == 6
 
 
-def test_several_servers_share_the_error_of_missing_knees() -> None:
+def test_several_servers_share_the_error_for_missing_knees() -> None:
     both = claim("knee", experiment="ramp", servers=["php", "java"], published=340)
     seen = ramps(*[None] * 5)
     seen += [trial("java", each.block, 1_000, experiment="ramp", curve=each.curve) for each in seen]
@@ -72,7 +72,7 @@ def test_several_servers_share_the_error_of_missing_knees() -> None:
     assert judge(both, seen).answer is OPEN
 
 
-def test_blocks_that_did_not_count_come_on_top_of_those_it_takes() -> None:
+def test_blocks_that_did_not_count_are_added_to_those_needed() -> None:
     seen = ramps(*[None] * 4)
     lost = trial("php", 4, 1_000, experiment="ramp", valid=False, problems=("disturbed",))
     effect = judge(KNEE, [*seen[:3], lost], looks={"ramp": Looks(3, 60)}).effects[0]
@@ -81,7 +81,7 @@ def test_blocks_that_did_not_count_come_on_top_of_those_it_takes() -> None:
     assert effect.blocks_needed == all_count.blocks_needed + 1
 
 
-def test_rounds_that_do_not_end_contradict_flatness_from_five_blocks_on() -> None:
+def test_rounds_that_do_not_end_contradict_flatness_after_five_blocks() -> None:
     flat = claim("flatness", experiment="ramp", metric="response_p50", servers=["php"])
     waiting = ramps(
         *[None] * 5,
@@ -94,12 +94,11 @@ def test_rounds_that_do_not_end_contradict_flatness_from_five_blocks_on() -> Non
     assert "of 3 blocks the time of a round leaves its plateau" in judge(flat, waiting[:3]).sentence
 
 
-def test_what_some_blocks_do_not_show_takes_more_of_them() -> None:
+def test_a_knee_missing_in_some_blocks_needs_more_blocks() -> None:
     said = opinions.refuted(Look(0.95, 5), 1, 4, 5, "so it is")
     assert said.answer is OPEN and said.blocks_needed is not None
     tells = [
-        proportion.chance_at_half(blocks * 4 // 5, blocks) <= 0.05
-        for blocks in range(6, said.blocks_needed + 1)
+        stats.chance_at_half(blocks * 4 // 5, blocks) <= 0.05 for blocks in range(6, said.blocks_needed + 1)
     ]
     assert tells == [False] * (len(tells) - 1) + [True]
 
@@ -115,9 +114,7 @@ def alone(experiment: str, server: str, blocks: int, users: int) -> list[Figures
 
 
 @pytest.mark.parametrize(("blocks", "wanted"), [(2, UNTESTABLE), (3, Answer.SUPPORTED)])
-def test_of_growth_blocks_do_not_count_that_the_time_left_out_of_one_experiment(
-    blocks: int, wanted: Answer
-) -> None:
+def test_blocks_missing_in_one_experiment_do_not_count_for_growth(blocks: int, wanted: Answer) -> None:
     seen = alone("few", "go", blocks, 8) + alone("many", "go", blocks, 64)
     seen += alone("few", "php", blocks, 8) + alone("many", "php", blocks - 1, 64)
     verdict = judge(GROWS, seen)

@@ -5,10 +5,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from crumple.find.conduct import Found, Question, Unanswered, find
-from crumple.find.found import Guess
+from crumple.find.conduct import find
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
+from crumple.find.search import Found, Guess, Question, Unanswered
 from crumple.find.seen import Base
 from crumple.load import objective
 from synthetic_server import SyntheticServer
@@ -81,14 +81,14 @@ def test_it_finds_the_breaking_point_of_a_queue(capacity_per_s: float) -> None:
     assert found.point.high < 1.3 * found.point.low
 
 
-def test_it_keeps_to_its_budget_start_up_included() -> None:
+def test_it_keeps_its_budget_including_start_up() -> None:
     for budget_s in (30.0, 90.0):
         server = SyntheticServer(2_000.0, start_s=2.0)
         found, notes = searched(server, budget_s=budget_s)
         assert 0.75 * budget_s < found.took_s <= budget_s and min(notes.left_s) >= 0
 
 
-def test_each_start_is_another_process_and_they_are_several() -> None:
+def test_it_measures_several_starts_each_a_new_process() -> None:
     server = SyntheticServer(2_000.0, spread=0.02)
     found, notes = searched(server)
     assert found.point is not None and found.point.n == server.starts == len(notes.starts) >= 3
@@ -100,7 +100,7 @@ def test_a_running_process_is_never_started_again() -> None:
     assert server.starts == 1 and found.point is not None and found.point.n == 1
 
 
-def test_every_load_has_a_seed_of_its_own_and_a_second_search_the_same() -> None:
+def test_each_load_has_its_own_seed_and_a_repeated_search_the_same_seeds() -> None:
     first, second = usual()[0], SyntheticServer(2_000.0)
     searched(second)
     seeds = [spec.seed for spec in first.loads]
@@ -130,7 +130,7 @@ def test_by_connections_the_load_is_closed() -> None:
     assert all(level.load == round(level.load) for level in found.levels)
 
 
-def test_a_server_that_dies_broke_there_and_is_started_again() -> None:
+def test_a_server_that_dies_broke_at_that_level_and_is_started_again() -> None:
     server = SyntheticServer(5_000.0, dies_above_per_s=1_500.0)
     found, _ = searched(server)
     died = [level for level in found.levels if level.outcome == "broke"]
@@ -138,13 +138,13 @@ def test_a_server_that_dies_broke_there_and_is_started_again() -> None:
     assert server.starts > len(died) - 1 and all(level.broken[0].name == "stays alive" for level in died)
 
 
-def test_a_server_nobody_can_start_again_is_gone() -> None:
+def test_a_server_that_cannot_be_started_again_ends_the_search() -> None:
     server = SyntheticServer(5_000.0, dies_above_per_s=1_500.0)
     found, _ = searched(server, afresh=False)
     assert found.ending == "gone"
 
 
-def test_where_nothing_answers_it_says_so_at_once() -> None:
+def test_without_any_answer_the_search_ends_at_once() -> None:
     server = SyntheticServer(5_000.0, refuses=True)
     with pytest.raises(Unanswered) as said:
         searched(server)
@@ -153,26 +153,26 @@ def test_where_nothing_answers_it_says_so_at_once() -> None:
         searched(SyntheticServer(5_000.0, refuses=True), by="connections")
 
 
-def test_the_engine_gives_in_first() -> None:
+def test_the_engine_reaches_its_limit_first() -> None:
     found, _ = searched(SyntheticServer(20_000.0, engine_limit_per_s=6_000.0))
     assert found.ending == "engine" and found.point is None
     # A level of seconds may hold slightly above the engine's limit.
     assert found.highest_held is not None and 5_000 < found.highest_held <= 6_300
 
 
-def test_an_objective_no_load_holds() -> None:
+def test_an_objective_that_no_load_meets() -> None:
     found, _ = searched(SyntheticServer(400.0), objective=objective.parse("p50<1us"))
     assert found.ending == "never" and found.point is None and found.highest_held is None
 
 
-def test_a_slow_server_has_an_answer_within_the_budget() -> None:
+def test_a_slow_server_gets_a_result_within_the_budget() -> None:
     found, _ = searched(SyntheticServer(60.0), budget_s=60.0, objective=objective.parse("p90<250ms"))
     edge = 60 - math.log(10) / 0.25
     assert found.ending == "found" and found.point is not None
     assert found.point.low <= edge <= found.point.high < 2 * found.point.low
 
 
-def test_a_level_without_a_slow_answer_holds_from_so_many_on() -> None:
+def test_a_level_without_a_slow_answer_holds_after_a_known_number_of_answers() -> None:
     _, notes = searched(SyntheticServer(200.0), budget_s=60.0, objective=objective.parse("p99<250ms"))
     held = [level for level in notes.levels if level.outcome == "held"]
     assert held and all(level.ok >= 300 for level in held)
@@ -190,7 +190,7 @@ def test_a_level_ends_once_it_is_decided() -> None:
     assert (spec.progress.every_ms, spec.progress.slower_than_ns) == (100, (250_000_000,))
 
 
-def test_it_says_what_the_budget_can_reach() -> None:
+def test_the_view_is_told_what_the_budget_can_reach() -> None:
     _, notes = searched(SyntheticServer(66.0), budget_s=60.0, objective=objective.parse("p99<250ms"))
     (outlook,) = notes.outlooks
     assert 8 <= outlook.levels <= 14 and outlook.load == pytest.approx(49, rel=0.2)
@@ -199,7 +199,7 @@ def test_it_says_what_the_budget_can_reach() -> None:
     assert notes.outlooks[0].load is None
 
 
-def test_it_goes_far_below_the_first_level_that_broke() -> None:
+def test_it_searches_far_below_the_first_level_that_broke() -> None:
     # A request alone takes 10 ms on average; the median is 6.9 ms.
     found, _ = searched(SyntheticServer(100.0), objective=objective.parse("p50<8ms"), afresh=False)
     edge = 100 - math.log(2) / 0.008
@@ -209,14 +209,14 @@ def test_it_goes_far_below_the_first_level_that_broke() -> None:
     assert edge / 2 < found.point.estimate < 2 * edge
 
 
-def test_what_fails_at_every_level_is_never_held() -> None:
+def test_a_server_that_fails_at_every_level_never_holds() -> None:
     found, notes = searched(SyntheticServer(2_000.0, wrong_share=0.05))
     assert found.ending == "never" and found.point is None and found.highest_held is None
     assert all(level.statuses == {500: level.failures["wrong-status"]} for level in notes.levels)
     assert found.took_s < 45, "it need not use up its budget"
 
 
-def test_what_fails_at_every_level_is_known_though_the_engine_is_late() -> None:
+def test_a_server_that_fails_at_every_level_never_holds_even_if_the_engine_is_late() -> None:
     found, _ = searched(SyntheticServer(2_000.0, wrong_share=0.05, engine_limit_per_s=1.0))
     assert found.ending == "never"
     assert {level.word for level in found.levels} == {"schedule-missed"}
@@ -225,7 +225,7 @@ def test_what_fails_at_every_level_is_known_though_the_engine_is_late() -> None:
     assert {part.name for level in found.levels for part in level.broken} == {"failed<0.1%"}
 
 
-def test_interrupted_it_keeps_what_it_has() -> None:
+def test_an_interrupted_search_keeps_its_levels() -> None:
     _, whole, _ = usual(afresh=False)
     loads = SyntheticServer(2_000.0, interrupted_at=12)
     found, notes = searched(loads, afresh=False)
@@ -235,28 +235,28 @@ def test_interrupted_it_keeps_what_it_has() -> None:
     assert none.ending == "interrupted" and not none.levels and none.point is None
 
 
-def test_a_guess_that_only_its_connections_bound_is_not_flat_out() -> None:
+def test_a_guess_limited_by_its_connections_is_not_at_capacity() -> None:
     bound = SyntheticServer(50_000.0, takes_s=0.05)
     found, _ = searched(bound, objective=objective.parse("p99<250ms"))
     assert found.guess is not None and found.guess.per_s < 2_000 and not found.is_flat_out
     assert found.calm is not None and found.calm.pace is None
 
 
-def test_a_guess_that_is_flat_out_is_the_pace_that_is_known_beforehand() -> None:
+def test_a_guess_at_capacity_gives_the_prior_throughput() -> None:
     _, found, _ = usual()
     assert found.is_flat_out and found.guess is not None and found.calm is not None
     assert found.calm.pace == (found.guess.answers, found.guess.seconds)
     assert found.guess.per_s == pytest.approx(2_000, rel=0.1)
 
 
-def test_a_guess_is_flat_out_where_its_answers_take_more_than_twice_as_long_as_one_alone() -> None:
+def test_a_guess_is_at_capacity_if_its_answers_take_twice_as_long_as_a_single_one() -> None:
     calm = Base(median_s=0.05, variation=0.0)
     assert Guess(1_000, 2.0, 64, 101e6).is_flat_out(calm)
     assert not Guess(1_000, 2.0, 64, 99e6).is_flat_out(calm)
     assert Guess(1_000, 2.0, 64, 99e6).per_s == 500
 
 
-def test_a_hiccup_on_the_way_does_not_move_it() -> None:
+def test_one_disturbed_level_does_not_move_the_result() -> None:
     for slip in (1, 2, 4):
         found, _ = searched(SyntheticServer(2_000.0, slip_at=(slip,)))
         assert found.point is not None

@@ -17,9 +17,9 @@ from crumple import engine
 from crumple.commands import find as command
 from crumple.errors import CrumpleError
 from crumple.find import conduct
-from crumple.find.conduct import Found, Unanswered
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
+from crumple.find.search import Found, Unanswered
 from rich.console import Console
 from synthetic_server import SyntheticServer
 from test_find import question
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple find …` in a small project; (exit code, stdout, stderr)."""
+    """Run `crumple find …` in a small project; return (exit code, stdout, stderr)."""
     root = stand_ins.project(tmp_path / "project")
     tiny_servers.write(root, "tiny")
     monkeypatch.chdir(root)
@@ -41,7 +41,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.fixture
 def with_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Use the real engine; skip without one."""
+    """Use the real engine; skip if there is none."""
     try:
         monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
     except CrumpleError as error:
@@ -69,7 +69,7 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_line_and_two(call: Call, arguments: tuple[str, ...], line: str) -> None:
+def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:
     code, out, err = call(*arguments)
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(line)
 
@@ -87,7 +87,7 @@ def test_exit_codes(kind: str, code: int) -> None:
 
 
 @pytest.mark.starts
-def test_a_url_nobody_answers_is_one_line_and_one(call: Call, with_engine: None) -> None:
+def test_a_url_without_a_listener_is_one_line_and_exits_with_1(call: Call, with_engine: None) -> None:
     code, out, err = call("http://127.0.0.1:1/", "--warm-up", "100ms", "--quiet")
     assert (code, out) == (1, "") and err.count("\n") == 1
     assert "refused; nobody listens at 127.0.0.1:1; start the server, or mend the URL" in err
@@ -114,13 +114,13 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
 
 
 def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> Found:
-    """Run a search that is shown on a console."""
+    """Run a search with its live view on a console."""
     server = SyntheticServer(2_000.0)
     with FindView("rate", budget_s, quiet=quiet, console=console) as view:
         return conduct.find(question(budget_s=budget_s), server.site(), server.run, server.clock, view)
 
 
-def test_each_level_is_a_line_while_it_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_level_is_printed_as_a_line_during_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     found = watched(Console(width=100, file=sys.stdout))
     outlook, *lines = capsys.readouterr().out.splitlines()
     assert re.match(r"1 min 30 s: about \d+ levels; at 1,\d\d\d /s one takes 1 to 9 s", outlook)
@@ -129,7 +129,7 @@ def test_each_level_is_a_line_while_it_runs(capsys: pytest.CaptureFixture[str]) 
     assert max(map(len, lines)) <= 100
 
 
-def test_on_a_terminal_the_line_at_the_bottom_goes_when_it_is_over(
+def test_on_a_terminal_the_status_line_is_removed_at_the_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = watched(Console(width=100, file=sys.stdout, force_terminal=True, force_interactive=True))
@@ -138,21 +138,21 @@ def test_on_a_terminal_the_line_at_the_bottom_goes_when_it_is_over(
     assert out.rstrip().endswith(("\x1b[?25h", "\x1b[1A\x1b[2K"))
 
 
-def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     watched(Console(width=100, file=sys.stdout, quiet=True), budget_s=30.0, quiet=True)
     assert capsys.readouterr().out == ""
 
 
-def test_what_was_not_answered_is_told_by_its_record() -> None:
+def test_a_search_without_an_answer_says_why() -> None:
     server: Any = SyntheticServer(2_000.0, refuses=True)
     with pytest.raises(Unanswered) as said:
         watched_on(server)
     assert command.unanswered(said.value.record).startswith(
-        "nothing was answered as expected: 100 of 100 refused"
+        "no request was answered as expected: 100 of 100 refused"
     )
 
 
 def watched_on(server: SyntheticServer) -> Found:
-    """Run a search on that server that is not shown."""
+    """Run a search on that server without a live view."""
     with FindView("rate", 90.0, quiet=True) as view:
         return conduct.find(question(), server.site(), server.run, server.clock, view)

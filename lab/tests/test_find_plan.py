@@ -50,11 +50,11 @@ def mistakes(call: Any) -> str:
 @pytest.mark.parametrize(
     ("what", "is_server"), [("go-nethttp", True), (URL, False), ("localhost:80", False), ("a.b", False)]
 )
-def test_a_name_is_told_from_a_url(what: str, is_server: bool) -> None:
+def test_a_server_name_is_distinguished_from_a_url(what: str, is_server: bool) -> None:
     assert find_plan.is_server(what) is is_server
 
 
-def test_what_is_asked_where_nothing_is_said() -> None:
+def test_defaults() -> None:
     plan = of_url()
     question = plan.question
     assert str(question.objective) == "p99<250ms, failed<0.1%" and question.by == "rate"
@@ -63,7 +63,7 @@ def test_what_is_asked_where_nothing_is_said() -> None:
     assert plan.requests[0].path == "/hello" and plan.resolved.is_local
 
 
-def test_flags_say_it_otherwise() -> None:
+def test_flags_override_the_defaults() -> None:
     plan = of_url(
         objective="p95<10ms", by="connections", budget="2m", warm_up="500ms", connections=300, pause="~20ms",
         seed=7, method="PUT", body="x", timeout="3s",
@@ -128,17 +128,17 @@ def test_a_mistake_is_one_line_that_names_the_remedy(flags: dict[str, Any], line
     assert said.startswith(line) and "\n" not in said
 
 
-def test_the_budget_that_a_mistake_names_is_taken() -> None:
+def test_the_budget_that_an_error_proposes_is_accepted() -> None:
     assert of_url(objective="p99<3.61s", budget="91s").question.budget_s == 91.0
     assert str(of_url(objective="p99<3.6s").question.objective) == "p99<3.6s"
 
 
-def test_all_mistakes_are_said_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     said = mistakes(lambda: of_url(objective="p99", by="users", budget="1s", header=["x"]))
     assert len(said.splitlines()) == 4
 
 
-def test_a_server_is_asked_its_first_workload(described: Any) -> None:
+def test_a_server_is_sent_its_first_workload(described: Any) -> None:
     description, workloads = described
     plan = find_plan.of_server(
         description, workloads, FindFlags(parameter=["delay_ms=5"], setting=["workers=9"])
@@ -148,7 +148,7 @@ def test_a_server_is_asked_its_first_workload(described: Any) -> None:
     assert plan.settings == {"workers": 9}
 
 
-def test_a_variant_is_its_server_with_other_settings(described: Any) -> None:
+def test_a_variant_runs_its_server_with_other_settings(described: Any) -> None:
     plan = find_plan.of_server(*described, FindFlags(), "tiny[workers=9]")
     assert (plan.label, plan.settings) == ("tiny[workers=9]", {"workers": 9})
     assert find_plan.of_server(*described, FindFlags(setting=["workers=9"])).label == "tiny[workers=9]"
@@ -160,7 +160,7 @@ def test_a_variant_is_its_server_with_other_settings(described: Any) -> None:
     assert find_plan.is_server("tiny[ratio=0.5]") and not find_plan.is_server("http://[::1]:80/")
 
 
-def test_a_path_stands_for_a_workload(described: Any) -> None:
+def test_a_path_replaces_a_workload(described: Any) -> None:
     plan: ServerPlan = find_plan.of_server(*described, FindFlags(path="/x", method="POST", expect_status=201))
     (request,) = plan.requests
     assert plan.workload is None and (request.method, request.path) == ("POST", "/x")

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 from crumple.drawing import terminal
-from crumple.find.conduct import Found
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_charts import plot
 from crumple.find.report.find_figures import Finding
-from crumple.find.report.find_output import document, html, text
+from crumple.find.report.find_output import document, html, plot, text
+from crumple.find.search import Found
 from crumple.find.seen import Outcome
 from crumple.load import objective
 from made_levels import judged
@@ -89,7 +88,7 @@ def finding(kind: str, **changes: Any) -> Finding:
         ("highest", "at least 50 connections", "it held at the highest load allowed; raise -c above 50"),
     ],
 )
-def test_the_answer_comes_first_and_then_what_it_rests_on(kind: str, headline: str, why: str) -> None:
+def test_the_result_comes_first_then_the_levels_it_rests_on(kind: str, headline: str, why: str) -> None:
     seen = finding(kind)
     assert re.match(headline, plain(say.headline(seen))), say.headline(seen)
     assert re.match(why, plain(say.why(seen))), say.why(seen)
@@ -100,7 +99,7 @@ def plain(said: str) -> str:
     return said.replace("\u202f", " ")
 
 
-def test_what_broke_first_and_what_was_used_up() -> None:
+def test_it_names_what_broke_first_and_which_resource_was_used_up() -> None:
     seen = finding("found")
     facts = {name: plain(said) for name, said in say.facts(seen)}
     assert re.match(r"(p99<250ms: [\d.]+ m?s|the backlog grew by .*) at [12],\d\d\d /s", facts["broke first"])
@@ -122,12 +121,12 @@ def test_requests_that_were_not_sent_did_not_fail_at_the_server() -> None:
     )
 
 
-def test_a_server_far_away_is_not_said_to_have_used_up_anything() -> None:
+def test_a_remote_server_has_no_used_up_resource() -> None:
     names = [name for name, _ in say.facts(finding("found", is_local=False))]
     assert "used up" not in names
 
 
-def test_of_one_start_it_says_so() -> None:
+def test_a_search_on_one_start_says_so() -> None:
     assert say.ONE_START in [said for _, said in say.facts(finding("one start"))]
     assert say.ONE_START not in [said for _, said in say.facts(finding("found"))]
 
@@ -143,7 +142,7 @@ def test_the_summary_fits_and_shows_every_level(kind: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_page_needs_no_network_and_says_the_same(kind: str) -> None:
+def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
     seen = finding(kind)
     page = html(seen)
     assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {
@@ -155,7 +154,7 @@ def test_the_page_needs_no_network_and_says_the_same(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_data_hold_the_same_facts(kind: str) -> None:
+def test_the_json_has_the_same_facts(kind: str) -> None:
     seen = finding(kind)
     data = json.loads(json.dumps(document(seen)))
     assert data["ending"] == seen.found.ending and len(data["levels"]) == len(seen.found.levels)
@@ -173,7 +172,7 @@ def test_the_chart_has_the_limit_the_interval_and_a_mark_for_each_outcome() -> N
     assert "●" not in above and plot(finding("budget"), 80) == []
 
 
-def test_sentences_that_differ_by_their_figures_are_said_once() -> None:
+def test_sentences_that_differ_only_in_figures_are_shown_once() -> None:
     seen = finding("engine")
     levels = [
         replace(each, problems=(f"the engine used {80 + n}.{n}% of its cores",))
@@ -200,7 +199,7 @@ def around(edge: float) -> list[tuple[float, Outcome]]:
     return [*held, *((edge * share, "broke") for share in (1.02, 1.03, 1.05, 1.1))]
 
 
-def test_halves_of_the_levels_that_exclude_each_other_are_said() -> None:
+def test_halves_of_the_levels_that_contradict_each_other_are_reported() -> None:
     seen = of_levels("one start", *around(1_000.0), *around(2_000.0))
     assert seen.halves is not None
     first, second = seen.halves
@@ -211,7 +210,7 @@ def test_halves_of_the_levels_that_exclude_each_other_are_said() -> None:
     assert of_levels("one start", *around(2_000.0), *around(1_000.0)).halves is not None
 
 
-def test_halves_that_agree_or_do_not_tell_or_are_of_other_starts_are_not() -> None:
+def test_halves_that_agree_are_undecided_or_of_other_starts_are_not_reported() -> None:
     alike = of_levels("one start", *around(1_000.0), *around(1_010.0))
     assert alike.halves is None and "moved" not in dict(say.facts(alike))
     only_held: list[tuple[float, Outcome]] = [(load, "held") for load, _ in around(1_000.0)]
@@ -220,12 +219,12 @@ def test_halves_that_agree_or_do_not_tell_or_are_of_other_starts_are_not() -> No
     assert of_levels("budget", *around(1_000.0), *around(2_000.0), afresh=False).halves is None
 
 
-def test_levels_that_were_limited_are_in_neither_half() -> None:
+def test_engine_limited_levels_are_in_neither_half() -> None:
     limited: list[tuple[float, Outcome]] = [(3_000.0, "limited")] * 8
     assert of_levels("one start", *limited, *around(1_000.0), *around(2_000.0)).halves is not None
 
 
-def test_where_the_budget_was_over_and_every_level_broke_that_is_the_answer() -> None:
+def test_if_the_budget_ended_and_every_level_broke_the_result_says_so() -> None:
     broke = of_levels("budget", (40.0, "broke"), (20.0, "broke"), (10.0, "limited"))
     assert broke.broke_everywhere
     # The engine's own limit says nothing of the server.
@@ -233,7 +232,7 @@ def test_where_the_budget_was_over_and_every_level_broke_that_is_the_answer() ->
     assert say.why(broke).startswith("the budget was over before there was a load that held")
 
 
-def test_where_the_engine_gave_in_below_what_broke_there_is_one_answer() -> None:
+def test_if_the_engine_reached_its_limit_below_a_broken_level_there_is_one_result() -> None:
     def ended_by_the_engine(*levels: tuple[float, Outcome]) -> Finding:
         seen = of_levels("budget", *levels)
         return replace(seen, found=replace(seen.found, ending="engine"))
@@ -247,7 +246,7 @@ def test_where_the_engine_gave_in_below_what_broke_there_is_one_answer() -> None
     assert say.why(none).startswith("no level was valid: ")
 
 
-def test_where_one_level_leaned_to_hold_or_none_broke_it_is_not() -> None:
+def test_with_an_undecided_level_or_none_that_broke_there_is_no_result() -> None:
     some = of_levels("budget", (40.0, "broke"), (20.0, "undecided"))
     none = of_levels("budget", (40.0, "limited"), (20.0, "limited"))
     for seen in (some, none):

@@ -71,7 +71,7 @@ def searched(
     return Outcomes(intervals, truth)
 
 
-def test_where_five_workers_break_in_the_long_run() -> None:
+def test_the_long_run_breaking_point_of_five_workers() -> None:
     noise = np.random.default_rng(1)
     shares = [
         share_beyond(FIVE_WORKERS, load, 0.25, noise, 3_000_000) for load in (88.5, FIVE_BREAK_AT, 90.5)
@@ -79,7 +79,7 @@ def test_where_five_workers_break_in_the_long_run() -> None:
     assert shares[0] < 0.009 < shares[1] < 0.0112 < shares[2]
 
 
-def test_five_workers_are_known_to_a_tenth_in_nine_of_ten_searches_of_a_minute() -> None:
+def test_nine_of_ten_one_minute_searches_find_five_workers_to_a_tenth() -> None:
     found = searched(FIVE_WORKERS, FIVE_BREAK_AT, 100.0, 60, calm=FIVE_CALM)
     assert found.near(0.1) >= 0.9
     assert found.covered >= COVERED_MIN
@@ -98,7 +98,7 @@ def test_five_workers_are_known_to_a_tenth_in_nine_of_ten_searches_of_a_minute()
     ],
     ids=["M/M/1", "M/M/1 short", "M/M/1 fast", "M/D/1", "unsteady", "slow rise", "cliff"],
 )
-def test_the_interval_holds_what_lasts_and_is_narrow(
+def test_the_interval_contains_the_lasting_load_and_is_narrow(
     server: Server, truth: float, guess: float, limit_s: float, half_width: float
 ) -> None:
     found = searched(server, truth, guess, 20, limit_s=limit_s)
@@ -117,7 +117,7 @@ def test_the_interval_holds_what_lasts_and_is_narrow(
     ],
     ids=["one worker of 10 ms", "two of 50 ms", "a limit of three answers' times"],
 )
-def test_where_the_limit_has_room_for_few_requests_the_interval_is_wide_and_right(
+def test_if_few_requests_fit_into_the_limit_the_interval_is_wide_and_right(
     server: Server, limit_s: float, share: float, guess: float
 ) -> None:
     truth = lasting(server, limit_s, share, guess)
@@ -136,19 +136,19 @@ def lasting(server: Server, limit_s: float, share: float, capacity: float) -> fl
 
 
 @pytest.mark.parametrize(("limit_s", "takes_s", "power"), [(0.5, 1.5, 3), (1.0, 2.0, 3), (2.0, 5.0, 6)])
-def test_slow_answers_that_are_known_late_are_not_missed(limit_s: float, takes_s: float, power: int) -> None:
+def test_slow_answers_that_arrive_late_are_counted(limit_s: float, takes_s: float, power: int) -> None:
     server = at_times(lambda load: min(1.0, 0.01 * (load / 200) ** power), takes_s)
     found = searched(server, 200.0, 400.0, 20, limit_s=limit_s)
     assert found.covered >= 0.85
 
 
-def test_what_is_slow_at_any_load_never_holds() -> None:
+def test_a_server_that_is_slow_at_any_load_never_holds() -> None:
     search = Search(at_times(lambda _: 0.05, 2.0), 1_000.0, 1.0, 1)
     search.run()
     assert search.ending == "never"
 
 
-def test_starts_that_break_elsewhere_widen_it() -> None:
+def test_starts_with_different_breaking_points_widen_the_interval() -> None:
     alike = searched(single(2_000.0), 1_982.0, 2_000.0, 8, starts=0.001)
     apart = searched(single(2_000.0), 1_982.0, 2_000.0, 24, starts=0.04)
     assert apart.covered >= 0.87

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 ROOMY = Limits(open_files=1_048_576, ports=28_232)
 
 
-def test_what_fits_stays_as_it_is() -> None:
+def test_a_shape_that_fits_is_not_changed() -> None:
     for shape in (
         ClosedShape(connections=32),
         RampShape(from_connections=0, to_connections=500, over_s=40),
@@ -20,7 +20,7 @@ def test_what_fits_stays_as_it_is() -> None:
         assert capacity.fitted(shape, ROOMY) == capacity.Fitted(shape)
 
 
-def test_too_few_files_are_said_with_what_is_put_on() -> None:
+def test_too_few_open_files_are_reported_with_the_reduced_load() -> None:
     found = capacity.fitted(ClosedShape(connections=20_000), Limits(open_files=10_128, ports=28_232))
     assert found.shape == ClosedShape(connections=10_000)
     assert found.less == (
@@ -29,7 +29,7 @@ def test_too_few_files_are_said_with_what_is_put_on() -> None:
     )
 
 
-def test_the_limit_of_an_open_shape_is_lowered_without_a_word() -> None:
+def test_the_limit_of_an_open_shape_is_lowered_silently() -> None:
     rates = (Rate(from_per_s=1, to_per_s=1, duration_s=1),)
     found = capacity.fitted(OpenShape(connections=1_000, rates=rates), Limits(open_files=628, ports=None))
     assert found == capacity.Fitted(OpenShape(connections=500, rates=rates))
@@ -53,7 +53,7 @@ def test_many_connections_come_from_several_addresses(connections: int, sources:
 
 
 @given(st.integers(1, 100_000), st.integers(1, 1_100_000), st.one_of(st.none(), st.integers(500, 64_000)))
-def test_there_is_always_room_for_what_is_put_on(connections: int, files: int, ports: int | None) -> None:
+def test_the_reduced_load_always_fits(connections: int, files: int, ports: int | None) -> None:
     found = capacity.fitted(ClosedShape(connections=connections), Limits(files, ports))
     assert isinstance(found.shape, contract.ClosedShape)
     held = found.shape.connections

@@ -29,7 +29,7 @@ def times_of(values_ns: list[int]) -> histogram.Times:
     return histogram.decode(recorded.encode().decode())
 
 
-def test_reads_what_the_rust_crate_writes() -> None:
+def test_it_reads_what_the_rust_crate_writes() -> None:
     times = histogram.decode(STAIRS)
     assert times.count == 1007
     assert times.counts.max() == 7
@@ -52,7 +52,7 @@ def test_arrays_are_int64() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(samples_ns, st.floats(0, 1))
-def test_a_quantile_is_a_sample(values_ns: list[int], q: float) -> None:
+def test_every_quantile_is_a_sample(values_ns: list[int], q: float) -> None:
     exact = np.quantile(values_ns, q, method="inverted_cdf")
     assert times_of(values_ns).quantile_ns(q) == pytest.approx(exact, rel=WITHIN, abs=1)
 
@@ -62,12 +62,14 @@ NOBODY = histogram.merge([])
 
 @settings(max_examples=60, deadline=None)
 @given(samples_ns, st.floats(0, 1))
-def test_where_all_are_answered_the_quantile_is_that_of_the_answers(values_ns: list[int], q: float) -> None:
+def test_if_all_requests_are_answered_the_quantile_is_that_of_the_answers(
+    values_ns: list[int], q: float
+) -> None:
     times = times_of(values_ns)
     assert histogram.censored_quantile_ns(q, times, NOBODY, NOBODY) == times.quantile_ns(q)
 
 
-def test_who_has_no_answer_waits_longer_than_who_has() -> None:
+def test_an_unanswered_request_counts_as_longer_than_any_answer() -> None:
     quick, long = times_of([1_000] * 25), times_of([60_000] * 75)
     for left, lost in ((long, NOBODY), (NOBODY, long)):
         for q, ns in ((0.2, 1_000), (0.5, 60_000), (0.9, 60_000)):
@@ -78,7 +80,7 @@ def test_who_has_no_answer_waits_longer_than_who_has() -> None:
         histogram.censored_quantile_ns(0.5, NOBODY, NOBODY, NOBODY)
 
 
-def test_who_had_waited_for_less_says_nothing_of_later() -> None:
+def test_a_request_that_waited_for_less_says_nothing_about_later_times() -> None:
     """By hand: of four, one is answered at 1, one leaves at 2, half of two at 3: 1 - 3/4 * 1/2 = 5/8."""
     answered, left = times_of([1, 3, 4]), times_of([2])
     seen = {q: histogram.censored_quantile_ns(q, answered, left, NOBODY) for q in (0.25, 0.26, 0.62, 0.63)}
@@ -92,7 +94,7 @@ def test_a_quantile_takes_no_sample_too_many() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(samples_ns, samples_ns)
-def test_merged_is_as_if_recorded_together(one: list[int], other: list[int]) -> None:
+def test_merging_equals_recording_together(one: list[int], other: list[int]) -> None:
     merged, together = histogram.merge([times_of(one), times_of(other)]), times_of(one + other)
     assert merged.values_ns.tolist() == together.values_ns.tolist()
     assert merged.counts.tolist() == together.counts.tolist()
@@ -116,13 +118,13 @@ def test_a_quantile_lies_between_0_and_1(q: float) -> None:
         histogram.decode(STAIRS).quantile_ns(q)
 
 
-def test_all_and_none_are_above() -> None:
+def test_the_share_above_a_value_may_be_all_or_none() -> None:
     times = histogram.decode(STAIRS)
     assert (times.count_above(0), times.count_above(6e9)) == (1007, 0)
 
 
 @pytest.mark.parametrize("damaged", ["", "HISTFAAA", "not base64!", "é", STAIRS[:-24], "AAAA" + STAIRS[4:]])
-def test_what_is_no_histogram_is_refused_in_one_line(damaged: str) -> None:
+def test_an_invalid_histogram_is_refused_in_one_line(damaged: str) -> None:
     with pytest.raises(NotStored) as refused:
         histogram.decode(damaged)
     assert "\n" not in str(refused.value)
@@ -136,5 +138,5 @@ def test_a_quantile_needs_ten_samples_beyond_it(q: float, needed: int) -> None:
     assert not histogram.printable(q, needed - 1)
 
 
-def test_the_maximum_is_no_quantile_to_print() -> None:
+def test_the_maximum_is_not_printed_as_a_quantile() -> None:
     assert not histogram.printable(1.0, 10**9)

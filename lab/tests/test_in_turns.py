@@ -45,7 +45,7 @@ def _study() -> Study:
 
 
 class Order(tiny_runs.Quiet):
-    """Which trial began or had a slice, one after the other."""
+    """Notes in order which trial began or had a slice."""
 
     def __init__(self) -> None:
         self.turns: list[tuple[str, int]] = []
@@ -66,7 +66,7 @@ def _begun(root: Path) -> Begun:
     return tiny_runs.begin(root, asked=_study())
 
 
-def test_the_slices_of_one_start_are_one_valid_record(root: Path) -> None:
+def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
     begun = _begun(root)
     runs.execute(begun, root, tiny_runs.Quiet())
     stored = begun.store.trials()
@@ -82,7 +82,7 @@ def test_the_slices_of_one_start_are_one_valid_record(root: Path) -> None:
         assert seen.steal_limit == disturbance.steal_limit(ticks, SLICES)
 
 
-def test_every_server_is_started_and_then_all_have_each_slice_in_turn(root: Path) -> None:
+def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> None:
     begun, order = _begun(root), Order()
     runs.execute(begun, root, order)
     ids = {"shared/b01/tiny", "shared/b01/tiny~twin"}
@@ -92,7 +92,7 @@ def test_every_server_is_started_and_then_all_have_each_slice_in_turn(root: Path
     assert len(order.ended_trials) == 2
 
 
-def test_one_that_fails_costs_the_others_nothing_and_is_not_waited_for(root: Path) -> None:
+def test_a_failed_trial_does_not_delay_or_fail_the_others(root: Path) -> None:
     tiny_servers.write(root, "mute", program="import time; time.sleep(0.3); raise SystemExit('no')")
     study = _study()
     shared = study.experiments["shared"].model_copy(update={"servers": ("tiny", "mute")})
@@ -125,7 +125,7 @@ def test_an_interruption_ends_every_server_that_was_started(root: Path) -> None:
         ({"shape": {"kind": "ramp", "to": 9}}, "without pauses"),
     ],
 )
-def test_what_has_a_course_of_its_own_is_not_sliced(changes: dict[str, Any], problem: str) -> None:
+def test_a_shape_that_changes_over_time_cannot_be_sliced(changes: dict[str, Any], problem: str) -> None:
     experiment = documents.study().experiments["shared"].model_dump(by_alias=True)
     scale = {"blocks": 1, "slices": SLICES, "stop": {"duration_s": 1.0}, **changes}
     with pytest.raises(ValidationError, match=problem):
@@ -134,7 +134,7 @@ def test_what_has_a_course_of_its_own_is_not_sliced(changes: dict[str, Any], pro
 
 @pytest.mark.parametrize(
     ("asked", "parameters", "why"),
-    [("rows", {}, "queries of all servers"), ("hello", {"delay_ms": 50}, "cut whole rounds off")],
+    [("rows", {}, "cannot tell the servers"), ("hello", {"delay_ms": 50}, "cut off whole rounds")],
 )
 def test_some_workloads_cannot_be_sliced(asked: str, parameters: dict[str, Any], why: str) -> None:
     study = _study()

@@ -33,7 +33,7 @@ IGNORED = "import signal; print([signal.getsignal(each) is signal.SIG_IGN for ea
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_held_back_a_signal_takes_effect_when_it_is_let_through(number):
+def test_a_signal_held_back_takes_effect_when_it_is_let_through(number):
     reached = []
     with pytest.raises(Interrupted, match=number.name), interruptible(), held_back() as let_through:
         signal.raise_signal(number)
@@ -43,7 +43,7 @@ def test_held_back_a_signal_takes_effect_when_it_is_let_through(number):
     assert reached == ["held"]
 
 
-def test_held_back_a_signal_takes_effect_at_the_end_at_the_latest():
+def test_a_signal_held_back_takes_effect_at_the_end_at_the_latest():
     reached = []
     with pytest.raises(Interrupted), interruptible():
         with held_back():
@@ -61,7 +61,7 @@ def test_of_several_signals_held_back_one_interrupts_and_the_rest_are_ignored():
         assert {signal.getsignal(each) for each in SIGNALS} == {signal.SIG_IGN}
 
 
-def test_let_through_signals_are_heard_as_before():
+def test_signals_let_through_are_handled_as_before():
     with interruptible():
         before = [signal.getsignal(each) for each in SIGNALS]
         with held_back() as let_through:
@@ -71,7 +71,7 @@ def test_let_through_signals_are_heard_as_before():
 
 
 @pytest.mark.starts
-def test_what_is_started_while_clearing_away_does_not_hear_a_second_signal():
+def test_a_process_started_during_cleanup_ignores_a_second_signal():
     with interruptible():
         with pytest.raises(Interrupted):
             signal.raise_signal(signal.SIGTERM)
@@ -80,7 +80,7 @@ def test_what_is_started_while_clearing_away_does_not_hear_a_second_signal():
     assert said.stdout.strip() == "[True, True, True]"
 
 
-def test_after_the_first_none_is_heard_until_the_command_is_over():
+def test_after_the_first_signal_others_are_ignored_until_the_command_ends():
     with interruptible():
         with pytest.raises(Interrupted), interruptible():
             signal.raise_signal(signal.SIGINT)
@@ -92,7 +92,7 @@ def test_after_the_first_none_is_heard_until_the_command_is_over():
     assert {signal.getsignal(each) for each in SIGNALS} == {signal.SIG_IGN}
 
 
-def test_what_is_ignored_from_the_start_stays_so():
+def test_a_signal_ignored_from_the_start_stays_ignored():
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with interruptible():
         signal.raise_signal(signal.SIGHUP)
@@ -101,7 +101,7 @@ def test_what_is_ignored_from_the_start_stays_so():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_off_the_main_thread_nothing_is_held_back():
+def test_outside_the_main_thread_no_signal_is_held_back():
     ended = []
 
     def start() -> None:
@@ -127,14 +127,14 @@ def test_off_the_main_thread_nothing_is_held_back():
         *((arguments, f"crumple.commands.{module}") for arguments, module in COMMANDS.items()),
     ],
 )
-def test_ctrl_c_while_modules_are_imported_is_one_line(arguments, module, tmp_path):
-    # Of a module that is not there nothing would be hit, and the command would do what it is for.
+def test_ctrl_c_during_imports_prints_one_line(arguments, module, tmp_path):
+    # If the module did not exist, no SIGINT would be sent, and the command would run normally.
     assert importlib.util.find_spec(module) is not None
     code = HITS.format(module=module, arguments=arguments.split())
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
 
 
-def test_the_command_begins_where_ctrl_c_is_heard():
+def test_the_entry_point_handles_ctrl_c_before_imports():
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
     assert project["project"]["scripts"] == {"crumple": "crumple.start:main"}

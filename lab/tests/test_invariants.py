@@ -16,7 +16,7 @@ def waiting(path: str, per_s: int, connections: int = 100) -> TrialRecord:
     return documents.record(spec=spec, outcomes=ok, scheduled=2 * per_s, received_bytes=2 * per_s * 150)
 
 
-def test_a_plain_record_breaks_none() -> None:
+def test_an_ordinary_record_violates_no_invariant() -> None:
     assert invariants.broken(documents.record(), server_cores=(0,)) == ()
 
 
@@ -37,7 +37,7 @@ def test_how_long_a_request_asks_to_wait(path: str, wait_s: float) -> None:
     ("per_s", "workers", "broken"),
     [(1_000, None, False), (1_100, None, True), (160, 16, False), (250, 16, True), (1_000, 200, False)],
 )
-def test_no_more_answers_than_connections_or_workers_have_time_for(
+def test_answers_are_limited_by_connections_workers_and_time(
     per_s: int, workers: int | None, broken: bool
 ) -> None:
     found = invariants.broken(waiting("/hello?delay_ms=100", per_s), workers=workers)
@@ -51,9 +51,7 @@ def test_no_more_answers_than_connections_or_workers_have_time_for(
     ("per_s", "workers", "broken"),
     [(1_390, None, False), (1_450, None, True), (220, 16, False), (240, 16, True)],
 )
-def test_before_each_of_eight_slices_so_many_may_have_waited(
-    per_s: int, workers: int | None, broken: bool
-) -> None:
+def test_requests_may_wait_before_each_of_eight_slices(per_s: int, workers: int | None, broken: bool) -> None:
     taken_over = documents.histogram({50_000_000: 8 * 100})
     plain = waiting("/hello?delay_ms=100", per_s)
     histograms = plain.histograms.model_copy(update={"taken_over": taken_over})
@@ -76,7 +74,7 @@ def test_before_each_of_eight_slices_so_many_may_have_waited(
         ("thread-pool", {}, None),
     ],
 )
-def test_which_servers_workers_limit_what_waits(
+def test_which_servers_are_limited_by_their_workers(
     model: str, settings: dict[str, Any], workers: int | None
 ) -> None:
     assert invariants.workers(model, settings) == workers
@@ -91,20 +89,20 @@ def busy(cores: float) -> TrialRecord:
 @pytest.mark.parametrize(("cores", "given", "broken"), [
     (1.0, (0,), False), (1.3, (0,), True), (1.9, (0, 1), False), (1.3, (), False),
 ])  # fmt: skip
-def test_no_more_cpu_time_than_the_cores_had(cores: float, given: tuple[int, ...], broken: bool) -> None:
+def test_cpu_time_is_limited_by_the_cores(cores: float, given: tuple[int, ...], broken: bool) -> None:
     found = invariants.broken(busy(cores), server_cores=given)
     assert bool(found) is broken
     if broken:
         assert found[0] == "the server used 2.6 s of CPU time, more than its 1 core had in 2 s"
 
 
-def test_no_more_bytes_than_the_answers_have() -> None:
+def test_bytes_are_limited_by_the_answers() -> None:
     assert invariants.broken(documents.record(received_bytes=20_000 * (13 + 4_000))) == ()
     (found,) = invariants.broken(documents.record(received_bytes=20_000 * (13 + 5_000)))
     assert found.startswith("100,260,000 bytes received for 20,000 answers of 13, and ")
 
 
-def test_answers_to_the_warm_up_come_in_the_window_too() -> None:
+def test_answers_to_warm_up_requests_may_arrive_in_the_window() -> None:
     late = documents.histogram({1_000_000: 200})
     histograms = documents.record().histograms.model_copy(update={"carried_over": late})
     received = 20_000 * (13 + 4_096) + 200 * (13 + 4_000)
@@ -112,12 +110,12 @@ def test_answers_to_the_warm_up_come_in_the_window_too() -> None:
     assert invariants.broken(documents.record(received_bytes=received)) != ()
 
 
-def test_where_some_fail_their_bytes_are_anybodys() -> None:
+def test_with_failed_requests_the_bytes_are_not_checked() -> None:
     failing = documents.outcomes(ok=19_999, wrong_body=1, unfinished=32)
     assert invariants.broken(documents.record(outcomes=failing, received_bytes=10**9)) == ()
 
 
-def test_a_record_that_breaks_one_is_not_valid_and_says_which() -> None:
+def test_a_violated_invariant_makes_a_record_not_valid_and_is_named() -> None:
     record = waiting("/hello?delay_ms=100", 1_100)
     judged = validity.assess(record, server_cores=(0,))
     assert any("can give 1,000 at most" in problem for problem in judged.problems)

@@ -44,11 +44,11 @@ BLOCKED_LOOP = seen((1, 11), (1, 11), 1)
         (PROCESSES_WITH_THREADS, {"thread-per-connection", "thread-pool", "hybrid"}),
     ],
 )
-def test_models_that_would_look_like_this(observed, models):
+def test_the_models_that_fit_the_counts(observed, models):
     assert set(effects.compatible(observed)) == models
 
 
-def test_many_threads_at_rest_leave_open_whether_each_request_holds_one():
+def test_many_idle_threads_leave_open_whether_each_request_uses_one():
     assert {"thread-pool", "event-loop-per-core"} <= set(effects.compatible(GROWN_POOL))
     assert "event-loop-per-core" in effects.compatible(WIDE_CLUSTER)
     assert "thread-per-connection" not in effects.compatible(GROWN_POOL)
@@ -72,14 +72,14 @@ def test_many_threads_at_rest_leave_open_whether_each_request_holds_one():
         ("hybrid", PREFORK),
     ],
 )
-def test_a_contradiction_says_what_was_seen_and_what_that_is_like(declared, observed):
+def test_a_contradiction_names_the_counts_and_the_models_that_fit(declared, observed):
     said = effects.contradiction(declared, observed)
     assert said is not None and said.startswith(f"declared {declared}, but ")
     assert f"{observed.at_once} waited at once; that is like " in said
     assert all(model in said for model in effects.compatible(observed))
 
 
-def test_what_is_possible_is_no_contradiction():
+def test_a_model_that_fits_is_no_contradiction():
     assert effects.contradiction("thread-per-connection", THREAD_EACH) is None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from crumple import contract, engine
 from crumple.contract import TrialRecord
-from crumple.record import failures, figures, histogram, steadiness, validity
+from crumple.record import disturbance, failures, figures, histogram, validity
 from crumple.record.joined import COUNTS, PAGES_SHARED, joined
 from crumple.record.metrics import METRICS, SLICED
 
@@ -140,7 +140,7 @@ def test_counts_are_the_sums_of_the_slices(slices: Sequence[TrialRecord], failin
     assert whole.outcomes.unfinished == sum(each.outcomes.unfinished for each in parts) > 8
 
 
-def test_its_time_is_the_first_warm_up_and_all_windows(slices: Sequence[TrialRecord]) -> None:
+def test_its_duration_is_the_first_warm_up_and_all_windows(slices: Sequence[TrialRecord]) -> None:
     whole, first = joined(slices), slices[0]
     assert whole.warm_up_ns == first.warm_up_ns == round(LONG_S * 1e9)
     assert whole.measured_ns == sum(each.measured_ns for each in slices) == round(SLICES * WINDOW_S * 1e9)
@@ -148,7 +148,7 @@ def test_its_time_is_the_first_warm_up_and_all_windows(slices: Sequence[TrialRec
     assert whole.began_unix_ns == first.began_unix_ns
 
 
-def test_figures_are_those_of_the_sums(slices: Sequence[TrialRecord]) -> None:
+def test_figures_are_computed_from_the_sums(slices: Sequence[TrialRecord]) -> None:
     seen = figures.figures(documents.stored(record=joined(slices)))
     assert seen is not None
     ok = sum(each.outcomes.ok for each in slices)
@@ -167,7 +167,7 @@ def test_figures_are_those_of_the_sums(slices: Sequence[TrialRecord]) -> None:
     assert seen.response_ns and all(times.quantile_ns(q) == ns for q, ns in seen.response_ns.items())
 
 
-def test_memory_that_depends_on_how_many_others_are_resident_is_not_told(
+def test_memory_is_unknown_because_it_depends_on_other_resident_servers(
     slices: Sequence[TrialRecord],
 ) -> None:
     probe = joined(slices).probes.server
@@ -215,15 +215,15 @@ def test_a_healthy_trial_in_slices_is_valid(slices: Sequence[TrialRecord]) -> No
         # With cores of its own the result would depend on what else runs on this machine.
         judged = validity.assess(each, placement="shared", server_cores=(0, 1))
         assert (judged.word, judged.problems) == ("valid", ())
-    assert steadiness.sentence(joined(slices)) == ""
+    assert disturbance.growth_sentence(joined(slices)) == ""
 
 
-def test_a_document_of_it_is_a_record(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
+def test_a_joined_record_round_trips_as_json(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
     whole = joined([*slices, failing])
     assert TrialRecord.model_validate_json(whole.model_dump_json(by_alias=True)) == whole
 
 
-def test_time_goes_on_without_a_gap(slices: Sequence[TrialRecord]) -> None:
+def test_time_continues_without_a_gap(slices: Sequence[TrialRecord]) -> None:
     whole = joined(slices)
     series, log = whole.series, whole.log
     ends = [at + of for at, of in zip(series.at_ns, series.duration_ns, strict=True)]
@@ -246,7 +246,7 @@ def tables(record: TrialRecord) -> list[Any]:
     return [record.series, probes.engine.samples, probes.server.samples, *probes.threads, probes.sockets]
 
 
-def test_columns_are_of_one_length_and_never_go_back(slices: Sequence[TrialRecord]) -> None:
+def test_columns_have_one_length_and_never_decrease(slices: Sequence[TrialRecord]) -> None:
     whole = joined(slices)
     for table in (*tables(whole), whole.log):
         columns = table.model_dump(exclude={"interval_ms", "window", "unread"})
@@ -265,7 +265,7 @@ def spent(record: TrialRecord, samples: contract.Samples, name: str) -> int:
     return column[-1] - column[opened]
 
 
-def test_what_is_spent_between_windows_is_not_in_the_columns(slices: Sequence[TrialRecord]) -> None:
+def test_cpu_time_between_windows_is_not_in_the_columns(slices: Sequence[TrialRecord]) -> None:
     whole, last = joined(slices), slices[-1].probes.server
     assert whole.probes.server and last
     for name in ("cpu_user_ns", "cpu_kernel_ns"):
@@ -283,7 +283,7 @@ def test_what_is_spent_between_windows_is_not_in_the_columns(slices: Sequence[Tr
     assert own_ns > ours_ns
 
 
-def test_segments_sent_again_between_windows_are_nobodys(slices: Sequence[TrialRecord]) -> None:
+def test_segments_sent_again_between_windows_are_not_counted(slices: Sequence[TrialRecord]) -> None:
     counted = [retransmissions(each, more) for each, more in zip(slices, (1, 2, 4, 8), strict=True)]
     assert failures.segments(joined(counted)) == 15
 
@@ -299,7 +299,7 @@ def retransmissions(record: TrialRecord, measured: int) -> TrialRecord:
     return record.model_copy(update={"probes": record.probes.model_copy(update={"sockets": changed})})
 
 
-def test_cumulative_readings_go_on_where_some_were_not_read(slices: Sequence[TrialRecord]) -> None:
+def test_cumulative_readings_continue_after_missing_ones(slices: Sequence[TrialRecord]) -> None:
     first, second = (
         switches(each, column) for each, column in zip(slices[:2], ((3, None), (50, 54)), strict=True)
     )
@@ -326,7 +326,7 @@ def with_server(record: TrialRecord, **changes: Any) -> TrialRecord:
     return record.model_copy(update={"probes": probes})
 
 
-def test_a_slice_that_failed_shows(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
+def test_a_failed_slice_is_visible(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
     whole = joined([*slices[:2], failing, *slices[2:]])
     backwards = joined([failing, *slices]).requests[0].statuses
     wrong = failing.outcomes.wrong_status
@@ -374,7 +374,7 @@ def unread_machine(record: TrialRecord) -> TrialRecord:
         (unread_machine, lambda probes: probes.machine.window),
     ],
 )
-def test_what_one_window_lacks_is_not_known_of_all(
+def test_a_reading_missing_in_one_window_is_unknown_for_all(
     slices: Sequence[TrialRecord],
     place: int,
     unread: Callable[[TrialRecord], TrialRecord],
@@ -385,7 +385,7 @@ def test_what_one_window_lacks_is_not_known_of_all(
     assert read(joined(parts).probes) is None
 
 
-def test_windows_are_summed_and_sizes_are_the_most(slices: Sequence[TrialRecord]) -> None:
+def test_windows_are_summed_and_sizes_are_maxima(slices: Sequence[TrialRecord]) -> None:
     probes, parts = joined(slices).probes, [each.probes for each in slices]
     windows = [each.server.window for each in parts if each.server]
     assert probes.server and probes.server.window and probes.machine.window and probes.threads[0].window
@@ -429,12 +429,12 @@ def held_up(record: TrialRecord, ns: int) -> TrialRecord:
     return record.model_copy(update={"probes": record.probes.model_copy(update=changes)})
 
 
-def test_why_nothing_was_read_is_said_once(slices: Sequence[TrialRecord]) -> None:
+def test_the_reason_for_a_missing_reading_is_given_once(slices: Sequence[TrialRecord]) -> None:
     unread = joined([unread_machine(each) for each in slices]).probes.machine.unread
     assert unread == (contract.Unread(field="busy_ns", why="gone"),)
 
 
-def test_users_are_the_same_in_each_slice(slices: Sequence[TrialRecord]) -> None:
+def test_each_slice_has_the_same_users(slices: Sequence[TrialRecord]) -> None:
     seen = [(7, 1), (8, 3), (8, 2)]
     parts = [
         each.model_copy(update={"users": users, "users_unanswered": silent})
@@ -444,7 +444,7 @@ def test_users_are_the_same_in_each_slice(slices: Sequence[TrialRecord]) -> None
     assert (whole.users, whole.users_unanswered) == (8, 1)
 
 
-def test_the_first_fault_and_the_worse_clock_stand_for_all(slices: Sequence[TrialRecord]) -> None:
+def test_the_first_fault_and_the_worse_clock_are_kept(slices: Sequence[TrialRecord]) -> None:
     said = [{}, {"tls_fault": "one", "head_fault": "two"}, {"tls_fault": "later"}]
     parts = [each.model_copy(update=fault) for each, fault in zip(slices, said, strict=False)]
     assert (joined(parts).tls_fault, joined(parts).head_fault) == ("one", "two")
@@ -453,7 +453,7 @@ def test_the_first_fault_and_the_worse_clock_stand_for_all(slices: Sequence[Tria
     assert joined([*slices, slices[0].model_copy(update={"arrivals": slow})]).arrivals.clock == "engine"
 
 
-def test_of_each_outcome_and_status_the_first_example_with_something_kept(
+def test_the_first_useful_example_per_outcome_and_status_is_kept(
     slices: Sequence[TrialRecord],
 ) -> None:
     first_ns = slices[0].warm_up_ns
@@ -491,9 +491,7 @@ def bracketed(parts: Sequence[TrialRecord]) -> Iterator[TrialRecord]:
                 yield joined([left, right])
 
 
-def test_in_whatever_order_slices_are_joined_it_is_the_same(
-    slices: Sequence[TrialRecord], failing: TrialRecord
-) -> None:
+def test_joining_is_associative(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:
     parts = [slices[0], switches(slices[1], (None, 8)), failing, unread_machine(slices[2]), slices[3]]
     whole = joined(parts)
     ways = list(bracketed(parts))
@@ -540,7 +538,7 @@ OTHER = contract.Target(address="127.0.0.1:1", host="127.0.0.1:1")
         ({"stop": contract.AfterRequests(requests=9, within_s=1)}, "not end after a duration"),
     ],
 )
-def test_what_is_not_of_one_start_is_not_joined(
+def test_slices_of_different_starts_are_not_joined(
     slices: Sequence[TrialRecord], changes: dict[str, Any], said: str
 ) -> None:
     other = slices[1].model_copy(update={"spec": slices[1].spec.model_copy(update=changes)})
@@ -566,6 +564,6 @@ def test_only_a_closed_shape_without_pause_is_joined(
         joined(parts)
 
 
-def test_nothing_is_no_record() -> None:
+def test_joining_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no slices"):
         joined([])

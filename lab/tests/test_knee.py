@@ -27,7 +27,7 @@ def found(values: Floats, noise: float, seed: int, ramps: int = RAMPS) -> list[K
     return [knee(USERS, values * np.exp(random.normal(0, noise, len(USERS)))) for _ in range(ramps)]
 
 
-def test_without_noise_it_is_where_it_is() -> None:
+def test_without_noise_the_knee_is_exact() -> None:
     seen = knee(USERS, bent(340))
     assert seen is not None
     assert seen.at == pytest.approx(340, abs=1)
@@ -36,7 +36,7 @@ def test_without_noise_it_is_where_it_is() -> None:
 
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("at", [100, 250, 340, 420])
-def test_a_knee_is_recovered_and_its_interval_holds_it(at: float, noise: float) -> None:
+def test_a_knee_is_found_and_its_interval_contains_it(at: float, noise: float) -> None:
     seen = [each for each in found(bent(at), noise, round(at)) if each]
     assert len(seen) >= 0.98 * RAMPS
     assert np.mean([each.at for each in seen]) == pytest.approx(at, abs=0.03 * at)
@@ -44,7 +44,7 @@ def test_a_knee_is_recovered_and_its_interval_holds_it(at: float, noise: float) 
     assert np.mean([each.low <= at <= each.high for each in seen]) >= 0.88
 
 
-def test_over_five_starts_the_interval_holds_the_knee() -> None:
+def test_the_interval_over_five_starts_contains_the_knee() -> None:
     held = []
     for seed in range(30):
         starts = ramp("php", kneed(300 + seed), seed=seed)
@@ -55,7 +55,7 @@ def test_over_five_starts_the_interval_holds_the_knee() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.1])
-def test_a_jump_is_found_to_the_gap_between_two_points(noise: float) -> None:
+def test_a_jump_is_located_between_two_points(noise: float) -> None:
     seen = [each for each in found(bent(340, jump=3_000), noise, 4) if each]
     assert len(seen) == RAMPS
     assert np.mean([each.low <= 340 <= each.high for each in seen]) >= 0.95
@@ -73,7 +73,7 @@ STRAIGHT: dict[str, Callable[[Floats], Floats]] = {
 
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("shape", STRAIGHT)
-def test_where_one_segment_fits_as_well_there_is_none(shape: str, noise: float) -> None:
+def test_there_is_no_knee_if_one_segment_fits_as_well(shape: str, noise: float) -> None:
     seen = found(STRAIGHT[shape](USERS), noise, 7)
     assert sum(each is not None for each in seen) <= 0.02 * RAMPS
 
@@ -99,15 +99,13 @@ def test_a_smooth_curve_has_no_knee(shape: str, noise: float) -> None:
     ("rise", "noise", "most"),
     [(3, 0.02, 0.02), (3, 0.05, 0.02), (3, 0.1, 0.15), (0.5, 0.02, 0.05), (0.5, 0.05, 0.2), (0.5, 0.1, 0.1)],
 )
-def test_a_parabola_is_taken_for_a_knee_only_where_noise_hides_what_it_is(
-    rise: float, noise: float, most: float
-) -> None:
+def test_a_parabola_is_taken_for_a_knee_only_under_noise(rise: float, noise: float, most: float) -> None:
     """Demanding more evidence would lose knees: of those at 10 % of noise, 98 in a hundred are found."""
     seen = found(320 * (1 + rise * (USERS / 492) ** 2), noise, 11)
     assert sum(each is not None for each in seen) <= most * RAMPS
 
 
-def test_a_knee_far_below_the_noise_is_not_named() -> None:
+def test_a_knee_far_below_the_noise_is_not_reported() -> None:
     assert found(bent(340, slope=0.05), 0.1, 3).count(None) >= 0.98 * RAMPS
 
 
@@ -130,11 +128,11 @@ def test_the_order_of_the_points_does_not_matter() -> None:
 @pytest.mark.parametrize(
     ("load", "values"), [([], []), ([1.0] * 5, [1.0] * 5), ([3.0] * 20, list(range(1, 21)))]
 )
-def test_too_little_to_tell(load: list[float], values: list[float]) -> None:
+def test_too_few_points_give_no_knee(load: list[float], values: list[float]) -> None:
     assert knee(load, values) is None
 
 
 @pytest.mark.parametrize(("load", "values"), [([1.0], [1.0, 2.0]), ([1.0], [0.0]), ([np.nan], [1.0])])
-def test_what_is_no_curve_is_refused(load: list[float], values: list[float]) -> None:
+def test_invalid_curves_are_refused(load: list[float], values: list[float]) -> None:
     with pytest.raises(ValueError):
         knee(load, values)

@@ -44,17 +44,19 @@ def late(number: int, late_ns: int, response_ns: int, of: int = 20_000) -> contr
         (250 * MS, 26 * MS, True),
     ],
 )
-def test_more_than_a_tenth_of_a_quantile_is_too_late(response_ns: int, late_ns: int, missed: bool) -> None:
+def test_lateness_above_a_tenth_of_a_quantile_is_too_much(
+    response_ns: int, late_ns: int, missed: bool
+) -> None:
     assert bool(lateness.missed(late(20_000, late_ns, response_ns))) is missed
 
 
 @pytest.mark.parametrize(("number", "missed"), [(99, False), (101, True)])
-def test_half_of_those_beyond_it_may_be_late(number: int, missed: bool) -> None:
+def test_half_of_the_requests_beyond_a_quantile_may_be_late(number: int, missed: bool) -> None:
     # Of 20,000 requests 200 take longer than the p99.
     assert bool(lateness.missed(late(number, 5 * MS, 10 * MS))) is missed
 
 
-def test_how_late_it_was_is_said_with_the_limit() -> None:
+def test_the_lateness_is_reported_with_its_limit() -> None:
     said = lateness.missed(record({20_000: 19_000, 5 * MS: 1_000}, {3 * MS: 15_000, 10 * MS: 5_000}))
     assert said == (
         "the engine was late: 5% of the requests were sent more than 1 ms later than they could have been "
@@ -62,24 +64,24 @@ def test_how_late_it_was_is_said_with_the_limit() -> None:
     )
 
 
-def test_all_quantiles_that_are_not_the_servers_are_named() -> None:
+def test_every_spoilt_quantile_is_named() -> None:
     said = lateness.missed(late(12_000, 30 * MS, 50 * MS))
     assert said is not None and "so p50, p75, p90 and p99 of the response times are not" in said
 
 
-def test_a_median_may_be_spoilt_where_the_tail_is_not() -> None:
+def test_a_median_may_be_spoilt_while_the_tail_is_not() -> None:
     slow_tail = {2 * MS: 12_000, 500 * MS: 8_000}
     said = lateness.missed(record({20_000: 10_000, 3 * MS: 10_000}, slow_tail))
     assert said is not None and "so p50 of the response times is not" in said
 
 
-def test_only_quantiles_that_the_answers_carry_are_judged() -> None:
+def test_only_quantiles_with_enough_answers_are_judged() -> None:
     assert lateness.missed(late(6, 5 * MS, 10 * MS, of=200)) is None, "p99 is not shown, p90 may have ten"
     assert "p90 of the" in (lateness.missed(late(11, 5 * MS, 10 * MS, of=200)) or "")
     assert lateness.missed(late(19, 5 * MS, 10 * MS, of=19)) is None, "nothing is shown"
 
 
-def test_where_hardly_any_was_answered_all_that_waited_are_judged() -> None:
+def test_with_few_answers_all_requests_that_waited_are_judged() -> None:
     silent = record({20_000: 30, 900 * MS: 30}, {10 * MS: 4})
     left = documents.histogram({1_000 * MS: 56})
     waiting = silent.histograms.model_copy(update={"unfinished_age": left})
@@ -87,7 +89,7 @@ def test_where_hardly_any_was_answered_all_that_waited_are_judged() -> None:
     assert lateness.missed(silent.model_copy(update={"histograms": waiting})) is not None
 
 
-def test_what_an_objective_asks_decides_where_there_is_one() -> None:
+def test_with_an_objective_its_quantiles_decide() -> None:
     # Lateness of 8 ms is most of the time shown, but little compared with the limit of 250 ms.
     busy = late(2_000, 8 * MS, 10 * MS)
     assert lateness.missed(busy) is not None
@@ -95,22 +97,22 @@ def test_what_an_objective_asks_decides_where_there_is_one() -> None:
     assert lateness.missed(busy, {0.99: 70 * MS}) is not None
 
 
-def test_far_beyond_what_is_asked_it_does_not_matter_either() -> None:
+def test_lateness_far_from_the_objectives_limit_does_not_matter() -> None:
     broken = late(2_000, 8 * MS, 900 * MS)
     assert lateness.missed(broken, {0.99: 20 * MS}) is None
 
 
-def test_a_quantile_that_is_asked_is_judged_though_it_is_not_shown() -> None:
+def test_a_quantile_of_the_objective_is_judged_even_if_it_is_not_shown() -> None:
     assert lateness.missed(late(3, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is not None
     assert lateness.missed(late(1, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is None
 
 
-def test_of_the_longest_not_one_may_have_been_late() -> None:
+def test_the_longest_time_must_not_have_been_late() -> None:
     said = lateness.missed(late(1, 60 * MS, 90 * MS), {1.0: 250 * MS})
     assert said is not None and "so the longest of the response times is not" in said
 
 
-def test_what_counts_in_spite_of_it_is_a_warning() -> None:
+def test_a_spoilt_tail_is_a_warning() -> None:
     spoilt = late(200, MS * 9 // 10, 3 * MS)
     assert lateness.missed(spoilt) is None
     said = lateness.felt(spoilt)
@@ -121,18 +123,18 @@ def test_what_counts_in_spite_of_it_is_a_warning() -> None:
     assert "p90, p99 and p99.9" in (lateness.felt(busy, {0.99: 250 * MS}) or "")
 
 
-def test_what_a_calm_machine_does_is_no_warning() -> None:
+def test_the_lateness_of_a_calm_machine_is_no_warning() -> None:
     assert lateness.felt(late(20_000, 95_000, 60_000)) is None
 
 
-def test_in_a_closed_shape_only_some_due_times_are_known_ahead() -> None:
+def test_in_a_closed_shape_only_some_due_times_are_known_in_advance() -> None:
     closed = contract.ClosedShape(connections=32)
     # The first request of each user was late, and all others were sent as they became due.
     assert lateness.missed(record({30 * MS: 32}, {10 * MS: 20_000}, closed)) is None
     assert lateness.missed(record({30 * MS: 32}, {10 * MS: 2_000}, closed)) is not None
 
 
-def test_without_a_request_that_was_due_there_is_no_lateness() -> None:
+def test_without_known_due_times_there_is_no_lateness() -> None:
     assert lateness.missed(record({}, {10 * MS: 20_000})) is None
     assert lateness.felt(record({}, {10 * MS: 20_000})) is None
 
@@ -147,7 +149,7 @@ LATE_MS = st.sampled_from([0.0, 0.05, 0.5, 2.0, 9.0, 40.0, 300.0])
 )
 # The late requests are not the slow ones, and move the p99.8 down to the p99.
 @example([(1.0, 0.0, 9_890), (1.0, 40.0, 90), (20.0, 0.0, 20)], 0.99)
-def test_a_quantile_that_counts_is_too_long_by_so_much_at_most(
+def test_a_valid_quantile_is_too_long_by_a_bounded_amount(
     requests: Sequence[tuple[float, float, int]], q: float
 ) -> None:
     """The bound of the rule: a tenth (or 1 ms) above the true quantile halfway from rank q to the end."""
@@ -167,19 +169,19 @@ def test_a_quantile_that_counts_is_too_long_by_so_much_at_most(
     assert shown_ns - allowed_ns <= halfway * 1.002 + 1
 
 
-def test_a_tail_that_is_not_the_servers_leaves_the_median_and_the_mean() -> None:
+def test_a_spoilt_tail_leaves_the_median_and_the_mean() -> None:
     tail = late(160, 2 * MS, 3 * MS)
     assert lateness.missed(tail) and lateness.spoiled(tail) == (0.99,)
     assert lateness.of_the_whole(tail) is None
 
 
-def test_with_the_median_all_is_lost() -> None:
+def test_a_spoilt_median_makes_the_trial_not_valid() -> None:
     half = late(11_000, 2 * MS, 3 * MS)
     assert 0.5 in lateness.spoiled(half)
     assert lateness.of_the_whole(half) == lateness.missed(half)
 
 
-def test_so_it_is_with_a_mean_that_few_but_long_delays_are_a_tenth_of() -> None:
+def test_a_mean_spoilt_by_few_long_delays_makes_the_trial_not_valid() -> None:
     few = late(160, 60 * MS, 3 * MS)
     assert lateness.spoiled(few) == (0.99,)
     said = lateness.of_the_whole(few)
@@ -187,7 +189,7 @@ def test_so_it_is_with_a_mean_that_few_but_long_delays_are_a_tenth_of() -> None:
     assert lateness.of_the_whole(late(80, 60 * MS, 3 * MS)) is None
 
 
-def test_figures_leave_out_what_is_not_the_servers() -> None:
+def test_figures_leave_out_spoilt_quantiles() -> None:
     stored = documents.stored(record=late(160, 2 * MS, 3 * MS))
     found = figures(stored)
     assert found is not None and 0.5 in found.response_ns and 0.99 not in found.response_ns
@@ -195,7 +197,7 @@ def test_figures_leave_out_what_is_not_the_servers() -> None:
     assert sound is not None and 0.99 in sound.response_ns
 
 
-def test_a_study_counts_the_trial_and_says_what_it_leaves_out() -> None:
+def test_a_study_counts_the_trial_and_names_the_figures_left_out() -> None:
     tail = late(160, 2 * MS, 3 * MS)
     of_a_load, of_a_study = (
         validity.assess(tail, placement="separate", server_cores=(), by_figure=each) for each in (False, True)

@@ -1,4 +1,4 @@
-"""A lab and its guard are killed at once: the next crumple ends what they leave, and nothing else."""
+"""If a lab and its guard are killed together, the next crumple ends what they left, and nothing else."""
 
 import contextlib
 import os
@@ -84,7 +84,7 @@ def _gone(pid: int, within_s: float = 10.0) -> bool:
     return False
 
 
-def test_no_folder_of_other_suites_is_meant() -> None:
+def test_this_suite_uses_a_prefix_of_its_own() -> None:
     assert leftovers.PREFIX == PREFIX
 
 
@@ -100,7 +100,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
     one.end()
 
 
-def test_what_a_lab_and_a_guard_left_that_were_killed_together_is_ended(lab: Lab) -> None:
+def test_the_processes_of_a_killed_lab_and_guard_are_ended(lab: Lab) -> None:
     os.kill(lab.guard, signal.SIGKILL)
     lab.killed()
     assert not _gone(lab.daemon, within_s=0.5) and lab.scratch.is_dir()
@@ -110,7 +110,7 @@ def test_what_a_lab_and_a_guard_left_that_were_killed_together_is_ended(lab: Lab
     assert not leftovers.end_all()
 
 
-def test_the_next_command_does_it_and_says_so(
+def test_the_next_command_ends_them_and_says_so(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.kill(lab.guard, signal.SIGKILL)
@@ -123,7 +123,7 @@ def test_the_next_command_does_it_and_says_so(
     assert "a crumple that was killed" not in said
 
 
-def test_what_a_living_lab_holds_is_left_alone(lab: Lab) -> None:
+def test_processes_of_a_running_lab_are_left_alone(lab: Lab) -> None:
     assert not leftovers.end_all()
     # Also if its guard was killed: the lab cleans up itself.
     os.kill(lab.guard, signal.SIGKILL)
@@ -131,7 +131,7 @@ def test_what_a_living_lab_holds_is_left_alone(lab: Lab) -> None:
     assert not _gone(lab.daemon, within_s=0.2) and lab.scratch.is_dir()
 
 
-def test_a_guard_that_is_at_work_ends_its_own(tmp_path: Path) -> None:
+def test_a_running_guard_ends_its_own_processes(tmp_path: Path) -> None:
     folder = tmp_path / f"{PREFIX}of_guard"
     folder.mkdir()
     (tmp_path / "guard").write_text(SLEEPS[-1])
@@ -153,7 +153,7 @@ def test_a_guard_that_is_at_work_ends_its_own(tmp_path: Path) -> None:
             each.communicate()
 
 
-def test_a_folder_without_processes_is_removed_and_those_of_others_stay(tmp_path: Path) -> None:
+def test_a_folder_without_processes_is_removed_and_other_labs_folders_stay(tmp_path: Path) -> None:
     held = ScratchFolder.made()
     (tmp_path / f"{PREFIX}nobodys0" / "files").mkdir(parents=True)
     (tmp_path / "crumple-baseline").mkdir()
@@ -167,7 +167,7 @@ def test_a_folder_without_processes_is_removed_and_those_of_others_stay(tmp_path
 
 
 @pytest.mark.parametrize("name", ["no-folder-of-ours", f"{PREFIX}is_gone0"])
-def test_a_mark_alone_is_no_reason_to_end_anything(tmp_path: Path, name: str) -> None:
+def test_a_mark_alone_does_not_end_a_process(tmp_path: Path, name: str) -> None:
     if not name.startswith(PREFIX):
         (tmp_path / name).mkdir()
     mark = {leftovers.MARK: str(tmp_path / name)}
@@ -181,9 +181,7 @@ def test_a_mark_alone_is_no_reason_to_end_anything(tmp_path: Path, name: str) ->
         other.communicate()
 
 
-def test_a_number_that_has_become_anothers_is_not_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reused_process_id_is_not_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process ends after it was listed and before it is killed, and another process gets its pid."""
     folder = tmp_path / f"{PREFIX}nobodys0"
     folder.mkdir()
@@ -199,7 +197,7 @@ def test_a_number_that_has_become_anothers_is_not_ended(
         other.communicate()
 
 
-def test_a_folder_is_made_anew_where_another_crumple_removed_it_before_it_was_held(
+def test_a_folder_removed_before_it_was_locked_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cleared: list[Path] = []
@@ -229,5 +227,5 @@ def test_a_folder_is_made_anew_where_another_crumple_removed_it_before_it_was_he
         ),
     ],
 )
-def test_it_is_said_in_a_line(ended: Ended, said: str) -> None:
+def test_the_message_is_one_line(ended: Ended, said: str) -> None:
     assert str(ended) == f"a crumple that was killed had left {said}"

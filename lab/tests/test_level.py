@@ -85,7 +85,7 @@ def test_a_level_that_held() -> None:
     assert level.server_cores_busy == pytest.approx(0.9)
 
 
-def test_a_level_that_broke_says_by_what() -> None:
+def test_a_level_that_broke_names_the_part_that_failed() -> None:
     level = judged(record({10 * MS: 5_000, 900 * MS: 5_000}))
     (part,) = level.broken
     assert level.outcome == "broke" and part.name == "p99<250ms"
@@ -94,13 +94,13 @@ def test_a_level_that_broke_says_by_what() -> None:
     assert (part.known, part.against, part.share) == (8_750, 5_000, 5_000 / 8_750)
 
 
-def test_a_share_near_its_limit_is_undecided_and_leans_to_a_side() -> None:
+def test_a_share_near_its_limit_is_undecided_with_a_tendency() -> None:
     above, below = (judged(record({10 * MS: 10_000 - slow, 900 * MS: slow})) for slow in (130, 70))
     assert above.outcome == below.outcome == "undecided" and not above.broken
     assert above.judged.leans_against and not below.judged.leans_against
 
 
-def test_a_backlog_that_grows_is_no_load_that_lasts() -> None:
+def test_a_growing_backlog_means_that_the_load_does_not_last() -> None:
     growing = judged(record({10 * MS: 10_000}, unfinished=400))
     assert growing.outcome == "broke" and [part.name for part in growing.broken] == [levels.KEEPS_UP]
     # The lines of progress cover 19 of 20 parts of the level.
@@ -109,7 +109,7 @@ def test_a_backlog_that_grows_is_no_load_that_lasts() -> None:
     assert steady.outcome == "held" and 5 < steady.backlog_grew < 15
 
 
-def test_of_few_requests_chance_alone_leaves_some_waiting() -> None:
+def test_with_few_requests_a_backlog_may_be_chance() -> None:
     assert judged(record({10 * MS: 1_200}, unfinished=60), asked="p99<250ms").outcome == "held"
     assert judged(record({10 * MS: 1_200}, unfinished=90), asked="p99<250ms").outcome == "broke"
 
@@ -120,16 +120,16 @@ def test_a_closed_shape_has_no_backlog() -> None:
 
 
 @pytest.mark.parametrize("word", [*LATE, "port-limited"])
-def test_a_level_that_holds_though_the_engine_was_late_or_had_no_port_holds(word: Any) -> None:
+def test_a_level_that_holds_despite_a_late_engine_or_missing_ports_holds(word: Any) -> None:
     assert judged(record({10 * MS: 10_000}), Validity(word, ("late",), ())).outcome == "held"
 
 
 @pytest.mark.parametrize("word", ["schedule-missed", "port-limited"])
-def test_one_that_breaks_then_says_nothing_of_times(word: Any) -> None:
+def test_a_level_that_breaks_with_a_late_engine_decides_nothing_about_times(word: Any) -> None:
     assert judged(record({900 * MS: 10_000}), Validity(word, ("late",), ())).outcome == "limited"
 
 
-def test_where_a_busy_engine_sent_in_time_a_level_breaks() -> None:
+def test_a_level_breaks_if_a_busy_engine_sent_in_time() -> None:
     busy, slow = Validity("engine-limited", ("busy",), ()), {900 * MS: 10_000}
     plain = record(slow)
     in_time, late = (
@@ -148,12 +148,12 @@ def test_where_a_busy_engine_sent_in_time_a_level_breaks() -> None:
 
 
 @pytest.mark.parametrize("word", LATE)
-def test_what_the_server_fails_breaks_whatever_the_lateness(word: Any) -> None:
+def test_wrong_answers_break_a_level_however_late_the_engine_was(word: Any) -> None:
     level = judged(failing(ok=9_500, wrong=500, response_ns=900 * MS), Validity(word, ("late",), ()))
     assert level.outcome == "broke"
 
 
-def test_of_a_late_engine_times_that_did_not_hold_are_no_evidence_and_wrong_answers_are() -> None:
+def test_with_a_late_engine_only_wrong_answers_are_evidence() -> None:
     late = Validity("schedule-missed", ("late",), ())
     level = judged(failing(ok=9_500, wrong=500, response_ns=900 * MS), late)
     assert [part.name for part in level.broken] == ["failed<0.1%"]
@@ -164,7 +164,7 @@ def test_of_a_late_engine_times_that_did_not_hold_are_no_evidence_and_wrong_answ
 
 
 @pytest.mark.parametrize("word", ["schedule-missed", "port-limited"])
-def test_of_a_late_engine_only_wrong_answers_count_as_failed(word: Any) -> None:
+def test_with_a_late_engine_only_wrong_answers_count_as_failed(word: Any) -> None:
     outcomes = documents.outcomes(ok=9_000, wrong_status=300, timeout=400, not_sent=300)
     seen = record({10 * MS: 9_000}, outcomes=outcomes, scheduled=10_000)
     late = {part.name: part for part in judged(seen, Validity(word, ("late",), ())).parts}["failed<0.1%"]
@@ -173,7 +173,7 @@ def test_of_a_late_engine_only_wrong_answers_count_as_failed(word: Any) -> None:
     assert (valid.known, valid.against, valid.holds) == (10_000, 1_000, False)
 
 
-def test_where_none_may_fail_one_wrong_answer_of_a_late_engine_breaks() -> None:
+def test_if_none_may_fail_one_wrong_answer_breaks_despite_a_late_engine() -> None:
     late = Validity("schedule-missed", ("late",), ())
     one = judged(failing(ok=9_999, wrong=1, response_ns=900 * MS), late, asked="p99<250ms, failed<=0%")
     assert one.outcome == "broke" and [part.name for part in one.broken] == ["failed<=0%"]
@@ -181,12 +181,12 @@ def test_where_none_may_fail_one_wrong_answer_of_a_late_engine_breaks() -> None:
     assert none.outcome == "limited" and not none.broken
 
 
-def test_some_wrong_answers_of_a_late_engine_are_undecided() -> None:
+def test_some_wrong_answers_with_a_late_engine_are_undecided() -> None:
     level = judged(failing(ok=998, wrong=2, response_ns=900 * MS), Validity("schedule-missed", ("late",), ()))
     assert level.outcome == "undecided" and level.judged.leans_against
 
 
-def test_what_may_be_the_engines_doing_is_no_wrong_answer() -> None:
+def test_a_failure_that_the_engine_may_have_caused_is_no_wrong_answer() -> None:
     outcomes = documents.outcomes(ok=9_500, timeout=200, connect_timeout=200, not_sent=100)
     timed_out = record({10 * MS: 9_500}, outcomes=outcomes, scheduled=10_000)
     assert judged(timed_out).outcome == "broke"
@@ -198,30 +198,30 @@ def test_a_level_that_is_not_valid_neither_holds_nor_breaks(times_ns: dict[int, 
     assert judged(record(times_ns), Validity("not-valid", ("no",), ())).outcome == "limited"
 
 
-def test_where_nothing_was_answered_the_server_broke() -> None:
+def test_without_any_answer_the_level_broke() -> None:
     silent = record({}, scheduled=50, outcomes=documents.outcomes(reset=50))
     assert judged(silent, Validity("not-valid", ("no answer was ok",), ())).outcome == "broke"
 
 
-def test_too_few_answers_are_not_known() -> None:
+def test_too_few_answers_leave_a_level_undecided() -> None:
     few = judged(record({10 * MS: 900}))
     assert few.outcome == "undecided" and not few.judged.leans_against
     assert {part.name: part.holds for part in few.parts}["failed<0.1%"] is None
 
 
-def test_a_share_that_takes_more_answers_than_a_level_can_have_is_not_waited_for() -> None:
+def test_a_share_that_needs_more_answers_than_a_level_has_is_not_waited_for() -> None:
     assert judged(record({10 * MS: 900}), expected=2_000).outcome == "held"
     assert judged(failing(ok=899, wrong=1), expected=2_000).outcome == "undecided"
     assert judged(record({10 * MS: 900}), asked="failed<0.1%", expected=2_000).outcome == "undecided"
 
 
-def test_a_server_that_died_broke() -> None:
+def test_a_server_that_died_breaks_the_level() -> None:
     level = judged(record({10 * MS: 10_000})).died()
     assert level.outcome == "broke" and level.broken[0].name == levels.ALIVE
     assert level.judged.of(levels.ALIVE) == Evidence(levels.ALIVE, 0.5, known=1, against=1, bunches=1)
 
 
-def test_what_is_about_no_share_is_for_or_against_as_a_whole() -> None:
+def test_a_term_without_a_share_holds_or_breaks_as_a_whole() -> None:
     slow = judged(record({10 * MS: 10_000}), asked="mean<5ms, throughput>1000")
     assert slow.outcome == "broke"
     assert [(each.name, each.known, each.against) for each in slow.evidence] == [
@@ -231,14 +231,14 @@ def test_what_is_about_no_share_is_for_or_against_as_a_whole() -> None:
     ]
 
 
-def test_shares_are_evidence_with_the_time_the_load_was_on_before() -> None:
+def test_shares_are_evidence_together_with_the_time_under_load_before() -> None:
     level = judged(record({10 * MS: 9_900, 900 * MS: 100}))
     times = level.judged.of("p99<250ms")
     assert times is not None and (times.known, times.against, times.limit_s) == (8_750, 100, 0.25)
     assert (times.settled_s, times.watched_s) == (1.0, 2.0)
 
 
-def test_the_median_and_the_variance_of_its_times_are_kept_where_answers_are_enough() -> None:
+def test_with_enough_answers_the_median_and_variance_are_kept() -> None:
     base = judged(record({10 * MS: 500, 30 * MS: 500})).base
     assert base is not None and base.median_s == pytest.approx(0.01, rel=1e-3)
     # The variation is relative to a mean of 20 ms.
@@ -246,7 +246,7 @@ def test_the_median_and_the_variance_of_its_times_are_kept_where_answers_are_eno
     assert judged(record({10 * MS: 19})).base is None
 
 
-def test_segments_sent_again_are_counted_while_measuring() -> None:
+def test_retransmitted_segments_are_counted_in_the_measured_phase() -> None:
     probes = documents.record().probes.model_copy(update={"sockets": documents.sockets((3, 5, 9, None, 20))})
     assert judged(record({MS: 10_000}, probes=probes)).retransmitted == 11
     assert judged(record({MS: 10_000})).retransmitted is None

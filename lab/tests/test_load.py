@@ -53,7 +53,7 @@ time.sleep(60)
         (OpenShape(connections=1, rates=(Rate(from_per_s=90_000, to_per_s=9, duration_s=1),)), 16, 1),
     ],
 )
-def test_threads_suit_the_shape_and_leave_half_of_the_cores(
+def test_threads_fit_the_shape_and_leave_half_of_the_cores(
     shape: contract.Shape, cores: int, threads: int
 ) -> None:
     assert engine_spec.threads_for(shape, cores) == threads
@@ -104,7 +104,7 @@ def test_a_load_that_ends_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_interruption_ends_it_and_keeps_the_record(tmp_path: Path, number: int) -> None:
+def test_the_first_interruption_ends_the_load_and_keeps_its_record(tmp_path: Path, number: int) -> None:
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
     _when(ready, lambda: os.kill(os.getpid(), number))
@@ -119,7 +119,7 @@ def _often(times: int, every_s: float) -> None:
 
 
 @pytest.mark.parametrize(("times", "every_s"), [(2, 0.5), (8, 0.1)])
-def test_another_interruption_gives_it_up(
+def test_a_second_interruption_discards_the_load(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, every_s: float
 ) -> None:
     """A second Ctrl-C that comes later, or a key that is held down for long."""
@@ -134,9 +134,7 @@ def test_another_interruption_gives_it_up(
 
 
 @pytest.mark.parametrize(("times", "every_s"), [(2, 0.0), (4, 0.1)])
-def test_several_interruptions_at_once_are_one_and_nothing_is_lost(
-    tmp_path: Path, times: int, every_s: float
-) -> None:
+def test_several_interruptions_at_once_count_as_one(tmp_path: Path, times: int, every_s: float) -> None:
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="end", ready=str(ready)))
     hitting = _when(ready, lambda: _often(times, every_s))
@@ -147,13 +145,13 @@ def test_several_interruptions_at_once_are_one_and_nothing_is_lost(
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def test_without_an_interruption_signals_are_as_before(tmp_path: Path) -> None:
+def test_after_a_load_signal_handlers_are_as_before(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     engine_spec.conduct(_engine(tmp_path), documents.spec(), _ignored)
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_an_engine_that_had_nothing_to_show_when_interrupted(tmp_path: Path) -> None:
+def test_an_engine_without_a_record_when_interrupted(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     running = _engine(tmp_path, WAITS.format(handler="signal.SIG_DFL", ready=str(ready)))
     _when(ready, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -181,7 +179,7 @@ def _server(*arguments: str) -> Iterator[tuple[int, int, int]]:
             server.kill()
 
 
-def test_whoever_listens_on_a_port_is_watched_from_its_root() -> None:
+def test_the_listener_of_a_port_is_watched_from_its_parent_process_on() -> None:
     with _server() as (port, pid, _):
         assert engine_spec.watched_pid(f":{port}") == pid
 
@@ -197,7 +195,7 @@ def test_a_pid_is_taken_as_it_is() -> None:
     assert engine_spec.cores_of(None) == engine_spec.cores_of(4_194_305) == ()
 
 
-def test_two_servers_on_one_port_are_not_guessed_at() -> None:
+def test_two_servers_on_one_port_are_refused() -> None:
     listens = (
         "import socket, sys, time\n"
         "server = socket.socket()\n"

@@ -4,8 +4,8 @@ import documents
 import pytest
 from crumple import contract
 from crumple.load.report import answer_sentences as say
-from crumple.load.report import load_answers
-from crumple.load.report.load_answers import Unexpected
+from crumple.record import failures
+from crumple.record.failures import Unexpected
 
 NAMED = contract.Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)
 
@@ -35,19 +35,19 @@ def found(example: contract.Example) -> Unexpected:
     return Unexpected(example.outcome, status, 1, documents.request(), example)
 
 
-def test_counts_are_by_status_and_else_by_outcome_the_most_frequent_first() -> None:
+def test_counts_are_by_status_else_by_outcome_the_most_frequent_first() -> None:
     seen = record(
         kind({200: 90, 500: 5, 503: 7}, ok=88, wrong_body=2, wrong_status=12, reset=9, unfinished=4),
         kind({200: 10, 503: 1}, ok=10, wrong_status=1, timeout=3, not_sent=2),
     )
-    assert [(each.outcome, each.status, each.count) for each in load_answers.unexpected(seen)] == [
+    assert [(each.outcome, each.status, each.count) for each in failures.unexpected_ends(seen)] == [
         ("reset", None, 9),
         ("wrong-status", 503, 8),
         ("wrong-status", 500, 5),
         ("timeout", None, 3),
         ("wrong-body", None, 2),
     ]
-    assert load_answers.statuses(seen) == {200: 100, 500: 5, 503: 8}
+    assert failures.answers_by_status(seen) == {200: 100, 500: 5, 503: 8}
 
 
 def test_each_request_expects_its_own_status() -> None:
@@ -57,8 +57,8 @@ def test_each_request_expects_its_own_status() -> None:
         kind({200: 2, 404: 9}, ok=9, wrong_status=2),
         asked=asked,
     )
-    assert [(each.status, each.count) for each in load_answers.unexpected(seen)] == [(200, 2), (404, 1)]
-    second = load_answers.unexpected_of(seen, asked[1], seen.requests[1])
+    assert [(each.status, each.count) for each in failures.unexpected_ends(seen)] == [(200, 2), (404, 1)]
+    second = failures.unexpected_ends_of(seen, asked[1], seen.requests[1])
     assert [(each.status, each.count) for each in second] == [(200, 2)]
 
 
@@ -66,13 +66,13 @@ def test_the_first_of_all_requests_is_the_example() -> None:
     late = documents.example("wrong-status", 500, body="late", at_ns=9)
     early = documents.example("wrong-status", 500, body="early", at_ns=3)
     seen = record(kind({500: 1}, late, wrong_status=1), kind({500: 1}, early, wrong_status=1))
-    (only,) = load_answers.unexpected(seen)
+    (only,) = failures.unexpected_ends(seen)
     assert (only.count, only.first) == (2, early)
 
 
-def test_what_only_the_warm_up_saw_is_not_counted() -> None:
+def test_answers_in_the_warm_up_are_not_counted() -> None:
     seen = record(kind({200: 5}, documents.example("wrong-status", 500), ok=5))
-    assert load_answers.unexpected(seen) == ()
+    assert failures.unexpected_ends(seen) == ()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_what_only_the_warm_up_saw_is_not_counted() -> None:
         ),
     ],
 )
-def test_what_explains_it_is_said(example: contract.Example, said: str) -> None:
+def test_the_explanation_is_shown(example: contract.Example, said: str) -> None:
     assert say.unnumbered(found(example)) == said
     assert say.line(found(example)) == f"1 × {said}"
 
@@ -159,20 +159,20 @@ def test_what_explains_it_is_said(example: contract.Example, said: str) -> None:
         (" \n", ""),
     ],
 )
-def test_a_body_is_said_in_its_words(body: str, said: str) -> None:
+def test_the_body_is_quoted(body: str, said: str) -> None:
     line = say.unnumbered(found(documents.example("wrong-status", 500, body=body)))
     assert line == "500 Internal Server Error" + (f"; first: `{said}`" if said else "")
 
 
-def test_of_a_wrong_body_it_is_said_how_many_were_compared() -> None:
+def test_for_a_wrong_body_the_number_compared_is_shown() -> None:
     example = documents.example("wrong-body", 200, head="Content-Length: 13", body="Hello, wurld!")
     wrong = kind({200: 20_012}, example, ok=20_000, wrong_body=12).model_copy(update={"bodies_hashed": 312})
     sampled = contract.Expect(status=200, body_bytes=13, body_sha256="0" * 64, hash_one_in=64)
-    (only,) = load_answers.unexpected(record(wrong, asked=(documents.request(expect=sampled),)))
+    (only,) = failures.unexpected_ends(record(wrong, asked=(documents.request(expect=sampled),)))
     said = "bytes are compared in a sample: in 312 of the 20,000 ok answers; of the others, the length"
     assert said in say.line(only)
     by_length = contract.Expect(status=200, body_bytes=13, body_sha256=None, hash_one_in=0)
-    (only,) = load_answers.unexpected(record(wrong, asked=(documents.request(expect=by_length),)))
+    (only,) = failures.unexpected_ends(record(wrong, asked=(documents.request(expect=by_length),)))
     assert "compared" not in say.line(only)
 
 
@@ -187,7 +187,7 @@ def test_of_a_wrong_body_it_is_said_how_many_were_compared() -> None:
         ("refused", 0, "", "refused"),
     ],
 )
-def test_where_tls_failed_that_is_said(outcome: str, opened: int, body: str, said: str) -> None:
+def test_a_tls_failure_is_shown(outcome: str, opened: int, body: str, said: str) -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
     ended = kind({}, documents.example(outcome, None, head=body), **{outcome.replace("-", "_"): 4})
     seen = record(ended).model_copy(
@@ -197,19 +197,19 @@ def test_where_tls_failed_that_is_said(outcome: str, opened: int, body: str, sai
             "tls_fault": "certificate expired",
         }
     )
-    (only,) = load_answers.unexpected(seen)
+    (only,) = failures.unexpected_ends(seen)
     assert say.unnumbered(only) == said
     assert (only.tls_fault is not None) is said.startswith("TLS")
     plain = seen.model_copy(update={"spec": documents.spec()})
-    assert load_answers.unexpected(plain)[0].tls_fault is None
+    assert failures.unexpected_ends(plain)[0].tls_fault is None
 
 
-def test_headers_of_a_server_do_not_act() -> None:
+def test_control_characters_in_headers_are_escaped() -> None:
     moved = documents.example("wrong-status", 302, head="Location: /\x1b]0;a\x07\u202e")
     assert "→ /\\x1b]0;a\\x07\\u202e;" in say.line(found(moved))
 
 
-def test_of_many_kinds_the_rarest_share_a_line() -> None:
+def test_the_rarest_of_many_kinds_share_a_line() -> None:
     many = [Unexpected("wrong-status", 500 + step, 10 - step, None, None) for step in range(5)]
     assert say.lines(many, 3) == [
         "10 × 500 Internal Server Error",

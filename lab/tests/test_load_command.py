@@ -38,7 +38,7 @@ URL = "http://127.0.0.1:8080/hello"
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple load …` in an empty folder; (exit code, stdout, stderr)."""
+    """Run `crumple load …` in an empty folder; return (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -62,7 +62,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., 
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_what_only_reports_need_is_not_waited_for() -> None:
+def test_the_load_command_does_not_import_what_only_reports_need() -> None:
     without = "import sys; sys.modules.update(scipy=None, altair=None)"
     subprocess.run([sys.executable, "-c", f"{without}; import crumple.commands.load"], check=True)
 
@@ -75,13 +75,13 @@ def test_help_has_panels_and_an_example(call: Call) -> None:
     assert "-q of hey is per worker" in " ".join(out.replace("│", " ").split())
 
 
-def test_every_flag_has_its_place_in_the_help(call: Call) -> None:
+def test_every_flag_is_in_the_help(call: Call) -> None:
     _, out, _ = call("--help")
     for field in dataclasses.fields(LoadFlags):
         assert f"--{field.name.replace('_', '-')}" in out
 
 
-def test_a_certificate_that_is_not_trusted_is_thought_of() -> None:
+def test_a_failed_tls_handshake_suggests_an_untrusted_certificate() -> None:
     tls = contract.Tls(server_name="localhost")
     target = contract.Target(address="127.0.0.1:1", host="localhost", tls=tls)
     outcomes = documents.outcomes(malformed=4)
@@ -94,40 +94,41 @@ def test_a_certificate_that_is_not_trusted_is_thought_of() -> None:
         command.unanswered(told)
     )
     plain = record.model_copy(update={"tls_fault": "received corrupt message of type InvalidContentType"})
-    assert command.unanswered(plain).endswith("what speaks at 127.0.0.1:1 is no TLS; write http://")
+    assert command.unanswered(plain).endswith("127.0.0.1:1 does not speak TLS; write http://")
     silent = documents.outcomes(connect_timeout=4)
     assert "does 127.0.0.1:1 speak TLS, or plain http?" in command.unanswered(
         record.model_copy(update={"outcomes": silent})
     )
 
 
-def test_a_server_that_hangs_up_within_its_answer_is_at_the_right_port() -> None:
+def test_a_connection_closed_within_an_answer_does_not_suggest_a_wrong_port() -> None:
     ended = documents.outcomes(closed_early=4)
     kind = documents.request_record(outcomes=ended, examples=(documents.example("closed-early", 200),))
     record = documents.record(outcomes=ended, scheduled=4, requests=(kind,))
     assert command.unanswered(record).endswith(
-        "the server hung up within its answer; look at what it says of it"
+        "the server closed the connection within its answer; look at the server's log"
     )
 
 
-def test_a_head_beyond_bounds_is_no_other_protocol() -> None:
+def test_a_head_that_is_too_long_does_not_suggest_another_protocol() -> None:
     record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
-    assert "is no HTTP/1.1; is it the right port" in command.unanswered(record)
+    assert "is not HTTP/1.1; is it the right port" in command.unanswered(record)
     told = record.model_copy(update={"head_fault": "a head longer than 64 KiB"})
-    assert "; an answer has a head longer than 64 KiB, which is read no further; let" in command.unanswered(
-        told
+    assert (
+        "; an answer has a head longer than 64 KiB, which crumple does not read; let"
+        in command.unanswered(told)
     )
 
 
-def test_where_no_connection_came_about_a_longer_load_is_no_remedy() -> None:
+def test_without_a_connection_the_remedy_is_not_a_longer_load() -> None:
     outcomes = documents.outcomes(unfinished=10)
     record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)
-    assert "not once a connection came about" in command.unanswered(record)
+    assert "no connection was made" in command.unanswered(record)
     opened = record.model_copy(update={"connections_opened": 10})
     assert "give it longer with -z" in command.unanswered(opened)
 
 
-def test_a_server_that_hangs_up_may_speak_https() -> None:
+def test_a_closed_connection_suggests_https() -> None:
     record = documents.record(outcomes=documents.outcomes(reset=4), scheduled=4)
     assert "is it the right port, and http, not https?" in command.unanswered(record)
 
@@ -198,7 +199,7 @@ def test_flags_as_in_hey_and_oha(
         ((), "Missing argument 'URL'; see: crumple load --help"),
     ],
 )
-def test_a_mistake_is_one_line_and_two_and_nothing_is_sent(
+def test_a_mistake_is_one_line_and_exits_with_2_before_any_request(
     call: Call, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], line: str
 ) -> None:
     # This engine cannot be started: an attempt would exit with 1.
@@ -215,12 +216,12 @@ def test_a_value_may_look_like_a_flag_of_another_tool(call: Call, monkeypatch: p
     assert (seen[0].body, seen[0].header) == ("-k", ["-X: 1"])
 
 
-def test_flags_of_other_tools_are_none_of_crumples_own() -> None:
+def test_no_flag_of_crumple_is_treated_as_one_of_another_tool() -> None:
     own = set(re.findall(r'"(--?[a-z-]+)"', inspect.getsource(load_flags)))
     assert own > {"-n", "--rate"} and not own & set(habits.INSTEAD)
 
 
-def test_a_port_that_refuses_is_said_at_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_port_is_reported_at_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     # This engine cannot be started: an attempt would report so.
     monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
     with socket.socket() as bound:
@@ -231,7 +232,7 @@ def test_a_port_that_refuses_is_said_at_once(call: Call, monkeypatch: pytest.Mon
         assert call(address, "--debug") == said
 
 
-def test_a_socket_file_that_refuses_is_said_at_once(
+def test_a_refused_socket_file_is_reported_at_once(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CRUMPLE_ENGINE", "/no/such/engine")
@@ -260,14 +261,14 @@ def test_nothing_heavy_is_imported_before_the_first_request() -> None:
     assert ended.stdout == "\n"
 
 
-def test_all_mistakes_are_said_at_once(call: Call) -> None:
+def test_all_mistakes_are_reported_at_once(call: Call) -> None:
     code, _, err = call("https:localhost", "--rate", "0", "-D", "none", "--threads", "0", "--fail-if", "x")
     assert code == 2 and len(err.splitlines()) == 5
 
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_valid_load_ends_with_0_and_its_summary(call: Call, answering: Callable[..., None]) -> None:
+def test_a_valid_load_prints_its_summary_and_exits_with_0(call: Call, answering: Callable[..., None]) -> None:
     answering(synthetic_load.constant().record)
     code, out, err = call(URL, "--rate", "20000", "--seed", "3")
     assert code == 0, err
@@ -277,7 +278,7 @@ def test_a_valid_load_ends_with_0_and_its_summary(call: Call, answering: Callabl
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_quiet_says_nothing_while_it_runs(call: Call, answering: Callable[..., None]) -> None:
+def test_quiet_prints_no_progress(call: Call, answering: Callable[..., None]) -> None:
     answering(synthetic_load.constant().record)
     assert call(URL, "--rate", "20000", "--quiet")[2] == ""
 
@@ -328,26 +329,28 @@ def test_exit_codes() -> None:
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_server_that_refuses_all_is_said_in_one_line(call: Call, answering: Callable[..., None]) -> None:
+def test_a_server_that_refuses_all_connections_is_reported_in_one_line(
+    call: Call, answering: Callable[..., None]
+) -> None:
     answering(synthetic_load.silent().record)
     code, out, err = call(URL, "--quiet")
     assert code == 1 and "✗ not-valid" in out
     assert err == (
-        "nothing was answered as expected: 120 of 120 refused; nobody listens at 127.0.0.1:8080; start the "
-        "server, or mend the URL\n"
+        "no request was answered as expected: 120 of 120 refused; nobody listens at 127.0.0.1:8080; start "
+        "the server, or mend the URL\n"
     )
 
 
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; see both sides with --debug"),
+        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; see request and answer with --debug"),
         ({"timeout": 1}, "1 of 1 timeout; the answers took longer than -t"),
-        ({"reset": 2}, "2 of 2 reset; the server hung up without a whole answer"),
-        ({}, "nothing was sent; make the load longer"),
+        ({"reset": 2}, "2 of 2 reset; the server closed the connection before its answer was complete"),
+        ({}, "no request was sent; make the load longer"),
     ],
 )
-def test_why_nothing_was_answered(ends: dict[str, int], said: str) -> None:
+def test_the_reason_why_no_request_was_answered(ends: dict[str, int], said: str) -> None:
     outcomes = documents.outcomes(**ends)
     assert said in command.unanswered(documents.record(outcomes=outcomes, scheduled=outcomes.total))
 
@@ -379,7 +382,7 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
         ),
     ],
 )
-def test_a_cache_that_takes_nothing_is_a_warning(
+def test_a_cache_that_cannot_be_written_is_a_warning(
     call: Call,
     answering: Callable[..., None],
     tmp_path: Path,
@@ -393,11 +396,11 @@ def test_a_cache_that_takes_nothing_is_a_warning(
     answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
     code, out, err = call(URL)
     assert code == 0 and "valid" in out
-    assert f"cannot write {tmp_path / place}/crumple/ceilings: {why}; what the engine reaches here is" in err
+    assert f"cannot write {tmp_path / place}/crumple/ceilings: {why}; the engine's ceiling is" in err
     assert err.count("cannot write") == 1
 
 
-def test_what_repeats_a_load_names_its_seed() -> None:
+def test_the_command_that_repeats_a_load_names_its_seed() -> None:
     assert command.command(["load", URL, "-T", "a b"], 7) == f"crumple load {URL} -T 'a b' --seed 7"
     assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"
 
@@ -424,7 +427,7 @@ def test_files_are_written(call: Call, answering: Callable[..., None], tmp_path:
 def test_an_interrupted_load_shows_what_was_measured(
     answering: Callable[..., None], tmp_path: Path, hits: int
 ) -> None:
-    """Also if the key is hit twice, or held down until everything is over."""
+    """This also holds if Ctrl-C is pressed twice, or held down until the end."""
     waits = (
         "import signal\n"
         "class Ended(Exception): pass\n"
@@ -449,7 +452,7 @@ def test_an_interrupted_load_shows_what_was_measured(
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert out.startswith(f"GET {url}\n") and "interrupted; this is what was measured before" in err
+    assert out.startswith(f"GET {url}\n") and "interrupted; the result covers the time before" in err
 
 
 @pytest.fixture
@@ -512,7 +515,7 @@ def test_real_loads_on_the_null_server(
 
 
 @pytest.mark.starts
-def test_a_real_load_is_ended_by_ctrl_c_and_shown(null_server: tuple[str, int], tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_real_load_and_shows_its_result(null_server: tuple[str, int], tmp_path: Path) -> None:
     url, _ = null_server
     arguments = [
         sys.executable,

@@ -1,4 +1,4 @@
-"""`crumple load --debug`: each request once, with both sides of it."""
+"""`crumple load --debug` sends each request once, and shows the request and the answer."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_i
 
 
 def exchanged(example: contract.Example | None, outcome: str, **changes: object) -> Exchange:
-    """A request that was sent once and ended with `outcome`."""
+    """Return the record of one request that was sent once and ended with `outcome`."""
     ended = contract.Outcomes.model_validate(dict.fromkeys(contract.OUTCOMES, 0) | {outcome: 1})
     times = documents.record().histograms.model_copy(
         update={
@@ -56,7 +56,7 @@ def test_a_load_becomes_each_of_its_requests_once() -> None:
         assert contract.TrialSpec.model_validate_json(spec.model_dump_json()) == spec
 
 
-def test_both_sides_are_shown_and_what_was_expected() -> None:
+def test_request_and_answer_are_shown_with_what_was_expected() -> None:
     example = documents.example("ok", 200, head="Content-Length: 13", body="Hello, World!")
     assert said(exchanged(example, "ok")).splitlines() == [
         "connected to 127.0.0.1:40001 in 141 µs",
@@ -73,7 +73,7 @@ def test_both_sides_are_shown_and_what_was_expected() -> None:
     ]
 
 
-def test_what_was_not_expected_says_why() -> None:
+def test_an_unexpected_answer_says_why() -> None:
     example = documents.example("wrong-status", 415, body="json, please")
     spec = documents.spec(requests=(documents.request(expect=ANY),))
     shown = answer_sentences.text([exchanged(example, "wrong-status", spec=spec)], width=160, styled=False)
@@ -84,20 +84,20 @@ def test_what_was_not_expected_says_why() -> None:
     )
 
 
-def test_control_characters_of_a_server_do_not_act() -> None:
+def test_control_characters_of_a_server_are_escaped() -> None:
     example = documents.example("wrong-status", 500, head="A: \x1b[2J", body="\x9b31m\nsecond")
     shown = said(exchanged(example, "wrong-status"))
     assert "\x1b" not in shown and "\x9b" not in shown
     assert "< A: \\x1b[2J" in shown and "< \\x9b31m" in shown and "< second" in shown
 
 
-def test_a_long_body_is_said_to_go_on() -> None:
+def test_a_long_body_is_cut_off_visibly() -> None:
     example = documents.example("ok", 200, body="x" * 1024)
     shown = said(exchanged(example, "ok", received_bytes=10_300))
     assert "… the first KiB of the body; 10,300 bytes came in all, the head included" in shown
 
 
-def test_no_connection_is_said_with_its_reason() -> None:
+def test_a_failed_connection_is_shown_with_its_reason() -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
     never = documents.example("malformed", None)
     failed = exchanged(never, "malformed", spec=documents.spec(target=target), tls_fault="no \x07cipher")
@@ -107,7 +107,7 @@ def test_no_connection_is_said_with_its_reason() -> None:
     assert "✗ TLS failed (malformed) after 1.20 ms: no \\x07cipher; status 200" in shown and ">" not in shown
 
 
-def test_tls_is_told_of() -> None:
+def test_a_tls_connection_is_named() -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a", verify=False))
     told = answer_sentences.connected(
         exchanged(documents.example("ok", 200), "ok", spec=documents.spec(target=target)).record
@@ -115,7 +115,7 @@ def test_tls_is_told_of() -> None:
     assert told.endswith(", TLS included; certificate for a not verified (--insecure)")
 
 
-def test_as_data_it_is_what_the_engine_kept() -> None:
+def test_json_has_what_the_engine_kept() -> None:
     example = documents.example("wrong-status", 500, body="\x1b[2J")
     (only,) = json.loads(json.dumps(answer_sentences.document([exchanged(example, "wrong-status")])))
     assert (only["outcome"], only["met"], only["connect_time_ns"]) == ("wrong-status", False, 141_000)
@@ -164,7 +164,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_real_exchange_that_is_refused_its_content_type(call: Call, orders: str) -> None:
+def test_a_real_request_whose_content_type_is_refused(call: Call, orders: str) -> None:
     code, out, err = call(f"{orders}/orders", "-d", "{}", "--debug")
     assert (code, err) == (1, "")
     assert "> POST /orders HTTP/1.1" in out and "> {}" in out
@@ -176,7 +176,7 @@ def test_a_real_exchange_that_is_refused_its_content_type(call: Call, orders: st
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_real_exchange_of_each_request_of_a_file(call: Call, orders: str, tmp_path: Path) -> None:
+def test_each_request_of_a_file_is_sent_once(call: Call, orders: str, tmp_path: Path) -> None:
     file = tmp_path / "mix.toml"
     file.write_text(
         '[[requests]]\npath = "/a"\n'
@@ -192,7 +192,7 @@ def test_a_real_exchange_of_each_request_of_a_file(call: Call, orders: str, tmp_
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_real_load_counts_what_a_server_of_http_1_0_answers(call: Call, orders: str) -> None:
+def test_a_real_load_counts_the_answers_of_an_http_1_0_server(call: Call, orders: str) -> None:
     code, out, err = call(f"{orders}/orders", "-d", "{}", "-n", "20", "-c", "2", "--json", "--quiet")
     facts = json.loads(out)
     assert code == 1 and "20 of 20 were 415 Unsupported Media Type; sent without a Content-Type" in err

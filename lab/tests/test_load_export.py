@@ -43,7 +43,7 @@ def test_requests_have_a_row_each_and_statuses_a_column() -> None:
     assert rows[2]["response_time_p99_ns"] == ""
 
 
-def test_the_log_says_which_statuses_came() -> None:
+def test_the_log_names_the_statuses() -> None:
     said = load_export.hdr_log(synthetic_load.failing())
     assert "#[Answers by status: 95,000 × 200, 5,000 × 500]" in said.splitlines()
     assert "#[Answers by status: none]" in load_export.hdr_log(synthetic_load.silent()).splitlines()
@@ -59,7 +59,7 @@ def test_the_document_counts_answers_and_keeps_the_first_of_each_kind_whole() ->
     assert (reset["outcome"], reset["status"], reset["count"]) == ("reset", None, 9)
 
 
-def test_the_document_has_each_request_and_who_got_no_answer() -> None:
+def test_the_document_has_each_request_and_the_users_without_an_answer() -> None:
     several = load_export.document(synthetic_load.several())["requests"]
     assert [(each["name"], round(each["share"], 2)) for each in several[:2]] == [
         ("list", 0.6), ("POST /orders", 0.3)
@@ -98,7 +98,7 @@ def test_another_implementation_reads_the_log(tmp_path: Path) -> None:
     assert together.get_value_at_percentile(99) == pytest.approx(whole.quantile_ns(0.99), rel=1e-3)
 
 
-def test_a_second_without_answers_stands_in_the_log(tmp_path: Path) -> None:
+def test_a_second_without_answers_is_in_the_log(tmp_path: Path) -> None:
     path = tmp_path / "load.hlog"
     path.write_text(load_export.hdr_log(synthetic_load.frozen()), encoding="utf-8")
     counts = [interval.get_total_count() for interval in read_log(path)[1]]
@@ -117,7 +117,7 @@ def test_the_log_says_its_units_and_has_maxima_in_milliseconds() -> None:
 
 
 @pytest.mark.parametrize("name", ["constant", "stepped"])
-def test_the_document_is_as_the_golden_file(name: str) -> None:
+def test_the_document_equals_the_golden_file(name: str) -> None:
     found = load_export.document(getattr(synthetic_load, name)())
     del found["record"]  # it is tested with the contract, and another zlib may write other bytes
     said = json.dumps(found, indent=1, ensure_ascii=False) + "\n"

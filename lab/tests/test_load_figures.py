@@ -25,7 +25,7 @@ def test_a_closed_shape_has_no_service_time_of_its_own() -> None:
     assert spreads["engine_lateness"].count == 0
 
 
-def test_quantiles_are_only_those_that_the_samples_carry() -> None:
+def test_only_quantiles_with_enough_samples_are_given() -> None:
     load = synthetic_load.constant()
     # 64 connections were opened: enough for p75, not for p90.
     assert set(load.spreads["connect_time"].quantile_ns) == {0.5, 0.75}
@@ -33,7 +33,7 @@ def test_quantiles_are_only_those_that_the_samples_carry() -> None:
     assert load.spreads["failed"].max_ns is None
 
 
-def test_steps_are_merged_from_the_histograms_of_their_seconds() -> None:
+def test_steps_are_merged_from_the_histograms_of_their_intervals() -> None:
     load = synthetic_load.stepped()
     assert [(step.from_s, step.to_s) for step in load.steps] == [(0, 3), (3, 6), (6, 10)]
     assert [step.due_per_s for step in load.steps] == [1_000, 3_000, 5_000]
@@ -43,7 +43,7 @@ def test_steps_are_merged_from_the_histograms_of_their_seconds() -> None:
     assert load.steps[1].spread.quantile_ns[0.99] == second.quantile_ns(0.99)
 
 
-def test_failures_are_counted_in_the_step_they_fell_in() -> None:
+def test_failures_are_counted_in_their_step() -> None:
     asked = synthetic_load.stepped().record.spec
     record = synthetic_load.record(asked, [1_000] * 10, median_ns=1e6, timeouts=5)
     # The synthetic record has all timeouts in the sixth second of measuring.
@@ -93,7 +93,7 @@ def test_bins_hold_every_answer(number: int) -> None:
     assert sum(counts) == load.record.outcomes.ok
 
 
-def test_times_that_are_all_alike_have_bins_too() -> None:
+def test_equal_times_have_bins_too() -> None:
     record = synthetic_load.closed().record
     alike = record.histograms.model_copy(
         update={"response_time": synthetic_load.documents.histogram({5_000: 100})}
@@ -111,12 +111,12 @@ def test_a_load_without_an_answer_has_no_bins_and_no_costs_per_request() -> None
     assert load.held_mean_ns is None
 
 
-def test_more_than_one_in_a_hundred_lost_is_marked() -> None:
+def test_a_loss_of_more_than_one_in_a_hundred_is_marked() -> None:
     assert synthetic_load.stepped().lossy
     assert not synthetic_load.constant().lossy
 
 
-def test_a_damaged_histogram_is_said_in_one_line() -> None:
+def test_a_damaged_histogram_is_reported_in_one_line() -> None:
     damaged = contract.Histogram(count=100, min_ns=1, mean_ns=1.0, max_ns=1, encoded="HISTFAAA")
     with pytest.raises(NotStored):
         spread_of(damaged)

@@ -51,7 +51,7 @@ def test_the_page_needs_no_network(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_the_page_says_what_the_summary_says(name: str) -> None:
+def test_the_page_has_the_facts_of_the_summary(name: str) -> None:
     load, said = made(name), page(name)
     assert say.identity(load.record) in said
     assert load.validity.word in said
@@ -60,7 +60,7 @@ def test_the_page_says_what_the_summary_says(name: str) -> None:
     assert f"<pre>{load.command}</pre>" in said
 
 
-def test_what_failed_stands_first_and_opens_to_both_sides_of_it() -> None:
+def test_failures_come_first_and_unfold_to_request_and_answer() -> None:
     said = page("failing")
     validity = said.split('<section id="validity">')[1].split("</section>")[0]
     assert '<span class="losses lost">5.0\u202f% failed</span>' in validity
@@ -70,7 +70,7 @@ def test_what_failed_stands_first_and_opens_to_both_sides_of_it() -> None:
     assert "pool \\x1b[31mexhausted" in fault and "\x1b" not in said
 
 
-def test_what_a_server_answered_is_text_on_the_page() -> None:
+def test_an_answer_is_shown_as_text() -> None:
     record = made("failing").record
     bad = documents.example(
         "wrong-status", 500, body="<script>alert(1)</script>", head="A: <img src=x>\u202e"
@@ -95,7 +95,7 @@ def test_users_without_an_answer_and_a_server_that_closes_are_named() -> None:
     assert "Closed: 50 connections at a time, which the server closed after each answer." in page("closing")
 
 
-def test_every_chart_is_drawn_where_there_is_something_to_draw() -> None:
+def test_every_chart_with_data_is_drawn() -> None:
     of_the_load = ["Response time", "Requests", "Quantiles", "Histogram"]
     assert charts_of(page("constant")) == [*of_the_load, "CPU", "Memory"]
     assert charts_of(page("closed")) == of_the_load
@@ -116,7 +116,7 @@ def with_connections(load: Load, connections: range) -> Load:
     return synthetic_load.load(load.record.model_copy(update={"series": series}), load.validity)
 
 
-def test_connections_are_drawn_only_where_they_move() -> None:
+def test_connections_are_drawn_only_if_they_change() -> None:
     assert load_rows.connections(made("stepped")) == []
     assert len(load_rows.connections(with_connections(made("stepped"), range(120)))) == 120
 
@@ -141,14 +141,14 @@ def test_markup_in_an_address_stays_text() -> None:
     assert "<b>&#39;" not in said
 
 
-def test_a_line_over_time_breaks_where_nothing_was_answered() -> None:
+def test_a_line_over_time_has_a_gap_where_nothing_was_answered() -> None:
     rows = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p50"]
     runs = {row["run"] for row in rows}
     assert len(runs) == 2
     assert not [row for row in rows if 6 <= row["s"] < 8]
 
 
-def test_a_percentile_over_time_is_drawn_from_intervals_that_carry_it() -> None:
+def test_a_percentile_over_time_is_drawn_from_intervals_with_enough_answers() -> None:
     # 2,000 answers per 100 ms are enough for a p99; 100 are not, but the 1,000 of a second are.
     fine = [row for row in load_rows.response_times(made("constant")) if row["line"] == "p99"]
     coarse = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p99"]
@@ -157,7 +157,7 @@ def test_a_percentile_over_time_is_drawn_from_intervals_that_carry_it() -> None:
     assert [row["s"] for row in coarse][:2] == [2.5, 3.5]
 
 
-def test_a_long_load_is_thinned_to_what_a_page_can_show() -> None:
+def test_a_long_load_is_reduced_to_what_a_page_can_show() -> None:
     asked = synthetic_load.spec(contract.ClosedShape(connections=4))
     record = synthetic_load.record(asked, [100] * 200, median_ns=1e6)
     load = synthetic_load.load(record)
@@ -177,7 +177,7 @@ def test_few_samples_draw_a_short_curve() -> None:
     assert load_rows.quantile_rows("response time", documents.histogram({1_000: 19})) == []
 
 
-def test_an_interval_cut_short_is_no_dip() -> None:
+def test_a_shortened_last_interval_is_not_drawn_as_a_dip() -> None:
     load = made("constant")
     series = load.record.series
     cut = series.model_copy(
@@ -187,7 +187,7 @@ def test_an_interval_cut_short_is_no_dip() -> None:
     assert min(row["value"] for row in rows if row["line"] == "ok") == pytest.approx(20_000)
 
 
-def test_memory_is_what_the_summary_calls_its_peak() -> None:
+def test_memory_is_the_peak_of_the_summary() -> None:
     watched = made("constant").record.probes.server
     assert watched is not None
     assert max(row["value"] for row in load_rows.memory(watched)) == watched.window.rss_max_bytes

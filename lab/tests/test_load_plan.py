@@ -122,7 +122,7 @@ def test_the_whole_spec(flags: dict[str, Any], changes: dict[str, Any]) -> None:
     assert _spec(**flags) == SPEC.model_copy(update=changes)
 
 
-def test_a_seed_is_drawn_where_none_is_given() -> None:
+def test_without_a_seed_a_random_one_is_used() -> None:
     seeds = {_spec(seed=None).seed for _ in range(3)}
     assert len(seeds) == 3 and all(0 <= seed < 2**48 for seed in seeds)
 
@@ -221,7 +221,7 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
         ),
     ],
 )
-def test_what_cannot_be_meant(flags: dict[str, Any], line: str) -> None:
+def test_invalid_flags_are_refused(flags: dict[str, Any], line: str) -> None:
     assert _mistakes(**flags) == [line]
 
 
@@ -235,11 +235,11 @@ def test_what_cannot_be_meant(flags: dict[str, Any], line: str) -> None:
         {"body": ""},
     ],
 )
-def test_a_body_that_is_said_to_be_one_may_read_as_a_duration(said: dict[str, Any]) -> None:
+def test_a_body_may_look_like_a_duration_if_a_flag_says_that_it_is_one(said: dict[str, Any]) -> None:
     assert _spec(**said).requests[0].body == said["body"]
 
 
-def test_a_body_behind_an_at_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_after_an_at_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "b").write_text("{seq}")
     monkeypatch.chdir(tmp_path)
     (asked,) = _spec(body="@b").requests
@@ -248,7 +248,7 @@ def test_a_body_behind_an_at_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.
         _spec(body="@b", body_file="b")
 
 
-def test_the_table_of_requests_lies_beside_the_series(tmp_path: Path) -> None:
+def test_the_table_of_requests_is_written_beside_the_series(tmp_path: Path) -> None:
     assert load_plan.requests_csv(LoadFlags(csv=tmp_path / "a.csv")) == tmp_path / "a.requests.csv"
     assert load_plan.requests_csv(LoadFlags(csv=tmp_path / "a")) == tmp_path / "a.requests.csv"
     assert load_plan.requests_csv(LoadFlags(csv=Path("/dev/null"))) is None
@@ -260,11 +260,11 @@ def test_a_condition_of_failure_with_a_typo() -> None:
     assert line.startswith('"p99>250": p99 needs a unit; write ')
 
 
-def test_a_rate_may_have_a_limit_of_connections_that_it_need_not_reach() -> None:
+def test_a_rate_may_have_a_limit_of_connections() -> None:
     assert _spec(rate="5", connections=60_000).shape.connections == 60_000
 
 
-def test_what_is_in_the_request_file_is_not_typed_too(tmp_path: Path) -> None:
+def test_flags_that_the_request_file_sets_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "mix.toml"
     file.write_text('[[requests]]\npath = "/a"\n')
     said = _mistakes(request_file=file, method="PUT", body="x", content_type="y", expect_body="z")
@@ -275,7 +275,7 @@ def test_what_is_in_the_request_file_is_not_typed_too(tmp_path: Path) -> None:
     )
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     said = _mistakes(
         "https:/localhost",
         rate="0",

@@ -219,18 +219,18 @@ def test_what_the_flags_mean(
         ),
     ],
 )
-def test_what_they_do_not_mean(written: dict[str, Any], line: str) -> None:
+def test_invalid_shapes_are_refused(written: dict[str, Any], line: str) -> None:
     with pytest.raises(UsageError) as caught:
         _course(**written)
     assert str(caught.value) == line
 
 
-def test_a_step_that_no_time_is_left_for() -> None:
+def test_a_step_without_time_left_is_refused() -> None:
     with pytest.raises(UsageError, match="leaves nothing for these; give them durations"):
         _course(steps="5:30s,6", duration="30s")
 
 
-def test_all_mistakes_are_said_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         _course(requests=-1, connections=0, duration="x", rate="0", pause="y", arrivals="z")
     lines = str(caught.value).splitlines()

@@ -28,7 +28,7 @@ LOADS: dict[str, Callable[[], Load]] = {
 
 @pytest.mark.parametrize("name", LOADS)
 @pytest.mark.parametrize("width", [80, 100])
-def test_text_is_as_the_golden_file(name: str, width: int) -> None:
+def test_the_text_equals_the_golden_file(name: str, width: int) -> None:
     said = text(LOADS[name](), width=width, styled=False)
     assert said == as_golden(f"load-{name}-{width}.txt", said)
     assert max(len(line) for line in said.splitlines()) <= width
@@ -38,13 +38,13 @@ def test_an_ordinary_load_fits_one_screen() -> None:
     assert len(text(synthetic_load.constant(), width=100, styled=False).splitlines()) <= 24
 
 
-def test_styles_only_where_asked() -> None:
+def test_styles_are_used_only_if_asked_for() -> None:
     assert "\x1b[" in text(synthetic_load.constant(), width=100, styled=True)
     assert "\x1b[" not in text(synthetic_load.constant(), width=100, styled=False)
 
 
 @pytest.mark.parametrize("name", LOADS)
-def test_every_request_and_every_doubt_is_accounted_for(name: str) -> None:
+def test_every_request_and_every_warning_is_shown(name: str) -> None:
     load = LOADS[name]()
     said = text(load, width=200, styled=False)
     assert say.identity(load.record) in said
@@ -60,7 +60,7 @@ def test_quantiles_without_samples_are_dashes_with_a_reason() -> None:
     assert say.TOO_FEW not in text(synthetic_load.constant(), width=100, styled=False)
 
 
-def test_conditions_of_failure_say_how_they_came_out() -> None:
+def test_conditions_of_failure_show_their_result() -> None:
     conditions = (
         Condition("p99>250ms", True, needed=1_000, had=100_000, of_answers=True),
         Condition("failed>1%", False, needed=100, had=100_000, of_answers=False),
@@ -131,7 +131,7 @@ def test_each_of_several_requests_has_a_row() -> None:
     assert "request  share" not in text(synthetic_load.failing(), width=140, styled=False)
 
 
-def test_the_verdict_says_what_failed() -> None:
+def test_the_first_line_says_what_failed() -> None:
     lines = text(synthetic_load.failing(), width=100, styled=False).splitlines()
     verdict = lines.index("✓ valid, 5.0 % failed")
     assert lines[verdict + 1 : verdict + 3] == [
@@ -141,7 +141,7 @@ def test_the_verdict_says_what_failed() -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_the_last_requests_of_a_healthy_load_are_told_from_users_without_an_answer() -> None:
+def test_the_last_requests_of_a_healthy_load_are_not_users_without_an_answer() -> None:
     healthy = text(synthetic_load.closed(), width=120, styled=False)
     assert "12 unfinished (in flight, oldest 3.40 ms)" in healthy and "got no answer" not in healthy
     starved = text(synthetic_load.starved(), width=120, styled=False)
@@ -157,7 +157,7 @@ def test_a_server_that_closes_every_connection_is_named() -> None:
     assert "100 connects took 1 s or more: the server's backlog was full and the kernel sent the SYN" in said
 
 
-def test_a_server_that_closes_some_connections_does_not_close_every_one() -> None:
+def test_a_server_that_closes_some_connections_is_not_said_to_close_all() -> None:
     record = synthetic_load.closing().record
     some = record.model_copy(update={"connections_closed_by_server": 40, "connections_opened": 90})
     load = synthetic_load.load(some)
@@ -186,7 +186,7 @@ def test_what_a_slow_connect_means(address: str, tls: bool, said: str) -> None:
     assert said in say.slow_connects(synthetic_load.load(record.model_copy(update={"spec": spec})))
 
 
-def test_segments_that_were_sent_again_are_said_once() -> None:
+def test_retransmitted_segments_are_reported_once() -> None:
     record = synthetic_load.closing().record
     probes = record.probes.model_copy(update={"sockets": documents.sockets((100,) * 5 + (412,))})
     record = record.model_copy(update={"probes": probes})
@@ -201,18 +201,18 @@ def test_segments_that_were_sent_again_are_said_once() -> None:
     assert said.startswith("312 TCP segments") and "packets were lost or a backlog was full" in said
 
 
-def test_quick_connects_need_no_word() -> None:
+def test_quick_connects_are_not_mentioned() -> None:
     assert say.slow_connects(synthetic_load.constant()) == ""
 
 
-def test_the_failed_share_is_of_those_that_ended() -> None:
+def test_the_failed_share_is_of_the_requests_that_ended() -> None:
     ended = documents.outcomes(ok=50, reset=50, not_sent=100, unfinished=300)
     record = documents.record(outcomes=ended, scheduled=ended.total)
     losses = say.losses(synthetic_load.load(record)).replace("\u202f", " ")
     assert losses == "50 % failed, 20 % not sent"
 
 
-def test_why_requests_were_not_sent_is_said() -> None:
+def test_the_reason_why_requests_were_not_sent_is_shown() -> None:
     record = synthetic_load.stepped().record
     both = record.model_copy(update={"not_sent": documents.not_sent(too_late=3_900, ports=100)})
     assert say.losses(synthetic_load.load(both)).endswith("not sent")
@@ -232,7 +232,7 @@ def _ended(stop: contract.Stop, shape: contract.Shape, measured_s: float) -> con
     )  # fmt: skip
 
 
-def test_a_load_by_number_that_its_time_ended_says_so() -> None:
+def test_a_load_by_number_ended_by_its_time_limit_says_so() -> None:
     closed, stop = contract.ClosedShape(connections=2), contract.AfterRequests(requests=1_000, within_s=10)
     over = say.requests(_ended(stop, closed, 10.0)).replace("\u202f", " ")
     assert over.endswith("not sent: the time, 10 s, was over before all 1,000 were sent")
@@ -248,7 +248,7 @@ def test_a_load_by_number_that_its_time_ended_says_so() -> None:
     assert by_time.endswith("not sent: no connection was free in time")
 
 
-def test_where_all_failed_it_is_shown_how_long_that_took() -> None:
+def test_if_all_failed_the_times_of_the_failures_are_shown() -> None:
     record = synthetic_load.silent().record
     times = record.histograms.model_copy(
         update={"failed": documents.histogram({1_000_000: 120}), "timed_out": documents.histogram({})}
@@ -275,7 +275,7 @@ def test_where_all_failed_it_is_shown_how_long_that_took() -> None:
         ({"requests": (documents.request_record(statuses={}),)}, ""),
     ],
 )
-def test_connections_that_did_not_live_are_not_called_kept_alive(changes: dict[str, Any], life: str) -> None:
+def test_connections_that_were_closed_are_not_called_kept_alive(changes: dict[str, Any], life: str) -> None:
     record = synthetic_load.closed().record.model_copy(update=changes)
     said = say.shape(record.spec, synthetic_load.load(record)).replace("\u202f", " ")
     assert said.startswith(f"closed: 32 connections{life}") and ("kept" in said) is ("kept" in life)
@@ -305,13 +305,13 @@ def test_a_tls_failure_is_not_called_an_answer() -> None:
         ("engine", 0, "its own delay"),
     ],
 )
-def test_whose_clock_it_was_is_said(clock: str, unstamped: int, said: str) -> None:
+def test_the_clock_that_timed_the_answers_is_named(clock: str, unstamped: int, said: str) -> None:
     record = synthetic_load.constant().record
     arrivals = contract.ArrivalRecord(clock=clock, unstamped=unstamped, held_ns=10**9)
     assert said in say.arrivals(synthetic_load.load(record.model_copy(update={"arrivals": arrivals})))
 
 
-def test_a_server_that_could_not_be_read_says_why() -> None:
+def test_if_the_server_could_not_be_probed_the_reason_is_shown() -> None:
     record = synthetic_load.constant().record
     server = record.probes.server
     assert server is not None
@@ -322,7 +322,7 @@ def test_a_server_that_could_not_be_read_says_why() -> None:
     assert said == "could not be read (window: the process was gone)"
 
 
-def test_a_record_that_does_not_add_up_shows_it() -> None:
+def test_a_record_that_does_not_add_up_is_visible() -> None:
     record = synthetic_load.closed().record.model_copy(update={"scheduled": 1})
     doubted = Validity("not-valid", ("the measured requests do not add up",), ())
     assert "1 scheduled ≠ 100,000 ok" in text(synthetic_load.load(record, doubted), width=100, styled=False)

@@ -48,7 +48,7 @@ def watched(
         return said(on)
 
 
-def test_elsewhere_it_is_a_plain_line_every_five_seconds() -> None:
+def test_without_a_terminal_it_is_a_plain_line_every_five_seconds() -> None:
     found = watched(console(terminal=False), *(progress(at_s) for at_s in range(1, 14))).splitlines()
     assert len(found) == 2
     line = "0:05 measured 20,000 /s p50 150 µs p99 410 µs 100,000 ok 0 failed 64 connections 0:25 left"
@@ -57,11 +57,11 @@ def test_elsewhere_it_is_a_plain_line_every_five_seconds() -> None:
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_quiet_is_quiet(terminal: bool) -> None:
+def test_quiet_prints_nothing(terminal: bool) -> None:
     assert watched(console(terminal), *(progress(at_s) for at_s in range(1, 8)), quiet=True) == ""
 
 
-def test_on_a_terminal_all_of_it_is_shown_and_wiped_at_the_end() -> None:
+def test_on_a_terminal_it_is_removed_at_the_end() -> None:
     on = console(terminal=True, width=100)
     found = watched(on, progress(1.0), progress(2.0, failed=12))
     for part in (URL, "0:02, 0:28 left", "20,000 /s", "p50 150 µs", "p99 410 µs", "max 3.40 ms", "12 failed"):
@@ -75,7 +75,7 @@ def test_it_is_redrawn_at_most_four_times_a_second() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_it_keeps_within_the_terminal(width: int) -> None:
+def test_it_fits_the_terminal(width: int) -> None:
     on = console(terminal=True, width=width)
     found = watched(on, *(progress(float(at_s)) for at_s in range(1, 30)))
     frame = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", found.split("\x1b[2K")[-1])
@@ -85,14 +85,14 @@ def test_it_keeps_within_the_terminal(width: int) -> None:
     assert any("\u2800" < character <= "\u28ff" for character in frame)
 
 
-def test_nothing_answered_yet_is_no_error() -> None:
+def test_before_the_first_answer_there_is_no_error() -> None:
     silent = {"p50_ns": None, "p99_ns": None, "max_ns": None, "throughput_per_s": 0.0, "ok": 0}
     found = watched(console(terminal=True), *(progress(at_s, **silent) for at_s in (1.0, 2.0)))
     assert "p50 –" in found
     assert "0 ok" in found
 
 
-def test_of_a_number_of_requests_the_time_left_goes_by_how_many_are_left() -> None:
+def test_for_a_number_of_requests_the_time_left_follows_from_those_left() -> None:
     spec = documents.spec(stop=contract.AfterRequests(requests=100_000, within_s=3_600))
     lines = (progress(1.0, left_s=3_600.0), progress(5.0, ok=60_000, left_s=3_595.0))
     # Of the 60,000 requests 20,000 belonged to the warm-up.
@@ -103,7 +103,7 @@ def test_time_left_is_not_guessed() -> None:
     assert "? left" in watched(console(terminal=False), progress(5.0, left_s=None))
 
 
-def test_a_long_load_is_shown_from_some_minutes_back() -> None:
+def test_a_long_load_shows_its_last_minutes() -> None:
     on = console(terminal=True)
     hours = (progress(at_s, left_s=7_200 - at_s) for at_s in (1.0, WINDOW_S, 3_600.0))
     assert "50:00" in watched(on, *hours)
@@ -119,6 +119,6 @@ def test_answers_are_counted_by_status() -> None:
     assert "× 200" not in said(on)
 
 
-def test_a_status_that_is_expected_is_no_failure() -> None:
+def test_an_expected_status_is_no_failure() -> None:
     found = watched(console(terminal=False), progress(5.0, statuses={200: 40_000}))
     assert "×" not in found

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats.looks import ONCE, Look, Looks
+from crumple.stats.sequential import ONCE, Look, Looks
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -30,14 +30,14 @@ def missed(random: np.random.Generator, looks: Looks, overall: float) -> float:
     *(Looks(2, most, ended) for most, ended in ((5, 3), (6, 4), (12, 3), (12, 6), (12, 11))),
     *(Looks(3, most, ended) for most, ended in ((6, 4), (6, 5), (10, 4), (10, 9), (12, 11))),
 ], ids=str)  # fmt: skip
-def test_all_looks_together_miss_no_more_often_than_one_may(looks: Looks, overall: float) -> None:
+def test_all_looks_together_err_no_more_often_than_one_look(looks: Looks, overall: float) -> None:
     share = missed(np.random.default_rng([looks.most, looks.least]), looks, overall)
     # Allows for three standard deviations over this number of studies.
     assert share <= 1 - overall + 3 * math.sqrt(overall * (1 - overall) / STUDIES)
 
 
 @pytest.mark.parametrize("most", [4, 5, 6, 12])
-def test_little_of_the_error_is_left_unspent(most: int) -> None:
+def test_little_of_the_error_is_unused(most: int) -> None:
     """A union bound over twelve blocks would spend 3 %."""
     assert missed(np.random.default_rng(most), Looks(2, most), 0.95) >= 0.045
 
@@ -49,7 +49,7 @@ def test_a_fixed_design_has_the_full_error() -> None:
 
 
 @pytest.mark.parametrize("most", [3, 4, 5, 6, 12, 40, 1_000])
-def test_no_look_has_more_than_the_whole_error_and_the_last_has_the_most(most: int) -> None:
+def test_no_look_exceeds_the_whole_error_and_the_last_has_the_most(most: int) -> None:
     looks = Looks(2, most)
     spent = [1 - looks.confidence(n, 0.95) for n in range(2, most + 1)]
     assert all(0 < each <= 0.05 for each in spent)
@@ -58,7 +58,7 @@ def test_no_look_has_more_than_the_whole_error_and_the_last_has_the_most(most: i
 
 
 @pytest.mark.parametrize("most", [4, 6, 8, 12])
-def test_a_first_look_at_three_blocks_has_a_quarter(most: int) -> None:
+def test_a_first_look_at_three_blocks_has_a_quarter_of_the_error(most: int) -> None:
     looks = Looks(3, most)
     first, last = (1 - looks.confidence(n, 0.95) for n in (3, most))
     assert first >= 0.25 * 0.05 and last >= 0.25 * 0.05
@@ -66,7 +66,7 @@ def test_a_first_look_at_three_blocks_has_a_quarter(most: int) -> None:
 
 
 @pytest.mark.parametrize("looks", [Looks(2, 6), Looks(3, 6), Looks(3, 10)], ids=str)
-def test_the_look_at_which_the_time_was_over_has_what_those_before_it_left(looks: Looks) -> None:
+def test_the_look_at_the_end_of_the_time_has_the_error_left_by_those_before(looks: Looks) -> None:
     for ended in range(looks.least, looks.most):
         over = Looks(looks.least, looks.most, ended)
         before = [1 - over.confidence(n, 0.95) for n in range(looks.least, ended)]
@@ -82,11 +82,11 @@ def test_the_look_at_which_the_time_was_over_has_what_those_before_it_left(looks
         ]
 
 
-def test_few_looks_leave_the_last_one_nine_tenths() -> None:
+def test_with_few_looks_the_last_one_has_nine_tenths() -> None:
     assert 1 - Looks(2, 5).confidence(5, 0.95) >= 0.9 * 0.05
 
 
-def test_beside_its_blocks_a_look_counts_as_the_nearest() -> None:
+def test_a_look_at_another_number_of_blocks_counts_as_the_nearest() -> None:
     looks = Looks(3, 6)
     assert looks.confidence(2, 0.95) == looks.confidence(3, 0.95)
     assert looks.confidence(9, 0.95) == looks.confidence(6, 0.95)

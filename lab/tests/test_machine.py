@@ -30,7 +30,7 @@ FIT = Observed(
 
 
 @pytest.mark.starts
-def test_facts_are_data_and_name_what_they_could_not_read():
+def test_facts_are_data_and_name_what_could_not_be_read():
     facts = capacity.facts()
     assert json.loads(json.dumps(facts)) == facts
     assert facts["cores"] >= 1
@@ -76,7 +76,7 @@ def test_a_fit_machine_has_no_problems():
     assert [check(FIT) for check in CHECKS] == [None] * len(CHECKS)
 
 
-def test_what_is_not_told_is_no_problem():
+def test_a_missing_fact_is_no_problem():
     told_nothing = dataclasses.replace(
         FIT,
         governor=None,
@@ -107,7 +107,7 @@ def test_each_problem_is_one_line_with_a_remedy(changed, said):
     assert "\n" not in problems[0]
 
 
-def test_work_of_others_is_seen_and_our_own_is_not(monkeypatch):
+def test_cpu_time_of_others_is_seen_and_our_own_is_not(monkeypatch):
     ticks = iter(
         [{"user": 0, "idle": 0, "iowait": 0, "steal": 0}, {"user": 60, "idle": 30, "iowait": 0, "steal": 10}]
     )
@@ -118,7 +118,7 @@ def test_work_of_others_is_seen_and_our_own_is_not(monkeypatch):
 
 
 @pytest.mark.starts
-def test_what_our_own_children_did_is_ours_though_they_have_ended():
+def test_cpu_time_of_our_ended_children_is_ours():
     before = alone._our_ticks()
     subprocess.run([sys.executable, "-c", "while __import__('time').process_time() < 0.3: pass"], check=True)
     assert alone._our_ticks() - before >= 0.2 * os.sysconf("SC_CLK_TCK")
@@ -133,7 +133,7 @@ def test_what_our_own_children_did_is_ours_though_they_have_ended():
         ((None, None), ""),
     ],
 )
-def test_who_uses_the_machine_besides_is_waited_for(monkeypatch, shares, said):
+def test_crumple_waits_while_others_use_the_machine(monkeypatch, shares, said):
     looks = iter([shares, shares, (0.0, 0.0)])
     monkeypatch.setattr(alone, "LOOK_S", 0.0)
     monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(*next(looks)))
@@ -142,7 +142,7 @@ def test_who_uses_the_machine_besides_is_waited_for(monkeypatch, shares, said):
     assert alone.awaited(10.0) == "", "it got calm"
 
 
-def test_fitness_tells_the_moment():
+def test_fitness_describes_the_present():
     fitness = capacity.fitness(connections=10**9)
     assert set(fitness.facts) >= {"load_average", "memory_available_bytes"}
     assert any("open files" in problem for problem in fitness.problems)
@@ -157,11 +157,11 @@ def test_fitness_tells_the_moment():
         ((0, 1), 2, [[0, 1], [2, 3]], (0, 1)),
     ],
 )
-def test_fewer_cores_are_of_different_physical_ones_first(cores, wanted, physical, given):
+def test_chosen_cores_are_on_different_physical_cores_first(cores, wanted, physical, given):
     assert capacity.fewer(cores, wanted, physical) == given
 
 
-def test_more_cores_than_there_are_is_a_sentence():
+def test_asking_for_more_cores_than_exist_is_an_error():
     with pytest.raises(UsageError, match="server_cores = 3, and 2 of this machine's cores may be the server"):
         capacity.fewer((0, 1), 3, [[0], [1]])
 
@@ -220,7 +220,7 @@ def test_a_file_system_that_is_not_listed_is_a_reason(tmp_path, monkeypatch):
 
 
 @pytest.mark.starts
-def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
+def test_the_limit_of_open_files_is_raised_to_the_hard_limit():
     # In a process of its own, because this process would keep the lowered limit.
     process = multiprocessing.get_context("fork").Process(target=_lower_and_raise)
     process.start()

@@ -37,7 +37,7 @@ HEX = "5f4dcc3b5aa765d61d8327deb882cf99"
         ("http://127.0.0.1:8080/hello", "http://127.0.0.1:8080/hello"),
     ],
 )
-def test_a_url(written: str, shown: str) -> None:
+def test_a_url_is_masked(written: str, shown: str) -> None:
     assert masked.url(written) == shown
     assert masked.url(shown) == shown
 
@@ -65,7 +65,7 @@ def test_a_url(written: str, shown: str) -> None:
         ("Proxy-Authenticate", "NTLM TlRMTVNTUAACAAAAAAAAADgAAAABAoICaGo4Yw==", "NTLM …"),
     ],
 )
-def test_a_header(name: str, value: str, shown: str | None) -> None:
+def test_a_header_is_masked(name: str, value: str, shown: str | None) -> None:
     assert masked.header(name, value) == (value if shown is None else shown)
 
 
@@ -85,7 +85,7 @@ def test_a_header(name: str, value: str, shown: str | None) -> None:
         (["--fail-if", "p99>250ms"], ["--fail-if", "p99>250ms"]),
     ],
 )
-def test_words_of_a_command_line(typed: list[str], shown: list[str]) -> None:
+def test_arguments_are_masked(typed: list[str], shown: list[str]) -> None:
     assert list(masked.arguments(typed)) == shown
 
 
@@ -127,7 +127,7 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.starts
 @pytest.mark.parallel
 @pytest.mark.parametrize("as_json", [False, True])
-def test_nothing_of_a_load_holds_a_secret(
+def test_no_output_of_a_load_contains_a_secret(
     with_engine: None,
     port: int,
     tmp_path: Path,
@@ -166,7 +166,7 @@ body = "SEKRIT-other"
         assert "-H 'Authorization: …'" in facts["command"]
 
 
-def test_a_search_is_masked_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     from crumple.commands.load import command
 
     monkeypatch.setattr(sys, "argv", ["crumple"])

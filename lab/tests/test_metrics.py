@@ -43,7 +43,7 @@ def probes(window: dict[str, Any] | None) -> dict[str, Any]:
     }
 
 
-def test_the_engines_own_record() -> None:
+def test_figures_of_a_record_of_the_engine() -> None:
     record = golden()
     seen = figures(documents.stored(record=record))
     assert seen is not None
@@ -79,7 +79,7 @@ def test_a_failed_trial_has_no_figures() -> None:
     assert figures(documents.stored(status="failed", record=golden())) is None
 
 
-def test_only_quantiles_with_samples_enough() -> None:
+def test_only_quantiles_with_enough_samples() -> None:
     assert set(measured().response_ns) == {0.5, 0.75, 0.9, 0.99}
     assert METRICS["response_p99"].of(measured()) == pytest.approx(997_000, rel=1e-3)
 
@@ -89,26 +89,26 @@ def test_failures_are_a_share_of_the_requests_that_ended() -> None:
     assert measured(outcomes=mixed).failed_share == pytest.approx(0.1)
 
 
-def test_a_server_that_ends_no_request_has_not_served_them() -> None:
+def test_a_server_without_an_ended_request_failed_all() -> None:
     nothing = measured(outcomes=documents.outcomes(unfinished=32))
     assert nothing.failed_share == 1
     assert nothing.throughput_per_s == 0
     assert nothing.cpu_per_request_us is None
 
 
-def test_memory_is_proportional_where_that_was_read() -> None:
+def test_memory_is_proportional_if_that_was_read() -> None:
     assert measured().memory_peak_bytes == 10_000_000
     assert measured(**probes({"pss_max_bytes": 4_000_000})).memory_peak_bytes == 4_000_000
 
 
-def test_switches_need_both_kinds() -> None:
+def test_context_switches_need_both_kinds() -> None:
     assert measured().switches_per_request is None
     read = measured(**probes({"voluntary_switches": 30_000, "involuntary_switches": 10_000}))
     assert read.switches_per_request == 2
     assert METRICS["switches"].of(read) == 2
 
 
-def test_what_was_not_read_is_none() -> None:
+def test_a_reading_that_is_missing_is_none() -> None:
     unread = measured(**probes(None))
     assert unread.cpu_per_request_us is unread.cpu_user_us is unread.cpu_kernel_us is None
     assert unread.memory_peak_bytes is unread.processes_max is unread.threads_max is None
@@ -129,7 +129,7 @@ ABSENT = (
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_every_metric_reads_a_figure_or_says_that_there_is_none(name: str) -> None:
+def test_every_metric_reads_a_figure_or_returns_none(name: str) -> None:
     value = METRICS[name].of(measured())
     assert (value is None) is (name in ABSENT)
     assert METRICS[name].better == ("higher" if name in HIGHER else "lower")
@@ -160,7 +160,7 @@ def canary_of(answered: dict[int, int], **others: dict[int, int]) -> TrialRecord
     )
 
 
-def test_light_requests_that_have_no_answer_are_the_canarys_longest() -> None:
+def test_unanswered_canary_requests_count_as_the_longest() -> None:
     unfinished = canary_of({1_000_000: 25}, unfinished_age={900_000_000: 75})
     assert value("canary_p50", canary=unfinished) == pytest.approx(9e8, rel=1e-3)
     timed_out = canary_of({1_000_000: 25}, timed_out={2_000_000_000: 75})
@@ -172,27 +172,27 @@ def test_a_canary_that_does_not_add_up_has_no_figures() -> None:
     assert value("canary_p50", canary=odd) is None
 
 
-def test_the_canarys_times_are_its_own() -> None:
+def test_the_canarys_times_are_not_the_loads() -> None:
     canary = canary_of({5_000_000: 900, 80_000_000: 100})
     assert value("canary_p50", canary=canary) == pytest.approx(5e6, rel=1e-3)
     assert value("canary_p99", canary=canary) == pytest.approx(8e7, rel=1e-3)
     assert value("response_p50", canary=canary) == value("response_p50")
 
 
-def test_the_databases_cpu_is_per_query_and_none_where_it_was_not_seen() -> None:
+def test_the_databases_cpu_time_is_per_query_and_none_if_unknown() -> None:
     facts = DatabaseFacts(place="private", version="10.11", queries=20_000, cpu_s=1.0)
     assert value("database_cpu", database=facts) == pytest.approx(50)
     assert value("database_cpu", database=facts.model_copy(update={"cpu_s": None})) is None
 
 
-def test_times_of_the_whole() -> None:
+def test_times_of_the_whole_load() -> None:
     assert value("wall_time") == 2e9
     assert value("start_time") == pytest.approx(1e8)
     assert value("cores_busy") == pytest.approx(0.9)
     assert value("cpu_user_share") == pytest.approx(0.5)
 
 
-def test_only_timeouts_have_timed_out() -> None:
+def test_only_timeouts_count_as_timed_out() -> None:
     mixed = documents.outcomes(ok=90, timeout=6, reset=3, connect_timeout=1, unfinished=50)
     assert value("timed_out_share", record=documents.record(outcomes=mixed)) == pytest.approx(0.07)
 
@@ -220,11 +220,11 @@ def sampled(path: str = "/hello") -> TrialRecord:
     )  # fmt: skip
 
 
-def test_memory_per_connection_is_what_came_with_them() -> None:
+def test_memory_per_connection_is_the_growth_with_the_connections() -> None:
     assert value("memory_per_connection", record=sampled()) == 100_000
 
 
-def test_what_waits_at_once_follows_from_the_wait() -> None:
+def test_requests_waiting_at_once_follow_from_the_wait() -> None:
     seen = figures(
         documents.stored(record=sampled("/hello?delay_ms=80").model_copy(update={"histograms": NONE}))
     )
@@ -239,7 +239,7 @@ def test_what_waits_at_once_follows_from_the_wait() -> None:
 NONE = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
 
 
-def test_a_ramps_knee_is_a_metric_and_cpu_is_read_up_to_it() -> None:
+def test_a_ramps_knee_is_a_metric_and_cpu_time_is_read_up_to_it() -> None:
     busy = ramp("php", kneed(340), cores_busy=lambda users: users / 100)[0]
     assert METRICS["knee"].of(busy) == pytest.approx(340, abs=10)
     assert METRICS["cores_busy_to_knee"].of(busy) == pytest.approx(3.4, abs=0.2)
@@ -247,7 +247,7 @@ def test_a_ramps_knee_is_a_metric_and_cpu_is_read_up_to_it() -> None:
     assert METRICS["cores_busy_to_knee"].of(flat) == 5
 
 
-def test_a_metric_may_be_read_while_so_many_were_connected() -> None:
+def test_a_metric_may_be_read_at_a_number_of_connections() -> None:
     trial = ramp("php", kneed(340))[0]
     calm, late = (
         METRICS["response_p50"].while_connected(20, 300),
@@ -261,7 +261,7 @@ def test_a_metric_may_be_read_while_so_many_were_connected() -> None:
 
 
 @pytest.mark.parametrize(("processes", "split"), [(36, True), (37, False), (150, False)])
-def test_of_few_ticks_for_each_process_there_is_no_split(processes: int, split: bool) -> None:
+def test_few_clock_ticks_per_process_give_no_split_of_cpu_time(processes: int, split: bool) -> None:
     # 1.8 s of CPU time: five hundredths of a second for each of 36 processes.
     seen = measured(**probes({"processes_max": processes}))
     assert seen.cpu_per_request_us == pytest.approx(90)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats import proportion
+from crumple.stats import stats
 from crumple.stats.moderated import NO_PRIOR, Prior, estimated, of_two, prior, visible
 from crumple.stats.stats import Interval
 from scipy.stats import sem, t
@@ -35,13 +35,13 @@ def test_the_moments_recover_the_variance_and_how_alike_servers_are() -> None:
     assert prior(rows([0.01, 0.1] * 100, 5)).freedom < 2
 
 
-def test_what_blocks_have_in_common_is_no_noise() -> None:
+def test_differences_between_blocks_are_no_noise() -> None:
     still, moving = (prior(rows([0.05] * 6, 8, swing=swing)) for swing in (0.0, 0.5))
     assert moving.variance == pytest.approx(still.variance)
     assert 0.001 < still.variance < 0.005
 
 
-def test_missing_trials_are_no_noise_either() -> None:
+def test_missing_trials_are_no_noise() -> None:
     whole = rows([0.02] * 6, 6, swing=0.5)
     gaps = [
         {block: value for block, value in row.items() if (block + at) % 6} for at, row in enumerate(whole)
@@ -50,7 +50,7 @@ def test_missing_trials_are_no_noise_either() -> None:
     assert found.variance == pytest.approx(prior(whole).variance, rel=0.6)
 
 
-def test_too_little_to_learn_from() -> None:
+def test_too_few_trials_give_no_prior() -> None:
     assert prior([]) == NO_PRIOR
     assert prior([{1: 0.1, 2: 0.2}]) == NO_PRIOR
     assert prior([{1: 0.1}, {1: 0.2}, {1: 0.3}]) == NO_PRIOR
@@ -61,7 +61,7 @@ def test_too_little_to_learn_from() -> None:
     assert prior(rows([0.05, 0.05], 5)).freedom == 0
 
 
-def test_nobody_borrows_more_than_it_has_nor_a_smaller_variance() -> None:
+def test_borrowing_is_limited_and_never_narrows_the_spread() -> None:
     free = estimated(LOGS, Prior(1e-8, math.inf))
     assert free.freedom == 8
     assert free.spread == pytest.approx(np.std(LOGS, ddof=1))
@@ -69,7 +69,7 @@ def test_nobody_borrows_more_than_it_has_nor_a_smaller_variance() -> None:
     assert wide.spread == pytest.approx(math.sqrt((0.04 + np.var(LOGS, ddof=1)) / 2))
 
 
-def test_two_blocks_are_narrower_with_a_prior() -> None:
+def test_two_blocks_have_a_narrower_interval_with_a_prior() -> None:
     alone, beside = (estimated([0.1, 0.12], known).interval(0.95) for known in (NO_PRIOR, Prior(1e-4, 9.0)))
     assert beside.high / beside.low < alone.high / alone.low
 
@@ -79,7 +79,7 @@ def test_one_block_has_no_interval() -> None:
     assert estimated([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, lambda _: 0.95) is None
 
 
-def test_what_can_be_seen_shrinks_with_blocks() -> None:
+def test_the_visible_difference_shrinks_with_more_blocks() -> None:
     pair = of_two(Prior(0.0025, 6.0), Prior(0.0025, 4.0))
     assert pair == Prior(0.005, 4.0)
     seen = [visible(pair, blocks, 0.95) or 0.0 for blocks in (2, 3, 5, 10)]
@@ -89,16 +89,16 @@ def test_what_can_be_seen_shrinks_with_blocks() -> None:
 
 
 def test_the_rule_of_three() -> None:
-    low, high = proportion.pooled(0.0, 60, 0.95)
+    low, high = stats.pooled(0.0, 60, 0.95)
     assert (low, high) == (0.0, pytest.approx(0.0596, abs=1e-4))
-    assert proportion.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
-    assert proportion.pooled(0.0, 0, 0.95) == (0.0, 1.0)
-    assert proportion.requests_needed(0.001, 0.95) == 3688
-    assert proportion.pooled(0.0, 3688, 0.95)[1] <= 0.001 < proportion.pooled(0.0, 3600, 0.95)[1]
+    assert stats.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
+    assert stats.pooled(0.0, 0, 0.95) == (0.0, 1.0)
+    assert stats.requests_needed(0.001, 0.95) == 3688
+    assert stats.pooled(0.0, 3688, 0.95)[1] <= 0.001 < stats.pooled(0.0, 3600, 0.95)[1]
 
 
 def test_the_interval_of_a_share_is_never_narrower_than_that_of_its_starts() -> None:
     of_starts = Interval(0.05, 0.01, 0.09, 0.95, 5)
-    assert proportion.widened(of_starts, 1_000_000) == of_starts
-    few = proportion.widened(of_starts, 40)
+    assert stats.widened(of_starts, 1_000_000) == of_starts
+    few = stats.widened(of_starts, 40)
     assert few.low < 0.01 and few.high > 0.09

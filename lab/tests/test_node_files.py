@@ -1,4 +1,4 @@
-"""How the Node.js servers go about files: what bias.md says of them."""
+"""The Node.js servers read and write files as bias.md says."""
 
 from crumple import project
 

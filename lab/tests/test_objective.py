@@ -50,7 +50,7 @@ def test_a_term_means_a_quantity_and_a_limit(text: str, quantity: str, sign: str
     assert (term.quantity, term.operator, term.limit) == (quantity, sign, pytest.approx(limit))
 
 
-def test_an_objective_reads_as_it_was_written() -> None:
+def test_an_objective_is_printed_as_it_was_written() -> None:
     meant = objective.parse(" p99 < 250 ms,failed<0.1% ")
     assert str(meant) == "p99<250ms, failed<0.1%"
     assert objective.parse(str(meant)) == meant
@@ -83,7 +83,7 @@ def test_an_objective_reads_as_it_was_written() -> None:
         ("p99=250ms", '"p99=250ms" is no part of an objective; '),
     ],
 )
-def test_a_typo_is_one_line_that_names_the_remedy(text: str, line: str) -> None:
+def test_a_typo_is_reported_in_one_line_with_the_remedy(text: str, line: str) -> None:
     with pytest.raises(UsageError) as said:
         objective.parse(text)
     assert str(said.value).startswith(line) and "\n" not in str(said.value)
@@ -93,24 +93,24 @@ def test_a_typo_is_one_line_that_names_the_remedy(text: str, line: str) -> None:
     ("text", "needed"),
     [("p99<1ms", 1_000), ("p99.9<1ms", 10_000), ("p50<1ms", 20), ("failed<0.1%", 1_000), ("failed<=0%", 1)],
 )
-def test_how_many_requests_it_takes_to_know(text: str, needed: int) -> None:
+def test_how_many_requests_a_term_needs(text: str, needed: int) -> None:
     assert objective.parse(text).requests_needed == needed
 
 
-def test_a_quantile_holds_breaks_or_is_not_known() -> None:
+def test_a_quantile_holds_breaks_or_is_undecided() -> None:
     meant = objective.parse("p99<250ms")
     assert meant.holds(answered({10 * MS: 990, 300 * MS: 10})) is True
     assert meant.holds(answered({10 * MS: 989, 300 * MS: 11})) is False
     assert meant.holds(answered({10 * MS: 900})) is None
 
 
-def test_more_than_ten_beyond_the_limit_no_further_answer_can_mend() -> None:
+def test_too_many_slow_answers_break_a_quantile_whatever_follows() -> None:
     meant = objective.parse("p99<250ms")
     assert meant.holds(answered({10 * MS: 100, 300 * MS: 11})) is False
     assert meant.holds(answered({10 * MS: 100, 300 * MS: 10})) is None
 
 
-def test_requests_that_waited_beyond_the_limit_have_missed_it() -> None:
+def test_requests_still_waiting_beyond_the_limit_count_as_slow() -> None:
     meant = objective.parse("p99<250ms")
     stuck = answered({10 * MS: 1_000}, waiting_ns={900 * MS: 20})
     young = answered({10 * MS: 1_000}, waiting_ns={5 * MS: 20})
@@ -119,14 +119,14 @@ def test_requests_that_waited_beyond_the_limit_have_missed_it() -> None:
     assert meant.terms[0].value(stuck) == pytest.approx(900 * MS, rel=1e-3)
 
 
-def test_the_share_of_failed_counts_what_was_not_sent() -> None:
+def test_the_failed_share_includes_requests_that_were_not_sent() -> None:
     (term,) = objective.parse("failed<0.1%").terms
     assert term.holds(answered({MS: 9_995}, timeout=3, not_sent=2)) is True
     assert term.holds(answered({MS: 9_980}, timeout=3, not_sent=17)) is False
     assert term.value(answered({MS: 9_980}, timeout=3, not_sent=17)) == 0.002
 
 
-def test_what_is_in_flight_at_the_end_has_not_failed_nor_ended() -> None:
+def test_requests_in_flight_at_the_end_have_neither_failed_nor_ended() -> None:
     (term,) = objective.parse("failed<1%").terms
     record = answered({MS: 990}, waiting_ns={MS: 1_000}, timeout=10)
     assert term.value(record) == 0.01 and term.holds(record) is False
@@ -134,7 +134,7 @@ def test_what_is_in_flight_at_the_end_has_not_failed_nor_ended() -> None:
     assert term.holds(answered({}, waiting_ns={MS: 1_000})) is None
 
 
-def test_one_failure_among_few_says_nothing_and_two_do() -> None:
+def test_one_failure_among_few_requests_is_undecided_and_two_break() -> None:
     (term,) = objective.parse("failed<0.1%").terms
     assert term.holds(answered({MS: 400})) is None
     assert term.holds(answered({MS: 400}, reset=1)) is None
@@ -149,19 +149,19 @@ def test_mean_max_and_throughput() -> None:
     assert objective.parse("mean<2ms").holds(answered({MS: 5})) is None
 
 
-def test_nothing_answered_is_not_known_and_all_failed_is() -> None:
+def test_without_answers_a_term_is_undecided_unless_all_failed() -> None:
     silent = answered({}, timeout=50)
     assert objective.parse("p99<250ms").holds(silent) is None
     assert objective.parse("p99<250ms, failed<0.1%").holds(silent) is False
 
 
-def test_the_same_grammar_says_when_to_fail() -> None:
+def test_fail_if_uses_the_same_grammar() -> None:
     (term,) = objective.parse("p99>250ms").terms
     assert term.holds(answered({10 * MS: 989, 300 * MS: 11})) is True
     assert term.holds(answered({10 * MS: 1_000})) is False
     assert term.holds(answered({10 * MS: 10})) is None
 
 
-def test_what_is_asked_of_response_times_by_quantile() -> None:
+def test_the_limits_of_response_times_by_quantile() -> None:
     terms = objective.parse("p99<250ms, p50<10ms, p99<200ms, max<1s, failed<0.1%, throughput>9").terms
     assert objective.asked(terms) == {0.99: 200e6, 0.5: 10e6, 1.0: 1e9}

@@ -1,4 +1,4 @@
-"""What a command says leaves through one place, and nothing in it acts on a terminal."""
+"""All output of commands goes through one module, which escapes control characters."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ import tiny_servers
 from command_line import Call, caller
 from crumple.commands import output
 from crumple.drawing import terminal
-from crumple.drawing.shown import shown_json, shown_text
+from crumple.drawing.terminal import shown_json, shown_text
 from crumple.load.report import load_summary
 from crumple.run import run_file
 from crumple.run.store import RunStore
@@ -27,10 +27,10 @@ from rich.table import Table
 from rich.text import Text
 
 LAB = Path(__file__).parents[1] / "crumple"
-# Clears the screen, sets the title, writes the clipboard; in C1, too; and turns the direction of writing.
+# Clears the screen, sets the title, writes the clipboard, also in C1; and reverses the writing direction.
 EVIL = "\x1b[2J\x1b]0;pwned\x07\x1b]52;c;YQ==\x07\x00\x7f\x9b31m\u202e"
 SHOWN = r"\x1b[2J\x1b]0;pwned"
-# Where text leaves for a terminal; `server` holds the program that a new server begins with.
+# The modules that write to a terminal; `server` holds the program that a new server begins with.
 SPEAKS = {"cli.py", "commands/output.py", "subject/starter/server.py"}
 MAKES_CONSOLES = {"drawing/terminal.py"}
 
@@ -43,7 +43,7 @@ def is_harmless(said: str) -> bool:
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple …` in a small project; (exit code, stdout, stderr)."""
+    """Run `crumple …` in a small project; return (exit code, stdout, stderr)."""
     root = stand_ins.project(tmp_path / "project")
     monkeypatch.chdir(root)
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
@@ -54,7 +54,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_the_output_of_a_server_is_shown(call: Call) -> None:
+def test_control_characters_in_a_servers_output_are_escaped(call: Call) -> None:
     folder = tiny_servers.write(Path(), "evil", here=f"print({EVIL!r}, flush=True); sys.exit(3)")
     code, out, err = call("verify", str(folder))
     assert code == 1 and SHOWN in out and r"\x07" in out
@@ -62,7 +62,7 @@ def test_the_output_of_a_server_is_shown(call: Call) -> None:
 
 
 @pytest.mark.parametrize("kind", ["text", "md", "json", "html"])
-def test_the_text_of_a_study_is_shown(call: Call, kind: str, tmp_path: Path) -> None:
+def test_control_characters_in_a_study_are_escaped(call: Call, kind: str, tmp_path: Path) -> None:
     made = synthetic_run.run_file()
     claims = tuple(claim.model_copy(update={"text": f"claim {EVIL}"}) for claim in made.study.claims)
     prose = made.study.prose.model_copy(update={"did": f"did {EVIL}"})
@@ -80,13 +80,15 @@ def test_the_text_of_a_study_is_shown(call: Call, kind: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "arguments", [("report", f"a{EVIL}"), ("run", f"a{EVIL}"), ("load", f"http://a.b/{EVIL}"), (f"a{EVIL}",)]
 )
-def test_what_was_typed_is_shown_in_an_error(call: Call, arguments: tuple[str, ...]) -> None:
+def test_control_characters_in_an_argument_are_escaped_in_the_error(
+    call: Call, arguments: tuple[str, ...]
+) -> None:
     arguments = tuple(each.replace("\0", "") for each in arguments)
     _, out, err = call(*arguments)
     assert out == "" and is_harmless(err)
 
 
-def test_a_load_is_shown_in_its_text_and_its_files(tmp_path: Path) -> None:
+def test_control_characters_are_escaped_in_a_loads_text_and_files(tmp_path: Path) -> None:
     load = replace(synthetic_load.closed(), url=f"http://127.0.0.1/{EVIL}")
     said = load_summary.text(load, width=100, styled=False)
     assert SHOWN in said and is_harmless(said)
@@ -94,7 +96,7 @@ def test_a_load_is_shown_in_its_text_and_its_files(tmp_path: Path) -> None:
     assert is_harmless((tmp_path / "a.hdr").read_text())
 
 
-def test_a_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_a_table_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     output.as_table(("a", "b"), [(f"x{EVIL}", Text(f"y{EVIL}"))])
     output.say(f"z{EVIL}")
     out, err = capsys.readouterr()
@@ -119,18 +121,18 @@ def test_no_table_breaks_a_word(
         assert len(out.splitlines()) == 3
 
 
-def test_a_narrow_table_leaves_columns_out_and_says_so(
+def test_a_narrow_table_leaves_out_columns_and_names_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     output.as_table(("a", "server", "model", "why"), [LONG], ("model", "a"))
     out, err = capsys.readouterr()
     assert out.split() == ["a", "server", "why", "separate", LONG[1], "no:", "PHP", "is", "missing"]
-    assert err == "left out, as 60 columns are too few: model; --json has all\n"
+    assert err == "left out, because 60 columns are too few: model; --json has all\n"
     assert max(map(len, out.splitlines())) <= 60
 
 
-def test_styles_stay_where_they_were() -> None:
+def test_escaping_keeps_the_styles_in_place() -> None:
     said = terminal.printed(Text.assemble("a", (f"b{EVIL}c", "red"), "d"), 200, styled=True)
     assert said.startswith("a\x1b[31mb\x1b[0m")
     assert said.rstrip().endswith("\x1b[31mc\x1b[0md")
@@ -139,14 +141,14 @@ def test_styles_stay_where_they_were() -> None:
 
 
 @given(st.text())
-def test_a_text_becomes_harmless_once_and_for_all(text: str) -> None:
+def test_escaping_twice_changes_nothing_more(text: str) -> None:
     said = shown_text(text)
     assert is_harmless(said) and shown_text(said) == said
     said.encode()
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_data_stay_what_they_are(data: object) -> None:
+def test_escaping_json_keeps_the_data(data: object) -> None:
     document = shown_json(json.dumps(data, ensure_ascii=False, indent=1))
     assert is_harmless(document) and json.loads(document) == data
 
@@ -160,7 +162,7 @@ def test_data_stay_what_they_are(data: object) -> None:
         ({"TERM": "dumb"}, False),
     ],
 )
-def test_colours_are_for_terminals_that_know_them(
+def test_colours_only_on_terminals_that_support_them(
     monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], coloured: bool
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
@@ -171,8 +173,8 @@ def test_colours_are_for_terminals_that_know_them(
     assert ("\x1b[" in said) is coloured
 
 
-def test_nobody_else_speaks() -> None:
-    """Neither prints, nor has a console of its own."""
+def test_no_other_module_prints() -> None:
+    """No other module calls print or creates a console."""
     for file in LAB.rglob("*.py"):
         name = str(file.relative_to(LAB))
         called = {
@@ -186,7 +188,7 @@ def test_nobody_else_speaks() -> None:
 
 
 @pytest.mark.starts
-def test_an_interrupted_verification_says_so_and_shows_what_is_known(tmp_path: Path) -> None:
+def test_an_interrupted_verification_shows_the_findings_so_far(tmp_path: Path) -> None:
     root = stand_ins.project(tmp_path / "project")
     tiny_servers.write(root, "mute", here="time.sleep(600)")
     command = [sys.executable, "-c", "from crumple.cli import main; main()", "verify"]
@@ -202,7 +204,7 @@ def test_an_interrupted_verification_says_so_and_shows_what_is_known(tmp_path: P
     assert "interrupted; 0 of 1 server verified" in said and "Traceback" not in said
 
 
-def test_what_is_interrupted_elsewhere_says_so_too(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_interrupted_command_says_so(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crumple.commands.lists.list_studies", lambda _: os.kill(os.getpid(), 2))
     code, _, err = call("studies")
     assert code == 130 and err.strip() == "interrupted"

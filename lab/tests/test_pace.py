@@ -1,4 +1,4 @@
-"""Time left: by the clock where that decides, else by what was seen; none for what is skipped."""
+"""Predicted durations: as configured, else as measured before; zero for a trial that is skipped."""
 
 from typing import Any
 
@@ -21,26 +21,26 @@ def _stored(trial_id: str, *, start_s: float = 2.0, load_s: float = 3.0, lab_s: 
     return documents.stored(trial_id, record=record, server=ServerFacts(start_s=start_s), overhead_s=lab_s)
 
 
-def test_before_the_first_trial_it_is_by_the_clock() -> None:
+def test_before_the_first_trial_the_configured_durations_count() -> None:
     one = _left(Pace(), "shared/b01/go-nethttp")
     assert one == pytest.approx(START_S + 1 + 1 + LAB_S)
     three = _left(Pace(), "shared/b01/go-nethttp", "shared/b02/go-nethttp", "shared/b01/node-http")
     assert three == pytest.approx(3 * (one or 0.0))
 
 
-def test_what_the_servers_speed_decides_is_not_known_until_one_was_seen() -> None:
+def test_a_phase_that_ends_by_requests_is_unknown_until_one_was_measured() -> None:
     pace = Pace()
     assert _left(pace, "separate/b01/go-nethttp") is None
     assert _left(pace, "shared/b01/go-nethttp", "separate/b01/go-nethttp") is None
     pace.ended(_stored("separate/b01/node-http", load_s=4.0))
     assert _left(pace, "separate/b02/node-http") == pytest.approx(2 + 4 + 0.5)
-    # As long as at the others, until it is seen itself.
+    # Until this server was measured, the mean of the other servers is expected.
     assert _left(pace, "separate/b01/go-nethttp") == pytest.approx(2 + 4 + 0.5)
     pace.ended(_stored("separate/b01/go-nethttp", load_s=1.0))
     assert _left(pace, "separate/b02/go-nethttp") == pytest.approx(2 + 1 + 0.5)
 
 
-def test_slow_starts_are_learned_by_server() -> None:
+def test_start_times_are_learned_per_server() -> None:
     pace = Pace()
     pace.ended(_stored("shared/b01/go-nethttp", start_s=0.1, lab_s=0.4))
     pace.ended(_stored("shared/b01/node-http", start_s=9.9, lab_s=0.4))
@@ -49,14 +49,14 @@ def test_slow_starts_are_learned_by_server() -> None:
     assert _left(pace, "shared/b02/node-express") == pytest.approx(5.0 + 2 + 0.4)
 
 
-def test_a_minute_around_one_load_is_not_expected_around_all() -> None:
-    """As with twenty thousand clients: a server with few threads serves them long after they have gone."""
+def test_a_minute_after_one_servers_load_is_not_expected_of_the_others() -> None:
+    """With 20,000 clients, a server with few threads still works on requests long after the load."""
     pace = Pace()
     for server, lab_s in {"go-nethttp": 0.4, "node-http": 0.5, "node-express": 60.0}.items():
         pace.ended(_stored(f"shared/b01/{server}", start_s=0.1, lab_s=lab_s))
     assert _left(pace, "shared/b02/node-express") == pytest.approx(0.1 + 2 + 60.0)
     pace.ended(_stored("separate/b01/node-http", start_s=0.1, load_s=4.0, lab_s=0.7))
-    # Of its own experiment one knows more than of the others.
+    # The lab's time in the same experiment counts more than in others.
     assert _left(pace, "separate/b01/node-express") == pytest.approx(0.1 + 4 + 0.7)
     pace = Pace()
     for trial, lab_s in (("separate/b01/go-nethttp", 60.0), ("shared/b01/go-nethttp", 0.5)):
@@ -64,7 +64,7 @@ def test_a_minute_around_one_load_is_not_expected_around_all() -> None:
     assert _left(pace, "shared/b01/node-http") == pytest.approx(0.1 + 2 + 0.5)
 
 
-def test_what_is_skipped_takes_no_time_and_what_fails_fails_as_slowly_again() -> None:
+def test_a_skipped_trial_takes_no_time_and_a_failing_one_takes_as_long_again() -> None:
     pace = Pace()
     failed: dict[str, Any] = {"status": "failed", "record": None}
     refused = Failure(step="setup", message="go is not installed")
@@ -77,8 +77,8 @@ def test_what_is_skipped_takes_no_time_and_what_fails_fails_as_slowly_again() ->
     assert _left(pace, "shared/b03/node-http") == pytest.approx(2 + 2 + 0.5)
 
 
-def test_the_whole_run_is_right_within_a_third_after_one_trial_of_each_server() -> None:
-    """Against a machine on which starts take 0.2 to 6 s and requests 1 to 5 s, differently each time."""
+def test_after_one_trial_per_server_the_prediction_is_within_a_third() -> None:
+    """The simulated machine takes 0.2 to 6 s for a start and 1 to 5 s for the requests, at random."""
     starts = {"go-nethttp": 0.2, "node-http": 0.6, "node-express": 6.0}
 
     def took(trial: TrialIdentity) -> StoredTrial:

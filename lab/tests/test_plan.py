@@ -1,4 +1,4 @@
-"""Plans: the same seed the same order, another seed another, every server and one twin in every block."""
+"""Plans: a seed fixes the order, seeds differ, and every block has every server and one twin."""
 
 import documents
 import pytest
@@ -26,7 +26,7 @@ def test_every_block_holds_each_server_once_and_one_twin(seed: int) -> None:
         assert [trial.position for trial in block.trials] == [1, 2, 3, 4]
 
 
-def test_who_stands_beside_the_question_is_in_the_first_blocks_only() -> None:
+def test_a_server_with_fewer_blocks_is_in_the_first_ones_only() -> None:
     shared = STUDY.experiments["shared"]
     beside = next(server for server in shared.servers if server != shared.twin)
     quick = shared.scales["quick"].model_copy(update={"blocks_of": {beside: 2}})
@@ -37,7 +37,7 @@ def test_who_stands_beside_the_question_is_in_the_first_blocks_only() -> None:
     assert [len(block.trials) for block in blocks] == [4, 4, 3]
 
 
-def test_the_order_is_this_one_on_every_machine() -> None:
+def test_the_order_is_the_same_on_every_machine() -> None:
     first = run_plan.plan(STUDY, "quick", 42).blocks[0]
     assert [trial.id for trial in first.trials] == [
         "separate/b01/node-express",
@@ -47,7 +47,7 @@ def test_the_order_is_this_one_on_every_machine() -> None:
     ]
 
 
-def test_orders_differ_between_seeds_and_between_blocks() -> None:
+def test_seeds_and_blocks_have_different_orders() -> None:
     orders = {
         tuple((trial.server, trial.twin) for trial in block.trials)
         for seed in range(10)
@@ -63,7 +63,7 @@ def test_blocks_of_the_experiments_take_turns() -> None:
     assert blocks[4] == (3, "shared")
 
 
-def test_every_place_in_a_block_is_as_likely_for_each_server() -> None:
+def test_each_server_is_equally_likely_at_every_place_in_a_block() -> None:
     first = [run_plan.plan(STUDY, "quick", seed).blocks[0].trials[0] for seed in range(800)]
     for server in documents.KNOWN_SERVERS:
         share = sum(trial.server == server and not trial.twin for trial in first) / len(first)
@@ -76,6 +76,6 @@ def test_every_trial_has_an_id_and_a_seed_of_its_own() -> None:
     assert all(0 <= trial.seed < 2**53 for trial in trials)
 
 
-def test_a_scale_the_study_does_not_have_names_those_it_has() -> None:
+def test_an_unknown_scale_is_refused_and_the_known_ones_are_named() -> None:
     with pytest.raises(UsageError, match="no experiment has a scale full; choose among quick"):
         run_plan.plan(STUDY, "full", 1)

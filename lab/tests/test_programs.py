@@ -1,4 +1,4 @@
-"""What ran is what is stored, and no run mixes programs unasked."""
+"""Each trial stores the programs it was measured with, and no run mixes programs unless asked to."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ def _resumed(begun: Begun, root: Path, *, mixed: bool = False) -> Notes:
     return notes
 
 
-def test_each_trial_says_what_it_was_measured_with(acts: Stage, root: Path) -> None:
+def test_each_trial_stores_the_programs_it_was_measured_with(acts: Stage, root: Path) -> None:
     acts.programs = {"node-http": "another"}
     begun = _begin(root)
     runs.execute(begun, root, Notes())
@@ -42,13 +42,13 @@ def test_each_trial_says_what_it_was_measured_with(acts: Stage, root: Path) -> N
     assert all(len(each) == run_file.DIGITS for each in (rest.engine, rest.lab, rest.workload))
 
 
-def test_a_run_goes_on_with_the_programs_it_began_with(acts: Stage, root: Path) -> None:
+def test_a_run_resumes_with_unchanged_programs(acts: Stage, root: Path) -> None:
     begun = _cut_off(root)
     assert len(_resumed(begun, root).order) == 13
     assert not any(each.warnings for each in begun.store.trials())
 
 
-def test_with_another_server_it_is_refused_before_anything_runs(acts: Stage, root: Path) -> None:
+def test_with_a_changed_server_resuming_is_refused_before_any_trial(acts: Stage, root: Path) -> None:
     begun = _cut_off(root)
     acts.programs = {"node-http": "changed"}
     acts.built.clear()
@@ -56,12 +56,12 @@ def test_with_another_server_it_is_refused_before_anything_runs(acts: Stage, roo
         _resumed(begun, root)
     assert str(refused.value) == (
         f"since {begun.store.name} was begun, this changed: server node-http; "
-        "put it back, start a new run, or go on with --mixed, which marks the trials to come"
+        "restore it, start a new run, or continue with --mixed, which marks the trials that follow"
     )
     assert acts.built == [] and len(begun.store.ids()) == 7
 
 
-def test_where_it_is_asked_for_the_later_trials_are_marked(acts: Stage, root: Path) -> None:
+def test_with_mixed_the_later_trials_are_marked(acts: Stage, root: Path) -> None:
     begun = _cut_off(root)
     acts.programs = {"node-http": "changed"}
     later = _resumed(begun, root, mixed=True).order
@@ -74,7 +74,7 @@ def test_where_it_is_asked_for_the_later_trials_are_marked(acts: Stage, root: Pa
     )
 
 
-def test_the_engine_and_the_workload_are_programs_too(acts: Stage, root: Path, tmp_path: Path) -> None:
+def test_a_changed_engine_or_workload_is_noticed_too(acts: Stage, root: Path, tmp_path: Path) -> None:
     begun = _cut_off(root)
     documents.fake_engine(tmp_path, "# another build")
     with pytest.raises(UsageError, match="this changed: engine; "):
@@ -86,7 +86,7 @@ def test_the_engine_and_the_workload_are_programs_too(acts: Stage, root: Path, t
         _resumed(begun, root)
 
 
-def test_an_engine_that_is_built_while_the_run_goes_on_marks_what_follows(
+def test_an_engine_built_during_the_run_marks_the_trials_that_follow(
     acts: Stage, root: Path, tmp_path: Path
 ) -> None:
     class Builds(Notes):
@@ -102,14 +102,14 @@ def test_an_engine_that_is_built_while_the_run_goes_on_marks_what_follows(
     assert marked == [False] * 5 + [True] * 15
 
 
-def test_a_run_that_is_done_asks_for_nothing(acts: Stage, root: Path) -> None:
+def test_a_finished_run_resumes_without_any_check(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     runs.execute(begun, root, Notes())
     acts.programs = {"node-http": "changed"}
     assert _resumed(begun, root).order == []
 
 
-def test_trials_that_say_nothing_of_it_are_not_held_against_a_run() -> None:
+def test_trials_without_stored_programs_are_not_compared() -> None:
     now = Programs(server="a", workload="b", engine="c", lab="d", kernel="6.1")
     stored = documents.stored()
     assert run_file.changed([stored], stored.trial, now) == []
@@ -117,7 +117,7 @@ def test_trials_that_say_nothing_of_it_are_not_held_against_a_run() -> None:
     assert run_file.changed([before], stored.trial, now) == ["kernel (5.15, now 6.1)"]
     other = stored.trial.model_copy(update={"server": "node-http", "experiment": "separate"})
     others = stored.model_copy(update={"programs": replace_server(now)})
-    assert run_file.changed([others], other, now) == [], "another server's is none of its business"
+    assert run_file.changed([others], other, now) == [], "the other trial has another server and workload"
 
 
 def replace_server(of: Programs) -> Programs:
@@ -126,7 +126,7 @@ def replace_server(of: Programs) -> Programs:
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_servers_hash_is_of_its_sources_and_of_how_it_is_started(tmp_path: Path) -> None:
+def test_a_servers_hash_covers_its_sources_and_how_it_is_started(tmp_path: Path) -> None:
     described = tiny_servers.described(tmp_path)
     first = servers.program(described)
     (described.folder / "node_modules").mkdir()
@@ -139,7 +139,9 @@ def test_a_servers_hash_is_of_its_sources_and_of_how_it_is_started(tmp_path: Pat
     assert len({first, started, servers.program(described)}) == 3
 
 
-def test_the_lab_is_what_measures_and_not_what_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_labs_hash_leaves_out_what_only_shows_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for room in ("run", "report"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "one.py").write_text("1")
@@ -155,7 +157,7 @@ def test_the_lab_is_what_measures_and_not_what_shows(tmp_path: Path, monkeypatch
     assert all((run_file.PACKAGE / name).exists() for name in run_file.MEASURES)
 
 
-def test_an_engine_that_is_built_anew_is_another(tmp_path: Path) -> None:
+def test_a_rebuilt_engine_has_another_hash(tmp_path: Path) -> None:
     file = tmp_path / "hello.toml"
     file.write_text(documents.WORKLOAD_TOML)
     asked = [workload.load(file)]
@@ -168,6 +170,6 @@ def test_an_engine_that_is_built_anew_is_another(tmp_path: Path) -> None:
     assert run_file.programs("", asked, replace(engine, version="9")).engine == found[1]
 
 
-def test_a_new_run_has_nothing_to_mix() -> None:
-    with pytest.raises(UsageError, match="--mixed is about a run that is there; name it with --resume"):
+def test_mixed_is_refused_for_a_new_run() -> None:
+    with pytest.raises(UsageError, match="--mixed needs a run to resume; name it with --resume"):
         new(Asked(studies=["todo-json"], mixed=True), as_json=False)

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim
 from crumple.study.study import Study
-from crumple.verdict.case import Facts
+from crumple.verdict.case import Facts, blocks_of, experiments_of, looks_of
 from crumple.verdict.effect import Answer
-from crumple.verdict.progress import Standing, standing
-from crumple.verdict.rests_on import blocks_of, experiments_of, looks_of
-from crumple.verdict.verdict import Verdict, judge, noise_of
+from crumple.verdict.verdict import Standing, Verdict, judge, noise_of, standing
 from made_figures import server, trial
 from pydantic import TypeAdapter
 
@@ -46,7 +44,7 @@ def judged(figures: list[Figures], looks: Looks, claim: Claim | None = None, **k
 CLEAR, BLURRED = [1.5, 1.5, 1.5], [0.4, 2.0]
 
 
-def test_the_verdict_is_that_of_the_last_look_that_decides() -> None:
+def test_the_last_look_that_decides_gives_the_verdict() -> None:
     clear = judged(pair([*CLEAR, 1.5, 1.52]), Looks(2, 6))
     assert (clear.answer, clear.blocks) == (SUPPORTED, 5)
     # Two blocks that show nothing do not reverse what the three before them showed.
@@ -60,7 +58,7 @@ def test_the_verdict_is_that_of_the_last_look_that_decides() -> None:
     assert (fixed.answer, fixed.blocks) == (OPEN, 5)
 
 
-def test_an_early_look_needs_more_than_a_fixed_design_of_so_many_blocks() -> None:
+def test_an_early_look_needs_a_clearer_difference_than_a_fixed_design() -> None:
     seen = pair([1.03, 1.035])
     assert judge(faster(), seen).answer is SUPPORTED
     early, fixed = judged(seen, Looks(2, 6)), judge(faster(), seen)
@@ -78,7 +76,7 @@ def test_before_the_first_look_nothing_is_decided() -> None:
     assert judged(pair([*CLEAR, 1.5]), Looks(4, 6)).answer is SUPPORTED
 
 
-def test_a_claim_over_two_experiments_is_judged_on_the_blocks_both_have() -> None:
+def test_a_claim_over_two_experiments_is_judged_on_their_common_blocks() -> None:
     both = faster(tiers=[["shared:go"], ["other:node"]])
     seen = pair([*CLEAR, *BLURRED]) + pair(CLEAR, "other")
     found = judged(seen, Looks(2, 6), both)
@@ -88,14 +86,14 @@ def test_a_claim_over_two_experiments_is_judged_on_the_blocks_both_have() -> Non
     assert judged(pair([*CLEAR, *BLURRED]), Looks(2, 6), both).answer is UNTESTABLE
 
 
-def test_of_a_server_that_fails_later_no_earlier_look_stands() -> None:
+def test_if_a_server_fails_later_no_earlier_look_counts() -> None:
     seen = [replace(each, failed_share=0.2) if (each.server, each.block) == ("go", 4) else each
             for each in pair([*CLEAR, 1.5])]  # fmt: skip
     assert judged([each for each in seen if each.block < 4], Looks(2, 6)).answer is SUPPORTED
     assert judged(seen, Looks(2, 6)).answer is UNTESTABLE
 
 
-def test_blocks_needed_are_those_of_the_looks_to_come() -> None:
+def test_blocks_needed_are_at_a_later_look() -> None:
     seen = pair([1.02, 1.0, 1.03])
     sentence = judged(seen, Looks(2, 4)).sentence
     needed = judged(seen, Looks(2, 4)).effects[0].blocks_needed
@@ -107,7 +105,7 @@ def test_blocks_needed_are_those_of_the_looks_to_come() -> None:
     assert "more" in judged(seen, Looks(2, 60)).sentence
 
 
-def test_blocks_that_did_not_count_come_on_top() -> None:
+def test_blocks_that_did_not_count_are_added() -> None:
     seen = pair([1.02, 1.0, 1.03, 1.02])
     lost = [replace(each, **DISTURBED) if each.block == 2 else each for each in seen]
     found = of(standing(study(faster()), "quick", lost, {}, Facts()))
@@ -116,7 +114,7 @@ def test_blocks_that_did_not_count_come_on_top() -> None:
     assert found.blocks_needed == effect.blocks_needed + 1
 
 
-def test_noise_is_seen_at_the_last_look() -> None:
+def test_noise_is_judged_at_the_last_look() -> None:
     seen = pair([1.0, 1.01, 0.99])
     early = noise_of(seen, "shared", "throughput", {"shared": Looks(2, 6)})
     fixed = noise_of(seen, "shared", "throughput")
@@ -145,7 +143,7 @@ def at(figures: list[Figures], failed: dict[str, str] | None = None, **written: 
     return of(standing(study(faster(), **written), "quick", figures, failed or {}, Facts()))
 
 
-def test_what_is_decided_needs_no_more_blocks() -> None:
+def test_a_decided_claim_needs_no_more_blocks() -> None:
     found = at(pair(CLEAR))
     assert (found.over, found.blocks_needed, found.experiments) == (True, None, ("shared",))
     assert found.decided
@@ -153,7 +151,7 @@ def test_what_is_decided_needs_no_more_blocks() -> None:
     assert at(pair([1 / each for each in CLEAR])).why == "contradicted by 3 blocks"
 
 
-def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_not_so_many() -> None:
+def test_an_open_claim_says_how_many_blocks_it_needs_if_there_are_so_many() -> None:
     seen = pair([1.02, 1.0, 1.03])
     found = at(seen)
     assert not found.over
@@ -162,7 +160,7 @@ def test_what_is_open_says_how_many_blocks_it_would_take_and_none_if_there_are_n
     assert (at(near, blocks=7).over, at(near, blocks=7).blocks_needed) == (False, None)
 
 
-def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
+def test_a_claim_near_its_bound_gets_all_blocks() -> None:
     """With few blocks an estimate may lie near a bound by chance, so the claim may use all blocks."""
     seen = pair([1.02, 1.0, 1.03])
     effect = judged(seen, Looks(2, 8)).effects[0]
@@ -171,7 +169,7 @@ def test_what_is_near_a_bound_by_chance_has_all_blocks() -> None:
     assert at(seen, blocks=8).blocks_needed == 8
 
 
-def test_before_the_first_look_it_is_that_which_is_waited_for() -> None:
+def test_before_the_first_look_the_blocks_of_that_look_are_needed() -> None:
     assert (at([]).over, at([]).blocks_needed) == (False, 2)
     assert at(pair([1.5])).blocks_needed == 2
     # A fixed design is judged when all of its blocks are done, however clear the figures are.
@@ -180,7 +178,7 @@ def test_before_the_first_look_it_is_that_which_is_waited_for() -> None:
     assert at(pair(CLEAR), least=None, blocks=3).over
 
 
-def test_disturbed_trials_are_waited_for_and_a_server_that_is_missing_is_not() -> None:
+def test_a_claim_waits_for_disturbed_trials_and_not_for_a_missing_server() -> None:
     lost = [replace(each, **DISTURBED) if (each.server, each.block) == ("go", 2) else each
             for each in pair([1.5, 1.5])]  # fmt: skip
     assert (at(lost).over, at(lost).blocks_needed) == (False, 3)
@@ -198,13 +196,13 @@ def test_disturbed_trials_are_waited_for_and_a_server_that_is_missing_is_not() -
     assert not at([each for each in never if each.block < 4]).over
 
 
-def test_a_server_that_took_part_in_its_blocks_is_not_waited_for() -> None:
+def test_a_claim_does_not_wait_for_a_server_that_has_had_its_blocks() -> None:
     seen = [each for each in pair([1.02, 1.0, 1.03]) if each.server != "go" or each.block < 3]
     assert not at(seen).over
     assert at(seen, blocks_of={"go": 2}).over
 
 
-def test_a_claim_is_judged_as_often_as_its_servers_have_blocks() -> None:
+def test_a_claim_is_judged_after_the_blocks_of_its_servers() -> None:
     """A server that takes part in two of eight blocks is looked at once, after two."""
     limited = study(faster(), blocks=8, least=3, blocks_of={"go": 2})
     looks = looks_of(limited, "quick")
@@ -221,7 +219,7 @@ def test_a_claim_is_judged_as_often_as_its_servers_have_blocks() -> None:
     assert blocks_of(three, seen, {}, once).looks == Looks(3, 8)
 
 
-def test_only_what_the_scale_asks_stands_in_the_list() -> None:
+def test_only_claims_of_the_scale_are_listed() -> None:
     claims = [
         faster(id="here"),
         faster(id="later", scales=["full"]),

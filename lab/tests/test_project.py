@@ -1,4 +1,4 @@
-"""Which folder is the project and where runs are stored, for each installation and working directory."""
+"""Which folder is the project and where runs are stored, by installation and working directory."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def nothing_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What the wheel carries, with the lab as installed from it and an empty working directory."""
+    """Install the wheel's project in a temporary folder, with an empty working directory; return it."""
     package = tmp_path / "site-packages" / "crumple"
     carried = stand_ins.project(package / "carried")
     elsewhere = tmp_path / "elsewhere"
@@ -28,7 +28,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return carried
 
 
-def test_the_one_that_is_named_is_the_only_one(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_project_named_by_the_environment_is_the_only_candidate(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     named = stand_ins.project(installed.parents[2] / "named")
     monkeypatch.setenv("CRUMPLE_ROOT", str(named))
     assert project.root() == named
@@ -37,14 +39,16 @@ def test_the_one_that_is_named_is_the_only_one(installed: Path, monkeypatch: pyt
         project.root()
 
 
-def test_here_comes_before_what_is_installed(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_working_directory_comes_before_the_installed_project(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = stand_ins.project(installed.parents[2] / "own")
     monkeypatch.chdir(here / "servers")
     assert project.root() == here
     assert project.runs(here) == here / "runs"
 
 
-def test_a_checkout_comes_before_what_its_package_carries(installed: Path) -> None:
+def test_a_checkout_comes_before_the_project_in_its_package(installed: Path) -> None:
     checkout = stand_ins.project(installed.parents[1] / "marks").rename(installed.parents[2] / "checkout")
     package = checkout / "lab" / "crumple"
     with pytest.MonkeyPatch.context() as patch:
@@ -52,23 +56,25 @@ def test_a_checkout_comes_before_what_its_package_carries(installed: Path) -> No
         assert project.root() == checkout
 
 
-def test_the_wheel_carries_one_and_keeps_runs_out_of_it(installed: Path) -> None:
+def test_the_wheel_carries_a_project_and_keeps_runs_outside_it(installed: Path) -> None:
     assert project.root() == installed
     assert project.runs(installed) == platformdirs.user_data_path("crumple") / "runs"
 
 
-def test_runs_go_where_they_are_told(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_are_stored_where_the_environment_says(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRUMPLE_RUNS", "/some/where")
     assert project.runs(installed) == project.runs(Path("/any/project")) == Path("/some/where")
 
 
-def test_no_project_anywhere_says_what_one_has(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_project_the_message_says_what_a_project_contains(
+    installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(project, "CARRIED", installed / "gone")
     with pytest.raises(UsageError, match=r"has contract/workloads, servers and studies; set CRUMPLE_ROOT"):
         project.root()
 
 
-def test_what_a_checkout_carries_is_the_project_itself() -> None:
+def test_a_checkouts_project_is_the_checkout_itself() -> None:
     root = Path(__file__).parents[2]
     for mark in project.MARKS:
         assert (project.CARRIED / mark).is_symlink() and (project.CARRIED / mark).samefile(root / mark)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from crumple.stats.proportion import (
+from crumple.stats.sequential import (
     ERROR,
     Counted,
     Verdict,
@@ -32,20 +32,20 @@ def ended(share: float, noise: np.random.Generator) -> tuple[Verdict, int]:
     return "undecided", len(against)
 
 
-def test_without_a_slow_answer_it_holds_after_308() -> None:
+def test_without_a_slow_answer_it_holds_after_308_answers() -> None:
     assert verdict(LIMIT, Counted(307, 0, 0)) == "undecided"
     assert verdict(LIMIT, Counted(308, 0, 0)) == "held"
 
 
 @pytest.mark.parametrize(("limit", "answers"), [(0.5, 7), (0.1, 32), (0.01, 308), (0.001, 3_065)])
-def test_as_many_answers_as_it_says_are_needed_and_no_fewer(limit: float, answers: int) -> None:
+def test_the_stated_number_of_answers_is_needed_and_enough(limit: float, answers: int) -> None:
     assert answers_needed(limit) == answers
     assert verdict(limit, Counted(answers, 0, 0)) == "held"
     assert verdict(limit, Counted(answers - 1, 0, 0)) == "undecided"
 
 
 @pytest.mark.parametrize(("factor", "wrong"), [(0.5, "broke"), (2.0, "held")])
-def test_it_errs_in_one_of_a_hundred_at_half_and_at_twice_the_limit(factor: float, wrong: Verdict) -> None:
+def test_it_errs_in_one_of_a_hundred_cases_at_half_and_twice_the_limit(factor: float, wrong: Verdict) -> None:
     noise, trials = np.random.default_rng(1), 500
     said = [ended(half_or_twice(LIMIT, factor), noise)[0] for _ in range(trials)]
     assert said.count("undecided") == 0
@@ -62,7 +62,7 @@ def test_a_share_at_the_limit_takes_longest() -> None:
     assert took[0.01] > 1.5 * took[0.002] > 1.5 * took[0.2]
 
 
-def test_as_many_answers_break_it_as_it_says_on_average() -> None:
+def test_on_average_it_breaks_after_the_stated_number_of_answers() -> None:
     noise = np.random.default_rng(3)
     for share in (0.05, 0.5):
         took = [ended(share, noise)[1] for _ in range(200)]
@@ -71,11 +71,11 @@ def test_as_many_answers_break_it_as_it_says_on_average() -> None:
         assert 0.9 * expected < np.mean(took) < 1.4 * expected
 
 
-def test_where_the_share_does_not_speak_against_the_limit_no_number_breaks_it() -> None:
+def test_a_share_within_the_limit_never_breaks_it() -> None:
     assert answers_to_break(LIMIT, half_or_twice(LIMIT, 0.5)) > 1e8
 
 
-def test_slow_answers_of_one_occasion_are_one() -> None:
+def test_slow_answers_of_one_occasion_count_as_one() -> None:
     # Twenty slow answers at once among four hundred count as one among twenty.
     assert verdict(LIMIT, Counted(400, 20, 20)) == "broke"
     assert verdict(LIMIT, Counted(400, 20, 1)) == "undecided"

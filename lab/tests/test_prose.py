@@ -69,7 +69,7 @@ def test_a_page_links_to_images_and_shows_markup(written: str, shown: str) -> No
     assert as_html(written).strip() == shown
 
 
-def test_markdown_stays_as_it_was_written_where_that_does_no_harm() -> None:
+def test_harmless_markdown_stays_as_it_was_written() -> None:
     assert as_markdown(PLAIN) == PLAIN.strip()
     assert as_markdown(f"![dot]({PIXEL})") == f"![dot]({PIXEL})"
 
@@ -83,12 +83,12 @@ def test_markdown_stays_as_it_was_written_where_that_does_no_harm() -> None:
         ("<img src=x onerror=alert(1)>\n\n`<`", "&lt;img src=x onerror=alert(1)>\n\n`&lt;`"),
     ],
 )
-def test_markdown_that_would_load_or_run_is_text(written: str, said: str) -> None:
+def test_markdown_that_would_load_or_run_something_becomes_text(written: str, said: str) -> None:
     assert as_markdown(written) == said
 
 
 @given(st.text(alphabet="<>!/[]()`'\"ab \n-=:?&;x.\\"))
-def test_no_markdown_gets_through(written: str) -> None:
+def test_no_active_markdown_is_left(written: str) -> None:
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(as_markdown(written))
     kinds = {each.type for token in tokens for each in (token, *(token.children or ()))}
     assert not kinds & {"html_block", "html_inline", "image"}

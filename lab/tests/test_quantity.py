@@ -2,7 +2,7 @@
 
 import pytest
 from crumple.errors import UsageError
-from crumple.load import quantity
+from crumple.load import load_shape
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
     ],
 )  # fmt: skip
 def test_durations(text: str, seconds: float) -> None:
-    assert quantity.duration_s("-z", text) == pytest.approx(seconds, rel=1e-12)
+    assert load_shape.read_duration_s("-z", text) == pytest.approx(seconds, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -36,16 +36,16 @@ def test_durations(text: str, seconds: float) -> None:
         ("25h", "more than a day; write 24h or less"),
     ],
 )
-def test_what_is_no_duration(text: str, said: str) -> None:
+def test_invalid_durations_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
-        quantity.duration_s("-z", text)
+        load_shape.read_duration_s("-z", text)
     assert str(caught.value).startswith(f"-z {text}: ")
 
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_duration_or_a_usage_error(text: str) -> None:
     try:
-        assert 0 < quantity.duration_s("-z", text) <= 86_400
+        assert 0 < load_shape.read_duration_s("-z", text) <= 86_400
     except UsageError as error:
         assert error.remedy
 
@@ -54,23 +54,23 @@ def test_any_text_is_a_duration_or_a_usage_error(text: str) -> None:
     ("text", "per_s"), [("1000", 1000), ("0.5", 0.5), ("1000/s", 1000), (" 20/S", 20), ("1", 1)]
 )
 def test_rates(text: str, per_s: float) -> None:
-    assert quantity.rate_per_s("--rate", text) == per_s
+    assert load_shape.read_rate_per_s("--rate", text) == per_s
 
 
 @pytest.mark.parametrize("text", ["0", "0.0", "0/s", "-5", "x", "", "10/m", "1e9", "nan", "1_000"])
-def test_what_is_no_rate(text: str) -> None:
+def test_invalid_rates_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=f"^--rate {text}: "):
-        quantity.rate_per_s("--rate", text)
+        load_shape.read_rate_per_s("--rate", text)
 
 
 @pytest.mark.parametrize(
     ("text", "cores"), [("2", (2,)), ("0,2", (0, 2)), ("0-3,7", (0, 1, 2, 3, 7)), ("1, 1-2", (1, 2))]
 )
 def test_cores(text: str, cores: tuple[int, ...]) -> None:
-    assert quantity.cores("--cores", text) == cores
+    assert load_shape.read_cores("--cores", text) == cores
 
 
 @pytest.mark.parametrize("text", ["", "x", "3-1", "-1", "1,,2", "0-", "99999"])
-def test_what_are_no_cores(text: str) -> None:
+def test_invalid_cores_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="these are no cores"):
-        quantity.cores("--cores", text)
+        load_shape.read_cores("--cores", text)

@@ -18,12 +18,12 @@ def after(times: int, selects: int | None = None) -> Counters:
 
 
 @pytest.mark.parametrize("times", [29_000, 29_015, 29_032])
-def test_between_answers_and_requests_all_is_well(times):
+def test_between_as_many_as_answers_and_as_requests_is_no_problem(times):
     assert tables.asked(TEN, BEFORE, after(times)) == times
     assert tables.problems(RECORD, TEN, BEFORE, after(times)) == ()
 
 
-def test_fewer_than_the_answers_is_a_memory():
+def test_fewer_queries_than_answers_mean_that_the_server_remembers():
     (said,) = tables.problems(RECORD, TEN, BEFORE, after(28_999))
     assert said == (
         "the database was asked 28,999 times for 29,000 right answers; "
@@ -31,33 +31,33 @@ def test_fewer_than_the_answers_is_a_memory():
     )
 
 
-def test_rows_without_statements_are_none_of_the_servers_queries():
+def test_rows_without_statements_are_not_the_servers_queries():
     (said,) = tables.problems(RECORD, TEN, BEFORE, after(29_000, selects=3))
     assert said.startswith("the database was asked 3 times")
 
 
-def test_more_than_the_requests_is_told():
+def test_more_queries_than_requests_are_reported():
     (said,) = tables.problems(RECORD, TEN, BEFORE, after(29_033))
     assert said.startswith("the database was asked 29,033 times for 29,032 requests; the server asks more")
     assert tables.problems(RECORD, TEN, BEFORE, after(29_033), beside=1) == ()
 
 
-def test_what_was_never_sent_asks_nobody():
+def test_requests_that_were_not_sent_need_no_query():
     outcomes = documents.outcomes(ok=20_000, not_sent=32)
     record = documents.record(outcomes=outcomes)
     assert tables.problems(record, TEN, BEFORE, after(29_000)) == ()
     assert tables.problems(record, TEN, BEFORE, after(29_001))
 
 
-def test_a_request_sent_again_may_ask_again():
+def test_a_request_sent_again_may_query_again():
     assert tables.problems(documents.record(retried=2), TEN, BEFORE, after(29_034)) == ()
 
 
-def test_statements_of_drivers_are_not_held_against_a_server():
+def test_statements_of_database_drivers_are_no_problem():
     assert tables.problems(RECORD, TEN, BEFORE, after(29_000, selects=29_600)) == ()
 
 
-def test_where_rows_are_not_counted_statements_are():
+def test_if_rows_are_not_counted_statements_are():
     before, now = Counters(7, None), Counters(7 + 29_100, None)
     assert tables.asked(TEN, before, now) == 29_100
     assert tables.problems(RECORD, TEN, before, now) == ()

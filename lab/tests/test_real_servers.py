@@ -22,7 +22,7 @@ from crumple.subject.server_toml import ServerDescription
 
 pytestmark = pytest.mark.starts
 
-# Its CPU time cannot be judged on a machine that is busy or changes its pace. All else is asked everywhere.
+# CPU time cannot be judged on a machine that is busy or changes its speed. All other checks always apply.
 MAY_BE_SKIPPED = {"mix"}
 ROOT = project.root()
 NAMES = sorted(file.parent.name for file in (ROOT / "servers").glob(f"*/{server_toml.FILE}"))
@@ -50,7 +50,7 @@ def databases() -> Iterator[OnDemand]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
+def test_every_server_passes_verify(name, databases, monkeypatch):
     description = ready(name)
     monkeypatch.setattr(server_check, "LOAD_S", 0.5)
     cores = capacity.cores_for("separate").server
@@ -85,7 +85,7 @@ def test_nothing_is_wrong_with_a_server(name, databases, monkeypatch):
 
 @pytest.mark.parallel
 @pytest.mark.parametrize("name", NAMES)
-def test_a_short_trial_of_it_is_measured(name, tmp_path):
+def test_every_server_is_measured_in_a_short_trial(name, tmp_path):
     description = ready(name)
     experiment = Experiment(
         title="A short trial",

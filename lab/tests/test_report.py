@@ -50,25 +50,25 @@ def breakable(text: str) -> str:
     return text.replace(NO_BREAK, " ")
 
 
-def test_markdown_is_as_the_golden_file() -> None:
+def test_markdown_equals_the_golden_file() -> None:
     said = markdown(seen())
     assert said == as_golden("report.md", said)
 
 
 @pytest.mark.parametrize("width", [80, 110])
-def test_text_is_as_the_golden_file(width: int) -> None:
+def test_text_equals_the_golden_file(width: int) -> None:
     said = text(seen(), width=width, styled=False)
     assert said == as_golden(f"report-{width}.txt", said)
     assert max(len(line) for line in said.splitlines()) <= width
 
 
-def test_data_is_as_the_golden_file() -> None:
+def test_json_equals_the_golden_file() -> None:
     said = data(seen())
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_an_io_model_that_nothing_checks_is_said_to_be_declared() -> None:
+def test_an_io_model_that_nothing_checks_is_called_declared() -> None:
     run = synthetic_run.run_file()
     note = run.servers["node-http"].model_copy(update={"model_is_checked": False})
     run = run.model_copy(update={"servers": {**run.servers, "node-http": note}})
@@ -79,7 +79,7 @@ def test_an_io_model_that_nothing_checks_is_said_to_be_declared() -> None:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_a_scale_that_judges_several_times_is_judged_so_and_says_so() -> None:
+def test_a_scale_with_several_looks_is_judged_so_and_says_so() -> None:
     run = synthetic_run.run_file()
     shared = run.study.experiments["shared"]
     scale = shared.scales[run.scale].model_copy(update={"least_blocks": 2, "blocks": 6})
@@ -110,7 +110,7 @@ def looking(stopped: dict[str, str]) -> RunView:
     return view(run.model_copy(update={"study": study, "stopped": stopped}), synthetic_run.trials())
 
 
-def test_where_the_time_was_over_the_last_look_has_the_error_that_was_left() -> None:
+def test_at_the_end_of_the_time_the_last_look_has_the_error_left() -> None:
     widths, twins = [], []
     for why in (TIME_OVER, "the claims that rest on it are decided"):
         shown = looking({"shared": why})
@@ -122,19 +122,19 @@ def test_where_the_time_was_over_the_last_look_has_the_error_that_was_left() -> 
     assert twins[0] < twins[1]
 
 
-def test_twins_are_expected_to_differ_as_often_as_the_looks_err_at_which_they_are_compared() -> None:
+def test_the_expected_share_of_differing_twins_follows_from_the_looks() -> None:
     shown = looking({})
     expected = sum(1 - each.ratio.confidence for each in shown.twins)
     assert expected < 0.05 * len(shown.twins)
     assert f"by chance {numerals.significant(expected, 2)} would on average" in run_sentences.twins(shown)
 
 
-def test_tables_of_a_scale_that_looks_often_say_that_theirs_are_95_per_cent_each() -> None:
+def test_tables_of_a_scale_with_several_looks_say_that_each_interval_is_95_per_cent() -> None:
     assert "Those of tables and charts are not: each is for itself" in markdown(looking({}))
     assert "each is for itself" not in markdown(seen())
 
 
-def test_text_is_styled_only_where_asked() -> None:
+def test_text_is_styled_only_if_asked_for() -> None:
     assert "\x1b[" in text(seen(), width=110, styled=True)
     assert "\x1b[" not in text(seen(), width=110, styled=False)
 
@@ -143,14 +143,14 @@ def test_a_summary_of_two_experiments_fits_one_screen() -> None:
     assert len(text(seen(), width=110, styled=False).splitlines()) <= 50
 
 
-def test_page_needs_no_network() -> None:
+def test_the_page_needs_no_network() -> None:
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", page()))
     assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses
     assert "<script" not in page()
     assert "@import" not in page()
 
 
-def test_page_shows_every_server_in_every_chart() -> None:
+def test_the_page_shows_every_server_in_every_chart() -> None:
     charts = re.findall(r'<figure class="chart.*?</figure>', page(), re.S)
     assert len(charts) == 1 + 2 * 5
     for chart in charts[1:]:
@@ -166,7 +166,7 @@ def test_ids_in_the_page_are_unique() -> None:
         assert reference in ids
 
 
-def test_experiments_and_claims_of_nearly_one_name_have_ids_of_their_own() -> None:
+def test_experiments_and_claims_with_similar_names_have_different_ids() -> None:
     run = synthetic_run.run_file()
     shared, separate = run.study.experiments.values()
     claims = tuple(
@@ -186,7 +186,7 @@ def test_experiments_and_claims_of_nearly_one_name_have_ids_of_their_own() -> No
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_no_line_ends_between_a_number_and_per_cent() -> None:
+def test_no_line_breaks_between_a_number_and_per_cent() -> None:
     parts = html(seen()).split("</style>")[1]
     prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)
     assert f"95{NO_BREAK}% interval" in prose
@@ -209,7 +209,7 @@ def test_failed_and_not_valid_trials_are_explained() -> None:
     assert "b03 engine-limited" in page()
 
 
-def test_a_page_opens_with_its_contents_and_prose_stands_behind_the_experiments() -> None:
+def test_a_page_begins_with_its_contents_and_ends_with_the_prose() -> None:
     sections = re.findall(r'<section id="([^"]+)"', page())
     contents = page().partition('class="contents">')[2].partition("</ol>")[0]
     listed = re.findall(r'<li><a href="#([^"]+)">', contents)
@@ -222,7 +222,7 @@ def test_a_page_opens_with_its_contents_and_prose_stands_behind_the_experiments(
     assert headings.index("What the article did") > headings.index("32 connections, a core each")
 
 
-def test_warnings_lead_to_their_trials() -> None:
+def test_warnings_link_to_their_trials() -> None:
     (warned,) = seen().warned
     name = warned.trial.trial.id
     said = page().partition("1 trial counts with a warning</summary>")[2].partition("</details>")[0]
@@ -233,7 +233,7 @@ def test_warnings_lead_to_their_trials() -> None:
         assert page().count(f'="#trial-{start.trial.trial.id}"') == 1
 
 
-def test_what_figures_mean_is_said_once_and_of_closed_shapes_only_where_there_are_some() -> None:
+def test_figures_are_explained_once_and_closed_shapes_only_if_there_are_any() -> None:
     for said in (page(), markdown(seen())):
         assert said.count(run_sentences.FIGURES) == said.count(run_sentences.CLOSED) == 1
         assert "the engine was the limit, the throughput enters both as a lower bound" in said
@@ -246,7 +246,7 @@ def test_what_figures_mean_is_said_once_and_of_closed_shapes_only_where_there_ar
     assert "closed shape" not in run_sentences.reading(view(run.model_copy(update={"study": study}), []))
 
 
-def test_trials_are_counted_in_few_words() -> None:
+def test_trials_are_counted_in_one_line() -> None:
     without = {synthetic_run.FAILED[:2], synthetic_run.NOT_VALID[:2]}
     every = synthetic_run.trials()
     sound = [each for each in every if (each.trial.experiment, each.trial.block) not in without]
@@ -268,12 +268,12 @@ def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
     assert told == {warned.trial.trial.id: list(warned.trial.warnings)}
 
 
-def test_output_of_a_server_is_shown_as_text() -> None:
+def test_a_servers_output_is_shown_as_text() -> None:
     assert "&lt;port 40013&gt;" in page()
     assert "<port 40013>" not in page()
 
 
-def test_a_lossy_start_is_marked_wherever_it_appears() -> None:
+def test_a_start_that_lost_requests_is_marked_everywhere() -> None:
     mark = f"2.3{run_sentences.NARROW}% failed in b02"
     # There are three bar charts and two charts of panels; some are drawn twice, wide and narrow.
     assert page().count(f">{mark}</text>") >= 5
@@ -367,7 +367,7 @@ def starved() -> RunView:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_users_without_an_answer_are_said_beside_the_quantiles_that_lack_them() -> None:
+def test_users_without_an_answer_are_shown_beside_the_quantiles() -> None:
     said = "6 of 8 connections got no answer in b01; quantiles are of the others"
     run = starved()
     assert f"node-http: {said}" in " ".join(text(run, width=110, styled=False).split())

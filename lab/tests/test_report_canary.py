@@ -34,7 +34,7 @@ def test_without_a_canary_there_is_no_chart() -> None:
     assert not run_charts.has_canary(without)
 
 
-def test_marks_are_those_that_the_answers_carry() -> None:
+def test_only_quantiles_with_enough_answers_are_marked() -> None:
     carried = {mark["kind"]: mark for mark in run_charts._marks(row(PHP_150))}
     # A hundred answers are enough for p90 and not for p99.
     assert set(carried) == {"p50", "p90", "start", run_charts.HEAVY}
@@ -43,7 +43,7 @@ def test_marks_are_those_that_the_answers_carry() -> None:
     assert carried[run_charts.HEAVY]["ns"] == pytest.approx(1.7e8, rel=0.1)
 
 
-def test_a_server_that_answered_few_is_still_seen() -> None:
+def test_a_server_with_few_answers_is_drawn() -> None:
     stalled = row("node-http")
     assert {mark["kind"] for mark in run_charts._marks(stalled)} == {run_charts.HEAVY}
     assert len(run_charts._ticks(stalled)) == 3 * 14
@@ -51,14 +51,14 @@ def test_a_server_that_answered_few_is_still_seen() -> None:
     assert run_charts._answered(row(PHP_150)) == ""
 
 
-def test_of_very_many_answers_some_are_drawn_from_first_to_last() -> None:
+def test_of_very_many_answers_a_sample_is_drawn() -> None:
     ticks = run_charts._ticks(row(PHP_150))
     assert len(ticks) == run_charts.TICKS_MAX
     every = run_charts._all_ns(row(PHP_150))
     assert [ticks[0]["ns"], ticks[-1]["ns"]] == pytest.approx([every[0], every[-1]], rel=1e-3)
 
 
-def test_names_of_marks_do_not_stand_in_each_others_way() -> None:
+def test_labels_of_marks_do_not_overlap() -> None:
     marks = [
         {"kind": kind, "row": server, "ns": ns}
         for server, ns_of in (("go", (1e6, 1.1e6, 9e6)), ("node", (1e6, 5e6, 1.2e6)))

@@ -28,7 +28,7 @@ def test_specifications_are_valid(kind: run_charts.ChartKind) -> None:
         drawn.to_dict(validate=True)
 
 
-def test_effects_are_drawn_where_ratios_were_published() -> None:
+def test_effects_are_drawn_for_published_ratios() -> None:
     drawn = bars.effects(seen(), page.WIDE_PX)
     assert drawn is not None
     drawn.to_dict(validate=True)
@@ -54,7 +54,7 @@ def test_a_curve_ends_where_its_samples_do() -> None:
     assert all(one["ns"] <= other["ns"] for one, other in pairwise(points))
 
 
-def test_a_curve_leaves_out_what_is_not_the_servers_alone() -> None:
+def test_a_curve_leaves_out_spoilt_quantiles() -> None:
     start = seen().experiments[0].servers[0].starts[0]
     record = start.trial.record
     assert record is not None

@@ -1,4 +1,4 @@
-"""crumple report of several runs: where its links lead, and how the processes that draw end."""
+"""`crumple report` of several runs: its links, and how its drawing processes end."""
 
 import select
 import signal
@@ -47,7 +47,7 @@ def test_a_run_whose_folder_was_renamed_is_linked(tmp_path: Path, monkeypatch: p
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_who_draws_ends_with_its_parent_even_if_that_is_killed() -> None:
+def test_a_drawing_process_ends_with_its_parent_even_if_that_is_killed() -> None:
     command = [sys.executable, "-c", textwrap.dedent(PARENT)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
@@ -58,7 +58,7 @@ def test_who_draws_ends_with_its_parent_even_if_that_is_killed() -> None:
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_ctrl_c_is_for_the_parent_alone() -> None:
+def test_ctrl_c_reaches_only_the_parent() -> None:
     asks = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     with deaf_children():
         inside = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True, check=True)

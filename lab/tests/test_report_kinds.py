@@ -80,7 +80,7 @@ def seen() -> RunView:
     return view(run.model_copy(update={"study": study, "machine": machine}), synthetic_run.trials())
 
 
-def test_all_kinds_are_shown() -> None:
+def test_every_kind_is_shown() -> None:
     assert {verdict.kind for verdict in seen().verdicts} == set(KINDS)
 
 
@@ -102,7 +102,7 @@ def test_text_stays_within_its_width(width: int) -> None:
         assert f" {claim['id']} " in said
 
 
-def test_what_was_measured_has_unit_interval_and_bound() -> None:
+def test_every_measured_figure_has_unit_interval_and_bound() -> None:
     told = {claim["id"]: claim["effects"] for claim in json.loads(data(seen()))["claims"]}
     (cost,) = told["K-4"]
     assert (cost["unit"], cost["bound"], cost["ratio"]) == ("ns", "20 ns", None)

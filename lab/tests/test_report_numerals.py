@@ -30,7 +30,7 @@ def test_three_significant_digits(value: float, said: str) -> None:
     ("ns", "said"),
     [(931_000, "931 µs"), (999_800, "1.00 ms"), (1_550_000, "1.55 ms"), (2.5e9, "2.50 s"), (None, "–")],
 )
-def test_times_have_the_unit_that_suits_them(ns: float | None, said: str) -> None:
+def test_times_have_a_suitable_unit(ns: float | None, said: str) -> None:
     assert plain(numerals.duration(ns)) == said
 
 
@@ -57,7 +57,7 @@ def test_spans(seconds: float, said: str) -> None:
         (0.2, 1.234, 8.0, "1.2 [0.20 – 8.0]"),
     ],
 )
-def test_a_wide_interval_takes_digits_from_its_estimate(
+def test_a_wide_interval_reduces_the_digits_of_its_estimate(
     low: float, estimate: float, high: float, said: str
 ) -> None:
     assert plain(numerals.with_interval(Interval(estimate, low, high, 0.95, 3))) == said
@@ -77,13 +77,11 @@ def test_one_start_has_no_interval() -> None:
         (0.0, 0.02, 2, "3,200 [0 – 0.020]"),
     ],
 )
-def test_ends_of_two_starts_that_lie_far_apart_tell_nothing(
-    low: float, high: float, n: int, said: str
-) -> None:
+def test_two_starts_far_apart_have_no_printed_interval(low: float, high: float, n: int, said: str) -> None:
     assert plain(numerals.with_interval(Interval(3_200.0, low, high, 0.95, n))) == said
 
 
-def test_a_lower_bound_is_its_lower_end_unless_that_tells_nothing() -> None:
+def test_a_lower_bound_is_shown_by_its_lower_end_if_that_is_informative() -> None:
     assert numerals.at_least(Interval(12_800.0, 10_900.0, math.inf, 0.95, 3)) == "at least 10,900"
     assert numerals.at_least(Interval(12_800.0, 3_000.0, math.inf, 0.95, 2)) == "at least 12,800"
     assert numerals.at_least(Interval(12_800.0, 0.0, math.inf, 0.95, 1)) == "at least 12,800"

@@ -1,4 +1,4 @@
-"""Several runs on one page and in one text, against golden files; and where the links lead.
+"""Several runs on one page and in one text, compared with golden files; and the links of the page.
 
 After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/test_report_overview.py, then read the
 difference.
@@ -32,24 +32,24 @@ def page() -> str:
 
 
 @pytest.mark.parametrize("width", [80, 100, 110])
-def test_text_is_as_the_golden_file(width: int) -> None:
+def test_text_equals_the_golden_file(width: int) -> None:
     said = run_page.text(seen(), width=width, styled=False)
     assert said == as_golden(f"overview-{width}.txt", said)
     assert max(map(len, said.splitlines())) <= width
 
 
-def test_markdown_is_as_the_golden_file() -> None:
+def test_markdown_equals_the_golden_file() -> None:
     said = run_page.markdown(seen())
     assert said == as_golden("overview.md", said)
     assert all(f"| {verdict.claim_id} |" in said for shown in seen() for verdict in shown.verdicts)
 
 
-def test_page_is_as_the_golden_file() -> None:
+def test_the_page_equals_the_golden_file() -> None:
     said = re.sub(r"<style>.*?</style>", "", page(), flags=re.S)
     assert said == as_golden("overview.html", said)
 
 
-def test_every_claim_that_was_asked_and_every_report_is_there() -> None:
+def test_every_claim_of_the_scale_and_every_report_is_on_the_page() -> None:
     for shown in seen():
         assert f'href="{shown.run.id}/report.html"' in page()
         for verdict in shown.asked:
@@ -57,7 +57,7 @@ def test_every_claim_that_was_asked_and_every_report_is_there() -> None:
                 assert shown_on_pages(said) in page()
 
 
-def test_ids_are_unique_and_links_within_the_page_lead_somewhere() -> None:
+def test_ids_are_unique_and_no_internal_link_is_broken() -> None:
     twice = run_page.overview([*seen(), seen()[0].__class__(
         seen()[0].run.model_copy(update={"id": "another"}), seen()[0].experiments, seen()[0].verdicts
     )], {**{shown.run.id: "" for shown in seen()}, "another": ""})  # fmt: skip
@@ -85,7 +85,7 @@ def asking_less() -> RunView:
     return view(shown.run.model_copy(update={"study": study}), synthetic_run.trials())
 
 
-def test_what_a_scale_does_not_ask_is_one_line_on_the_screen() -> None:
+def test_claims_outside_the_scale_are_one_line_on_the_screen() -> None:
     asked = asking_less()
     assert [verdict.claim_id for verdict in asked.not_asked] == ["TJ-1"]
     said = run_page.text([asked], width=110, styled=False)
@@ -94,7 +94,7 @@ def test_what_a_scale_does_not_ask_is_one_line_on_the_screen() -> None:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_what_a_scale_does_not_ask_is_folded_in_the_pages_and_has_no_verdict() -> None:
+def test_claims_outside_the_scale_are_folded_on_the_page_without_a_verdict() -> None:
     asked = asking_less()
     link = {asked.run.id: "report.html"}
     for said in (html(asked), run_page.overview([asked], link), markdown(asked), run_page.markdown([asked])):
@@ -107,7 +107,7 @@ def test_what_a_scale_does_not_ask_is_folded_in_the_pages_and_has_no_verdict() -
     assert told == {"TJ-1": False} | {f"TJ-{number}": True for number in range(2, 7)}
 
 
-def test_a_claim_is_asked_where_all_experiments_that_it_rests_on_are_run() -> None:
+def test_a_claim_belongs_to_a_scale_if_all_its_experiments_are_run() -> None:
     shown = seen()[0]
     first, *others = shown.run.study.claims
     elsewhere = first.model_copy(update={"against": "separate"})

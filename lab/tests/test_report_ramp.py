@@ -36,13 +36,13 @@ def panels() -> dict[str, Panel]:
     return {panel.name: panel for panel in ramp_rows.panels(kept(), ramp())}
 
 
-def test_a_ramp_is_read_from_what_was_put_on() -> None:
+def test_the_course_of_a_ramp_is_that_of_its_load_shape() -> None:
     assert ramp() == Course(0, 500, 60.0, "users")
     assert (ramp().users(0), ramp().users(30), ramp().users(99)) == (0, 250, 500)
     assert ramp_rows.course(seen().experiments[1]) is None
 
 
-def test_counts_that_no_user_changes_are_left_out() -> None:
+def test_counts_that_do_not_change_with_the_users_are_left_out() -> None:
     assert list(panels()) == ["p50", "deep", "waiting", "throughput", "cores", "memory"]
     assert panels()["deep"].title == "Response time p99"
 
@@ -55,7 +55,7 @@ def test_counts_that_grow_with_the_users_are_shown() -> None:
         assert not ramp_rows._tells(Panel(name, name, "number", {"node": flat, "go": flat}), ramp())
 
 
-def test_failures_are_shown_where_more_than_one_in_a_hundred_fails() -> None:
+def test_failures_are_shown_if_more_than_one_in_a_hundred_fails() -> None:
     for share, shown in ((0.005, False), (0.02, True)):
         rows = [{"x": 1.0, "value": share, "low": share, "high": share}]
         assert ramp_rows._tells(Panel("failed", "Failed", "share", {"php": rows}), ramp()) is shown
@@ -70,7 +70,7 @@ def test_the_line_lies_within_its_band(name: str) -> None:
         assert [row["x"] for row in rows] == sorted({row["x"] for row in rows})
 
 
-def test_lines_follow_what_each_server_is_like() -> None:
+def test_lines_follow_each_servers_simulated_behaviour() -> None:
     for server, nature in synthetic_ramp.NATURES.items():
         for row in panels()["memory"].lines[server]:
             assert row["value"] == pytest.approx(nature.memory_bytes(row["x"]), rel=0.12)
@@ -79,7 +79,7 @@ def test_lines_follow_what_each_server_is_like() -> None:
     assert panels()["p50"].lines[PHP_256][-1]["value"] > 100 * flat[-1]
 
 
-def test_a_quantile_is_that_of_a_stretch_long_enough() -> None:
+def test_a_quantile_needs_a_stretch_with_enough_answers() -> None:
     """The 150 answers of a point are enough for p90; p99 takes seven points, and is drawn level over them."""
     few = trial(
         "php", 1, 1_000, curve=tuple(point(users, ok=150, times=times(1e6, 150)) for users in range(20))
@@ -93,7 +93,7 @@ def test_a_quantile_is_that_of_a_stretch_long_enough() -> None:
         assert len(ramp_rows._stretches(few, q)) == stretches
 
 
-def test_points_without_a_histogram_share_the_one_before() -> None:
+def test_points_without_a_histogram_use_the_one_before() -> None:
     """Points may be shorter than an interval of the log; its times belong to the point where it begins."""
     nothing = histogram.merge([])
     points = [point(n, times=times(1e6 * (1 + n // 4), 100) if n % 4 == 0 else nothing) for n in range(12)]
@@ -101,12 +101,12 @@ def test_points_without_a_histogram_share_the_one_before() -> None:
     assert [len(stretch) for stretch in stretches] == [4, 4, 4]
 
 
-def test_a_ramp_that_carries_a_quantile_once_has_no_line_of_it() -> None:
+def test_a_ramp_with_enough_answers_only_once_has_no_line() -> None:
     short = trial("php", 1, 1_000, curve=curve(lambda users: 1e6, users=range(1, 12)))
     assert ramp_rows._quantile(short, 0.9999) == []
 
 
-def test_a_line_of_a_quantile_leaves_out_where_the_engine_was_late() -> None:
+def test_a_quantiles_line_has_a_gap_where_the_engine_was_late() -> None:
     # In the last fifth of 40 s every request was sent 2.2 ms late.
     late = test_curve.late_ramp(
         {50_000: 3_200, 2_200_000: 800},
@@ -138,13 +138,13 @@ def test_the_specification_is_valid_and_names_every_server(width_px: int) -> Non
     assert "knee 257" in said
 
 
-def test_another_shape_has_no_chart_of_a_ramp() -> None:
+def test_other_shapes_have_no_ramp_chart() -> None:
     closed = view(synthetic_run.run_file(), synthetic_run.trials()).experiments[0]
     assert ramp_chart.along_the_ramp(closed, page.WIDE_PX) is None
     assert not run_charts.is_ramp(closed) and run_charts.is_ramp(kept())
 
 
-def test_servers_of_one_language_differ_in_their_dash() -> None:
+def test_servers_of_one_language_have_different_dashes() -> None:
     strokes = ramp_chart._strokes(kept(), list(panels().values()))
     looks = [(stroke.colour, tuple(stroke.dash)) for stroke in strokes.values()]
     assert len(set(looks)) == len(looks) == 4
@@ -167,6 +167,6 @@ def test_ticks_are_round(low: float, high: float, most: int, ticks: list[float])
     assert theme.round_ticks(low, high, most) == pytest.approx(ticks)
 
 
-def test_times_lie_between_round_ones() -> None:
+def test_time_axes_end_at_round_values() -> None:
     assert theme.round_times(2.004e8, 2.1e8) == (1e8, 5e8)
     assert len(theme.time_ticks(theme.round_times(2.004e8, 2.1e8))) == 3

@@ -30,14 +30,14 @@ def page() -> str:
 
 
 @pytest.mark.parametrize("width", [80, 100, 110])
-def test_text_is_as_the_golden_file(width: int) -> None:
+def test_text_equals_the_golden_file(width: int) -> None:
     said = text(seen(), width=width, styled=False)
     assert said == as_golden(f"users-{width}.txt", said)
     assert max(map(len, said.splitlines())) <= width
 
 
 @pytest.mark.parametrize("width", [80, 100, 110])
-def test_a_claims_own_words_and_id_are_always_there(width: int) -> None:
+def test_a_claims_text_and_id_are_always_shown(width: int) -> None:
     said = " ".join(text(seen(), width=width, styled=False).split())
     for verdict in seen().verdicts:
         assert verdict.claim_id in said
@@ -45,11 +45,11 @@ def test_a_claims_own_words_and_id_are_always_there(width: int) -> None:
         assert all(word in said for word in verdict.text.split())
 
 
-def test_a_variants_settings_are_text_and_no_style() -> None:
+def test_a_variants_settings_are_not_read_as_markup() -> None:
     assert "php-apache[workers=256]" in text(seen(), width=110, styled=False)
 
 
-def test_markdown_is_as_the_golden_file() -> None:
+def test_markdown_equals_the_golden_file() -> None:
     said = markdown(seen())
     assert said == as_golden("users.md", said)
 
@@ -66,13 +66,13 @@ def test_each_experiment_has_the_charts_of_its_kind() -> None:
             assert f"charts/{shown.name}-{name}.png" in markdown(seen())
 
 
-def test_only_several_comparisons_are_listed() -> None:
+def test_comparisons_are_listed_only_if_there_are_several() -> None:
     assert "All 1 comparisons" not in page()
     order = next(claim for claim in run_tables.claims(seen()) if claim.verdict.kind == "order")
     assert len(order.effects) == 1 and not order.closest
 
 
-def test_what_was_claimed_of_all_and_seen_of_none_is_said_once() -> None:
+def test_a_claim_without_any_figure_is_one_row() -> None:
     (share,) = (
         claim
         for claim in run_tables.claims(view(synthetic_ramp.run_file(), []))
@@ -103,7 +103,7 @@ def test_ids_in_the_page_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_charts_name_variants_by_what_tells_them_apart() -> None:
+def test_charts_label_variants_by_their_differing_settings() -> None:
     drawn = re.findall(r'<figure class="chart.*?</figure>', page(), re.S)
     assert not any(f">{PHP_256}</text>" in chart for chart in drawn)
     assert all(">php-apache[workers=256]</text>" in chart for chart in drawn[:2])

@@ -27,7 +27,7 @@ def sentence(claim: made.Told, **update: object) -> str:
 # The order of answers and claims
 
 
-def test_surprises_are_reversed_directions_then_sizes_then_orders_then_the_machine() -> None:
+def test_surprises_are_sorted_by_direction_then_size_then_order_then_machine() -> None:
     claims = [
         made.cost("COST", 2_000.0),
         made.order("ORDER", 0.01),
@@ -45,12 +45,12 @@ def test_surprises_are_reversed_directions_then_sizes_then_orders_then_the_machi
     assert shown == ["REVERSED", "LESS-REVERSED", "OWN", "SIZE", "ORDER", "COST", "SMALLER-SIZE"]
 
 
-def test_a_size_that_is_missed_by_a_factor_up_or_down_is_as_far() -> None:
+def test_a_size_missed_by_a_factor_up_or_down_is_equally_far() -> None:
     (low,), (high,) = (findings.findings(made.run([made.ratio("R", at)])) for at in (13.7 / 2, 13.7 * 2))
     assert low.distance == pytest.approx(high.distance) == pytest.approx(0.693, rel=1e-3)
 
 
-def test_studies_come_by_what_contradicts_then_what_holds_then_what_is_open() -> None:
+def test_studies_are_sorted_by_contradicted_then_supported_then_undecided_claims() -> None:
     open_one = made.ratio("R", 9.0, answer=made.UNDECIDED)
     views = [
         made.run([made.untestable("R", "node-http was not measured")], "Nothing"),
@@ -65,7 +65,7 @@ def test_studies_come_by_what_contradicts_then_what_holds_then_what_is_open() ->
     assert page.index("Reversed</a><p>") < page.index("Nothing</a><p>") < page.index('id="studies"')
 
 
-def test_one_contradiction_outweighs_what_holds_and_the_rest_is_counted() -> None:
+def test_the_answer_names_a_contradiction_first_and_counts_the_rest() -> None:
     claims = [
         made.ratio("R-1", 13.0, answer=made.SUPPORTED),
         made.order("R-2", 0.5),
@@ -80,26 +80,26 @@ def test_one_contradiction_outweighs_what_holds_and_the_rest_is_counted() -> Non
 # The sentences
 
 
-def test_who_is_ahead_is_told_first_where_the_direction_is_reversed() -> None:
+def test_for_a_reversed_direction_the_faster_server_is_named_first() -> None:
     assert sentence(made.ratio("RF-1", 0.5)) == (
         "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js; "
         "the article has Node.js at 13.7 times PHP (RF-1)."
     )
 
 
-def test_a_size_keeps_to_the_order_in_which_it_was_published() -> None:
+def test_a_size_is_shown_in_its_published_order() -> None:
     assert sentence(made.ratio("TJ-3", 0.168, 0.51)) == (
         "Node.js is 0.168 times (0.153 to 0.185) as fast as PHP; the article has 0.51 times (TJ-3)."
     )
 
 
-def test_an_order_names_the_one_that_was_said_to_be_ahead() -> None:
+def test_an_order_names_the_server_that_was_claimed_to_be_ahead() -> None:
     assert sentence(made.order("O", 0.5)) == (
         "PHP is 2.00 times (1.82 to 2.20) as fast as Node.js; the article has Node.js ahead (O)."
     )
 
 
-def test_what_is_published_is_told_from_what_is_claimed_or_expected() -> None:
+def test_published_claimed_and_expected_ratios_are_distinguished() -> None:
     assert "; the article has 20 ns (C)." in sentence(made.cost("C", 135.0))
     assert (
         "on this machine the cost of a non-blocking read is 135 ns" in sentence(made.cost("C", 135.0)).lower()
@@ -109,19 +109,19 @@ def test_what_is_published_is_told_from_what_is_claimed_or_expected() -> None:
     assert "; the article has them alike (1.02) (R)." in sentence(made.ratio("R", 2.0, 1.02))
 
 
-def test_a_study_without_an_article_is_not_said_to_have_one() -> None:
+def test_a_study_without_an_article_names_none() -> None:
     own = made.run([made.ratio("R", 8.0)])
     study = own.run.study.model_copy(update={"article": None})
     (found,) = findings.findings(replace(own, run=own.run.model_copy(update={"study": study})))
     assert "the study has 13.7 times" in found.sentence and "article" not in found.sentence
 
 
-def test_where_the_engine_was_the_limit_only_the_known_end_is_told() -> None:
+def test_if_the_engine_was_the_limit_only_the_known_end_is_shown() -> None:
     limited = made.ratio("R", 20.0, answer=made.CONTRADICTED, limit="at least")
     assert "Node.js is at least 18.2 times as fast as PHP" in sentence(limited)
 
 
-def test_two_blocks_too_far_apart_are_told_without_an_interval_while_nothing_is_shown() -> None:
+def test_two_blocks_far_apart_are_shown_without_an_interval_if_undecided() -> None:
     far = Interval(2.0, 0.01, 400.0, 0.95, 2)
     open_one = made.ratio("R", 2.0, answer=made.UNDECIDED, blocks_needed=5)
     claim, verdict = open_one
@@ -135,7 +135,7 @@ def test_two_blocks_too_far_apart_are_told_without_an_interval_while_nothing_is_
     assert "2.0 times (1.01 to 15) as fast" in sentence((made.order("O", 2.0)[0], held))
 
 
-def test_what_was_seen_in_no_number_is_told_by_its_reason() -> None:
+def test_an_effect_without_a_number_is_shown_by_its_reason() -> None:
     knee = effect(PHP, reason="in none of 3 blocks it leaves its plateau", bound="340 users", what="knee")
     claim = told({"id": "K", "kind": "knee", "servers": [PHP], "published": 340}, knee)
     assert sentence(claim) == (
@@ -143,7 +143,7 @@ def test_what_was_seen_in_no_number_is_told_by_its_reason() -> None:
     )
 
 
-def test_what_is_open_says_what_it_would_take() -> None:
+def test_an_undecided_claim_says_how_many_blocks_it_needs() -> None:
     few = made.ratio("R", 9.0, answer=made.UNDECIDED, blocks_needed=5)
     assert "; about 5 blocks would tell, 2 more (R)." in sentence(few)
     unknown = made.ratio("R", 9.0, answer=made.UNDECIDED)
@@ -152,7 +152,7 @@ def test_what_is_open_says_what_it_would_take() -> None:
     assert findings.answer(made.run([many, few])).sentence.endswith("(R; 1 more undecided).")
 
 
-def test_where_nothing_could_be_judged_it_says_why_and_how_to_ask_again() -> None:
+def test_if_nothing_could_be_judged_the_reason_and_a_command_are_shown() -> None:
     blocks = "it takes 2 blocks in which both have a valid trial, and there is none"
     why = f"{blocks}: node-http was not valid in block 1"
     given = findings.answer(
@@ -164,7 +164,7 @@ def test_where_nothing_could_be_judged_it_says_why_and_how_to_ask_again() -> Non
     )
 
 
-def test_a_study_that_asks_nothing_says_so() -> None:
+def test_a_study_without_claims_says_so() -> None:
     silent = made.run([])
     assert findings.answer(silent).said == "This study makes no claims."
     assert said(silent).startswith("– PHP and Node.js. This study makes no claims.\n")
@@ -174,7 +174,7 @@ def test_a_study_that_asks_nothing_says_so() -> None:
 # Names
 
 
-def test_a_runtime_names_the_only_program_on_it_and_else_titles_do() -> None:
+def test_a_server_is_named_by_its_runtime_if_that_is_unique() -> None:
     both = SERVERS | {EXPRESS: ("Express, on Node", {"node": "20.20.2"})}
     alone, several = made.run([]), made.run([], servers=both)
     assert server_names.plain(alone, [NODE, PHP]) == {NODE: "Node.js", PHP: "PHP"}
@@ -183,7 +183,7 @@ def test_a_runtime_names_the_only_program_on_it_and_else_titles_do() -> None:
     }  # fmt: skip
 
 
-def test_variants_and_places_of_one_server_are_told_apart_and_only_where_both_stand() -> None:
+def test_variants_of_one_server_are_distinguished_only_if_both_are_named() -> None:
     few, many = f"{PHP}[start_workers=8,workers=8]", f"{PHP}[start_workers=500,workers=500]"
     servers = SERVERS | {few: SERVERS[PHP], many: SERVERS[PHP]}
     seen = made.run([], servers=servers)
@@ -195,12 +195,12 @@ def test_variants_and_places_of_one_server_are_told_apart_and_only_where_both_st
     assert server_names.plain(seen, [one, two]) == {one: "PHP in one-core", two: "PHP in two-cores"}
 
 
-def test_a_server_of_ones_own_goes_by_its_title() -> None:
+def test_the_users_own_server_is_named_by_its_title() -> None:
     own = made.run([], brought={NODE: "http://localhost:8080"})
     assert server_names.plain(own, [NODE]) == {NODE: "Node http"}
 
 
-def test_no_label_of_a_known_server_stands_in_an_answer() -> None:
+def test_no_answer_contains_the_label_of_a_known_server() -> None:
     labels = (PHP, NODE)
     for claim in (
         made.ratio("R", 0.5),
@@ -246,7 +246,7 @@ def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most
         assert "…" not in line.rpartition("  ")[2]
 
 
-def test_every_mark_is_explained_in_words_and_columns_have_heads() -> None:
+def test_every_mark_is_explained_and_columns_have_headings() -> None:
     shown = said(*five())
     marks = set(re.findall(r"^(.) S\d-\d", shown, re.M))
     legend = next(line for line in shown.splitlines() if line.startswith("26 claims: "))
@@ -255,7 +255,14 @@ def test_every_mark_is_explained_in_words_and_columns_have_heads() -> None:
     assert "here [95 % interval]  claimed" in shown
 
 
-def test_figures_stand_beside_what_was_claimed() -> None:
+def test_a_size_that_is_open_is_counted_apart_from_a_claim_that_is_open() -> None:
+    sized = made.ratio("SIZE", 9.0, answer=made.UNDECIDED)
+    shown = said(made.run([sized, made.ratio("OPEN", 1.0, answer=made.UNDECIDED, direction=made.UNDECIDED)]))
+    assert "2 claims: ~ 1 undecided in size only, ? 1 undecided" in shown
+    assert re.search(r"^~ SIZE ", shown, re.M) and re.search(r"^\? OPEN ", shown, re.M)
+
+
+def test_figures_are_shown_beside_the_claimed_ones() -> None:
     shown = said(made.run([made.ratio("RF-1", 0.7), made.ratio("RF-4", 0.4, expected=13.7)]))
     assert re.search(r"RF-1 .* 0\.700 \[0\.636–0\.770\]  13\.7$", shown, re.M)
     assert re.search(r"RF-4 .* 0\.400 \[0\.364–0\.440\]  13\.7\*$", shown, re.M)
@@ -268,13 +275,13 @@ def test_a_claim_that_could_not_be_tested_shows_why_in_its_line() -> None:
     assert re.search(r"– A .* node-http was not measured$", shown, re.M)
 
 
-def test_claims_of_one_name_in_two_studies_are_told_apart() -> None:
+def test_claims_with_one_id_in_two_studies_are_distinguished() -> None:
     first, second = (made.run([made.ratio("R", 0.4)], name=name) for name in ("one", "two"))
     shown = said(first, second)
     assert "✗ one R  " in shown and "✗ two R  " in shown
 
 
-def test_a_text_is_cut_at_a_clause_or_a_word_and_never_beyond_its_room() -> None:
+def test_a_text_is_cut_at_a_clause_or_word_to_fit_its_width() -> None:
     assert run_text.shortened("as it is", 8) == "as it is"
     assert run_text.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
     assert run_text.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
@@ -282,7 +289,7 @@ def test_a_text_is_cut_at_a_clause_or_a_word_and_never_beyond_its_room() -> None
         assert len(run_text.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
 
 
-def test_the_way_to_the_reports_is_that_of_the_greatest_surprise() -> None:
+def test_the_proposed_report_is_that_of_the_greatest_surprise() -> None:
     calm = made.run([made.ratio("A", 13.0, answer=made.SUPPORTED)], name="calm")
     assert said(calm, made.run([made.ratio("B", 0.4)])).endswith(
         "Why, with charts: crumple report files-quick-20261121-063012 --open\n"
@@ -302,7 +309,7 @@ def hostile() -> RunView:
     )
 
 
-def test_text_from_elsewhere_does_not_act_on_a_terminal() -> None:
+def test_control_characters_in_foreign_text_are_escaped() -> None:
     for width in (80, 100):
         shown = said(hostile(), width=width)
         assert "\x1b" not in shown and "\\x1b[31mred [red]markup[/red]" in shown
@@ -312,7 +319,7 @@ def test_text_from_elsewhere_does_not_act_on_a_terminal() -> None:
     assert "\x1b" not in text(hostile(), width=100, styled=False)
 
 
-def test_text_from_elsewhere_is_no_markup() -> None:
+def test_foreign_text_is_not_read_as_markup() -> None:
     seen = hostile()
     for page in (html(seen), run_page.overview([seen], {seen.run.id: ""})):
         assert "<b>bold</b>" not in page and "<i>such</i>" not in page
@@ -322,7 +329,7 @@ def test_text_from_elsewhere_is_no_markup() -> None:
     assert "\x1b" not in data(seen)
 
 
-def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
+def test_the_image_loads_nothing_and_shows_the_screen() -> None:
     drawn = run_page.picture(five(), 100, "crumple try")
     assert "url(http" not in drawn and "@font-face" not in drawn
     assert "S0-1" in drawn and "crumple&#160;try" in drawn.replace(" ", "&#160;")
@@ -332,7 +339,7 @@ def test_the_picture_fetches_nothing_and_shows_the_screen() -> None:
 # The circumstances of a verdict
 
 
-def test_a_verdict_names_the_runtimes_of_its_own_servers_cores_kernel_and_month() -> None:
+def test_a_verdict_names_its_servers_runtimes_the_cores_kernel_and_month() -> None:
     seen = made.run([made.ratio("R", 0.4)])
     (verdict,) = seen.verdicts
     assert server_names.circumstances(seen, verdict) == (
@@ -343,7 +350,7 @@ def test_a_verdict_names_the_runtimes_of_its_own_servers_cores_kernel_and_month(
     )
 
 
-def test_a_server_of_another_experiment_and_a_variant_have_their_versions() -> None:
+def test_servers_of_other_experiments_and_variants_have_versions() -> None:
     label = f"{PHP}[workers=8]"
     claim, verdict = made.ratio("R", 0.4)
     elsewhere = replace(verdict, effects=(effect(f"one-core:{label}", f"two-cores:{label}", ratio=0.5),))
@@ -351,14 +358,14 @@ def test_a_server_of_another_experiment_and_a_variant_have_their_versions() -> N
     assert "Found with PHP 8.2, on" in server_names.circumstances(seen, elsewhere)
 
 
-def test_what_was_found_of_the_machine_names_no_runtime_and_what_was_not_found_nothing() -> None:
+def test_a_claim_on_the_machine_names_no_runtime_and_an_unfound_one_nothing() -> None:
     seen = made.run([made.cost("C", 135.0), made.untestable("U", "x")])
     cost, untested = seen.verdicts
     assert server_names.circumstances(seen, cost) == "Found on 2 cores under Linux 6.1, November 2026."
     assert server_names.circumstances(seen, untested) == ""
 
 
-def test_what_a_run_does_not_know_is_left_out_or_said_to_be_unknown() -> None:
+def test_facts_missing_in_a_run_are_left_out_or_called_unknown() -> None:
     bare = made.run([made.ratio("R", 0.4)], versions={}, machine={}, began="long ago")
     said_of_all = server_names.of_all([bare])
     assert said_of_all == (
@@ -377,7 +384,7 @@ def test_runs_of_two_machines_name_both() -> None:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_circumstances_and_conditions_end_the_sentence_in_every_format_that_shows_it() -> None:
+def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> None:
     claim, verdict = made.ratio("R", 0.4)
     named = ("PHP of today",)
     seen = made.run([(claim.model_copy(update={"conditions": named}), replace(verdict, conditions=named))])
@@ -392,7 +399,7 @@ def test_circumstances_and_conditions_end_the_sentence_in_every_format_that_show
     assert run_sentences.conditions(untested) == ["It would rest on: PHP of today."]
 
 
-def test_several_runs_name_their_circumstances_once() -> None:
+def test_circumstances_of_several_runs_are_named_once() -> None:
     views = five()
     page = run_page.overview(views, {view.run.id: "" for view in views})
     assert page.count("Found with") == said(*views).count("Found with") == 1
@@ -400,7 +407,7 @@ def test_several_runs_name_their_circumstances_once() -> None:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_every_format_of_a_run_opens_with_its_answer() -> None:
+def test_every_format_of_a_run_begins_with_its_answer() -> None:
     seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
     given = findings.answer(seen).sentence
     assert html(seen).index(given) < html(seen).index('id="claims"')
@@ -409,7 +416,7 @@ def test_every_format_of_a_run_opens_with_its_answer() -> None:
     assert shown.index(given) < shown.index("What R says")
 
 
-def test_the_page_counts_what_was_not_asked_apart_from_what_could_not_be_tested() -> None:
+def test_the_page_counts_claims_outside_the_scale_apart_from_untestable_ones() -> None:
     asked, larger = made.ratio("R", 0.4), made.untestable("L", "too short")
     later = (larger[0].model_copy(update={"scales": ("full",)}), larger[1])
     page = run_page.overview([made.run([asked, later])], {"files-quick-20261121-063012": ""})

@@ -1,4 +1,4 @@
-"""What could not be tried on this machine is skipped in every format, and nowhere among what failed."""
+"""Trials that could not be tried on this machine are called skipped in every format, and never failed."""
 
 import json
 
@@ -13,7 +13,7 @@ WHY = "node is not installed; run: crumple setup node-cluster"
 
 
 def skipped(trial: StoredTrial) -> StoredTrial:
-    """As it is stored where a runtime is missing."""
+    """Return a trial as it is stored if a runtime is missing."""
     failure = Failure(step="setup", message=WHY)
     return trial.model_copy(
         update={"status": "failed", "failure": failure, "record": None, "problems": (), "warnings": ()}
@@ -26,24 +26,24 @@ def seen() -> RunView:
     return view(synthetic_run.run_file(), trials)
 
 
-def test_they_are_counted_apart_from_what_failed(seen: RunView) -> None:
+def test_skipped_trials_are_counted_apart_from_failed_ones(seen: RunView) -> None:
     assert run_sentences.trials(seen) == "48 trials: 41 count (1 with a warning), 6 were skipped, 1 failed."
     assert run_sentences.skips(seen) == [f"{GONE}: 6 trials were skipped: {WHY}"]
     assert {start.trial.trial.server for start in seen.failed} == {"java-grizzly-worker"}
 
 
-def test_a_server_that_never_ran_is_marked_in_a_word(seen: RunView) -> None:
+def test_a_server_that_never_ran_is_marked_as_skipped(seen: RunView) -> None:
     rows = {row.name: run_sentences.marks(row) for row in seen.experiments[0].rows}
     assert rows[GONE] == "skipped" and rows["java-grizzly-worker"] == "b02 did not run"
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_every_format_says_why_once(seen: RunView) -> None:
+def test_every_format_gives_the_reason_once(seen: RunView) -> None:
     for said in (run_text.text(seen, width=200, styled=False), markdown.markdown(seen), run_page.html(seen)):
         assert said.count(f"{GONE}: 6 trials were skipped: node is not installed") == 1
 
 
-def test_each_trial_says_that_it_was_skipped(seen: RunView) -> None:
+def test_each_skipped_trial_is_marked(seen: RunView) -> None:
     rows = [row for row in run_tables.trials(seen) if f"/{GONE}" in row.id]
     assert {row.status for row in rows} == {"skipped"} and len(rows) == 6
     assert {row.remark for row in rows} == {f"skipped: {WHY}"}

@@ -28,7 +28,7 @@ def page() -> str:
     return html(seen())
 
 
-def test_throughput_that_the_engine_limited_is_a_lower_bound_in_tables_charts_and_data() -> None:
+def test_engine_limited_throughput_is_a_lower_bound_in_tables_charts_and_json() -> None:
     separate = seen().experiments[1]
     (row,) = (each for each in run_tables.servers(separate) if each.server.name == "node-cluster")
     slow = [start.figures.throughput_per_s for start in row.server.counting if start.figures]
@@ -55,7 +55,7 @@ def test_throughput_that_the_engine_limited_is_a_lower_bound_in_tables_charts_an
     ]
 
 
-def test_of_two_starts_that_lie_far_apart_no_interval_is_printed() -> None:
+def test_two_starts_far_apart_have_no_printed_interval() -> None:
     def apart(factor: float) -> ServerView:
         row = seen().experiments[0].servers[0]
         starts = tuple(
@@ -74,7 +74,7 @@ def test_of_two_starts_that_lie_far_apart_no_interval_is_printed() -> None:
     assert "two starts" not in json.dumps(bars.throughput(near, WIDE_PX).to_dict(validate=False))
 
 
-def test_who_loses_requests_stands_behind_the_others_and_is_said_not_to_be_ranked() -> None:
+def test_a_server_that_loses_requests_comes_last_and_is_not_ranked() -> None:
     separate = seen().experiments[1]
     lossy, slower = (
         next(row for row in separate.servers if row.name == name)
@@ -92,7 +92,7 @@ def test_who_loses_requests_stands_behind_the_others_and_is_said_not_to_be_ranke
     assert [name for name, is_ranked in ranked.items() if not is_ranked] == ["node-express-cluster"]
 
 
-def test_cpu_time_has_the_unit_that_suits_it_in_tables_and_charts() -> None:
+def test_cpu_time_has_a_suitable_unit_in_tables_and_charts() -> None:
     def taking(cpu_us: float) -> ExperimentView:
         row = seen().experiments[0].servers[0]
         starts = tuple(
@@ -117,6 +117,6 @@ def test_cpu_time_has_the_unit_that_suits_it_in_tables_and_charts() -> None:
             assert max(ends) == pytest.approx(float(said))
 
 
-def test_axes_of_bars_count_as_tables_do() -> None:
+def test_axes_of_bars_use_the_units_of_the_tables() -> None:
     ticks = re.findall(r">([\d,.k]+)</text>", theme.svg(bars.throughput(seen().experiments[0], WIDE_PX)))
     assert "30,000" in ticks and not any("k" in tick for tick in ticks)

@@ -38,13 +38,13 @@ def seen(trials: dict[str, StoredTrial]) -> RunView:
     return view(synthetic_run.run_file(), list(trials.values()))
 
 
-def test_the_live_line_says_so(trials: dict[str, StoredTrial]) -> None:
+def test_the_live_line_shows_unanswered_users(trials: dict[str, StoredTrial]) -> None:
     line, colour = live.result(trials["shared/b01/node-http"])
     assert "56 of 64 users unanswered" in line and colour == "yellow"
     assert "unanswered" not in live.result(trials["shared/b02/node-http"])[0]
 
 
-def test_the_tables_say_so_beside_the_failed(seen: RunView) -> None:
+def test_the_tables_show_unanswered_users_beside_failed_requests(seen: RunView) -> None:
     shown = next(each for each in seen.experiments if each.name == "shared")
     rows = {row.server.name: row.failed for row in run_tables.servers(shown)}
     assert rows["node-http"].endswith("; 56 of 64 connections got no answer in b01")
@@ -55,14 +55,14 @@ def test_the_tables_say_so_beside_the_failed(seen: RunView) -> None:
 
 
 @pytest.mark.usefixtures("without_charts")
-def test_every_format_says_so(seen: RunView) -> None:
+def test_every_format_shows_unanswered_users(seen: RunView) -> None:
     said = "56 of 64 connections got no answer in b01"
     assert said in run_text.text(seen, width=100, styled=False)
     assert said in markdown.markdown(seen) and "56 of 64 users unanswered" in markdown.markdown(seen)
     assert said in run_page.html(seen) and "56 of 64 users unanswered" in run_page.html(seen)
 
 
-def test_the_data_too(seen: RunView) -> None:
+def test_json_has_unanswered_users(seen: RunView) -> None:
     document = json.loads(run_json.data(seen))
     shared = next(each for each in document["experiments"] if each["name"] == "shared")
     rows = {row["server"]: row["unanswered"] for row in shared["servers"] if not row["twin"]}

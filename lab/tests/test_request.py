@@ -1,4 +1,4 @@
-"""What a load asks, as typed and from a file; every mistake in it before anything is sent."""
+"""Requests from flags and from a file; every mistake is reported before any request is sent."""
 
 import hashlib
 import json
@@ -72,11 +72,13 @@ def _plain(**changes: Any) -> Request:
         ),
     ],
 )
-def test_what_is_asked(written: dict[str, Any], meant: Request) -> None:
+def test_the_request_that_flags_make(written: dict[str, Any], meant: Request) -> None:
     assert request.meant(Written(**{"path": "/", **written})) == meant
 
 
-def test_files_are_looked_at_and_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_checked_and_named_by_their_full_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "body").write_bytes(b"\xff\x00")
     (tmp_path / "answer").write_bytes(b"Hello")
     monkeypatch.chdir(tmp_path)
@@ -88,7 +90,7 @@ def test_files_are_looked_at_and_named_in_full(tmp_path: Path, monkeypatch: pyte
     )
 
 
-def test_braces_are_braces_where_nothing_is_to_vary() -> None:
+def test_with_no_vary_braces_are_sent_as_they_are() -> None:
     assert not request.meant(Written(path="/{seq}{random:x}"), literal=True).varies
 
 
@@ -142,13 +144,13 @@ def test_braces_are_braces_where_nothing_is_to_vary() -> None:
         ),
     ],
 )
-def test_what_cannot_be_asked(written: dict[str, Any], line: str) -> None:
+def test_invalid_requests_are_refused(written: dict[str, Any], line: str) -> None:
     with pytest.raises(UsageError) as caught:
         request.meant(Written(**{"path": "/", **written}))
     assert str(caught.value) == line
 
 
-def test_a_header_that_closes_goes_with_a_connection_per_request() -> None:
+def test_connection_close_needs_a_connection_per_request() -> None:
     written = Written(path="/", headers=[("Connection", "close")])
     assert ("Connection", "close") in request.meant(written, per_request=True).headers
 
@@ -162,7 +164,7 @@ def test_headers(text: str, header: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "A", ": b", "A b"])
-def test_what_is_no_header(text: str) -> None:
+def test_invalid_headers_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match='that is no header; write it as "Name: value"'):
         request.header(text)
 
@@ -175,7 +177,7 @@ def test_what_is_no_header(text: str) -> None:
         ("", False), ("{Seq}", False),
     ],
 )  # fmt: skip
-def test_what_varies(text: str, it_does: bool) -> None:
+def test_placeholders(text: str, it_does: bool) -> None:
     assert request.is_varying(text) is it_does
 
 
@@ -194,13 +196,13 @@ def test_what_varies(text: str, it_does: bool) -> None:
         ("{line:/dev/null}", "/dev/null has no lines; put some into it"),
     ],
 )
-def test_what_cannot_vary(text: str, said: str) -> None:
+def test_invalid_placeholders_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         request.is_varying(text)
     assert said in str(caught.value) and "--no-vary" in str(caught.value)
 
 
-def test_a_line_that_cannot_stand_in_a_path(tmp_path: Path) -> None:
+def test_a_line_that_is_invalid_in_a_path_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_text("a\n\ntwo words\r\n")
     place = f"{{line:{file}}}"
@@ -212,7 +214,7 @@ def test_a_line_that_cannot_stand_in_a_path(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from(["{seq}", "{random:1-9}", "{", "{{", "}", "a", "{a}", '{"', "{seq"])))
-def test_all_other_braces_are_braces(parts: list[str]) -> None:
+def test_all_other_braces_are_sent_as_they_are(parts: list[str]) -> None:
     text = "".join(parts)
     # Read it as the engine does: two open braces are one, and one before a letter begins a value.
     read = re.sub(
@@ -280,7 +282,7 @@ def test_several_requests_from_a_file(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_the_same_as_json(tmp_path: Path, wrapped: bool) -> None:
+def test_several_requests_from_a_json_file(tmp_path: Path, wrapped: bool) -> None:
     entries = [{"path": "/a", "weight": 2}, {"path": "/b", "method": "HEAD"}]
     file = tmp_path / "mix.json"
     file.write_text(json.dumps({"requests": entries} if wrapped else entries))
@@ -342,7 +344,9 @@ def test_the_same_as_json(tmp_path: Path, wrapped: bool) -> None:
         ),
     ],
 )
-def test_a_file_that_cannot_be_meant(tmp_path: Path, name: str, text: str | None, said: list[str]) -> None:
+def test_invalid_request_files_are_refused(
+    tmp_path: Path, name: str, text: str | None, said: list[str]
+) -> None:
     file = tmp_path / name
     if text is not None:
         file.write_text(text)
@@ -353,7 +357,7 @@ def test_a_file_that_cannot_be_meant(tmp_path: Path, name: str, text: str | None
 
 
 @pytest.mark.parametrize("entries", [1, 2])
-def test_what_is_wrong_with_every_request_is_said_of_each_once(tmp_path: Path, entries: int) -> None:
+def test_an_error_in_every_request_is_reported_once_for_each(tmp_path: Path, entries: int) -> None:
     file = tmp_path / "a.toml"
     file.write_text('[[requests]]\npath = "x"\n' * entries)
     with pytest.raises(FileInvalid) as caught:

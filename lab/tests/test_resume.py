@@ -1,4 +1,4 @@
-"""A run taken up again: what failed before, what another crumple did meanwhile, what is no longer there."""
+"""Resuming a run: trials that failed before, trials that another crumple did meanwhile, missing files."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def _failed(begun: Begun) -> set[str]:
     return {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
 
 
-def test_only_what_is_tried_again_is_set_aside(acts: Stage, root: Path) -> None:
+def test_only_trials_that_are_tried_again_are_set_aside(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-http": "start"}
     begun = _ran(root)
     failed, everything = _failed(begun), begun.store.ids()
@@ -37,7 +37,7 @@ def test_only_what_is_tried_again_is_set_aside(acts: Stage, root: Path) -> None:
     assert begun.store.ids() == everything and _failed(begun) == failed - {one}
 
 
-def test_of_two_that_resume_a_run_the_later_finds_it_done(acts: Stage, root: Path) -> None:
+def test_of_two_processes_that_resume_a_run_the_second_finds_it_done(acts: Stage, root: Path) -> None:
     begun = tiny_runs.begin(root, asked=documents.study())
     both = [runs.resume(begun.store, retry_failed=False) for _ in range(2)]
     for each in both:
@@ -45,7 +45,7 @@ def test_of_two_that_resume_a_run_the_later_finds_it_done(acts: Stage, root: Pat
     assert len(acts.started) == len(begun.file.plan.trials) == len(begun.store.ids())
 
 
-def test_a_run_ended_when_its_last_trial_did(acts: Stage, root: Path) -> None:
+def test_resuming_a_finished_run_keeps_its_end_time(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-http": "start"}
     begun = _ran(root)
     then = "2026-01-01T00:00:00+00:00"
@@ -56,13 +56,11 @@ def test_a_run_ended_when_its_last_trial_did(acts: Stage, root: Path) -> None:
     assert run_file.read(begun.store).ended != then
 
 
-def test_a_workload_that_is_gone_skips_its_experiments(acts: Stage, root: Path) -> None:
+def test_a_missing_workload_skips_its_experiments(acts: Stage, root: Path) -> None:
     begun = tiny_runs.begin(root, asked=documents.study())
     (root / "contract" / "workloads" / "hello.toml").unlink()
     runs.execute(begun, root, tiny_runs.Quiet())
     failures = {
         stored.failure and (stored.failure.step, stored.failure.message) for stored in begun.store.trials()
     }
-    assert failures == {
-        ("setup", "there is no workload hello any more; put its file back, or start a new run")
-    }
+    assert failures == {("setup", "workload hello no longer exists; put its file back, or start a new run")}

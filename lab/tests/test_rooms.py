@@ -1,7 +1,9 @@
-"""docs/architecture.md lists the lab's rooms, and no room imports from one that is listed below it."""
+"""The lab is laid out as docs/architecture.md says: its rooms, what they import, and what is beside them."""
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,21 +11,75 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "lab" / "crumple"
-# Modules beside the rooms, which all rooms may import.
-COMMON = {"contract", "engine", "errors", "faults", "interrupt", "project", "surroundings", "toml_file"}
 THE_LAB = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split("\n## The lab\n")[1]
 ROOMS = re.findall(r"^(\w+)/ ", THE_LAB, re.MULTILINE)
+# Modules beside the rooms, which all rooms may import; and the one that imports from rooms itself.
+COMMON = {*re.findall(r"`(\w+)\.py`", THE_LAB.split("\nBeside the rooms")[1].split("\n\n")[0])}
+ENTRY = {"cli"}
+# A room with a run of something: what is seen meanwhile, and what is read afterwards.
+VERBS = ("load", "find", "run")
+PURE_ROOMS = ("stats", "record", "study", "verdict")
+# What starts or reaches something else.
+ACTS = {"asyncio", "multiprocessing", "signal", "socket", "subprocess", "threading"}
 
 
-def test_every_room_is_in_the_map() -> None:
+def test_every_room_is_in_architecture_md() -> None:
     assert sorted(ROOMS) == sorted(file.parent.name for file in LAB.glob("*/__init__.py"))
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_from_none_below_it(room: str) -> None:
+def test_no_room_imports_from_one_listed_below_it(room: str) -> None:
     allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}
     files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).rglob("*.py")}
     assert {file.name: below for file, text in files.items() if (below := {*imported(text)} - allowed)} == {}
+
+
+def test_the_modules_beside_the_rooms_are_in_the_map() -> None:
+    assert {file.stem for file in LAB.glob("*.py")} - {"__init__"} == COMMON | ENTRY
+
+
+@pytest.mark.parametrize("module", sorted(COMMON))
+def test_a_module_beside_the_rooms_imports_from_no_room(module: str) -> None:
+    # `start` hands over to the command line.
+    allowed = COMMON | (ENTRY if module == "start" else set())
+    assert {*imported((LAB / f"{module}.py").read_text(encoding="utf-8"))} <= allowed
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    files = [*LAB.glob("*/__init__.py"), *LAB.glob("*/report/__init__.py")]
+    texts = {file: file.read_text(encoding="utf-8") for file in files}
+    assert [file for file, text in texts.items() if not ast.get_docstring(ast.parse(text))] == []
+
+
+def test_a_verb_has_a_live_view_and_a_report() -> None:
+    assert sorted(file.parent.name for file in LAB.glob("*/*_live.py")) == sorted(VERBS)
+    assert sorted(file.parent.name for file in LAB.glob("*/report")) == sorted(VERBS)
+
+
+@pytest.mark.parametrize("room", PURE_ROOMS)
+def test_a_pure_room_starts_nothing(room: str) -> None:
+    files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).rglob("*.py")}
+    assert {file.name: acts for file, text in files.items() if (acts := {*from_elsewhere(text)} & ACTS)} == {}
+
+
+def test_every_module_that_the_map_names_exists() -> None:
+    named = {*re.findall(r"(?<![\w/.*])(?:\w+/)*(\w+\.py)\b", THE_LAB)}
+    assert named - {file.name for file in LAB.rglob("*.py")} == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "spared"),
+    [
+        ("crumple.cli", {"rich", "pydantic", "numpy"}),
+        ("crumple.commands.load", {"numpy", "altair"}),
+        ("crumple.commands.load_result", {"scipy", "altair", "vl_convert"}),
+        ("crumple.commands.find", {"altair", "vl_convert"}),
+    ],
+)
+def test_what_takes_long_to_import_is_imported_when_it_is_needed(module: str, spared: set[str]) -> None:
+    asks = f"import sys, {module}\nprint(*sorted({spared!r} & {{*sys.modules}}))"
+    ended = subprocess.run([sys.executable, "-c", asks], capture_output=True, text=True, check=True)
+    assert ended.stdout == "\n"
 
 
 def test_no_two_modules_have_the_same_name() -> None:
@@ -46,3 +102,12 @@ def imported(text: str) -> Iterator[str]:
             first, *rest = node.module.split(".")
             if first == "crumple":
                 yield from rest[:1] or [name.name for name in node.names]
+
+
+def from_elsewhere(text: str) -> Iterator[str]:
+    """The first part of the name of each module that is imported, wherever."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (name.name.split(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.split(".")[0]

@@ -1,4 +1,4 @@
-"""A run: in the planned order, cut off and continued, without some servers; stand-ins do the work."""
+"""Runs with stand-ins for servers and engine: their order, interruption and resumption, missing servers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from crumple.commands.run import NOT_VALID, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
-from crumple.machine import alone, capacity, costs
+from crumple.machine import alone, capacity, ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run_file, runs
 from crumple.run.run_live import LiveView
@@ -30,7 +30,7 @@ from stand_ins import Stage
 
 
 class Notes:
-    """Writes down what it is told; raises `Interrupted` after so many trials."""
+    """Notes the events of a run; raises `Interrupted` after that many trials."""
 
     def __init__(self, interrupt_after: int | None = None) -> None:
         self.order: list[str] = []
@@ -101,7 +101,7 @@ def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> 
     assert file.versions["go-nethttp"] == {"go": "1.26"}
 
 
-def test_the_engines_ceiling_is_asked_after_each_trial(acts: Stage, root: Path) -> None:
+def test_the_engines_ceiling_is_looked_up_after_each_trial(acts: Stage, root: Path) -> None:
     acts.ceiling = Ceiling(throughput_per_s=10_500)
     begun = _begin(root)
     runs.execute(begun, root, Notes())
@@ -109,13 +109,13 @@ def test_the_engines_ceiling_is_asked_after_each_trial(acts: Stage, root: Path) 
     assert all("95.2% (limit 70%) of the 10,500 /s" in trial.warnings[0] for trial in begun.store.trials())
 
 
-def test_without_a_server_that_is_ready_nobody_asks_for_the_ceiling(acts: Stage, root: Path) -> None:
+def test_without_a_ready_server_the_ceiling_is_not_looked_up(acts: Stage, root: Path) -> None:
     acts.missing = set(documents.KNOWN_SERVERS)
     runs.execute(_begin(root), root, Notes())
     assert acts.calibrated == []
 
 
-def test_cut_off_and_continued_it_is_the_same_run(acts: Stage, root: Path) -> None:
+def test_an_interrupted_run_continues_with_the_same_trials(acts: Stage, root: Path) -> None:
     begun, first = _begin(root), Notes(interrupt_after=7)
     with pytest.raises(Interrupted):
         runs.execute(begun, root, first)
@@ -127,7 +127,7 @@ def test_cut_off_and_continued_it_is_the_same_run(acts: Stage, root: Path) -> No
     assert runs.resume(begun.store, retry_failed=False).to_do == ()
 
 
-def test_failed_trials_stay_unless_they_are_to_be_retried(acts: Stage, root: Path) -> None:
+def test_failed_trials_are_repeated_only_with_retry_failed(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     acts.fail_at = {"node-http": "start"}
     runs.execute(begun, root, Notes())
@@ -141,7 +141,7 @@ def test_failed_trials_stay_unless_they_are_to_be_retried(acts: Stage, root: Pat
     assert all(trial.status == "measured" for trial in begun.store.trials())
 
 
-def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: Path) -> None:
+def test_a_missing_server_is_skipped_and_reported_once(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
     begun, notes = _begin(root), Notes()
     runs.execute(begun, root, notes)
@@ -151,7 +151,7 @@ def test_a_server_that_is_not_there_is_skipped_and_said_once(acts: Stage, root: 
     assert "go-nethttp" not in acts.built + acts.started
 
 
-def test_a_server_that_is_skipped_does_not_keep_the_twin(acts: Stage, root: Path) -> None:
+def test_a_skipped_servers_twin_moves_to_another_server(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
     begun = _begin(root)
     twins = {(trial.experiment, trial.server) for trial in begun.file.plan.trials if trial.twin}
@@ -160,7 +160,7 @@ def test_a_server_that_is_skipped_does_not_keep_the_twin(acts: Stage, root: Path
     assert _begin(root, only=("go-nethttp",)).file.study.experiments["shared"].twin == "go-nethttp"
 
 
-def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Stage, root: Path) -> None:
+def test_a_failed_build_fails_all_trials_and_is_tried_once(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-express": "build"}
     begun, notes = _begin(root), Notes()
     runs.execute(begun, root, notes)
@@ -169,12 +169,12 @@ def test_a_server_that_does_not_build_fails_its_trials_and_builds_once(acts: Sta
         ("build", "the compiler refused", ("main.go:1: no",))
     }
     assert acts.built.count("node-express") == 1
-    # Failed, as the exit code says, and not skipped.
+    # The trials count as failed, not as skipped.
     assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
     assert code_of(begun.store.trials()) == NOT_VALID
 
 
-def test_a_run_notes_whose_io_model_nothing_checks(
+def test_run_json_says_which_io_models_nothing_checks(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     described = {name: stand_ins.description(name) for name in stand_ins.DESCRIBED}
@@ -184,7 +184,7 @@ def test_a_run_notes_whose_io_model_nothing_checks(
     assert {name for name, note in notes.items() if not note.model_is_checked} == {"node-http"}
 
 
-def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -> None:
+def test_a_restricted_run_has_those_servers_and_a_twin(acts: Stage, root: Path) -> None:
     begun = _begin(root, only=("node-http",))
     assert {(trial.server, trial.twin) for trial in begun.file.plan.trials} == {
         ("node-http", False),
@@ -193,24 +193,24 @@ def test_restricted_it_runs_those_servers_with_a_twin(acts: Stage, root: Path) -
     assert begun.file.only == ("node-http",)
 
 
-def test_one_trial_by_its_id(acts: Stage, root: Path) -> None:
+def test_one_trial_can_be_run_by_its_id(acts: Stage, root: Path) -> None:
     begun, notes = _begin(root), Notes()
     runs.execute(runs.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
     assert notes.order == ["shared/b02/go-nethttp~twin"]
     assert run_file.read(begun.store).ended is None
     with pytest.raises(NotFound, match="its trials are"):
         runs.narrowed(begun, "shared/b9/none")
-    with pytest.raises(NotFound, match="stored already"):
+    with pytest.raises(NotFound, match="already stored"):
         runs.narrowed(runs.resume(begun.store, retry_failed=False), "shared/b02/go-nethttp~twin")
 
 
-def test_a_seed_is_drawn_where_none_is_given_and_runs_never_share_a_folder(acts: Stage, root: Path) -> None:
+def test_runs_without_a_seed_have_different_seeds_and_folders(acts: Stage, root: Path) -> None:
     first, second = _begin(root, seed=None), _begin(root, seed=None)
     assert first.file.seed != second.file.seed
     assert first.store.folder != second.store.folder
 
 
-def test_two_that_begin_in_one_second_have_a_folder_each(
+def test_two_runs_begun_in_one_second_have_a_folder_each(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = datetime(2026, 11, 21, 6, 30, 12, tzinfo=UTC)
@@ -249,24 +249,24 @@ def test_costs_are_measured_while_no_other_crumple_measures(
         return {"thread": (9.0,)}
 
     monkeypatch.setattr(alone, "turn", turn)
-    monkeypatch.setattr(costs, "readings", readings)
+    monkeypatch.setattr(ceiling, "cost_readings", readings)
     begun = _begin(root, asked=_with_cost(), waiting=lambda: said.append("waits"))
     assert said == ["waits", "measured", "over"] and begun.file.machine["costs"] == {"thread": (9.0,)}
 
 
-def test_of_a_run_that_cannot_begin_nothing_stays(
+def test_a_run_that_cannot_begin_leaves_no_folder(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
         raise EngineFailed("costs did not end")
 
-    monkeypatch.setattr(costs, "readings", fails)
+    monkeypatch.setattr(ceiling, "cost_readings", fails)
     with pytest.raises(EngineFailed):
         _begin(root, asked=_with_cost())
     assert not list(root.glob("runs/*"))
 
 
-def test_locks_that_cannot_be_had_end_the_run_and_fail_no_trial(
+def test_an_unavailable_lock_ends_the_run_and_fails_no_trial(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def turn(_: object) -> None:
@@ -279,7 +279,7 @@ def test_locks_that_cannot_be_had_end_the_run_and_fail_no_trial(
     assert begun.store.ids() == set()
 
 
-def test_a_run_that_is_running_cannot_be_resumed(acts: Stage, root: Path) -> None:
+def test_a_run_in_progress_cannot_be_resumed(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
         runs.execute(begun, root, Notes())
@@ -309,13 +309,13 @@ def test_a_variant_runs_with_its_settings_under_its_label(acts: Stage, root: Pat
     assert runs.resume(begun.store, retry_failed=False).to_do == ()
 
 
-def test_a_variant_the_study_does_not_list_runs_instead_of_its_server(acts: Stage, root: Path) -> None:
+def test_a_variant_that_the_study_does_not_list_replaces_its_server(acts: Stage, root: Path) -> None:
     begun = _begin(root, only=(VARIANT, "node-http"))
     assert {trial.server for trial in begun.file.plan.trials} == {VARIANT, "node-http"}
     assert begun.file.study.experiments["shared"].twin == VARIANT
 
 
-def test_another_attempt_at_a_variants_trial_keeps_the_earlier_ones(acts: Stage, root: Path) -> None:
+def test_retrying_a_variants_trial_keeps_the_earlier_attempts(acts: Stage, root: Path) -> None:
     begun = _begin(root, asked=_with_variant())
     one = f"shared/b01/{VARIANT}"
     acts.fail_at = {"go-nethttp": "start"}
@@ -325,7 +325,7 @@ def test_another_attempt_at_a_variants_trial_keeps_the_earlier_ones(acts: Stage,
     assert len(list((begun.store.folder / "trials" / "set-aside").iterdir())) == 3
 
 
-def test_the_run_keeps_the_study_as_it_is_at_its_scale(acts: Stage, root: Path) -> None:
+def test_run_json_keeps_the_study_reduced_to_its_scale(acts: Stage, root: Path) -> None:
     demo = documents.study()
     shared = demo.experiments["shared"]
     quick = shared.scales["quick"].model_copy(
@@ -342,7 +342,7 @@ def test_the_run_keeps_the_study_as_it_is_at_its_scale(acts: Stage, root: Path) 
     assert stored.record.spec.requests[0].path == "/hello?delay_ms=3"
 
 
-def test_a_parameters_value_that_cannot_be_is_said_before_anything_runs(acts: Stage, root: Path) -> None:
+def test_an_invalid_parameter_is_reported_before_any_trial(acts: Stage, root: Path) -> None:
     file = root / "contract" / "workloads" / "hello.toml"
     file.write_text(file.read_text().replace("default = 0", "default = 0\nleast = 0\nmost = 9"))
     canary = Canary(workload="hello", parameters={"delay_ms": 10})
@@ -354,7 +354,7 @@ def test_a_parameters_value_that_cannot_be_is_said_before_anything_runs(acts: St
         assert not (root / "runs").exists()
 
 
-def test_cores_that_are_not_there_skip_their_experiment(
+def test_an_experiment_that_needs_more_cores_is_skipped(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def cores_for(placement: str, threads: int, server_cores: int | None) -> capacity.Cores:
@@ -375,7 +375,7 @@ def test_cores_that_are_not_there_skip_their_experiment(
     assert steps == {("shared", "setup"), ("separate", None)}
 
 
-def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> None:
+def test_the_view_counts_trials_and_shows_what_was_skipped(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
     session = Session([_begin(root)], root)
     for terminal in (False, True):
@@ -396,7 +396,7 @@ def test_the_view_counts_and_says_what_was_skipped(acts: Stage, root: Path) -> N
             assert "(0:00 left)" in said
 
 
-def test_the_view_says_the_time_left_of_all_runs_of_a_session(acts: Stage, root: Path) -> None:
+def test_the_view_shows_the_time_left_for_all_runs_of_a_session(acts: Stage, root: Path) -> None:
     session = Session([_begin(root), _begin(root, seed=7)], root)
     console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))
     with LiveView("2 studies", lambda: session.outlook, console) as view:
@@ -406,5 +406,5 @@ def test_the_view_says_the_time_left_of_all_runs_of_a_session(acts: Stage, root:
     assert "(0:00 left)" not in lines[0]
 
 
-def test_a_clock() -> None:
+def test_clock_formats() -> None:
     assert [numerals.clock(seconds) for seconds in (None, 5, 125, 3725)] == ["?", "0:05", "2:05", "1:02:05"]

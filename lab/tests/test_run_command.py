@@ -1,4 +1,4 @@
-"""crumple run with several studies, variants and servers of one's own, as typed."""
+"""`crumple run` from the outside, with several studies, variants and the user's own servers."""
 
 import json
 import sys
@@ -45,7 +45,7 @@ meaning = "how many"
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Calls `crumple …` among three studies, two of them of articles; (exit code, stdout, stderr)."""
+    """Run `crumple …` in a project of three studies, two of articles; return (exit code, stdout, stderr)."""
     root = tiny_runs.project(monkeypatch, tmp_path)
     file = root / "servers" / "tiny" / "server.toml"
     file.write_text(file.read_text().replace('"{scratch}"]', '"{scratch}", "{workers}"]') + SETTING)
@@ -63,14 +63,14 @@ def _trials(study: str) -> set[str]:
     return {file.stem.replace("__", "/") for file in (folder / "trials").glob("*.json")}
 
 
-def test_all_studies_run_together_and_the_time_of_all_is_said(call: Call) -> None:
+def test_all_studies_run_in_one_session_and_the_total_time_is_printed(call: Call) -> None:
     _, _, err = call("run", "--all")
-    assert "about 0:0" in err and "about 15:00 in all" in err
+    assert "about 0:0" in err and "about 14:30 in all" in err
     assert _trials("first") == _trials("second") == {"one/b01/tiny", "one/b01/tiny~twin"}
     assert "4/4 one/b01/tiny" in err and "(0:00 left)" in err
 
 
-def test_the_budget_decides_the_scale_where_none_is_asked_for(call: Call) -> None:
+def test_without_a_scale_the_budget_decides_it(call: Call) -> None:
     for study in ("first", "second"):
         file = Path(f"studies/{study}.toml")
         (quick,) = [line for line in file.read_text().splitlines() if line.startswith("scales.quick")]
@@ -82,7 +82,7 @@ def test_the_budget_decides_the_scale_where_none_is_asked_for(call: Call) -> Non
     assert code == 2 and "--budget" in err
 
 
-def test_a_variant_that_no_study_lists_can_be_asked_for(call: Call) -> None:
+def test_a_variant_that_no_study_lists_can_be_named(call: Call) -> None:
     call("run", "first", "--servers", "tiny, tiny[workers=9]")
     assert _trials("first") == {"one/b01/tiny", "one/b01/tiny[workers=9]", "one/b01/tiny~twin"}
     (folder,) = Path("runs").glob("first-quick-*")
@@ -91,13 +91,13 @@ def test_a_variant_that_no_study_lists_can_be_asked_for(call: Call) -> None:
     assert "--servers 'tiny,tiny[workers=9]' --only 'one/b01/tiny[workers=9]'" in call("report", "--json")[1]
 
 
-def test_ones_own_server_beside_those_of_the_study(call: Call, tmp_path: Path) -> None:
+def test_the_users_own_server_runs_beside_those_of_the_study(call: Call, tmp_path: Path) -> None:
     folder = tiny_servers.write(tmp_path / "elsewhere", "mine")
     call("run", "second", "--server", str(folder), "--servers", "tiny")
     assert "one/b01/mine" in _trials("second")
 
 
-def test_a_server_that_cannot_run_is_skipped_and_another_has_the_twin(call: Call) -> None:
+def test_a_server_that_cannot_run_is_skipped_and_its_twin_moves(call: Call) -> None:
     folder = tiny_servers.write(Path.cwd(), "absent")
     toml = folder / "server.toml"
     toml.write_text(toml.read_text().replace(f'command = ["{sys.executable}", "--version"]', NOT_THERE))
@@ -111,7 +111,7 @@ def test_a_server_that_cannot_run_is_skipped_and_another_has_the_twin(call: Call
     assert "absent: 1 trial was skipped: python is not installed" in out
 
 
-def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path: Path) -> None:
+def test_the_users_own_server_joins_only_the_studies_it_answers(call: Call, tmp_path: Path) -> None:
     todo = WORKLOAD_TOML.replace("/hello?delay_ms={delay_ms}", "/todos?delay_ms={delay_ms}")
     Path("contract/workloads/todos.toml").write_text(todo)
     tiny = Path("servers/tiny/server.toml")
@@ -132,10 +132,13 @@ def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("run", "--all", "first"), "--all is every study of an article; leave out first"),
+        (("run", "--all", "first"), "--all runs every study of an article; leave out first"),
         (("run", "first", "--servers", "tiny[worker=9]"), "has no setting worker; did you mean workers?"),
         (("run", "first", "--servers", "tiny[workers=x]"), "server tiny wants a whole number there"),
-        (("run", "first", "--server", "servers/tiny"), "there is a server tiny already; rename its folder"),
+        (
+            ("run", "first", "--server", "servers/tiny"),
+            "a server named tiny already exists; rename the folder",
+        ),
         (("run", "first", "--server", "nowhere"), "--server nowhere: there is no server.toml"),
         (("run", "first", "second", "--scale", "full"), "first: no experiment has a scale full"),
         (("run", "--all", "--scale", "full"), "no study of an article has a scale full; name a study"),
@@ -144,7 +147,7 @@ def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path
             "study first plans no trial typo; its trials are one/",
         ),
         (("run", "first", "--database", "nonsense"), "--database: that names no database; write mysql://"),
-        (("run", "first", "--retry-failed"), "about a run that is there; name it with --resume"),
+        (("run", "first", "--retry-failed"), "--retry-failed needs a run to resume; name it with --resume"),
         (("run", "--resume", "x", "--scale", "quick", "--seed", "0"), "begun; leave out --scale --seed"),
         (
             ("run", "--resume", "x", "--all", "--server", ".", "--servers", "tiny"),
@@ -152,13 +155,13 @@ def test_of_several_studies_ones_own_joins_those_it_answers(call: Call, tmp_path
         ),
     ],
 )
-def test_a_mistake_is_one_line_and_begins_nothing(call: Call, arguments: tuple[str, ...], line: str) -> None:
+def test_a_mistake_is_one_line_and_begins_no_run(call: Call, arguments: tuple[str, ...], line: str) -> None:
     code, out, err = call(*arguments)
     assert (code, out) == (2, "") and line in err and err.count("\n") == 1
     assert not Path("runs").exists()
 
 
-def test_where_one_cannot_begin_none_has_begun(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_one_run_cannot_begin_none_begins(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     real = runs.begin
 
     def begin(asked: Any, *arguments: Any, **flags: Any) -> Any:
@@ -172,7 +175,9 @@ def test_where_one_cannot_begin_none_has_begun(call: Call, monkeypatch: pytest.M
     assert not list(Path("runs").iterdir())
 
 
-def test_an_error_keeps_the_page_of_what_was_done(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_still_writes_the_page_of_the_finished_trials(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def carry_out(*_: Any, **__: Any) -> int:
         raise EngineFailed("it did not end")
 

@@ -1,4 +1,4 @@
-"""The lines that a run writes as trials end: what each figure is, and each kind of warning in full once."""
+"""The lines that a run prints as trials end: each figure is named, each kind of warning is in full once."""
 
 import documents
 from crumple.run import run_live
@@ -15,7 +15,7 @@ CANARY = "canary: only {} of 40 requests were answered, so its median is at leas
 
 
 def _lines(*warnings: str, problems: tuple[str, ...] = ()) -> list[str]:
-    """Of trials with a warning each, the first of them with `problems`."""
+    """Return the lines of trials with one warning each; the first trial also has `problems`."""
     console = Console(force_terminal=False, width=300, record=True)
     with LiveView("documents", lambda: Outlook(0.0, 9.0, 1, 9, 0, 0), console) as shown:
         for number, warning in enumerate(warnings, start=1):
@@ -24,7 +24,7 @@ def _lines(*warnings: str, problems: tuple[str, ...] = ()) -> list[str]:
     return console.export_text().splitlines()
 
 
-def test_a_line_says_what_its_time_is() -> None:
+def test_a_line_names_its_time() -> None:
     line, _ = run_live.result(documents.stored())
     assert line == "   10,000 /s  mean 3.20 ms"
     none = documents.record(histograms=documents.record().histograms.model_copy(
@@ -33,7 +33,7 @@ def test_a_line_says_what_its_time_is() -> None:
     assert run_live.result(documents.stored(record=none))[0] == "   10,000 /s  mean       –"
 
 
-def test_each_kind_of_warning_is_said_in_full_once() -> None:
+def test_each_kind_of_warning_is_shown_in_full_once() -> None:
     lines = _lines(NEAR.format(74), NEAR.format("95.2"), LOST.format(2.5), NEAR.format(81), LOST.format(3))
     assert f"warning: {NEAR.format(74)}  (" in lines[0] and f"warning: {LOST.format(2.5)}  (" in lines[2]
     for line, short in ((lines[1], "95.2%"), (lines[3], "81%")):
@@ -41,12 +41,12 @@ def test_each_kind_of_warning_is_said_in_full_once() -> None:
     assert "warning: 3% of the requests failed (312 × 503 Service Unavailable)…  (" in lines[4]
 
 
-def test_a_warning_that_was_not_shown_has_not_been_said() -> None:
+def test_a_warning_that_was_not_shown_is_shown_in_full_later() -> None:
     lines = _lines(NEAR.format(74), NEAR.format(75), problems=("the engine measured itself",))
     assert "null server" not in lines[0] and NEAR.format(75) in lines[1]
 
 
-def test_one_without_a_second_clause_is_as_it_is() -> None:
+def test_a_warning_of_one_clause_is_not_shortened() -> None:
     assert [run_live.in_short(each) for each in ("mixed", CANARY.format(3))] == ["mixed", CANARY.format(3)]
     assert (
         run_live.kind(CANARY.format(3)) == run_live.kind(CANARY.format("12")) != run_live.kind("canary: no")

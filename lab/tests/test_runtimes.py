@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
-from crumple.subject import runtimes, servers
+from crumple.subject import build, servers
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -44,28 +44,28 @@ def described(tmp_path: Path, at_least: str, toml: str = ""):
     ("at_least", "found"),
     [("17", "bin/tool"), ("18", "also/c/tool"), ("21.0.10", "also/c/tool")],
 )
-def test_the_path_comes_first_then_the_newest_beside_it(tmp_path, places, at_least, found):
+def test_the_path_comes_first_then_the_newest_other_runtime(tmp_path, places, at_least, found):
     for name, version in (("a", "21.0.9"), ("b", "9.1"), ("c", "21.0.10")):
         tool(places / name, version)
     tiny = described(tmp_path, at_least)
-    assert runtimes.executables(tiny)["tool"] == str(tmp_path / found)
+    assert build.executables_found(tiny)["tool"] == str(tmp_path / found)
     assert isinstance(servers.readiness(tiny), servers.Ready)
 
 
-def test_where_none_will_do_the_paths_own_is_named_as_too_old(tmp_path, places):
+def test_if_none_is_new_enough_the_one_in_the_path_is_named(tmp_path, places):
     tool(places / "a", "21")
     assert servers.readiness(described(tmp_path, "25")) == servers.Missing(
         "tool 17.0.1 is older than 25", "install tool"
     )
 
 
-def test_one_that_is_only_beside_the_path_is_found(tmp_path, places):
+def test_a_runtime_outside_the_path_is_found(tmp_path, places):
     (tmp_path / "bin" / "tool").unlink()
     tool(places / "a", "21")
-    assert runtimes.versions(described(tmp_path, "20"))["tool"] == "21"
+    assert build.versions(described(tmp_path, "20"))["tool"] == "21"
 
 
-def test_what_was_found_is_what_builds_and_starts(tmp_path, places):
+def test_the_runtime_found_is_used_to_build_and_start(tmp_path, places):
     newer = tool(places / "a", "21")
     toml = """
 [build]
@@ -82,15 +82,15 @@ command = [["sh", "-c", "{tool} > built-with"]]
         assert any(line.startswith(f"{newer} serving") for line in running.output_tail())
 
 
-def test_what_the_launcher_fetched_is_found(tmp_path, places, monkeypatch):
-    monkeypatch.setattr(runtimes, "FETCHED", tmp_path / "fetched")
+def test_a_runtime_that_the_launcher_installed_is_found(tmp_path, places, monkeypatch):
+    monkeypatch.setattr(build, "FETCHED", tmp_path / "fetched")
     tool(tmp_path / "fetched" / "tools", "30")
     tool(tmp_path / "fetched" / "venv" / "bin", "40")
     # A Rust is fetched because the PATH's is too old, so it comes first; uv is fetched if the PATH has none.
-    assert runtimes.versions(described(tmp_path, "1"))["tool"] == "30"
+    assert build.versions(described(tmp_path, "1"))["tool"] == "30"
     (tmp_path / "fetched" / "tools" / "tool").unlink()
     (tmp_path / "bin" / "tool").unlink()
-    assert runtimes.versions(servers.find(tmp_path)["tiny"])["tool"] == "40"
-    path = runtimes.environment()["PATH"].split(":")
+    assert build.versions(servers.find(tmp_path)["tiny"])["tool"] == "40"
+    path = build.base_environment()["PATH"].split(":")
     assert path.index(str(tmp_path / "fetched" / "tools")) == 0
     assert str(tmp_path / "fetched" / "venv" / "bin") in path

@@ -1,4 +1,4 @@
-"""What was used up where a server broke."""
+"""Which resource was used up when a server broke."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from crumple.contract import OpenShape, Rate
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Step
-from crumple.find.saturation import Sign, signs
+from crumple.find.report.find_figures import Sign, signs
 from crumple.find.watch import Watch
 from crumple.load import objective
 from crumple.record.validity import Validity
@@ -36,30 +36,30 @@ def kinds(found: tuple[Sign, ...]) -> list[str]:
     return [sign.kind for sign in found]
 
 
-def test_the_cpu_is_used_up_and_the_queue_before_it_is_no_cause() -> None:
+def test_a_used_up_cpu_is_the_cause_and_its_queue_is_not() -> None:
     found = signs(edge(server_cores_busy=0.97, connections_most=100), 1)
     assert found == (Sign("cpu", 0.97, 1),)
 
 
-def test_one_thread_fills_one_core_of_several() -> None:
+def test_one_thread_uses_up_one_core_of_several() -> None:
     assert kinds(signs(edge(server_cores_busy=1.02), 4)) == ["one-core"]
     assert kinds(signs(edge(server_cores_busy=2.2), 4)) == ["idle"]
 
 
-def test_connections_are_short_where_the_cpu_is_not() -> None:
+def test_too_few_connections_are_the_cause_if_the_cpu_is_free() -> None:
     assert kinds(signs(edge(connections_most=100), 2)) == ["connections"]
     assert kinds(signs(edge(connections_most=99), 2)) == ["idle"]
 
 
-def test_by_connections_they_are_the_load_and_no_limit() -> None:
+def test_by_connections_their_number_is_the_load_and_no_limit() -> None:
     assert kinds(signs(edge(connections_most=100, load=100.0), 2)) == ["idle"]
 
 
-def test_segments_sent_again_stand_beside_the_rest() -> None:
+def test_retransmitted_segments_are_reported_in_addition() -> None:
     assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=500), 1)) == ["cpu", "retransmits"]
     assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=1), 1)) == ["cpu"]
 
 
-def test_a_server_that_was_not_watched_and_one_that_did_not_break() -> None:
+def test_without_a_probe_or_a_broken_level_nothing_is_reported() -> None:
     assert kinds(signs(edge(server_cores_busy=None), None)) == ["unwatched"]
     assert signs([], 1) == ()

@@ -75,20 +75,20 @@ def test_it_begins_with_the_first_guess_and_rises_by_its_step() -> None:
     assert step_after(tried(500.0, "held")).load == pytest.approx(800)
 
 
-def test_its_steps_are_squared_once_the_guess_was_far_off() -> None:
+def test_its_steps_are_squared_if_the_guess_was_far_off() -> None:
     held = [tried(load, "held") for load in (500.0, 800.0, 1_280.0)]
     assert step_after(*held[:2]).load == pytest.approx(1_280)
     assert step_after(*held).load == pytest.approx(1_280 * 1.6**2)
 
 
 @pytest.mark.parametrize("edge", [30.0, 470.0, 510.0, 4_000.0, 60_000.0])
-def test_it_closes_in_on_the_edge_from_any_first_guess(edge: float) -> None:
+def test_it_finds_the_breaking_point_from_any_first_guess(edge: float) -> None:
     ending, levels, _ = searched(below(edge))
     broke = min(each.load for each in levels if each.judged.outcome == "broke")
     assert ending == "found" and 0.93 * edge < top(levels) < edge <= broke < 1.07 * edge
 
 
-def test_its_phases_come_in_order_and_repeats_are_not_sorted() -> None:
+def test_its_phases_are_in_order_and_repeated_levels_are_not_sorted() -> None:
     _, _, steps = searched(below(1_000))
     purposes = [step.purpose for step in steps]
     assert purposes[:2] == ["bracket", "bracket"] and purposes[-1] == "repeat"
@@ -103,21 +103,19 @@ def test_the_same_levels_and_seed_have_the_same_answer() -> None:
 
 
 @pytest.mark.parametrize("slip", [1, 2, 3, 4, 6, 9])
-def test_a_hiccup_costs_levels_and_not_the_answer(slip: int) -> None:
+def test_one_level_that_broke_by_chance_costs_levels_and_not_the_result(slip: int) -> None:
     ending, levels, _ = searched(at_level(slip, "broke", below(1_000)))
     assert ending == "found" and 930 < top(levels) < 1_000
 
 
-def test_one_lucky_level_above_the_edge_costs_levels_and_not_the_answer() -> None:
+def test_one_level_that_held_by_chance_costs_levels_and_not_the_result() -> None:
     _, levels, _ = searched(at_level(3, "held", below(1_000)))
     last = [each for each in levels if each.purpose == "repeat"][-5:]
     assert all(900 < each.load < 1_100 for each in last)
 
 
 @pytest.mark.parametrize(("outcome", "above"), [("held", True), ("broke", False)])
-def test_levels_that_all_came_out_alike_are_followed_by_one_beyond_them(
-    outcome: Outcome, above: bool
-) -> None:
+def test_levels_with_equal_outcomes_are_followed_by_one_beyond_them(outcome: Outcome, above: bool) -> None:
     bracket = [tried(500.0, "held"), tried(800.0, "broke")]
     bracket = bracket if above else bracket[::-1]
     alike = [tried(load, outcome, "repeat") for load in (640.0, 645.0, 650.0, 655.0, 660.0)]
@@ -128,7 +126,7 @@ def test_levels_that_all_came_out_alike_are_followed_by_one_beyond_them(
     assert farther.load == pytest.approx(step.load * 1.1**2 if above else step.load / 1.1**2)
 
 
-def test_it_takes_a_fresh_start_for_every_few_levels_where_it_can() -> None:
+def test_it_starts_a_new_process_after_every_few_levels_if_it_can() -> None:
     ending, levels, steps = searched(below(1_000), replace(AIM, start_s=4.0))
     starts = [each.judged.start for each in levels]
     assert ending == "found" and starts == sorted(starts) and max(starts) >= 3
@@ -136,17 +134,17 @@ def test_it_takes_a_fresh_start_for_every_few_levels_where_it_can() -> None:
     assert all(step.purpose == "repeat" for step in steps if step.afresh)
 
 
-def test_it_never_holds_means_twice_at_the_lowest() -> None:
+def test_never_holds_means_broken_twice_at_the_lowest_load() -> None:
     ending, levels, _ = searched(lambda _: "broke", replace(AIM, lowest=20.0))
     assert ending == "never" and [each.load for each in levels[-2:]] == [20.0, 20.0]
 
 
-def test_it_holds_at_the_highest_it_may_try() -> None:
+def test_it_holds_at_the_highest_load_allowed() -> None:
     ending, levels, _ = searched(lambda _: "held", replace(AIM, highest=3_000.0))
     assert ending == "highest" and levels[-1].load == 3_000.0
 
 
-def test_at_the_highest_load_a_level_that_is_not_decided_is_tried_again() -> None:
+def test_an_undecided_level_at_the_highest_load_is_repeated() -> None:
     aim = replace(AIM, highest=800.0)
     undecided = [tried(500.0, "held"), tried(800.0, "undecided")]
     step = step_after(*undecided, aim=aim)
@@ -157,17 +155,17 @@ def test_at_the_highest_load_a_level_that_is_not_decided_is_tried_again() -> Non
     assert ending == "budget" and len(levels) > 10
 
 
-def test_the_engine_gives_in_first() -> None:
+def test_the_engine_reaches_its_limit_first() -> None:
     ending, levels, _ = searched(lambda load: "held" if load < 2_000 else "limited")
     assert ending == "engine" and top(levels) > 1_900
 
 
-def test_the_engine_gives_in_at_any_load() -> None:
+def test_the_engine_reaches_its_limit_at_every_load() -> None:
     ending, levels, _ = searched(lambda _: "limited", replace(AIM, lowest=20.0))
     assert ending == "engine" and [each.load for each in levels[-2:]] == [20.0, 20.0]
 
 
-def test_what_disturbed_the_engine_may_be_over_some_levels_later() -> None:
+def test_a_disturbance_of_the_engine_may_end_some_levels_later() -> None:
     count = 0
 
     def server(load: float) -> Outcome:
@@ -179,12 +177,12 @@ def test_what_disturbed_the_engine_may_be_over_some_levels_later() -> None:
     assert ending == "found" and top(levels) > 900
 
 
-def test_the_engine_gives_in_little_above_the_edge_which_is_found_all_the_same() -> None:
+def test_an_engine_limit_just_above_the_breaking_point_does_not_hide_it() -> None:
     ending, levels, _ = searched(lambda load: "limited" if load > 1_300 else below(1_000)(load))
     assert ending == "found" and not any(each.is_limited for each in levels[-5:])
 
 
-def test_levels_that_were_not_valid_by_chance_do_not_stop_it() -> None:
+def test_single_levels_that_are_not_valid_do_not_stop_it() -> None:
     for seed in range(10):
         draws = random.Random(seed)
 
@@ -195,21 +193,21 @@ def test_levels_that_were_not_valid_by_chance_do_not_stop_it() -> None:
         assert ending == "found" and 900 < top(levels) < 1_000
 
 
-def test_a_limited_level_is_tried_again_before_it_counts() -> None:
+def test_an_engine_limited_level_is_repeated_before_it_counts() -> None:
     once = [tried(500.0, "held"), tried(800.0, "limited")]
     assert step_after(*once).load == 800.0
     assert step_after(*once, tried(800.0, "held")).load > 800
     assert 500 < step_after(*once, once[1]).load < 800
 
 
-def test_of_the_levels_around_the_edge_one_that_was_limited_is_no_limit_and_two_are() -> None:
+def test_two_engine_limited_levels_around_the_breaking_point_are_a_limit_and_one_is_not() -> None:
     levels = [tried(load, "held" if load < 1_000 else "broke") for load in (850.0, 900.0, 1_100.0, 1_150.0)]
     limited = tried(930.0, "limited", "repeat")
     assert step_after(*levels, limited).load > 950
     assert 900 < step_after(*levels, limited, limited).load < 930
 
 
-def test_connections_are_whole_and_few_of_them_are_told_apart() -> None:
+def test_numbers_of_connections_are_whole_and_small_ones_differ() -> None:
     levels: list[Tried] = []
     while isinstance(step := next_step(levels, 60.0, CONNECTIONS), Step) and len(levels) < 30:
         assert step.load == round(step.load)
@@ -218,19 +216,19 @@ def test_connections_are_whole_and_few_of_them_are_told_apart() -> None:
     assert len([each for each in levels if each.purpose == "bisect"]) <= 6
 
 
-def test_a_level_may_last_twice_as_long_as_its_answers_take_and_the_limit_within_its_bounds() -> None:
+def test_a_levels_duration_follows_from_its_answers_and_the_limit_within_bounds() -> None:
     assert step_after(aim=replace(AIM, first=100.0)).measure_s == pytest.approx(6.41)
     assert step_after(aim=replace(AIM, first=10.0)).measure_s == AIM.level_most_s
     assert step_after(aim=replace(AIM, first=10_000.0)).measure_s == AIM.level_s
 
 
-def test_by_connections_answers_are_reckoned_from_the_level_next_to_it() -> None:
+def test_by_connections_answers_are_estimated_from_the_nearest_level() -> None:
     slow = step_after(tried(8.0, "held", per_s=100.0), aim=CONNECTIONS)
     fast = step_after(tried(8.0, "held", per_s=10_000.0), aim=CONNECTIONS)
     assert (slow.measure_s, fast.measure_s) == (pytest.approx(6.41), AIM.level_s)
 
 
-def test_a_level_that_holds_lasts_until_a_queue_is_in_its_balance() -> None:
+def test_a_level_that_holds_lasts_until_a_queue_would_be_in_balance() -> None:
     # Six times the square of the limit times half the load, if that is not too long.
     by_rate = replace(AIM, arrivals=1.0)
     assert step_after(aim=replace(by_rate, first=20.0)).least_s == pytest.approx(6 * 0.25**2 * 20 / 2)
@@ -240,14 +238,14 @@ def test_a_level_that_holds_lasts_until_a_queue_is_in_its_balance() -> None:
     assert step_after(aim=replace(AIM, limit_s=2.0)).least_s == LEAST_S + 2.0
 
 
-def test_an_undecided_level_counts_by_what_it_leans_to() -> None:
+def test_an_undecided_level_counts_by_its_tendency() -> None:
     # 4 of 400 are no more than the limit allows.
     assert step_after(tried(500.0, "undecided")).load == pytest.approx(800)
     slow = Tried(counted(500.0, known=400, against=9), "bracket", 500.0)
     assert step_after(slow).load < 500
 
 
-def test_on_the_way_down_it_goes_no_lower_than_a_level_can_tell() -> None:
+def test_on_the_way_down_it_stops_where_a_level_can_decide_nothing() -> None:
     # If 8 % are slow, 47 answers show it; at 10.5 per second, twice as many take the longest level.
     levels: list[Tried] = []
     while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), Step):
@@ -264,9 +262,7 @@ def test_on_the_way_down_it_goes_no_lower_than_a_level_can_tell() -> None:
         (2, 500.0 / 16),
     ],
 )
-def test_it_goes_down_to_a_sixteenth_of_the_first_at_least_and_a_sixty_fourth_at_most(
-    slow: int, lowest: float
-) -> None:
+def test_it_goes_down_to_between_a_16th_and_a_64th_of_the_first_load(slow: int, lowest: float) -> None:
     levels: list[Tried] = []
     while isinstance(step := next_step(levels, 1e6, replace(AIM, lowest=0.1)), Step):
         levels.append(Tried(counted(step.load, 100, slow, "broke"), step.purpose, step.load))
@@ -279,7 +275,7 @@ def test_on_the_way_down_it_halves_twice_and_then_quarters() -> None:
 
 
 @pytest.mark.parametrize(("budget_s", "ending"), [(2.0, "budget"), (5.0, "budget"), (20.0, "found")])
-def test_it_keeps_to_its_time(budget_s: float, ending: str) -> None:
+def test_it_keeps_its_budget(budget_s: float, ending: str) -> None:
     assert searched(below(1_000), budget_s=budget_s)[0] == ending
 
 
@@ -288,7 +284,7 @@ def test_the_last_level_may_be_shortened() -> None:
     assert next_step([], 2.1, AIM) == Stop("budget")
 
 
-def test_it_ends_before_its_time_where_enough_is_known_on_enough_starts() -> None:
+def test_it_ends_early_if_enough_is_known_on_enough_starts() -> None:
     def clear(starts: int) -> list[Tried]:
         loads = ((997.0, "held"), (1_003.0, "broke"))
         return [

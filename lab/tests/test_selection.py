@@ -5,7 +5,7 @@ from typing import Any
 import documents
 import pytest
 from crumple.errors import UsageError
-from crumple.study import selection
+from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Canary, Study
 from crumple.subject.server_toml import Setting
 
@@ -20,7 +20,7 @@ def _with(**changes: Any) -> Study:
 
 
 def _chosen(study: Study, *names: str) -> tuple[tuple[str, ...], str]:
-    shared = selection.restricted(study, names, KNOWN).experiments["shared"]
+    shared = restricted(study, names, KNOWN).experiments["shared"]
     return shared.servers, shared.twin
 
 
@@ -32,7 +32,7 @@ def test_some_servers_keep_their_order_and_a_twin() -> None:
     assert _chosen(documents.study(), "go-nethttp") == (("go-nethttp",), "go-nethttp")
 
 
-def test_a_name_stands_for_the_server_and_its_variants() -> None:
+def test_a_name_selects_the_server_and_its_variants() -> None:
     listed = _with(servers=("go-nethttp", FEW, "node-http"), twin="go-nethttp")
     assert _chosen(listed, "go-nethttp") == (("go-nethttp", FEW), "go-nethttp")
     assert _chosen(listed, FEW) == ((FEW,), FEW)
@@ -40,7 +40,7 @@ def test_a_name_stands_for_the_server_and_its_variants() -> None:
     assert _chosen(only_variants, "go-nethttp")[0] == (FEW, "go-nethttp[workers=2]")
 
 
-def test_a_variant_that_is_not_listed_runs_where_its_server_is() -> None:
+def test_a_variant_that_is_not_listed_runs_in_its_servers_experiments() -> None:
     assert _chosen(documents.study(), " go-nethttp[workers=01]") == ((FEW,), FEW)
     both = _chosen(documents.study(), "node-http", "go-nethttp", FEW)
     assert both == (("go-nethttp", FEW, "node-http"), "go-nethttp")
@@ -49,16 +49,16 @@ def test_a_variant_that_is_not_listed_runs_where_its_server_is() -> None:
         _chosen(without, FEW)
 
 
-def test_an_experiment_left_without_servers_is_gone() -> None:
+def test_an_experiment_left_without_servers_is_removed() -> None:
     demo = documents.study()
     separate = demo.experiments["separate"].model_copy(update={"servers": ("node-http",)})
     demo = demo.model_copy(update={"experiments": {**demo.experiments, "separate": separate}})
-    assert list(selection.restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
+    assert list(restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
 
 
-def test_a_twin_goes_to_a_server_that_can_run() -> None:
+def test_a_twin_moves_to_a_server_that_can_run() -> None:
     def twins(study: Study, *missing: str) -> list[str]:
-        experiments = selection.with_twins_that_run(study, missing).experiments
+        experiments = with_twins_that_run(study, missing).experiments
         assert all(each.servers == study.experiments[name].servers for name, each in experiments.items())
         return [each.twin for each in experiments.values()]
 
@@ -69,13 +69,13 @@ def test_a_twin_goes_to_a_server_that_can_run() -> None:
     assert twins(_with(servers=(FEW, "node-http"), twin=FEW), "go-nethttp") == ["node-http", "node-http"]
 
 
-def test_a_twin_goes_to_a_server_that_is_in_every_block() -> None:
+def test_a_twin_moves_to_a_server_that_is_in_every_block() -> None:
     shared = documents.study().experiments["shared"]
     scales = {"quick": shared.scales["quick"].model_copy(update={"blocks_of": {"node-http": 1}})}
     fewer = documents.study().model_copy(
         update={"experiments": {"shared": shared.model_copy(update={"scales": scales})}}
     )
-    moved = selection.with_twins_that_run(fewer, {"go-nethttp"})
+    moved = with_twins_that_run(fewer, {"go-nethttp"})
     assert moved.experiments["shared"].twin == "node-express"
 
 
@@ -89,19 +89,19 @@ def test_a_twin_goes_to_a_server_that_is_in_every_block() -> None:
         ("go-nethttp[workers=1", "is no server with settings"),
     ],
 )
-def test_a_server_that_cannot_be_meant(name: str, said: str) -> None:
+def test_an_unknown_server_is_refused(name: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         _chosen(documents.study(), name)
     assert said in str(caught.value)
 
 
-def test_ones_own_joins_where_it_answers() -> None:
-    demo = selection.joined(documents.study(), "mine", ["hello", "todos"])
+def test_the_users_own_server_joins_experiments_that_it_answers() -> None:
+    demo = joined(documents.study(), "mine", ["hello", "todos"])
     assert all(each.servers[-1] == "mine" for each in demo.experiments.values())
     assert demo.experiments["shared"].twin == "go-nethttp"
     beside = _with(canary=Canary(workload="todos"))
-    assert selection.joined(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
+    assert joined(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
     with pytest.raises(UsageError, match="mine answers hello, study demo asks hello, todos"):
-        selection.joined(beside, "mine", ["hello"])
+        joined(beside, "mine", ["hello"])
     with pytest.raises(UsageError, match="has a server go-nethttp already"):
-        selection.joined(documents.study(), "go-nethttp", ["hello"])
+        joined(documents.study(), "go-nethttp", ["hello"])

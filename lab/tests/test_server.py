@@ -21,7 +21,7 @@ def rewrite(folder: Path, old: str, new: str) -> None:
     file.write_text(file.read_text().replace(old, new))
 
 
-def test_a_description_says_all_that_its_file_says(tmp_path):
+def test_a_description_has_everything_in_its_file(tmp_path):
     toml = '[build]\ncommand = [["true"]]\n[libraries]\nexpress = "5.1.0"\n'
     tiny = tiny_servers.described(tmp_path, toml=toml)
     assert (tiny.name, tiny.program, tiny.io_model) == ("tiny", "tiny", "thread-per-connection")
@@ -32,7 +32,7 @@ def test_a_description_says_all_that_its_file_says(tmp_path):
         tiny.title = "another"
 
 
-def test_a_program_may_be_a_siblings(tmp_path):
+def test_a_server_may_use_a_siblings_program(tmp_path):
     tiny_servers.write(tmp_path, "one")
     two = tiny_servers.write(tmp_path, "two")
     rewrite(two, 'title = "Tiny"', 'title = "Tiny"\nprogram = "one"')
@@ -74,7 +74,7 @@ def test_every_problem_is_reported_with_file_key_and_remedy(tmp_path):
         ('title = "Tiny"', "title = Tiny", "is not TOML"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(tmp_path, old, new, said):
+def test_invalid_descriptions_are_refused(tmp_path, old, new, said):
     folder = tiny_servers.write(tmp_path, "tiny")
     rewrite(folder, old, new)
     assert any(said in line for line in problems_of(folder).values())
@@ -87,11 +87,11 @@ def test_a_setting_nothing_uses_is_refused(tmp_path):
     assert "has no effect" in next(iter(problems_of(folder).values()))
 
 
-def test_a_folder_without_a_file_says_so(tmp_path):
+def test_a_folder_without_server_toml_is_reported(tmp_path):
     assert "does not exist" in problems_of(tmp_path)[""]
 
 
-def test_a_build_may_only_name_what_is_required(tmp_path):
+def test_a_build_may_only_use_required_tools(tmp_path):
     folder = tiny_servers.write(tmp_path, "tiny", toml='[build]\ncommand = [["{python}", "{node}"]]\n')
     assert "[build] says {node}, which is no requirement" in problems_of(folder)[""]
 

@@ -70,7 +70,7 @@ def test_the_problems_of_all_servers_are_reported_together(tmp_path):
 # Readiness
 
 
-def test_a_server_with_all_it_needs_is_ready_and_tells_versions(tmp_path):
+def test_a_server_with_all_requirements_is_ready_and_has_versions(tmp_path):
     tiny = tiny_servers.described(tmp_path)
     expected = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     assert servers.readiness(tiny) == servers.Ready(expected)
@@ -97,7 +97,7 @@ def test_a_server_with_all_it_needs_is_ready_and_tells_versions(tmp_path):
         ),
     ],
 )
-def test_what_is_missing_has_a_reason_and_a_remedy(tmp_path, toml, reason, remedy):
+def test_a_missing_requirement_has_a_reason_and_a_remedy(tmp_path, toml, reason, remedy):
     tiny = tiny_servers.described(tmp_path, toml=toml)
     assert servers.readiness(tiny) == servers.Missing(reason, remedy)
     with pytest.raises(ServerFailed, match=reason) as failed:
@@ -108,7 +108,7 @@ def test_what_is_missing_has_a_reason_and_a_remedy(tmp_path, toml, reason, remed
 # Start
 
 
-def test_a_server_answers_and_is_gone_afterwards(tmp_path):
+def test_a_started_server_answers_and_has_ended_afterwards(tmp_path):
     with started(tiny_servers.described(tmp_path)) as running:
         with urllib.request.urlopen(f"http://{running.address}/hello", timeout=5) as answer:
             assert answer.read() == b"Hello, World!"
@@ -122,7 +122,7 @@ def test_a_server_answers_and_is_gone_afterwards(tmp_path):
     assert not running.alive()
 
 
-def test_settings_fill_the_command_and_the_environment(tmp_path):
+def test_settings_are_put_into_the_command_and_the_environment(tmp_path):
     toml = 'env = { TINY = "{workers} at {port}" }\n[settings.workers]\ndefault = 4\nmeaning = "how many"\n'
     tiny = tiny_servers.described(tmp_path, here='print("workers", os.environ["TINY"])', toml=toml)
     with started(tiny, {"workers": 7}) as running:
@@ -134,7 +134,7 @@ def test_settings_fill_the_command_and_the_environment(tmp_path):
         pass
 
 
-def test_a_users_variables_do_not_reach_the_server(tmp_path, monkeypatch):
+def test_the_users_environment_variables_do_not_reach_the_server(tmp_path, monkeypatch):
     monkeypatch.setenv("NODE_OPTIONS", "--max-old-space-size=64")
     here = 'print("seen", os.environ.get("NODE_OPTIONS"))'
     with started(tiny_servers.described(tmp_path, here=here)) as running:
@@ -149,7 +149,7 @@ def test_a_server_runs_on_its_cores(tmp_path):
         assert os.sched_getaffinity(running.pid) == {core}
 
 
-def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
+def test_waiting_for_a_port_cannot_connect_to_itself(tmp_path):
     # The socket connects from another address than the server's, so it cannot connect to itself even if its
     # local port is the awaited one.
     with started(tiny_servers.described(tmp_path)) as running:
@@ -157,7 +157,7 @@ def test_waiting_for_a_port_cannot_connect_with_itself(tmp_path):
     assert process_tree.ASKED_FROM != process_tree.HOST
 
 
-def test_one_that_ends_fails_without_waiting_for_the_limit_with_its_last_lines(tmp_path, monkeypatch):
+def test_a_server_that_ends_fails_at_once_with_its_last_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", math.inf)
     tiny = tiny_servers.described(tmp_path, here='print("no database"); sys.exit(7)')
     with pytest.raises(ServerFailed, match="ended with code 7 before it answered") as failed, started(tiny):
@@ -166,7 +166,7 @@ def test_one_that_ends_fails_without_waiting_for_the_limit_with_its_last_lines(t
     assert failed.value.output_tail == ("no database",)
 
 
-def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
+def test_a_server_that_never_listens_fails_at_the_time_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
     tiny = tiny_servers.described(tmp_path, here='print("thinking", flush=True); time.sleep(600)')
     said = "it did not listen on port [0-9]+ within 0.5 s"
@@ -175,7 +175,7 @@ def test_one_that_never_listens_fails_at_the_limit(tmp_path, monkeypatch):
     assert failed.value.output_tail == ("thinking",)
 
 
-def test_one_that_listens_and_says_nothing_is_told_what_was_asked(tmp_path, monkeypatch):
+def test_a_server_that_listens_and_does_not_answer_is_reported_with_the_request(tmp_path, monkeypatch):
     monkeypatch.setattr(process_tree, "LIMIT_S", 1.0)
     here = 'import socket; mute = socket.create_server(("127.0.0.1", PORT)); time.sleep(600)'
     said = "it listens, but did not answer GET / on port [0-9]+ within 1 s; answer it with any status, 404"
@@ -183,7 +183,7 @@ def test_one_that_listens_and_says_nothing_is_told_what_was_asked(tmp_path, monk
         pass
 
 
-def test_one_that_speaks_no_http_is_told_so(tmp_path):
+def test_a_server_that_does_not_speak_http_is_reported(tmp_path):
     here = """
 import socket
 listener = socket.create_server(("127.0.0.1", PORT))
@@ -196,7 +196,7 @@ while True: listener.accept()[0].sendall(b"SSH-2.0-tiny\\r\\n")
         pass
 
 
-def test_a_command_that_is_not_there_is_named(tmp_path):
+def test_a_missing_command_is_named(tmp_path):
     folder = tiny_servers.write(tmp_path, "tiny")
     file = folder / "server.toml"
     file.write_text(
@@ -206,7 +206,7 @@ def test_a_command_that_is_not_there_is_named(tmp_path):
         pass
 
 
-def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
+def test_a_noexec_mount_is_named(tmp_path, monkeypatch):
     folder = tiny_servers.write(tmp_path, "tiny")
     file = folder / "server.toml"
     file.write_text(
@@ -224,7 +224,7 @@ def test_a_mount_that_lets_no_program_run_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
-def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here):
+def test_a_port_taken_meanwhile_is_replaced_by_another(tmp_path, monkeypatch, here):
     # The program that took the port answers in HTTP, and must not be taken for the server.
     other = subprocess.Popen(
         [sys.executable, "-m", "http.server", "0", "--bind", "127.0.0.1", "-d", str(tmp_path)],
@@ -248,7 +248,7 @@ def test_a_port_taken_in_between_is_left_for_another(tmp_path, monkeypatch, here
         other.stdout.close()
 
 
-def test_one_that_dies_as_it_answers_is_not_taken_for_another_program(tmp_path, monkeypatch):
+def test_a_server_that_dies_while_answering_is_not_taken_for_another_program(tmp_path, monkeypatch):
     def dead_before_it_is_looked_at(pid):
         for process in descendants(pid):
             os.kill(process, signal.SIGKILL)
@@ -261,7 +261,7 @@ def test_one_that_dies_as_it_answers_is_not_taken_for_another_program(tmp_path, 
         pass
 
 
-def test_one_whose_processes_change_is_looked_for_twice(tmp_path, monkeypatch):
+def test_a_server_whose_processes_change_is_looked_up_twice(tmp_path, monkeypatch):
     descendants, looks = process_tree.descendants, []
 
     def not_at_first(pid):
@@ -283,7 +283,7 @@ def test_a_port_whose_owner_does_not_listen_counts_as_taken():
 # End
 
 
-def test_a_daemon_that_left_its_session_is_gone_after_the_stop(tmp_path):
+def test_a_daemon_that_left_its_session_ends_with_the_server(tmp_path):
     pid_file = tmp_path / "daemon.pid"
     here = tiny_servers.DAEMON.format(pid_file=str(pid_file))
     with started(tiny_servers.described(tmp_path, here=here)):
@@ -293,7 +293,7 @@ def test_a_daemon_that_left_its_session_is_gone_after_the_stop(tmp_path):
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
-def test_nothing_is_left_when_the_lab_is_killed(tmp_path, signal_number):
+def test_no_process_is_left_if_the_lab_is_killed(tmp_path, signal_number):
     pid_file, told = tmp_path / "daemon.pid", tmp_path / "told"
     tiny = tiny_servers.described(tmp_path, here=tiny_servers.DAEMON.format(pid_file=str(pid_file)))
 
@@ -316,7 +316,7 @@ def test_nothing_is_left_when_the_lab_is_killed(tmp_path, signal_number):
     assert eventually(lambda: not list(tmp_path.glob("crumple-*")))
 
 
-def test_nothing_is_left_when_the_guard_itself_is_killed(tmp_path):
+def test_no_process_is_left_if_the_guard_is_killed(tmp_path):
     pid_file = tmp_path / "daemon.pid"
     here = tiny_servers.DAEMON.format(pid_file=str(pid_file))
     with started(tiny_servers.described(tmp_path, here=here)) as running:
@@ -327,11 +327,11 @@ def test_nothing_is_left_when_the_guard_itself_is_killed(tmp_path):
     assert not running.guarded.scratch.exists()
 
 
-def test_one_that_ignores_sigterm_is_ended_all_the_same(tmp_path, monkeypatch):
+def test_a_server_that_ignores_sigterm_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(guard, "GRACE_S", 0.3)
     here = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
     with started(tiny_servers.described(tmp_path, here=here)) as running:
         pass
     assert gone(running.pid)
-    # The guard lived to say so: nobody had to end the guard.
+    # The guard itself reports the end, so it was not killed.
     assert running.guarded.ended() == guard.Ended(exit=None, signal=signal.SIGKILL)

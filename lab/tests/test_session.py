@@ -1,4 +1,4 @@
-"""Runs of a session: the blocks that each experiment has, then those that decide; stand-ins do the work."""
+"""Sessions, with stand-ins for servers, engine and judging: required blocks, then the blocks that decide."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import Study
-from crumple.verdict.progress import Standing
+from crumple.verdict.verdict import Standing
 from stand_ins import Stage
 from test_run import Notes
 
@@ -33,12 +33,12 @@ def _adaptive() -> Study:
 
 
 class Said:
-    """Stands in for the judging: after how many blocks of an experiment the claim on it is decided."""
+    """Stands in for the judging. `decided_after`: experiment → after how many blocks its claim is decided."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, decided_after: Mapping[str, int | None]) -> None:
         self.decided_after = decided_after
-        monkeypatch.setattr(session.progress, "standing", self)
-        # The golden record's histograms are no histograms.
+        monkeypatch.setattr(session.verdict, "standing", self)
+        # The golden record's histograms cannot be decoded.
         monkeypatch.setattr(blocks, "figures", lambda stored: stored.trial)
 
     def __call__(
@@ -55,7 +55,7 @@ class Said:
 
 
 class Blocks(Notes):
-    """Which block began, and why."""
+    """Notes which block began, and why."""
 
     def __init__(self, interrupt_after: int | None = None) -> None:
         super().__init__(interrupt_after)
@@ -75,7 +75,7 @@ def begin(root: Path) -> Callable[..., Begun]:
     return begun
 
 
-def test_what_is_open_gets_more_blocks_and_run_json_says_why(
+def test_open_claims_get_more_blocks_and_run_json_says_why(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Said(monkeypatch, {"shared": 4, "separate": LEAST})
@@ -91,7 +91,7 @@ def test_what_is_open_gets_more_blocks_and_run_json_says_why(
     assert file.ended is not None
 
 
-def test_what_more_blocks_would_not_help_has_none(
+def test_a_claim_that_more_blocks_would_not_help_gets_none(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Said(monkeypatch, {"shared": None})
@@ -100,10 +100,10 @@ def test_what_more_blocks_would_not_help_has_none(
     assert len(notes.blocks) == 2 * LEAST
     stopped = run_file.read(begun.store).stopped
     assert stopped["shared"] == "more blocks would not help: because"
-    assert stopped["separate"] == "no claim that is asked rests on it"
+    assert stopped["separate"] == "no claim of this scale rests on it"
 
 
-def test_no_block_is_begun_that_does_not_fit_into_the_time(
+def test_no_block_begins_that_does_not_fit_into_the_time_left(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Said(monkeypatch, {"shared": MOST, "separate": MOST})
@@ -117,7 +117,7 @@ def test_no_block_is_begun_that_does_not_fit_into_the_time(
     assert set(file.stopped.values()) == {"the time was over"}
 
 
-def test_a_run_without_the_time_for_its_first_blocks_is_not_over(
+def test_a_run_without_time_for_its_first_blocks_has_not_ended(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Said(monkeypatch, {"shared": LEAST, "separate": LEAST})
@@ -128,7 +128,7 @@ def test_a_run_without_the_time_for_its_first_blocks_is_not_over(
     assert run_file.read(begun.store).ended is not None
 
 
-def test_resumed_it_goes_on_where_it_was(
+def test_a_resumed_session_continues_where_it_stopped(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = Said(monkeypatch, {"shared": 3})
@@ -144,7 +144,7 @@ def test_resumed_it_goes_on_where_it_was(
     assert [each.block for each in run_file.read(begun.store).chosen] == [3, 4, 5]
 
 
-def test_the_first_blocks_of_all_runs_come_by_turns(
+def test_the_first_blocks_of_all_runs_take_turns(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Said(monkeypatch, {})
@@ -166,7 +166,7 @@ def test_the_same_seed_and_decisions_give_the_same_trials(
     assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST + 2)
 
 
-def test_one_trial_of_a_block_that_need_not_be_run_can_be_asked_for(
+def test_one_trial_of_an_optional_block_can_be_run_by_its_id(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Said(monkeypatch, {"shared": LEAST})
@@ -175,10 +175,10 @@ def test_one_trial_of_a_block_that_need_not_be_run_can_be_asked_for(
     assert begun.store.ids() == {one} and run_file.read(begun.store).ended is None
 
 
-def test_a_machine_that_stays_busy_does_not_hold_the_session(
+def test_a_machine_that_stays_busy_does_not_stop_the_session(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was disturbed stays due, and is no block that decides anything."""
+    """A disturbed trial stays due, and its block decides no claim."""
     Said(monkeypatch, {"shared": None})
     acts.busy = "other programs use 50% of the CPU"
     monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
@@ -188,13 +188,13 @@ def test_a_machine_that_stays_busy_does_not_hold_the_session(
     assert run_file.read(begun.store).stopped["shared"] == "more blocks would not help: because"
 
 
-def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
+def test_the_claims_of_a_study_that_looks_once_are_not_judged_during_the_run(
     acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def unasked(*_: object) -> list[Standing]:
         raise AssertionError
 
-    monkeypatch.setattr(session.progress, "standing", unasked)
+    monkeypatch.setattr(session.verdict, "standing", unasked)
     begun = runs.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )
@@ -202,7 +202,7 @@ def test_of_a_study_that_looks_once_nobody_asks_how_its_claims_stand(
     assert len(begun.store.ids()) == 20
 
 
-def test_a_study_that_looks_once_says_which_of_its_blocks_the_time_left_out(acts: Stage, root: Path) -> None:
+def test_a_study_that_looks_once_names_the_blocks_that_the_time_left_out(acts: Stage, root: Path) -> None:
     begun = runs.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )
@@ -211,7 +211,7 @@ def test_a_study_that_looks_once_says_which_of_its_blocks_the_time_left_out(acts
     assert stopped == dict.fromkeys(documents.study().experiments, "the time was over")
 
 
-def test_a_run_that_is_taken_up_again_has_not_stopped_there(
+def test_a_resumed_run_forgets_why_it_stopped(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said = Said(monkeypatch, {"shared": LEAST})

@@ -15,8 +15,8 @@ from crumple.interrupt import interruptible
 from crumple.subject import database_process as database_files
 from crumple.subject import installing, workload
 from crumple.subject import installing as setup_database
+from crumple.subject.build import Lack
 from crumple.subject.installing import POLICY_TEXT, Package
-from crumple.subject.runtimes import Lack
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -87,7 +87,7 @@ def prepare(console: Console, *descriptions, yes: bool = False):
     return installing.prepare(descriptions, {}, yes=yes, say=console.lines.append, ask=console.ask)
 
 
-def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_log):
+def test_missing_packages_are_shown_confirmed_installed_and_servers_built(tmp_path, apt_log):
     console = Console()
     tiny = tiny_servers.described(tmp_path, toml=NEEDS.format(tool="tinytool"))
     (prepared,) = prepare(console, tiny)
@@ -101,7 +101,7 @@ def test_what_is_missing_is_shown_asked_for_installed_and_built(tmp_path, apt_lo
     assert apt_log.read_text().count("\n") == 2
 
 
-def test_what_a_shell_had_to_look_for_is_looked_for_again(tmp_path, apt_log):
+def test_a_tool_that_was_missing_before_is_found_after_the_installation(tmp_path, apt_log):
     # The shell is the same executable before and after; only what it finds changes.
     toml = NEEDS.format(tool="tinytool").replace(
         '["tinytool", "--version"]', '["sh", "-c", "tinytool --version 2>/dev/null"]'
@@ -110,7 +110,7 @@ def test_what_a_shell_had_to_look_for_is_looked_for_again(tmp_path, apt_log):
     assert (prepared.reason, prepared.versions.get("tinytool")) == (None, "3")
 
 
-def test_a_second_time_nothing_is_asked_installed_or_built(tmp_path, apt_log):
+def test_a_second_setup_asks_installs_and_builds_nothing(tmp_path, apt_log):
     tiny = tiny_servers.described(tmp_path, toml=NEEDS.format(tool="tinytool"))
     prepare(Console(), tiny)
     before = apt_log.read_text()
@@ -120,7 +120,7 @@ def test_a_second_time_nothing_is_asked_installed_or_built(tmp_path, apt_log):
     assert (console.lines[:-1], console.asked, apt_log.read_text()) == (["tiny: ready"], [], before)
 
 
-def test_no_is_an_answer(tmp_path, apt_log):
+def test_after_no_nothing_is_installed(tmp_path, apt_log):
     console = Console(answer=False)
     (prepared,) = prepare(console, tiny_servers.described(tmp_path, toml=NEEDS.format(tool="tinytool")))
     assert prepared.reason == "tinytool is not installed"
@@ -128,7 +128,7 @@ def test_no_is_an_answer(tmp_path, apt_log):
     assert "tiny: skipped, tinytool is not installed; run: crumple setup tiny" in console.lines
 
 
-def test_yes_asks_nothing(tmp_path, apt_log):
+def test_with_yes_no_question_is_asked(tmp_path, apt_log):
     console = Console(answer=False)
     (prepared,) = prepare(
         console, tiny_servers.described(tmp_path, toml=NEEDS.format(tool="tinytool")), yes=True
@@ -137,7 +137,7 @@ def test_yes_asks_nothing(tmp_path, apt_log):
     assert console.asked == []
 
 
-def test_a_package_that_is_not_to_be_had_keeps_out_no_other(tmp_path, apt_log):
+def test_an_unavailable_package_does_not_stop_the_others(tmp_path, apt_log):
     console = Console()
     good = tiny_servers.described(tmp_path, "good", toml=NEEDS.format(tool="tinytool"))
     bad = tiny_servers.described(tmp_path, "bad", toml=NEEDS.format(tool="gone"))
@@ -155,7 +155,7 @@ def test_two_servers_share_one_package():
     )
 
 
-def test_a_user_without_root_is_given_sudo(apt_log, monkeypatch):
+def test_a_user_who_is_not_root_installs_with_sudo(apt_log, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     program(apt_log.parent / "bin" / "sudo", '#!/bin/sh\nexec "$@"\n')
     update, install = installing.commands(["p"])
@@ -163,7 +163,7 @@ def test_a_user_without_root_is_given_sudo(apt_log, monkeypatch):
     assert install[-1] == "p"
 
 
-def test_without_root_and_sudo_it_says_what_to_ask_for(tmp_path, apt_log, monkeypatch):
+def test_without_root_and_sudo_the_command_to_ask_for_is_named(tmp_path, apt_log, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     monkeypatch.setenv("PATH", str(apt_log.parent / "bin"))
     console = Console()
@@ -175,7 +175,7 @@ def test_without_root_and_sudo_it_says_what_to_ask_for(tmp_path, apt_log, monkey
     assert console.asked == []
 
 
-def test_where_there_is_no_apt_the_packages_are_named(tmp_path, apt_log, monkeypatch):
+def test_without_apt_the_packages_are_named(tmp_path, apt_log, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     console = Console()
     prepare(console, tiny_servers.described(tmp_path, toml=NEEDS.format(tool="tinytool")))
@@ -185,7 +185,7 @@ def test_where_there_is_no_apt_the_packages_are_named(tmp_path, apt_log, monkeyp
     )
 
 
-def test_a_server_that_does_not_build_shows_why(tmp_path, apt_log):
+def test_a_failed_build_shows_its_output(tmp_path, apt_log):
     console = Console()
     toml = '[build]\ncommand = [["sh", "-c", "echo the reason; exit 1"]]\n'
     (prepared,) = prepare(console, tiny_servers.described(tmp_path, toml=toml))
@@ -196,7 +196,7 @@ def test_a_server_that_does_not_build_shows_why(tmp_path, apt_log):
 # Services
 
 
-def test_the_policy_against_services_is_gone_afterwards(tmp_path, apt_log):
+def test_the_policy_against_services_is_removed_afterwards(tmp_path, apt_log):
     console = Console()
     bad = tiny_servers.described(tmp_path, "bad", toml=NEEDS.format(tool="gone"))
     prepare(console, bad, yes=True)
@@ -208,14 +208,14 @@ def test_the_policy_against_services_is_gone_afterwards(tmp_path, apt_log):
 @pytest.mark.parametrize(
     ("text", "left"), [("#!/bin/sh\nexit 104\n", "#!/bin/sh\nexit 104\n"), (POLICY_TEXT, None)]
 )
-def test_somebody_elses_policy_stays_and_one_that_we_left_behind_does_not(apt_log, text, left):
+def test_a_foreign_policy_stays_and_a_leftover_of_ours_is_removed(apt_log, text, left):
     program(installing.POLICY, text)
     with installing.no_services(lambda _: None):
         assert installing.POLICY.read_text() == text
     assert (installing.POLICY.read_text() if left else installing.POLICY.exists()) == (left or False)
 
 
-def test_the_policy_is_gone_after_an_interruption(apt_log):
+def test_the_policy_is_removed_after_an_interruption(apt_log):
     with pytest.raises(KeyboardInterrupt), installing.no_services(lambda _: None):
         assert os.access(installing.POLICY, os.X_OK)
         raise KeyboardInterrupt
@@ -227,7 +227,7 @@ case "$*" in *install*) kill -TERM $PPID; sleep 0.3; test -x "{policy}" && touch
 """
 
 
-def test_an_interruption_lets_the_package_at_hand_be_finished(tmp_path, apt_log):
+def test_an_interruption_waits_for_the_current_package(tmp_path, apt_log):
     unpacked, console = tmp_path / "unpacked", Console()
     program(
         apt_log.parent / "bin" / "apt-get",
@@ -239,7 +239,7 @@ def test_an_interruption_lets_the_package_at_hand_be_finished(tmp_path, apt_log)
     assert console.lines[-1] == "finishing what is at hand …"
 
 
-def test_an_interruption_while_a_command_starts_waits_until_it_can_be_finished(tmp_path, monkeypatch):
+def test_an_interruption_while_a_command_starts_waits_for_its_end(tmp_path, monkeypatch):
     finished = tmp_path / "finished"
 
     class Interrupting(subprocess.Popen):
@@ -265,7 +265,7 @@ if [ "$2" = "{offered}" ]; then echo "  Candidate: 10.6.2-1"; else echo "  Candi
     ("offered", "chosen"),
     [("old-package", "old-package"), ("new-package", "new-package"), ("-", "new-package")],
 )
-def test_of_alternatives_the_first_that_is_to_be_had_is_taken(tmp_path, apt_log, offered, chosen):
+def test_the_first_available_alternative_is_installed(tmp_path, apt_log, offered, chosen):
     program(tmp_path / "bin" / "apt-cache", APT_CACHE.format(offered=offered))
     tiny = tiny_servers.described(
         tmp_path, toml=NEEDS.format(tool="tool").replace('"tool-package"', '"new-package | old-package"')
@@ -282,7 +282,7 @@ def queried() -> dict[str, workload.Workload]:
     return {"hello": workload.load(file)}
 
 
-def test_a_database_is_installed_for_servers_whose_workloads_ask_one(tmp_path, apt_log, monkeypatch):
+def test_a_database_is_installed_for_servers_whose_workloads_need_it(tmp_path, apt_log, monkeypatch):
     def missing() -> None:
         raise DatabaseMissing("mariadbd is not installed", "install it")
 
@@ -297,12 +297,12 @@ def test_a_database_is_installed_for_servers_whose_workloads_ask_one(tmp_path, a
     assert prepared.ready
 
 
-def test_no_database_is_looked_for_where_no_workload_asks_one(tmp_path, apt_log, monkeypatch):
+def test_no_database_is_looked_for_if_no_workload_needs_it(tmp_path, apt_log, monkeypatch):
     monkeypatch.setattr(setup_database, "lacks", lambda: pytest.fail("looked for it"))
     prepare(Console(), tiny_servers.described(tmp_path))
 
 
-def test_what_takes_long_says_that_it_goes_on(monkeypatch):
+def test_a_long_command_prints_that_it_continues(monkeypatch):
     monkeypatch.setattr(installing, "SAY_EVERY_S", 0.01)
     said = threading.Event()
     with installing.still_at_it("building it", lambda line: said.set() if "building it" in line else None):

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def test_a_closed_shape_is_told_as_it_is() -> None:
+def test_a_closed_shape_is_passed_on_unchanged() -> None:
     written = ClosedShape(connections=8, pause_ms=5, pause="exponential")
     assert written.drawn(3.0) == contract.ClosedShape(connections=8, pause_ms=5, pause="exponential")
     assert written.most == 8
 
 
-def test_a_ramp_rises_over_what_is_measured_unless_it_says_how_long() -> None:
+def test_a_ramp_rises_over_the_measured_phase_unless_it_has_a_duration() -> None:
     written = RampShape.model_validate({"kind": "ramp", "from": 0, "to": 500, "pause_ms": 1000})
     told = contract.RampShape(from_connections=0, to_connections=500, over_s=40, pause_ms=1000)
     assert written.drawn(40.0) == told and written.most == 500
@@ -36,7 +36,7 @@ def test_an_open_shape_keeps_its_rate_or_rises() -> None:
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=20), st.floats(0.1, 3600))
-def test_steps_share_what_is_measured(steps: list[float], measured_s: float) -> None:
+def test_steps_share_the_measured_phase(steps: list[float], measured_s: float) -> None:
     rates = OpenShape(kind="open", steps_per_s=tuple(steps)).drawn(measured_s).rates
     assert [rate.from_per_s for rate in rates] == [rate.to_per_s for rate in rates] == steps
     assert sum(rate.duration_s for rate in rates) == pytest.approx(measured_s)
@@ -53,5 +53,5 @@ def test_steps_share_what_is_measured(steps: list[float], measured_s: float) -> 
         ({"kind": "ramp"}, 3, 3),
     ],
 )
-def test_what_a_scale_writes_stands_over_the_shape(shape: object, changes: object, meant: object) -> None:
+def test_a_scales_values_replace_those_of_the_shape(shape: object, changes: object, meant: object) -> None:
     assert merged(shape, changes) == meant

@@ -1,4 +1,4 @@
-"""The law of slow answers that come one by one: what a level says of the breaking point."""
+"""The law of independent slow answers: what a level says about the breaking point."""
 
 import numpy as np
 import pytest
@@ -22,17 +22,17 @@ def likely(law: ShareLaw, known: int, against: int) -> np.ndarray:
     return law.prior @ likelihood(law, known, against)
 
 
-def test_beforehand_every_curve_is_as_likely_as_any() -> None:
+def test_the_prior_is_uniform_over_curves() -> None:
     assert PLAIN.prior.sum() == pytest.approx(1.0) and np.ptp(PLAIN.prior) == 0
 
 
-def test_a_level_without_a_slow_answer_puts_the_breaking_point_above_it_and_many_below() -> None:
+def test_slow_answers_lower_the_breaking_point_and_their_absence_raises_it() -> None:
     held, broke = likely(PLAIN, 308, 0), likely(PLAIN, 50, 25)
     assert (np.diff(held) >= -1e-12).all() and held[-1] > 3 * held[0]
     assert (np.diff(broke) <= 1e-12).all() and broke[0] > 10 * broke[-1]
 
 
-def test_at_the_breaking_point_every_curve_has_the_limit() -> None:
+def test_every_curve_has_the_limit_at_the_breaking_point() -> None:
     # So a level there does not distinguish curves, and a share at the limit fits each of them perfectly.
     here = int(np.argmin(np.abs(LOGS - np.log(1_000))))
     there = likelihood(PLAIN, 10_000, 100)[:, here]
@@ -40,25 +40,25 @@ def test_at_the_breaking_point_every_curve_has_the_limit() -> None:
     assert np.argmax(likely(PLAIN, 10_000, 100)) == here
 
 
-def test_shares_far_beyond_the_limit_count_all_alike() -> None:
+def test_shares_far_beyond_the_limit_count_equally() -> None:
     # If the breaking point is a tenth of the load, all answers are slow by the steepest curve; here half
     # were.
     assert likelihood(PLAIN, 1_000, 500)[-1, 0] == pytest.approx(1.0)
     assert likelihood(PLAIN, 1_000, 20)[-1, 0] < 1e-6
 
 
-def test_answers_that_count_as_one_say_as_much_as_one() -> None:
+def test_answers_that_count_as_one_have_the_weight_of_one() -> None:
     assert likely(ShareLaw(LIMIT, together=10.0), 3_080, 50) == pytest.approx(likely(PLAIN, 308, 5))
 
 
-def test_where_levels_may_have_held_beyond_what_lasts_the_breaking_point_may_be_lower() -> None:
+def test_if_levels_may_hold_above_the_lasting_load_the_breaking_point_may_be_lower() -> None:
     wide = ShareLaw(LIMIT, 1.0, gap=0.5)
     held, plain = likely(wide, 308, 0), likely(PLAIN, 308, 0)
     assert (held > plain)[np.log(950) > LOGS].all()
     assert len(wide.prior) == 3 * len(PLAIN.prior) and wide.prior.sum() == pytest.approx(1.0)
 
 
-def test_a_level_tells_most_where_twice_the_limit_is_slow() -> None:
+def test_the_most_informative_level_has_twice_the_limit_of_slow_answers() -> None:
     reach = PLAIN.reach(np.zeros(1))
     curve, power = reach[0, 0], POWERS[0]
     odds = 2 * LIMIT / (1 - LIMIT)
@@ -69,7 +69,7 @@ def test_a_level_tells_most_where_twice_the_limit_is_slow() -> None:
     assert reach.min() > 0 and reach[-1, 0] < 0.01 < reach[0, 0]
 
 
-def test_a_level_that_says_nothing_may_show_any_share() -> None:
+def test_a_level_that_fits_no_load_may_show_any_share() -> None:
     for known, against in ((308, 0), (308, 30), (308, 308)):
         blind = PLAIN.blind(counted(1.0, known, against).evidence[0])
         assert 0.01 < blind < 1
@@ -86,7 +86,7 @@ def test_dispersion_is_of_all_levels_and_at_least_one() -> None:
     assert together([]) == together([varied(0.0, 0)]) == 1.0
 
 
-def test_what_came_in_bunches_says_less() -> None:
+def test_bunched_answers_have_less_weight() -> None:
     bunched = ShareLaw(LIMIT, together([varied(199.0, 19)]))
     assert np.ptp(np.log(likely(bunched, 1_000, 30))) < 0.5 * np.ptp(np.log(likely(PLAIN, 1_000, 30)))
 

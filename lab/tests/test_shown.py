@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from crumple.drawing.shown import shown, shown_lines
+from crumple.drawing.terminal import shown, shown_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,19 +22,19 @@ from hypothesis import strategies as st
         ("lone \udc80", "lone \\udc80"),
     ],
 )
-def test_what_would_act_is_escaped(sent: str, said: str) -> None:
+def test_control_characters_are_escaped(sent: str, said: str) -> None:
     assert shown(sent) == said
 
 
 @given(st.text())
-def test_what_is_shown_is_printable_and_stays_so(text: str) -> None:
+def test_escaped_text_is_printable_and_does_not_change_again(text: str) -> None:
     said = shown(text)
     assert all(letter.isprintable() or unicodedata.category(letter) == "Zs" for letter in said)
     assert not {"\x1b", "\n", "\r", "\u202e", "\x9b"} & {*said}
     assert shown(said) == said
 
 
-def test_lines_end_where_they_ended() -> None:
+def test_line_ends_are_kept() -> None:
     assert shown_lines("HTTP/1.1 200 OK\r\nA: b\x07\r\n\r\n\tx") == [
         "HTTP/1.1 200 OK",
         "A: b\\x07",

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from crumple.stats import moderated
-from crumple.stats.looks import Look, Looks
+from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import Interval, mean_intervals, paired_ratio, unpaired_ratio
 from crumple.study.claim import RatioClaim, RatioPair
 from crumple.verdict.effect import Answer
@@ -47,7 +47,7 @@ def coverage(samples: Floats) -> float:
 
 @pytest.mark.parametrize("n", [10, 15, 30])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_from_ten_blocks_on_95_per_cent_hold_the_truth_of_normal_skewed_and_heavy_noise(
+def test_from_ten_blocks_on_intervals_have_95_per_cent_coverage_for_three_kinds_of_noise(
     shape: str, n: int
 ) -> None:
     samples = SHAPES[shape](np.random.default_rng([n, *shape.encode()]), (STUDIES, n))
@@ -56,7 +56,7 @@ def test_from_ten_blocks_on_95_per_cent_hold_the_truth_of_normal_skewed_and_heav
 
 @pytest.mark.parametrize("n", [10, 15, 30])
 @pytest.mark.parametrize("shape", WIDE_SHAPES)
-def test_flat_and_two_level_shapes_err_on_the_wide_side_and_by_little(shape: str, n: int) -> None:
+def test_for_uniform_and_two_level_noise_intervals_are_slightly_too_wide(shape: str, n: int) -> None:
     samples = WIDE_SHAPES[shape](np.random.default_rng([n, *shape.encode()]), (STUDIES, n))
     assert coverage(samples) >= 0.95
     low, high = mean_intervals(samples)
@@ -65,18 +65,18 @@ def test_flat_and_two_level_shapes_err_on_the_wide_side_and_by_little(shape: str
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
-def test_below_ten_blocks_95_per_cent_hold_the_truth_of_normal_noise(n: int) -> None:
+def test_below_ten_blocks_intervals_have_95_per_cent_coverage_for_normal_noise(n: int) -> None:
     samples = np.random.default_rng(n).normal(size=(5 * STUDIES, n))
     assert 0.945 <= coverage(samples) <= 0.955
 
 
-def test_of_five_exponential_starts_student_holds_the_truth_in_88_per_cent() -> None:
+def test_for_five_exponential_starts_students_interval_has_88_per_cent_coverage() -> None:
     samples = SHAPES["exponential"](np.random.default_rng(5), (5 * STUDIES, 5))
     assert coverage(samples) == pytest.approx(0.88, abs=0.01)
 
 
 @pytest.mark.parametrize(("confidence", "within"), [(0.8, 0.02), (0.99, 0.006)])
-def test_other_confidences_hold_too(confidence: float, within: float) -> None:
+def test_other_confidences_have_their_coverage(confidence: float, within: float) -> None:
     samples = np.random.default_rng(4).normal(size=(STUDIES, 12))
     low, high = mean_intervals(samples, confidence)
     assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(confidence, abs=within)
@@ -119,7 +119,7 @@ def test_twins_are_called_different_in_at_most_5_per_cent(blocks: int) -> None:
 
 
 @pytest.mark.parametrize("blocks", [2, 3, 5, 8])
-def test_a_restless_server_does_not_borrow_the_calm_of_others(blocks: int) -> None:
+def test_a_noisy_server_does_not_borrow_the_small_variance_of_others(blocks: int) -> None:
     """A server with three times the noise of the others: its intervals hold nearly as often as they claim."""
     random, own, others = np.random.default_rng([3, blocks]), [], []
     for _ in range(1_000):
@@ -130,7 +130,7 @@ def test_a_restless_server_does_not_borrow_the_calm_of_others(blocks: int) -> No
     assert np.mean(others) >= 0.93
 
 
-def test_a_tenth_at_five_per_cent_of_noise_shows_in_seven_runs_of_ten_of_five_blocks() -> None:
+def test_with_5_per_cent_noise_five_blocks_show_a_tenth_in_seven_of_ten_runs() -> None:
     random = np.random.default_rng(1)
     seen = [compared(experiment(random, 5, 5, EVEN), SLOWDOWN)[0].low > 1 for _ in range(1_500)]
     assert np.mean(seen) >= 0.7
@@ -148,7 +148,7 @@ def looked(studies: int, looks: Looks, slowdown: float, seed: int) -> list[list[
 
 
 @pytest.mark.parametrize("looks", [Looks(2, 4), Looks(2, 6), Looks(2, 12)], ids=str)
-def test_twins_are_called_different_in_at_most_5_per_cent_of_runs_however_often_one_looks(
+def test_with_any_number_of_looks_twins_differ_in_at_most_5_per_cent_of_runs(
     looks: Looks,
 ) -> None:
     studies = 600
@@ -157,13 +157,13 @@ def test_twins_are_called_different_in_at_most_5_per_cent_of_runs_however_often_
     assert np.mean(told) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / studies)
 
 
-def test_a_tenth_shows_in_seven_of_ten_runs_that_look_after_two_to_five_blocks() -> None:
+def test_with_looks_after_two_to_five_blocks_a_tenth_shows_in_seven_of_ten_runs() -> None:
     studies = 1_500
     seen = [any(each.low > 1 for each in found) for found in looked(studies, Looks(2, 5), SLOWDOWN, 1)]
     assert np.mean(seen) >= 0.7
 
 
-def test_pairing_is_better_where_the_machine_moves_and_costs_little_where_it_does_not() -> None:
+def test_pairing_helps_if_the_machine_drifts_and_costs_little_if_not() -> None:
     random = np.random.default_rng(2)
     widths = []
     for swing in (0.0, 0.2):
@@ -186,7 +186,7 @@ def test_below_ten_blocks_skew_cancels_in_ratios(shape: str, n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [10, 15])
-def test_t_on_logarithms_does_as_well_as_the_bootstrap_for_ratios_but_not_for_single_servers(n: int) -> None:
+def test_t_on_logarithms_equals_the_bootstrap_for_ratios_but_not_for_single_servers(n: int) -> None:
     """So ratios use t at every number of blocks, and means of one server use the bootstrap from ten on."""
     random = np.random.default_rng(n)
     one, other = (random.exponential(size=(STUDIES, n)) - 1 for _ in range(2))
@@ -198,7 +198,7 @@ def test_t_on_logarithms_does_as_well_as_the_bootstrap_for_ratios_but_not_for_si
 
 
 @pytest.mark.parametrize("noise", [0.02, 0.03])
-def test_claims_of_a_ratio_that_holds_are_supported(noise: float) -> None:
+def test_claims_of_a_true_ratio_are_supported(noise: float) -> None:
     """From figures to verdict: five blocks, and a published ratio that is true."""
     random, supported = np.random.default_rng(3), 0
     claim = RatioClaim(
@@ -218,7 +218,7 @@ def test_claims_of_a_ratio_that_holds_are_supported(noise: float) -> None:
     assert supported >= 0.95 * 200
 
 
-def test_unpaired_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_unpaired_intervals_have_their_stated_coverage() -> None:
     random, held = np.random.default_rng(11), 0
     for _ in range(STUDIES):
         one, other = np.exp(random.normal(0, 0.02, 5)), 1.1 * np.exp(random.normal(0, 0.04, 8))
@@ -227,7 +227,7 @@ def test_unpaired_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert 0.93 <= held / STUDIES <= 0.97
 
 
-def test_the_blocks_it_would_take_show_the_difference_in_four_runs_of_five() -> None:
+def test_the_stated_number_of_blocks_shows_the_difference_in_four_of_five_runs() -> None:
     """The number is computed from the true spread and then tried out, as verdicts compute it."""
     random, known = np.random.default_rng(12), moderated.Prior(2 * NOISE**2, 4.0)
     for truth in (1.03, 1.05):
@@ -239,7 +239,7 @@ def test_the_blocks_it_would_take_show_the_difference_in_four_runs_of_five() -> 
         assert 0.74 <= np.mean(seen) <= 0.87
 
 
-def test_swings_shared_by_a_block_do_not_widen_the_interval() -> None:
+def test_a_drift_shared_by_a_block_does_not_widen_the_interval() -> None:
     random = np.random.default_rng(8)
     swing = np.exp(random.normal(0, 0.5, 10))
     fast, slow = trials(random, 10), trials(random, 10) / SLOWDOWN

@@ -21,7 +21,7 @@ def close(one: Interval, other: Interval) -> bool:
     return np.allclose([one.estimate, one.low, one.high], [other.estimate, other.low, other.high], rtol=1e-9)
 
 
-def test_five_blocks_are_students_t_on_logarithms() -> None:
+def test_five_blocks_have_students_interval_on_logarithms() -> None:
     of, to = [10.0, 12.0, 11.0, 13.0, 9.0], [5.0, 5.5, 6.0, 6.1, 4.4]
     logs = np.log(np.array(of) / np.array(to))
     low, high = reference.t.interval(0.95, 4, loc=logs.mean(), scale=reference.sem(logs))
@@ -47,7 +47,7 @@ def test_from_ten_blocks_on_the_interval_follows_the_skew() -> None:
     assert math.log(nine.high / nine.estimate) == pytest.approx(math.log(nine.estimate / nine.low))
 
 
-def test_one_odd_start_does_not_blow_the_interval_up() -> None:
+def test_one_outlier_does_not_make_the_interval_useless() -> None:
     logs = np.append(np.linspace(-0.001, 0.001, 9), 0.1)
     (low,), (high,) = mean_intervals(logs[np.newaxis])
     student = reference.t.ppf(0.975, 9) * reference.sem(logs)
@@ -87,23 +87,23 @@ def test_an_estimate_lies_in_its_interval(values: list[float]) -> None:
 
 @settings(max_examples=30)
 @given(speeds)
-def test_more_confidence_is_wider(values: list[float]) -> None:
+def test_higher_confidence_gives_a_wider_interval(values: list[float]) -> None:
     wide, narrow = geometric_mean_interval(values, 0.99), geometric_mean_interval(values, 0.9)
     assert wide.low <= narrow.low and narrow.high <= wide.high
 
 
-def test_the_seed_decides_and_is_kept() -> None:
+def test_the_seed_fixes_the_result_and_is_kept() -> None:
     values = noise(12)
     assert geometric_mean_interval(values, seed=1) == geometric_mean_interval(values, seed=1)
     assert geometric_mean_interval(values, seed=1) != geometric_mean_interval(values, seed=2)
 
 
-def test_one_start_says_nothing_of_the_spread() -> None:
+def test_one_start_gives_no_interval() -> None:
     assert paired_ratio([4.0], [2.0]) == Interval(2.0, 0.0, math.inf, 0.95, 1)
 
 
 @pytest.mark.parametrize("n", [2, 5, 10])
-def test_equal_values_have_no_width(n: int) -> None:
+def test_equal_values_give_an_interval_of_no_width(n: int) -> None:
     ratio = paired_ratio([3.0] * n, [2.0] * n)
     assert (ratio.low, ratio.estimate, ratio.high) == pytest.approx((1.5, 1.5, 1.5))
 
@@ -111,6 +111,6 @@ def test_equal_values_have_no_width(n: int) -> None:
 @pytest.mark.parametrize(
     ("of", "to"), [([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0]), ([-1.0], [1.0]), ([math.nan], [1.0])]
 )
-def test_what_has_no_ratio_is_refused(of: list[float], to: list[float]) -> None:
+def test_values_without_a_ratio_are_refused(of: list[float], to: list[float]) -> None:
     with pytest.raises(ValueError):
         paired_ratio(of, to)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import synthetic_run
 from crumple import contract
-from crumple.record import steadiness, validity
-from crumple.record.steadiness import Growth
+from crumple.record import disturbance, validity
+from crumple.record.disturbance import Growth
 from crumple.run.report import curves
 from crumple.run.report.view import view
 from crumple.run.store import StoredTrial
@@ -55,19 +55,19 @@ def record(
 FORKING = [6] * 10 + [14, 14, 15, 16, 18, 18, 18, 19, 22, 22, 22, 22, 24, 26, 26, 26, 29, 29, 29, 29]
 
 
-def test_processes_that_are_forked_while_measuring_are_named() -> None:
+def test_processes_forked_during_the_measurement_are_named() -> None:
     forking = record(processes=FORKING)
-    assert steadiness.growth(forking) == Growth("processes", 15, 29)
+    assert disturbance.growth(forking) == Growth("processes", 15, 29)
     said = "processes grew from 15 to 29 while measured: longer warm-up, or start_workers"
-    assert steadiness.sentence(forking, {"workers": 32, "start_workers": 5}) == said
-    assert steadiness.sentence(forking) == said.removesuffix(", or start_workers")
+    assert disturbance.growth_sentence(forking, {"workers": 32, "start_workers": 5}) == said
+    assert disturbance.growth_sentence(forking) == said.removesuffix(", or start_workers")
     judged = validity.assess(forking, unsteady=said)
     assert judged.word == "unsteady" or said in judged.problems
 
 
-def test_threads_too() -> None:
+def test_threads_started_during_the_measurement_are_named() -> None:
     pool = [20] * 10 + [20 + step * 2 for step in range(20)]
-    assert steadiness.growth(record(threads=pool)) == Growth("threads", 24, 54)
+    assert disturbance.growth(record(threads=pool)) == Growth("threads", 24, 54)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,10 @@ def test_threads_too() -> None:
         ([6] * 10 + [14, 29], ()),  # too few readings
     ],
 )
-def test_what_is_there_or_comes_and_goes_is_no_growth(processes: list[int], threads: list[int]) -> None:
-    assert steadiness.growth(record(processes=processes, threads=threads)) is None
+def test_a_count_that_is_constant_or_fluctuates_is_no_growth(
+    processes: list[int], threads: list[int]
+) -> None:
+    assert disturbance.growth(record(processes=processes, threads=threads)) is None
 
 
 def rising(noise: float = 0.03, seed: int = 1) -> list[float]:
@@ -90,22 +92,22 @@ def rising(noise: float = 0.03, seed: int = 1) -> list[float]:
     return list(np.linspace(400, 2_000, 30) * np.exp(random.normal(0, noise, 30)))
 
 
-def test_throughput_that_goes_on_rising_is_named() -> None:
-    grown = steadiness.growth(record(rising()))
+def test_throughput_that_keeps_rising_is_named() -> None:
+    grown = disturbance.growth(record(rising()))
     assert grown is not None and grown.what == "throughput"
     assert grown.before == pytest.approx(9_500, rel=0.1) and grown.after == pytest.approx(20_000, rel=0.1)
-    said = steadiness.sentence(record(rising()))
+    said = disturbance.growth_sentence(record(rising()))
     assert said.startswith("throughput rose from ") and said.endswith("end of the warm-up: longer warm-up")
 
 
-def test_that_is_found_in_most_of_them() -> None:
-    found = [steadiness.growth(record(rising(seed=seed))) is not None for seed in range(200)]
+def test_rising_throughput_is_found_in_most_series() -> None:
+    found = [disturbance.growth(record(rising(seed=seed))) is not None for seed in range(200)]
     assert sum(found) >= 190
 
 
 def test_what_rises_only_while_measuring_does_not_continue_the_warm_up() -> None:
     rates = [3_000.0] * 10 + rising()[10:]
-    assert steadiness.growth(record(rates)) is None
+    assert disturbance.growth(record(rates)) is None
 
 
 @pytest.mark.parametrize(
@@ -117,28 +119,28 @@ def test_what_rises_only_while_measuring_does_not_continue_the_warm_up() -> None
         ),
     ],
 )
-def test_where_the_load_rises_so_may_the_server(shape: contract.Shape) -> None:
-    assert steadiness.growth(record(rising(), processes=FORKING, spec=documents.spec(shape=shape))) is None
+def test_under_a_rising_load_the_server_may_grow(shape: contract.Shape) -> None:
+    assert disturbance.growth(record(rising(), processes=FORKING, spec=documents.spec(shape=shape))) is None
 
 
 def test_an_even_rate_asks_for_no_more_processes() -> None:
     rate = contract.Rate(from_per_s=50.0, to_per_s=50.0, duration_s=2.0)
     even = documents.spec(shape=contract.OpenShape(connections=8, rates=(rate,)))
-    assert steadiness.growth(record(processes=FORKING, spec=even)) is not None
-    assert steadiness.growth(record(rising(), spec=even)) is None, "its throughput is the schedule's"
+    assert disturbance.growth(record(processes=FORKING, spec=even)) is not None
+    assert disturbance.growth(record(rising(), spec=even)) is None, "its throughput is the schedule's"
 
 
 @pytest.mark.parametrize("warming", range(1, 6))
 @pytest.mark.parametrize("steps", range(9, 24))
-def test_a_short_warm_up_or_window_says_nothing_or_something(warming: int, steps: int) -> None:
+def test_a_short_warm_up_or_window_may_be_too_short_to_judge(warming: int, steps: int) -> None:
     rates = [1_000.0 * 1.2**step for step in range(steps)]
-    grown = steadiness.growth(record(rates, warming))
+    grown = disturbance.growth(record(rates, warming))
     assert grown is None or grown.what == "throughput"
 
 
-def test_without_a_warm_up_nobody_said_it_was_steady() -> None:
+def test_without_a_warm_up_growth_is_not_checked() -> None:
     cold = documents.spec(warm_up=None)
-    assert steadiness.growth(record(rising(), processes=FORKING, spec=cold)) is None
+    assert disturbance.growth(record(rising(), processes=FORKING, spec=cold)) is None
 
 
 def like_neighbours(random: np.random.Generator, number: int, alike: float, spread: float) -> np.ndarray:
@@ -151,25 +153,25 @@ def like_neighbours(random: np.random.Generator, number: int, alike: float, spre
 @pytest.mark.parametrize("measured", [10, 20, 100])
 @pytest.mark.parametrize("alike", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize("spread", [0.05, 0.2, 0.5])
-def test_of_steady_noisy_series_less_than_two_in_a_hundred_pass_for_growth(
+def test_less_than_two_in_a_hundred_steady_series_are_taken_for_growth(
     measured: int, alike: float, spread: float
 ) -> None:
     random = np.random.default_rng(measured + round(10 * alike + 100 * spread))
     alarms = sum(
-        steadiness.growth(record(list(like_neighbours(random, 10 + measured, alike, spread)))) is not None
+        disturbance.growth(record(list(like_neighbours(random, 10 + measured, alike, spread)))) is not None
         for _ in range(500)
     )
     assert alarms < 10
 
 
 @pytest.mark.parametrize("each", [1, 5, 50])
-def test_nor_do_counts(each: int) -> None:
+def test_less_than_two_in_a_hundred_steady_counts_are_taken_for_growth(each: int) -> None:
     random = np.random.default_rng(each)
-    alarms = sum(steadiness.growth(record(list(random.poisson(each, 30)))) is not None for _ in range(500))
+    alarms = sum(disturbance.growth(record(list(random.poisson(each, 30)))) is not None for _ in range(500))
     assert alarms < 10
 
 
-def test_charts_say_which_starts_still_grew() -> None:
+def test_charts_name_the_starts_that_still_grew() -> None:
     made = synthetic_run.trials()
     shown = view(synthetic_run.run_file(), [_forking(each) for each in made]).experiments[0]
     said = {row.name: curves.steady(row) for row in shown.servers}

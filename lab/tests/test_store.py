@@ -1,4 +1,4 @@
-"""The store: each trial whole or absent, earlier ones intact whatever happens to a later one."""
+"""The store: each trial is complete or absent, and no error in a later trial damages an earlier one."""
 
 import errno
 import os
@@ -63,7 +63,7 @@ def test_an_attempt_set_aside_is_kept_and_not_counted(run: RunStore) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_no_space_leaves_what_was_there(
+def test_a_full_disk_leaves_earlier_trials_intact(
     run: RunStore, monkeypatch: pytest.MonkeyPatch, call: str, number: int
 ) -> None:
     run.add(documents.stored())
@@ -84,7 +84,7 @@ def test_no_space_leaves_what_was_there(
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_disk_that_is_really_full(tiny_disk: Path) -> None:
+def test_a_really_full_disk(tiny_disk: Path) -> None:
     run = RunStore(tiny_disk / "run")
     run.write_run("{}")
     added = []
@@ -97,7 +97,7 @@ def test_a_disk_that_is_really_full(tiny_disk: Path) -> None:
     assert not list(run.folder.rglob("*.tmp"))
 
 
-def test_an_interruption_while_writing_leaves_no_half_of_it(
+def test_an_interruption_while_writing_leaves_no_partial_file(
     run: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(_: object) -> None:
@@ -109,7 +109,7 @@ def test_an_interruption_while_writing_leaves_no_half_of_it(
     assert list((run.folder / "trials").iterdir()) == []
 
 
-def test_a_file_that_is_no_trial_is_named(run: RunStore) -> None:
+def test_a_file_that_is_not_a_trial_is_named(run: RunStore) -> None:
     path = run.add(documents.stored())
     path.write_text(path.read_text()[:100])
     with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial \(is not JSON\); move it"):
@@ -119,7 +119,7 @@ def test_a_file_that_is_no_trial_is_named(run: RunStore) -> None:
         run.trials()
 
 
-def test_bytes_that_are_no_text_are_named(run: RunStore) -> None:
+def test_bytes_that_are_not_utf8_are_named(run: RunStore) -> None:
     path = run.add(documents.stored())
     path.write_bytes(path.read_bytes().replace(b"go-nethttp", b"go-neth\xff"))
     with pytest.raises(NotStored, match=r"go-nethttp\.json is not a stored trial"):
@@ -129,7 +129,7 @@ def test_bytes_that_are_no_text_are_named(run: RunStore) -> None:
         run_file.read(run)
 
 
-def test_a_place_that_takes_no_files_is_named(run: RunStore, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(run: RunStore, tmp_path: Path) -> None:
     place = tmp_path / "a-file"
     place.write_text("where a folder is wanted")
     told = r"cannot write .*a-file.*: .*; name another place in CRUMPLE_RUNS"
@@ -143,7 +143,7 @@ def test_a_place_that_takes_no_files_is_named(run: RunStore, tmp_path: Path) -> 
             write()
 
 
-def test_a_new_runs_folder_is_taken_once_and_gone_if_it_cannot_begin(
+def test_a_new_runs_folder_is_created_once_and_removed_if_the_run_cannot_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = RunStore.create(tmp_path / "runs", "demo")
@@ -158,16 +158,16 @@ def test_a_new_runs_folder_is_taken_once_and_gone_if_it_cannot_begin(
     assert not made.folder.exists()
 
 
-def test_a_trial_of_another_version_says_so(run: RunStore) -> None:
+def test_a_trial_of_another_version_is_refused_with_that_reason(run: RunStore) -> None:
     path = run.add(documents.stored())
     present = f'"version":{CONTRACT_VERSION}'
     assert present in path.read_text()
     path.write_text(path.read_text().replace(present, '"version":2'))
-    with pytest.raises(NotStored, match="is of another version of crumple"):
+    with pytest.raises(NotStored, match="was written by another version of crumple"):
         run.trials()
 
 
-def test_the_latest_run_is_found_by_its_time(tmp_path: Path) -> None:
+def test_the_latest_run_is_found_by_the_time_in_its_name(tmp_path: Path) -> None:
     for name in ("z-quick-20261121-063012", "a-full-20261121-063013", "m-quick-20251121-235959"):
         RunStore(tmp_path / name).write_run("{}")
     (tmp_path / "notes-99999999-999999").mkdir()
@@ -175,14 +175,14 @@ def test_the_latest_run_is_found_by_its_time(tmp_path: Path) -> None:
     assert store.find(tmp_path, "m-quick-20251121-235959").name == "m-quick-20251121-235959"
 
 
-def test_a_run_that_is_not_there_says_how_to_get_one(tmp_path: Path) -> None:
+def test_an_unknown_run_names_the_command_that_starts_one(tmp_path: Path) -> None:
     with pytest.raises(NotStored, match=r"no run yet; start one with"):
         store.find(tmp_path)
     with pytest.raises(NotStored, match="no run todo-x"):
         store.find(tmp_path, "todo-x")
 
 
-def test_two_processes_cannot_run_the_same_run(run: RunStore) -> None:
+def test_only_one_process_can_execute_a_run(run: RunStore) -> None:
     with run.held(), pytest.raises(UsageError, match="being run by another"), RunStore(run.folder).held():
         pass
     with run.held():

@@ -6,7 +6,7 @@ from typing import Any
 
 import documents
 import pytest
-from crumple import toml_file
+from crumple import parsing
 from crumple.contract import AfterDuration, AfterRequests
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.study import study
@@ -43,7 +43,7 @@ def _problems(written: dict[str, Any]) -> list[Problem]:
     return list(caught.value.problems)
 
 
-def test_a_study_is_meant_as_written() -> None:
+def test_a_study_is_read_as_written() -> None:
     demo = study.parse(documents.STUDY, FILE, KNOWN)
     assert demo.name == "demo"
     assert demo.experiments["separate"].placement == "separate"
@@ -54,7 +54,7 @@ def test_a_study_is_meant_as_written() -> None:
     assert [claim.kind for claim in demo.claims] == ["order", "ratio"]
 
 
-def test_its_snapshot_reads_back_the_same() -> None:
+def test_a_studys_snapshot_round_trips() -> None:
     demo = documents.study()
     assert study.Study.model_validate_json(demo.model_dump_json()) == demo
 
@@ -214,7 +214,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("path", "value", "key", "remedy"), WRONG, ids=lambda part: str(part)[:50])
-def test_what_is_wrong_is_said_with_key_and_remedy(
+def test_a_problem_is_reported_with_key_and_remedy(
     path: tuple[str | int, ...], value: Any, key: str, remedy: str
 ) -> None:
     problems = _problems(_changed(*path, to=value))
@@ -244,13 +244,13 @@ def test_what_is_wrong_is_said_with_key_and_remedy(
         (("experiments", "shared", "scales", "fast"), {}, "unknown key; choose among tour, quick, full, "),
     ],
 )
-def test_it_is_said_in_our_own_words(path: tuple[str | int, ...], value: Any, line: str) -> None:
+def test_problems_are_reported_in_our_own_words(path: tuple[str | int, ...], value: Any, line: str) -> None:
     said = [str(problem) for problem in _problems(_changed(*path, to=value))]
     assert any(f": {line}" in each for each in said), said
 
 
 @pytest.mark.parametrize("value", [True, [3], {"a": 3}])
-def test_a_value_of_several_types_is_wrong_once(value: Any) -> None:
+def test_a_value_of_several_types_is_reported_once(value: Any) -> None:
     figure = {
         "id": "X-9",
         "text": "So much.",
@@ -262,7 +262,7 @@ def test_a_value_of_several_types_is_wrong_once(value: Any) -> None:
     assert (problem.key, problem.remedy) == ("claims.X-9.published", "write a number, or text in quotes")
 
 
-def test_all_of_it_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     written = _changed(*SHAPE, "connections", to=0)
     written["experiments"]["shared"]["workload"] = "helo"
     written["claims"][0]["metric"] = "speed"
@@ -283,7 +283,7 @@ def test_a_missing_key_is_named() -> None:
 
 
 @pytest.mark.parametrize("name", ["a__b", "a/b", "a:b", "-a", "a_", "", "a" * 65])
-def test_an_experiment_has_a_name_that_a_trials_id_can_begin_with(name: str) -> None:
+def test_an_experiments_name_must_fit_into_a_trials_id(name: str) -> None:
     written = copy.deepcopy(documents.STUDY)
     written["experiments"][name] = written["experiments"]["shared"]
     (problem,) = _problems(written)
@@ -292,47 +292,47 @@ def test_an_experiment_has_a_name_that_a_trials_id_can_begin_with(name: str) -> 
 
 
 @pytest.mark.parametrize("value", [True, [1], {"a": 1}])
-def test_what_is_no_value_of_a_parameter_is_said_once(value: Any) -> None:
+def test_an_invalid_value_of_a_parameter_is_reported_once(value: Any) -> None:
     (problem,) = _problems(_changed("experiments", "shared", "parameters", to={"delay_ms": value}))
     assert problem.key == "experiments.shared.parameters.delay_ms"
     assert problem.remedy == "write a number, or text in quotes"
 
 
 @pytest.mark.parametrize("claim_id", [["X"], {"a": 1}, 3])
-def test_an_id_of_another_type_is_said(claim_id: Any) -> None:
+def test_an_id_of_another_type_is_reported(claim_id: Any) -> None:
     (problem,) = _problems(_changed("claims", 0, "id", to=claim_id))
     assert (problem.key, problem.remedy) == ("claims.entry 1.id", "write it in quotes")
 
 
 @pytest.mark.parametrize("value", [None, 3, "x", [], [3], {"a": 3}])
 @pytest.mark.parametrize("key", ["experiments", "claims", "article", "prose"])
-def test_nonsense_of_any_type_never_breaks_the_reader(key: str, value: Any) -> None:
+def test_no_input_makes_the_reader_fail(key: str, value: Any) -> None:
     if (key, value) not in (("claims", []), ("article", None)):
         assert _problems(_changed(key, to=value))
 
 
-def test_not_toml_says_which_line(tmp_path: Path) -> None:
+def test_invalid_toml_is_reported_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "broken.toml"
     file.write_text('title = "x"\nquestion = \n')
     with pytest.raises(FileInvalid, match="line 2"):
-        toml_file.read(file)
+        parsing.read_toml(file)
 
 
-def test_a_number_that_python_cannot_read_is_said(tmp_path: Path) -> None:
+def test_a_number_that_python_cannot_read_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(f"blocks = {'9' * 5_000}\n")
     with pytest.raises(FileInvalid, match="thousands of digits; shorten it"):
-        toml_file.read(file)
+        parsing.read_toml(file)
 
 
-def test_an_unknown_study_names_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_study_is_reported_with_the_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "studies").mkdir()
     (tmp_path / "studies" / "todo-json.toml").touch()
     with pytest.raises(NotFound, match="did you mean todo-json"):
         study.load("todo-jsn", tmp_path, KNOWN)
 
 
-def test_a_variant_goes_by_its_label_wherever_it_is_named() -> None:
+def test_a_variant_has_its_label_wherever_it_is_named() -> None:
     typed, label = "go-nethttp[workers=9, keep_alive=0]", "go-nethttp[keep_alive=0,workers=9]"
     written = _changed("experiments", "shared", "servers", to=[typed, *documents.KNOWN_SERVERS])
     shared = written["experiments"]["shared"]
@@ -350,7 +350,7 @@ def test_a_variant_goes_by_its_label_wherever_it_is_named() -> None:
     assert isinstance(ratio, RatioClaim) and ratio.pairs[0].of == label
 
 
-def test_the_warm_up_of_a_server_is_that_of_its_variants() -> None:
+def test_the_warm_up_of_a_server_applies_to_its_variants() -> None:
     quick = study.Scale.model_validate(
         {"blocks": 1, "warm_up_of": {"java": {"duration_s": 24}}, "stop": {"duration_s": 4}}
     )
@@ -377,7 +377,7 @@ def test_a_scale_may_shorten_a_shape() -> None:
     )
 
 
-def test_a_scale_may_have_a_shape_of_another_kind() -> None:
+def test_a_scale_may_have_another_kind_of_shape() -> None:
     written = _changed(*QUICK, "shape", to={"kind": "open", "rate_per_s": 100})
     shape = study.parse(written, FILE, KNOWN).at("quick").experiments["shared"].shape
     assert shape == OpenShape(kind="open", rate_per_s=100)
@@ -392,7 +392,7 @@ def test_an_experiment_without_that_scale_is_left_out() -> None:
         meant.at("published")
 
 
-def test_an_open_shape_warms_up_by_the_clock() -> None:
+def test_an_open_shape_warms_up_for_a_time() -> None:
     written = _changed(*SHAPE, to={"kind": "open", "rate_per_s": 100})
     written["experiments"]["shared"]["scales"]["quick"]["warm_up"] = {"requests": 9, "within_s": 3}
     (problem,) = _problems(written)
@@ -408,8 +408,8 @@ def test_threads_and_warm_up_fit_the_shape_of_every_scale() -> None:
     assert "set warm_up.connections to 2 or fewer" in _problems(written)[0].remedy
 
 
-def test_the_projects_own_studies_are_meant() -> None:
-    written = toml_file.read(ROOT / "studies" / "todo-json.toml")
+def test_the_projects_own_studies_are_valid() -> None:
+    written = parsing.read_toml(ROOT / "studies" / "todo-json.toml")
     servers = {name for table in written["experiments"].values() for name in table["servers"]}
     known = Known(dict.fromkeys(servers, ("todos",)), {"todos": ()}, ("throughput",))
     todo = study.parse(written, Path("todo-json.toml"), known)

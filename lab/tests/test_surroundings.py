@@ -38,9 +38,7 @@ def _crumple(*arguments: str, closed: str = "", **variables: str) -> subprocess.
 
 
 @pytest.mark.parametrize("closed", [">&-", ">&- <&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_with_closed_streams_files_are_written_all_the_same(
-    measured: str, tmp_path: Path, closed: str
-) -> None:
+def test_with_closed_streams_files_are_still_written(measured: str, tmp_path: Path, closed: str) -> None:
     written = tmp_path / "series.csv"
     done = _crumple("load", measured, "--csv", str(written), closed=closed)
     assert (done.returncode, done.stdout) == (0, b"")
@@ -51,14 +49,16 @@ def test_with_closed_streams_files_are_written_all_the_same(
 @pytest.mark.parametrize(
     "variables", [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"}, POSIX], ids=str
 )
-def test_what_an_encoding_lacks_is_a_question_mark(measured: str, variables: dict[str, str]) -> None:
+def test_a_character_that_the_encoding_lacks_becomes_a_question_mark(
+    measured: str, variables: dict[str, str]
+) -> None:
     done = _crumple("load", measured, **variables)
     assert done.returncode == 0, done.stderr
     assert b"? valid" in done.stdout and b"p99.9" in done.stdout
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_data_are_the_same_in_every_encoding(measured: str, encoding: str) -> None:
+def test_json_has_the_same_data_in_every_encoding(measured: str, encoding: str) -> None:
     done = _crumple("load", measured, "--json", PYTHONIOENCODING=encoding)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.decode(encoding))["url"] == measured

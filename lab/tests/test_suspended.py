@@ -36,7 +36,7 @@ def _soon(running: Running, *, suspended: bool) -> bool:
     return False
 
 
-def test_all_of_it_stops_and_goes_on(project: Path) -> None:
+def test_all_processes_stop_and_resume(project: Path) -> None:
     built = servers.build(servers.find(project)["tiny"])
     with servers.start(built, cores=(), settings={}) as running:
         running.suspend()
@@ -46,7 +46,7 @@ def test_all_of_it_stops_and_goes_on(project: Path) -> None:
         assert running.alive()
 
 
-def test_one_that_is_suspended_is_ended_without_waiting_for_its_grace(project: Path) -> None:
+def test_a_suspended_server_is_ended_without_a_grace_period(project: Path) -> None:
     built = servers.build(servers.find(project)["tiny"])
     with servers.start(built, cores=(), settings={}) as running:
         running.suspend()

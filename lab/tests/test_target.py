@@ -52,7 +52,7 @@ def _resolve(url: str, known: dict[str, list[str]] | None = None, **how: Any) ->
          "/a%20b/%C3%BC?{seq}=%20{random:1-9}"),
     ],
 )  # fmt: skip
-def test_where_a_url_leads(url: str, address: str, host: str, path: str) -> None:
+def test_the_target_of_a_url(url: str, address: str, host: str, path: str) -> None:
     resolved = _resolve(url)
     assert resolved.target == Target(address=address, host=host)
     assert (resolved.path, resolved.url) == (path, url.strip())
@@ -69,12 +69,12 @@ def test_where_a_url_leads(url: str, address: str, host: str, path: str) -> None
         ("[::1]:80", "http://[::1]:80", "[::1]:80"),
     ],
 )
-def test_what_lacks_a_scheme_is_http(typed: str, meant: str, address: str) -> None:
+def test_a_url_without_a_scheme_is_http(typed: str, meant: str, address: str) -> None:
     resolved = _resolve(typed)
     assert (resolved.url, resolved.target.address, resolved.target.tls) == (meant, address, None)
 
 
-def test_https_verifies_the_name_unless_told_otherwise(tmp_path: Path) -> None:
+def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:
     assert _resolve("https://localhost/").target == Target(
         address="127.0.0.1:443", host="localhost", tls=Tls(server_name="localhost", verify=True)
     )
@@ -110,7 +110,7 @@ def test_https_verifies_the_name_unless_told_otherwise(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_url_that_leads_nowhere(url: str, line: str) -> None:
+def test_invalid_urls_are_refused(url: str, line: str) -> None:
     with pytest.raises(UsageError) as caught:
         _resolve(url)
     assert str(caught.value) == line
@@ -141,7 +141,7 @@ def test_only_loopback_and_private_addresses_need_no_permission(address: str, ha
     assert _resolve(url, allow_remote=True).target.address
 
 
-def test_every_address_of_a_name_is_looked_at() -> None:
+def test_every_address_of_a_name_is_checked() -> None:
     both = {"mixed.test": ["10.0.0.1", "93.184.216.34"]}
     with pytest.raises(UsageError) as caught:
         _resolve("http://mixed.test/", both)
@@ -172,7 +172,7 @@ def listener() -> Iterator[Callable[[str], int]]:
     ("at", "found"),
     [("127.0.0.1", "127.0.0.1:{}"), ("::1", "[::1]:{}"), ("::", "127.0.0.1:{}"), ("0.0.0.0", "127.0.0.1:{}")],
 )
-def test_of_several_loopback_addresses_the_one_with_a_listener(
+def test_of_several_loopback_addresses_the_one_with_a_listener_is_used(
     listener: Callable[[str], int], at: str, found: str
 ) -> None:
     port = listener(at)
@@ -180,13 +180,13 @@ def test_of_several_loopback_addresses_the_one_with_a_listener(
     assert resolved.target.address == found.format(port)
 
 
-def test_ipv4_where_nobody_listens(listener: Callable[[str], int]) -> None:
+def test_without_a_listener_ipv4_is_used(listener: Callable[[str], int]) -> None:
     port = listener("127.0.0.9")
     resolved = _resolve(f"http://localhost:{port}/", {"localhost": ["::1", "127.0.0.1"]})
     assert resolved.target.address == f"127.0.0.1:{port}"
 
 
-def test_whether_it_is_on_this_machine(tmp_path: Path) -> None:
+def test_whether_an_address_is_on_this_machine(tmp_path: Path) -> None:
     assert _resolve("http://127.9.9.9/").is_local
     assert not _resolve("http://192.0.2.1/", allow_remote=True).is_local
 
@@ -204,7 +204,7 @@ def test_a_unix_socket_needs_no_name_that_resolves(tmp_path: Path) -> None:
     )
 
 
-def test_a_unix_socket_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_unix_socket_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(UsageError, match="is not a socket; give the path the server listens on"):
@@ -230,7 +230,7 @@ def test_source_addresses(sources: list[str], meant: list[str]) -> None:
     assert _resolve("http://localhost/", sources=sources).target.sources == tuple(meant)
 
 
-def test_source_addresses_choose_the_kind_of_address() -> None:
+def test_source_addresses_decide_between_ipv4_and_ipv6() -> None:
     both = {"localhost": ["::1", "127.0.0.1"]}
     assert _resolve("http://localhost:1/", both, sources=["::1"]).target.address == "[::1]:1"
     assert _resolve("http://localhost:1/", both, sources=["127.0.0.2"]).target.address == "127.0.0.1:1"
@@ -249,17 +249,17 @@ def test_source_addresses_choose_the_kind_of_address() -> None:
         (["::1"], "--source-address ::1 cannot reach 127.0.0.1; give addresses of the same kind"),
     ],
 )
-def test_source_addresses_that_are_none(sources: list[str], said: str) -> None:
+def test_invalid_source_addresses_are_refused(sources: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         _resolve("http://localhost/", sources=sources)
 
 
-def test_a_loopback_source_reaches_no_other_machine() -> None:
+def test_a_loopback_source_address_is_refused_for_other_machines() -> None:
     with pytest.raises(UsageError, match=r"127\.0\.0\.2 is loopback and cannot reach 10\.0\.0\.1"):
         _resolve("http://10.0.0.1/", sources=["127.0.0.2"])
 
 
-def test_certificates_that_cannot_be_meant(tmp_path: Path) -> None:
+def test_invalid_certificates_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read the certificates .*none: No such file"):
         _resolve("https://localhost/", ca_file=str(tmp_path / "none"))
     (tmp_path / "empty").touch()
@@ -271,7 +271,7 @@ def test_certificates_that_cannot_be_meant(tmp_path: Path) -> None:
         _resolve("https://localhost/", insecure=True, ca_file=str(tmp_path / "empty"))
 
 
-def test_all_mistakes_are_said_at_once() -> None:
+def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         _resolve("localhost", sources=["x"], ca_file="/no/such", unix_socket="/no/such")
     assert len(str(caught.value).splitlines()) == 5

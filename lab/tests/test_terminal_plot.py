@@ -25,7 +25,7 @@ def test_a_rising_line_runs_from_corner_to_corner() -> None:
     assert all(any(bits(row[column]) for row in drawn) for column in range(4))
 
 
-def test_a_line_breaks_where_nothing_is_known() -> None:
+def test_a_line_has_a_gap_at_missing_values() -> None:
     points = [(0, 1.0), (1, 1.0), (2, None), (3, 1.0), (4, 1.0)]
     drawn = terminal.lines([points], Axis(0, 4), Axis(0, 2), columns=40, rows=1)
     seen = [owner for _, owner in drawn[0]]
@@ -33,19 +33,19 @@ def test_a_line_breaks_where_nothing_is_known() -> None:
     assert seen[20] is None
 
 
-def test_the_later_line_owns_a_shared_cell() -> None:
+def test_the_later_line_is_drawn_in_a_shared_cell() -> None:
     flat = [(0, 1.0), (1, 1.0)]
     drawn = terminal.lines([flat, flat], Axis(0, 1), Axis(0, 2), columns=3, rows=1)
     assert {owner for _, owner in drawn[0]} == {1}
 
 
-def test_a_point_alone_is_a_dot() -> None:
+def test_a_single_point_is_a_dot() -> None:
     drawn = terminal.lines([[(0.0, 0.5)]], Axis(0, 1), Axis(0, 1), columns=3, rows=3)
     assert sum(bits(cell).bit_count() for row in drawn for cell in row) == 1
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=80), st.integers(1, 6))
-def test_every_count_shows_and_the_most_reaches_the_top(counts: list[int], rows: int) -> None:
+def test_every_count_is_visible_and_the_largest_reaches_the_top(counts: list[int], rows: int) -> None:
     drawn = terminal.blocks(counts, rows)
     assert [len(row) for row in drawn] == [len(counts)] * rows
     for column, count in enumerate(counts):
@@ -64,7 +64,7 @@ def test_round_values_lie_between(low: float, ratio: float) -> None:
 
 
 @given(st.floats(1e-3, 1e12))
-def test_rounding_encloses(value: float) -> None:
+def test_rounded_ends_enclose_the_values(value: float) -> None:
     below, above = terminal.rounded_down(value), terminal.rounded_up(value)
     assert below <= value * (1 + 1e-6)
     assert above >= value * (1 - 1e-6)
@@ -72,7 +72,7 @@ def test_rounding_encloses(value: float) -> None:
     assert below >= value / 2.5001
 
 
-def test_what_is_round_stays() -> None:
+def test_round_values_are_kept() -> None:
     for value in (0.1, 1.0, 5.0, 1_000.0, 2e8):
         assert terminal.rounded_up(value) == pytest.approx(value)
         assert terminal.rounded_down(value) == pytest.approx(value)

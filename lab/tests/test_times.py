@@ -25,20 +25,20 @@ def levels(written: str, load: float | None, left_s: float = 84.0) -> int:
     return outlook(objective.parse(written), PLANNED, load, left_s, 0.2).levels
 
 
-def test_a_level_takes_its_part_of_the_budget() -> None:
+def test_a_level_takes_its_share_of_the_budget() -> None:
     assert asked(90.0) == Durations(level_s=2.5, longest_s=9.0, settle_s=1.0)
     assert asked(180.0).level_s == pytest.approx(5.0)
 
 
-def test_of_a_short_budget_a_level_lasts_the_least_time_that_sees_a_server() -> None:
+def test_with_a_short_budget_a_level_lasts_the_minimum() -> None:
     assert asked(20.0).level_s == LEAST_S
 
 
-def test_of_a_long_budget_it_lasts_no_longer_than_is_of_use() -> None:
+def test_with_a_long_budget_a_level_lasts_no_longer_than_useful() -> None:
     assert asked(3_600.0) == Durations(LEVEL_S_MAX, LEVEL_S_MAX, 1.0)
 
 
-def test_it_lasts_a_multiple_of_the_limit_within_a_fifth_of_the_budget() -> None:
+def test_a_level_lasts_a_multiple_of_the_limit_within_a_fifth_of_the_budget() -> None:
     # Four times the limit, at most eight times; but never more than a fifth of 90 s.
     assert asked(90.0, "p99<2s") == Durations(level_s=8.0, longest_s=16.0, settle_s=1.0)
     assert asked(90.0, "p99<3s") == Durations(level_s=12.0, longest_s=18.0, settle_s=1.0)
@@ -55,16 +55,16 @@ def test_it_lasts_a_multiple_of_the_limit_within_a_fifth_of_the_budget() -> None
         ("p99<10ms, mean<200ms", 0.8),
     ],
 )
-def test_before_it_is_measured_a_load_is_on_for_four_times_the_limit(written: str, settle_s: float) -> None:
+def test_a_level_warms_up_for_four_times_the_limit(written: str, settle_s: float) -> None:
     assert asked(90.0, written).settle_s == pytest.approx(settle_s)
 
 
-def test_the_longest_limit_is_of_a_time() -> None:
+def test_only_limits_on_times_count_as_the_longest_limit() -> None:
     assert longest_limit_s(objective.parse("p50<100ms, p99<2s, failed<1%")) == 2.0
     assert longest_limit_s(objective.parse("failed<1%, throughput>1000")) == 0.0
 
 
-def test_the_answers_needed_are_those_of_the_part_that_takes_most() -> None:
+def test_the_answers_needed_are_those_of_the_term_that_needs_most() -> None:
     assert answers_needed(objective.parse("p99<250ms")) == 308
     assert answers_needed(objective.parse("p99<250ms, failed<0.1%")) == 3_065
     assert answers_needed(objective.parse("mean<250ms")) == 10
@@ -78,20 +78,20 @@ def test_a_budget_has_as_many_levels_as_fit_into_it() -> None:
     assert levels("p99<250ms", 1_000.0, left_s=0.1) == 1
 
 
-def test_where_answers_are_few_levels_are_longer_and_fewer() -> None:
+def test_with_few_answers_levels_are_longer_and_fewer() -> None:
     assert levels("p99<250ms", 77.0) == int(84 / (0.8 * 4 + 1.2))
     # A level never exceeds the longest duration, also where the number of answers is not known.
     assert levels("p99<250ms", 1.0) == levels("p99<250ms", None) == int(84 / (0.8 * 9 + 1.2))
 
 
-def test_a_share_that_a_level_can_tell_is_waited_for() -> None:
+def test_a_level_waits_for_a_share_that_it_can_decide() -> None:
     # 0.1 % needs 3,065 answers: 6.13 s at this load.
     assert levels("p99<250ms, failed<0.1%", 500.0) == int(84 / (0.8 * 6.13 + 1.2))
     # At this load that takes longer than the longest level, so the search does not wait for it.
     assert levels("p99<250ms, failed<0.1%", 308.0) == levels("p99<250ms", 308.0)
 
 
-def test_what_is_about_no_share_takes_the_whole_of_a_level() -> None:
+def test_a_term_without_a_share_needs_the_whole_level() -> None:
     assert (
         levels("mean<250ms", 1_000.0)
         == levels("p99<250ms, mean<250ms", 1_000.0)
@@ -99,6 +99,6 @@ def test_what_is_about_no_share_takes_the_whole_of_a_level() -> None:
     )
 
 
-def test_it_says_how_long_a_level_takes() -> None:
+def test_the_duration_of_a_level_is_predicted() -> None:
     told = outlook(objective.parse("p99<250ms"), PLANNED, 100.0, 84.0, 0.2)
     assert (told.load, told.least_s, told.most_s) == (100.0, LEAST_S, 9.0)

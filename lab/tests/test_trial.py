@@ -1,4 +1,4 @@
-"""One trial: what it stores when all goes well, and at whichever step it does not."""
+"""One trial: what it stores if every step succeeds, and if any of them fails."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_a_trial_is_measured_and_stored(acts: Stage, tmp_path: Path, run: RunSto
     assert (acts.asked, acts.open) == (2, 0)
 
 
-def test_how_near_it_came_to_the_ceiling_is_stored_with_it(
+def test_a_trial_near_the_engines_ceiling_is_stored_with_a_warning(
     acts: Stage, tmp_path: Path, run: RunStore
 ) -> None:
     engine = Engine(documents.fake_engine(tmp_path, GOLDEN_SHAPE), "0.1.0")
@@ -81,7 +81,7 @@ def test_how_near_it_came_to_the_ceiling_is_stored_with_it(
     assert warning.startswith("the throughput is 80% (limit 70%) of the 12,500 /s")
 
 
-def test_what_speaks_against_it_is_stored_with_it(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+def test_problems_are_stored_with_the_trial(acts: Stage, tmp_path: Path, run: RunStore) -> None:
     stored = _conduct(tmp_path, run)
     assert stored.status == "measured" and not stored.valid
     assert "Little's law" in stored.problems[0]
@@ -97,7 +97,7 @@ def test_what_speaks_against_it_is_stored_with_it(acts: Stage, tmp_path: Path, r
         ("stop", "stop", None),
     ],
 )
-def test_whatever_goes_wrong_is_a_stored_trial(
+def test_every_error_becomes_a_stored_trial(
     acts: Stage, tmp_path: Path, run: RunStore, at: str, step: str, tail: str | None
 ) -> None:
     acts.fail_at = {"*": at}
@@ -110,7 +110,7 @@ def test_whatever_goes_wrong_is_a_stored_trial(
 
 
 @pytest.mark.parametrize(("patience_s", "stuck"), [(60.0, False), (-1.0, True)])
-def test_a_server_may_have_much_to_work_off_after_the_load(
+def test_a_server_gets_time_to_answer_again_after_the_load(
     acts: Stage,
     tmp_path: Path,
     run: RunStore,
@@ -132,7 +132,7 @@ def test_a_server_may_have_much_to_work_off_after_the_load(
     assert any("it may be stuck" in warning for warning in stored.warnings) is stuck
 
 
-def test_a_server_that_leaves_its_files_is_not_valid(acts: Stage, tmp_path: Path, run: RunStore) -> None:
+def test_a_server_that_leaves_files_behind_is_not_valid(acts: Stage, tmp_path: Path, run: RunStore) -> None:
     acts.files_left = 8
     assert _conduct(tmp_path, run, GOLDEN_SHAPE).valid
     acts.files_left = 9
@@ -152,7 +152,7 @@ def test_an_engine_that_dies_fails_the_trial(
     assert stored.record is None and acts.open == 0
 
 
-def test_a_fault_of_the_lab_costs_one_trial(
+def test_a_bug_in_the_lab_fails_one_trial(
     acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trial, "spec_of", lambda *_: 1 / 0)
@@ -161,7 +161,7 @@ def test_a_fault_of_the_lab_costs_one_trial(
     assert "ZeroDivisionError" in stored.failure.message and "bug in crumple" in stored.failure.message
 
 
-def test_an_interruption_stores_nothing_and_leaves_nothing(
+def test_an_interruption_stores_no_trial_and_leaves_no_process(
     acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -173,7 +173,7 @@ def test_an_interruption_stores_nothing_and_leaves_nothing(
     assert run.ids() == set() and acts.open == 0
 
 
-def test_a_full_disk_is_not_a_failed_trial(
+def test_a_full_disk_is_raised_and_not_stored_as_a_failed_trial(
     acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -184,7 +184,7 @@ def test_a_full_disk_is_not_a_failed_trial(
         _conduct(tmp_path, run)
 
 
-def test_the_spec_is_the_experiments(acts: Stage, tmp_path: Path) -> None:
+def test_the_spec_follows_the_experiment(acts: Stage, tmp_path: Path) -> None:
     spec = trial.spec_of(_job(tmp_path, "shared"), "127.0.0.1:9", 77, (0, 1))
     assert spec.shape.connections == 32 and spec.cores == (0, 1) and spec.probe.server_pid == 77
     (request,) = spec.requests

@@ -49,7 +49,7 @@ def _says(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_alone_nobody_waits_and_a_turn_can_be_taken_again() -> None:
+def test_a_single_lab_never_waits() -> None:
     said: list[str] = []
     for _ in range(3):
         with alone.turn(lambda: said.append("waits")):
@@ -57,7 +57,7 @@ def test_alone_nobody_waits_and_a_turn_can_be_taken_again() -> None:
     assert said == []
 
 
-def test_the_second_waits_and_comes_before_the_first_takes_another_turn(name: str) -> None:
+def test_the_second_lab_has_its_turn_before_the_firsts_next(name: str) -> None:
     said: list[str] = []
     with alone.turn(lambda: said.append("waits")):
         other = _other(name)
@@ -70,7 +70,7 @@ def test_the_second_waits_and_comes_before_the_first_takes_another_turn(name: st
         assert other.wait(10) == 0
 
 
-def test_the_turn_of_one_that_was_killed_is_free(name: str) -> None:
+def test_the_turn_of_a_killed_lab_is_free(name: str) -> None:
     other = _other(name)
     assert _says(other) == "has it"
     told: list[str] = []
@@ -82,7 +82,7 @@ def test_the_turn_of_one_that_was_killed_is_free(name: str) -> None:
         assert told == ["disturbed"]
 
 
-def test_a_look_beside_keeps_runs_waiting_while_it_lasts(name: str) -> None:
+def test_a_load_beside_runs_makes_them_wait(name: str) -> None:
     with alone.beside(lambda: pytest.fail("nobody else measures")):
         other = _other(name)
         assert _says(other) == "waits"
@@ -92,7 +92,7 @@ def test_a_look_beside_keeps_runs_waiting_while_it_lasts(name: str) -> None:
     assert other.wait(10) == 0
 
 
-def test_who_has_another_home_waits_as_well(name: str) -> None:
+def test_a_lab_with_another_home_waits_too(name: str) -> None:
     with alone.turn(lambda: pytest.fail("nobody else measures")):
         other = _other(name, home="/nonexistent")
         assert _says(other) == "waits"
@@ -101,7 +101,7 @@ def test_who_has_another_home_waits_as_well(name: str) -> None:
     other.communicate()
 
 
-def test_several_that_wait_all_come_to_their_turn(name: str) -> None:
+def test_all_waiting_labs_get_their_turn(name: str) -> None:
     with alone.turn(lambda: pytest.fail("nobody else measures")):
         others = [_other(name) for _ in range(4)]
         assert [_says(other) for other in others] == ["waits"] * 4

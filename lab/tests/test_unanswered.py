@@ -32,7 +32,7 @@ def record(
     )
 
 
-def test_who_waits_far_longer_than_is_usual_is_without_an_answer() -> None:
+def test_a_user_who_waits_far_longer_than_usual_is_unanswered() -> None:
     starved = record(64, 56, {50 * MS: 437}, {3_500 * MS: 30, 3_900 * MS: 26, 20 * MS: 8})
     assert failures.unanswered_sentence(starved) == (
         "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8; requests in flight at "
@@ -41,23 +41,23 @@ def test_who_waits_far_longer_than_is_usual_is_without_an_answer() -> None:
     assert failures.unanswered_sentence(starved) in validity.assess(starved).warnings
 
 
-def test_who_had_just_asked_is_not() -> None:
+def test_a_user_who_has_just_sent_a_request_is_not_unanswered() -> None:
     # A ramp: the last users came as the load ended.
     assert failures.unanswered(record(500, 3, {50 * MS: 9_000}, {40 * MS: 497, 2 * MS: 3})) is None
 
 
-def test_of_those_who_had_just_asked_only_who_waited_counts() -> None:
+def test_only_users_who_waited_long_count_as_unanswered() -> None:
     some = failures.unanswered(record(500, 9, {50 * MS: 9_000}, {2_000 * MS: 4, 2 * MS: 5}))
     assert some is not None and (some.connections, some.of) == (4, 500)
 
 
-def test_who_only_met_failures_is() -> None:
+def test_a_user_with_only_failures_is_unanswered() -> None:
     some = failures.unanswered(record(10, 2, {MS: 100}, {}, timeout=2))
     assert some is not None and some.connections == 2 and some.oldest_ns is None
     assert "waited" not in failures.unanswered_sentence(record(10, 2, {MS: 100}, {}, timeout=2))
 
 
-def test_where_all_or_none_were_answered_there_is_nothing_to_say() -> None:
+def test_if_all_or_none_were_answered_nothing_is_reported() -> None:
     assert failures.unanswered_sentence(record(64, 0, {50 * MS: 437}, {20 * MS: 64})) == ""
     # If no user got an answer, the validity states it.
     assert failures.unanswered_sentence(record(64, 64, {}, {3_000 * MS: 64})) == ""

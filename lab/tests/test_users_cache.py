@@ -54,7 +54,7 @@ def _tested(folder: Path, test: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_what_was_built_is_read_and_what_a_test_builds_goes_elsewhere(tmp_path: Path) -> None:
+def test_existing_builds_are_read_and_new_ones_go_elsewhere(tmp_path: Path) -> None:
     done = _tested(tmp_path, READS)
     assert done.returncode == 0, done.stdout
     assert not (tmp_path / "home" / ".cache" / "crumple" / "servers" / "mine-1").exists()

@@ -32,7 +32,7 @@ def ramp(random: Generator, workers: int | None) -> Curve:
     return tuple(points)
 
 
-def test_knees_of_pools_are_recovered_and_their_intervals_hold_the_workers() -> None:
+def test_knees_of_pools_are_found_and_their_intervals_contain_the_workers() -> None:
     random = np.random.default_rng(1)
     workers = [int(each) for each in random.integers(60, 420, RAMPS)]
     found = [(at, knee) for at in workers if (knee := users_knee(ramp(random, at)))]
@@ -40,12 +40,12 @@ def test_knees_of_pools_are_recovered_and_their_intervals_hold_the_workers() -> 
     assert np.mean([knee.low <= at <= knee.high for at, knee in found]) >= 0.93
 
 
-def test_a_server_without_a_pool_has_none() -> None:
+def test_a_server_without_a_pool_has_no_knee() -> None:
     random = np.random.default_rng(2)
     assert sum(users_knee(ramp(random, None)) is not None for _ in range(RAMPS)) <= 0.02 * RAMPS
 
 
-def test_over_five_starts_the_interval_holds_the_workers() -> None:
+def test_the_interval_over_five_starts_contains_the_workers() -> None:
     random = np.random.default_rng(3)
     held = []
     for at in (int(each) for each in random.integers(60, 420, 60)):

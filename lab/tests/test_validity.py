@@ -10,7 +10,7 @@ from crumple.record import validity
 from judged import FINE, OPEN, open_load, probed, the_problem, the_warning
 
 
-def test_a_record_without_fault_is_valid_wherever_it_ran() -> None:
+def test_a_correct_record_is_valid_on_any_placement() -> None:
     record = documents.record()
     assert validity.assess(record, placement="separate", server_cores=(0,)) == FINE
     assert validity.assess(record, placement="shared", server_cores=(0, 1)) == FINE
@@ -22,7 +22,7 @@ def test_lost_requests_break_the_identity() -> None:
     assert "20033 scheduled, 20032 ended" in problem and "20000 ok" in problem
 
 
-def test_lost_requests_of_the_warm_up_do_too() -> None:
+def test_lost_requests_of_the_warm_up_break_the_identity() -> None:
     warm_up = documents.record().warm_up.model_copy(update={"scheduled": 1})
     assert "warm-up" in the_problem(documents.record(warm_up=warm_up), "not-valid")
 
@@ -61,7 +61,7 @@ def test_every_request_that_was_not_sent_has_a_reason() -> None:
         ),
     ],
 )
-def test_what_the_machine_ran_out_of_is_named_with_a_remedy(reason: str, word: str, said: str) -> None:
+def test_an_exhausted_resource_is_named_with_a_remedy(reason: str, word: str, said: str) -> None:
     record = documents.record(
         scheduled=20_003,
         outcomes=documents.outcomes(ok=20_000, not_sent=3),
@@ -70,12 +70,12 @@ def test_what_the_machine_ran_out_of_is_named_with_a_remedy(reason: str, word: s
     assert said in the_problem(record, word)
 
 
-def test_separate_on_one_core_is_not_separate() -> None:
+def test_separate_placement_on_one_core_is_not_valid() -> None:
     judged = validity.assess(documents.record(), placement="separate", server_cores=(0, 1))
     assert judged.word == "not-valid" and "shared core 1" in judged.problems[0]
 
 
-def test_a_server_that_may_run_on_the_engines_core_is_a_warning() -> None:
+def test_a_server_that_may_use_the_engines_core_is_a_warning() -> None:
     warning = the_warning(documents.record(), placement=None, server_cores=(0, 1))
     assert warning.startswith("the server may run on the engine's core 1 too")
     # On shared cores the waiting does not show whether another program or the server caused it.
@@ -83,13 +83,13 @@ def test_a_server_that_may_run_on_the_engines_core_is_a_warning() -> None:
     assert validity.assess(waited, server_cores=(0, 1)).word == "valid"
 
 
-def test_littles_law_is_asked() -> None:
+def test_littles_law_is_checked() -> None:
     times = documents.record().histograms.response_time.model_copy(update={"mean_ns": 9e6})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     assert "Little's law" in the_problem(documents.record(histograms=histograms), "not-valid")
 
 
-def test_the_cause_gives_the_word() -> None:
+def test_the_cause_decides_the_word() -> None:
     record = documents.record(
         scheduled=500,
         outcomes=documents.outcomes(not_sent=500),
@@ -103,7 +103,7 @@ def test_the_cause_gives_the_word() -> None:
     assert "no answer was ok" in judged.problems[1]
 
 
-def test_a_warm_up_cut_short_is_no_warm_up() -> None:
+def test_a_warm_up_that_was_cut_short_is_a_problem() -> None:
     warm_up = contract.WarmUp(
         connections=1, pauses=True, stop=contract.AfterRequests(requests=9_000, within_s=10)
     )
@@ -115,7 +115,7 @@ def test_a_warm_up_cut_short_is_no_warm_up() -> None:
     assert problem == "the warm-up was cut short: 5,000 of its 9,000 requests within 10 s"
 
 
-def test_no_answer_is_no_measurement() -> None:
+def test_a_record_without_an_answer_is_not_valid() -> None:
     histograms = documents.record().histograms
     record = documents.record(
         scheduled=500,
@@ -125,11 +125,11 @@ def test_no_answer_is_no_measurement() -> None:
     assert the_problem(record, "not-valid") == "no answer was ok; 500 of 500 ended as refused"
 
 
-def test_more_answers_than_bytes_cannot_be() -> None:
+def test_more_answers_than_bytes_are_a_problem() -> None:
     assert "fewer than the 260000" in the_problem(documents.record(received_bytes=259_999), "not-valid")
 
 
-def test_of_answers_that_began_before_the_window_some_bytes_may_have_come_before() -> None:
+def test_bytes_of_an_answer_may_arrive_before_the_window() -> None:
     histograms = documents.record().histograms
     taken = histograms.model_copy(update={"taken_over": documents.histogram({1_000_000: 32})})
     least = 260_000 - 32 * 13
@@ -148,7 +148,7 @@ def test_of_answers_that_began_before_the_window_some_bytes_may_have_come_before
         ((documents.request(500), documents.request(20)), 400_000),
     ],
 )
-def test_of_several_requests_all_may_have_been_the_one_with_the_shortest_answer(
+def test_with_several_requests_the_shortest_answer_is_the_bound(
     requests: tuple[contract.Request, ...], least: int
 ) -> None:
     spec = documents.spec(requests=requests)
@@ -169,7 +169,7 @@ def test_of_several_requests_all_may_have_been_the_one_with_the_shortest_answer(
         ((None, None), ""),
     ],
 )
-def test_segments_sent_again_in_the_window_are_a_warning(
+def test_retransmitted_segments_in_the_window_are_a_warning(
     retransmitted: tuple[int | None, ...], said: str
 ) -> None:
     record = probed(sockets=documents.sockets(retransmitted))
@@ -180,7 +180,7 @@ def test_segments_sent_again_in_the_window_are_a_warning(
 
 
 @pytest.mark.parametrize(("longest_ns", "said"), [(990_000_000, False), (3_030_000_000, True)])
-def test_connections_that_took_a_second_and_more_are_of_a_full_backlog(longest_ns: int, said: bool) -> None:
+def test_connects_of_a_second_or_more_indicate_a_full_backlog(longest_ns: int, said: bool) -> None:
     connects = documents.histogram({200_000: 31, longest_ns: 1})
     histograms = documents.record().histograms.model_copy(update={"connect_time": connects})
     again = probed(sockets=documents.sockets((0, 0, 0, 0, 60))).model_copy(update={"histograms": histograms})
@@ -188,18 +188,18 @@ def test_connections_that_took_a_second_and_more_are_of_a_full_backlog(longest_n
     assert (took in the_warning(again)) is said
 
 
-def test_a_process_that_was_there_before_is_said() -> None:
+def test_a_process_not_started_for_the_trial_is_a_warning() -> None:
     assert "the same process in every trial" in the_warning(documents.record(), afresh=False)
 
 
-def test_what_of_the_load_there_was_no_room_for_comes_first() -> None:
+def test_a_reduced_load_is_reported_first() -> None:
     judged = validity.assess(
         documents.record(), placement="separate", server_cores=(0,), afresh=False, less="9 of the 10 users"
     )
     assert judged.word == "valid" and judged.warnings[0] == "9 of the 10 users"
 
 
-def test_what_speaks_against_a_canary_leaves_the_load_valid() -> None:
+def test_problems_of_a_canary_leave_the_load_valid() -> None:
     late = open_load({1_000: 10_000, 20_000_000: 10_000})
     assert the_warning(documents.record(), canary=late).startswith("canary: the engine was late: 50%")
     fine = open_load({1_000: 20_000})
@@ -207,7 +207,7 @@ def test_what_speaks_against_a_canary_leaves_the_load_valid() -> None:
     assert judged == FINE
 
 
-def test_a_canary_that_nobody_answered_is_no_fault_of_the_engines() -> None:
+def test_a_canary_without_answers_is_not_the_engines_fault() -> None:
     """A canary exists to show such a server, which stalls for the whole window."""
     none = documents.histogram({})
     times = {"response_time": none, "service_time": none, "engine_lateness": none, "lateness": none}
@@ -224,7 +224,7 @@ def test_a_canary_that_nobody_answered_is_no_fault_of_the_engines() -> None:
     )
 
 
-def test_a_socket_that_this_user_may_not_use_is_named() -> None:
+def test_a_socket_without_permission_is_named() -> None:
     target = contract.Target(address="unix:/run/it", host="it")
     record = documents.record(
         spec=documents.spec(target=target),
@@ -236,7 +236,7 @@ def test_a_socket_that_this_user_may_not_use_is_named() -> None:
     assert problem.endswith("the connections of 1 request (limit 0): let this user write to /run/it")
 
 
-def test_what_a_server_answered_instead_is_said() -> None:
+def test_an_unexpected_answer_is_shown() -> None:
     histograms = documents.record().histograms
     record = documents.record(
         scheduled=500,
@@ -248,7 +248,7 @@ def test_what_a_server_answered_instead_is_said() -> None:
     assert problem == "no answer was ok; 500 of 500 ended as wrong-status (415 × 480, 401 × 20)"
 
 
-def test_who_was_not_served_is_a_warning() -> None:
+def test_unanswered_users_are_a_warning() -> None:
     outcomes = documents.outcomes(ok=20_000, wrong_status=1_000, unfinished=32)
     seen = documents.request_record(statuses={200: 20_000, 503: 1_000}, outcomes=outcomes)
     failing = documents.record(scheduled=21_032, outcomes=outcomes, requests=(seen,))

@@ -38,7 +38,7 @@ def test_values_have_the_type_of_the_default() -> None:
     st.dictionaries(st.sampled_from(["workers", "keep_alive"]), st.integers(-(10**12), 10**12)),
     st.floats(allow_nan=False, allow_infinity=False),
 )
-def test_a_label_reads_back_as_what_it_names(whole: dict[str, int], ratio: float) -> None:
+def test_a_label_is_parsed_to_what_it_names(whole: dict[str, int], ratio: float) -> None:
     one = Variant("php-apache", {**whole, "ratio": ratio})
     assert server_toml.parse(str(one), KNOWN) == one
 
@@ -60,7 +60,7 @@ def test_a_label_reads_back_as_what_it_names(whole: dict[str, int], ratio: float
         ("php-apache[mode=a__b]", UsageError, "holds no __"),
     ],
 )
-def test_what_makes_no_sense_is_said_with_its_remedy(text: str, kind: type[UsageError], said: str) -> None:
+def test_an_invalid_variant_is_reported_with_its_remedy(text: str, kind: type[UsageError], said: str) -> None:
     with pytest.raises(kind) as caught:
         server_toml.parse(text, KNOWN)
     assert said in str(caught.value)
@@ -72,7 +72,7 @@ def test_names_are_split_at_commas_outside_of_brackets() -> None:
     assert server_toml.split("") == []
 
 
-def test_in_tables_every_variant_goes_by_its_label() -> None:
+def test_in_tables_every_variant_has_its_label() -> None:
     written = {
         "servers": ["php-apache[workers=1,keep_alive=0]", "php-apache[wrong=1]"],
         "of": {"php-apache[workers=1,keep_alive=0]": 3},

@@ -105,7 +105,7 @@ def test_published_ratios_near_1(
     assert answered(judge(ratio(("x", "y", published), tolerance=tolerance), figures)) == answer
 
 
-def test_twins_of_another_server_that_lie_apart_decide_nothing() -> None:
+def test_differing_twins_of_another_server_decide_nothing() -> None:
     """A disturbed pair of twins must not hide the differences in its experiment."""
     claim = ratio(("express", "node", 0.51))
     for apart in (1.2, 1.9, 10.0):
@@ -113,7 +113,7 @@ def test_twins_of_another_server_that_lie_apart_decide_nothing() -> None:
     assert answered(judge(claim, [trial for trial in run() if not trial.twin])) == SUPPORTED
 
 
-def test_a_server_that_scatters_widens_its_own_intervals_and_hardly_those_of_others() -> None:
+def test_a_noisy_server_widens_mainly_its_own_intervals() -> None:
     wild = (0.3, 3.0, 0.5, 2.0, 1.0)
     restless = [*run(), *server("wild", 10_000, wild)]
     of_others = [judge(ratio(("express", "node", 0.51)), seen).effects[0].ratio for seen in (run(), restless)]
@@ -122,7 +122,7 @@ def test_a_server_that_scatters_widens_its_own_intervals_and_hardly_those_of_oth
     assert answered(judge(order(["wild"], ["express"]), restless)) == OPEN
 
 
-def test_a_few_blocks_borrow_from_the_servers_beside_them() -> None:
+def test_few_blocks_borrow_variance_from_the_other_servers() -> None:
     two = [seen for seen in run() if seen.block <= 2]
     alone = [seen for seen in two if seen.server in ("x", "java", "express")]
     wide, narrow = (judge(order(["java"], ["express"]), seen).effects[0].ratio for seen in (alone, two))
@@ -153,7 +153,7 @@ def test_an_order_that_holds_names_neighbours_only() -> None:
     assert compared == [("go", "java"), ("go", "node"), ("java", "express"), ("node", "express")]
 
 
-def test_an_order_is_compared_end_to_end() -> None:
+def test_an_order_compares_its_first_and_last_too() -> None:
     """Neighbours are too close to tell apart, and yet the last is ahead of the first."""
     noisy = (1.0, 1.05, 0.95, 1.025, 0.975)
     figures = [
@@ -167,7 +167,7 @@ def test_an_order_is_compared_end_to_end() -> None:
     ]  # fmt: skip
 
 
-def test_where_less_is_better_the_first_has_less() -> None:
+def test_if_less_is_better_the_first_has_less() -> None:
     assert answered(judge(order(["go"], ["java"], metric="response_mean"), run())) == SUPPORTED
     assert answered(judge(order(["java"], ["go"], metric="response_mean"), run())) == CONTRADICTED
 
@@ -212,7 +212,7 @@ def test_swapping_of_and_to_inverts_the_ratio_and_keeps_the_answer(measured: flo
         (2.6, 2.0, 0.25, REFUTED),
     ],
 )
-def test_a_bound_is_met_when_it_is_reached_whichever_way_round(
+def test_a_bound_that_is_reached_is_met_in_both_directions(
     measured: float, published: float, tolerance: float, wanted: tuple[Answer, bool]
 ) -> None:
     # Without noise the interval is only the estimate, so rounding alone could decide.
@@ -258,12 +258,12 @@ def test_trials_are_paired_within_their_block() -> None:
     assert (found.low, found.high) == pytest.approx((2, 2))
 
 
-def test_only_the_claims_experiment_speaks() -> None:
+def test_only_the_claims_experiment_counts() -> None:
     elsewhere = [trial("php", block, 1.0, experiment="separate") for block in range(1, 6)]
     assert answered(judge(ratio(("node", "php", 2.0)), [*run(), *elsewhere])) == UNTESTABLE
 
 
-def test_a_twin_is_no_repetition_of_its_server() -> None:
+def test_a_twin_does_not_count_as_its_server() -> None:
     effect = judge(ratio(("go", "java", 1.5)), run(apart=0.5)).effects[0]
     assert effect.ratio is not None
     assert effect.ratio.estimate == pytest.approx(1.5, rel=0.02)
@@ -284,7 +284,7 @@ def test_blocks_with_a_trial_that_is_not_valid_are_left_out() -> None:
     assert "shared/b02/express" not in verdict.trials
 
 
-def test_two_blocks_are_the_fewest() -> None:
+def test_at_least_two_blocks_are_needed() -> None:
     claim = ratio(("express", "node", 0.51))
     assert judge(claim, [seen for seen in run() if seen.block <= 2]).effects[0].ratio is not None
     one = judge(claim, [seen for seen in run() if seen.block <= 1])
@@ -293,7 +293,7 @@ def test_two_blocks_are_the_fewest() -> None:
     assert one.trials == ()
 
 
-def test_what_failed_is_named_with_its_reason() -> None:
+def test_failed_trials_are_named_with_their_reason() -> None:
     failed = {f"shared/b{block:02}/php": "build: no php-cgi" for block in range(1, 6)}
     sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence
     assert sentence == (
@@ -302,13 +302,13 @@ def test_what_failed_is_named_with_its_reason() -> None:
     )
 
 
-def test_what_was_skipped_did_not_fail() -> None:
+def test_skipped_trials_do_not_count_as_failed() -> None:
     skipped = {f"shared/b{block:02}/php": "php is not installed" for block in range(1, 6)}
     sentence = judge(ratio(("node", "php", 2.0)), run(), skipped, facts=Facts(skipped={*skipped})).sentence
     assert sentence.endswith("and there is none: php was skipped in all 5 blocks (php is not installed).")
 
 
-def test_a_server_that_was_skipped_at_first_is_ranked_by_the_blocks_it_has() -> None:
+def test_a_server_that_was_skipped_at_first_is_ranked_by_its_blocks() -> None:
     claim = ratio(("express", "node", 0.51))
     known = [seen for seen in run() if seen.server != "node" or seen.block > 3]
     missed = {f"shared/b{block:02}/node": "node is not installed" for block in (1, 2, 3)}
@@ -319,13 +319,13 @@ def test_a_server_that_was_skipped_at_first_is_ranked_by_the_blocks_it_has() -> 
     assert "left out: node was skipped in blocks 1, 2 and 3 (node is not installed)" in skipped.sentence
 
 
-def test_failures_elsewhere_are_not_named() -> None:
+def test_failures_in_other_experiments_are_not_named() -> None:
     failed = {"separate/b01/php": "elsewhere", "shared/b01/php~twin": "a twin", "shared/b01/ph": "another"}
     sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence
     assert sentence.endswith("and there is none: php was not measured.")
 
 
-def test_many_reasons_are_cut_short() -> None:
+def test_a_long_list_of_reasons_is_shortened() -> None:
     failed = {f"shared/b{block:02}/php": f"reason {block}" for block in range(1, 6)}
     sentence = judge(ratio(("node", "php", 2.0)), run(), failed).sentence
     assert "(reason 3)" in sentence and "(reason 4)" not in sentence
@@ -361,7 +361,7 @@ def test_failures_may_be_compared_as_failures() -> None:
 
 
 @pytest.mark.parametrize(("late", "testable"), [(1, True), (2, False), (5, False)])
-def test_a_quantile_that_the_engine_was_late_for_selects_by_what_came_out(late: int, testable: bool) -> None:
+def test_a_quantile_spoilt_by_lateness_would_select_by_result(late: int, testable: bool) -> None:
     trials = [
         replace(seen, response_ns={}, late=(0.99,))
         if seen.server == "go" and seen.block <= late
@@ -376,7 +376,7 @@ def test_a_quantile_that_the_engine_was_late_for_selects_by_what_came_out(late: 
         assert "(the engine was late, and it is not the server's alone)" in verdict.sentence
 
 
-def test_of_too_few_answers_less_than_half_may_be_missing() -> None:
+def test_less_than_half_of_the_values_may_be_missing() -> None:
     trials = [
         replace(seen, response_ns={0.99: 1e6 if seen.server == "go" else 2e6})
         if seen.server != "go" or seen.block > 2
@@ -435,7 +435,7 @@ def test_the_sentence_of_an_order_names_the_closest_call() -> None:
     )
 
 
-def test_the_sentence_of_an_order_names_what_speaks_against_it() -> None:
+def test_the_sentence_of_an_order_names_the_contradicting_pair() -> None:
     sentence = judge(order(["go"], ["express"], ["node"]), run()).sentence
     assert "In 1 of 2 comparisons of a server with one of a later tier, it is the other way round" in sentence
     assert "The throughput of express was 0.509 times that of node (between" in sentence
@@ -452,11 +452,11 @@ def test_the_sentence_of_an_order_names_what_speaks_against_it() -> None:
         ((1.5, 1.5, 1.5), "(between 1.50 and 1.50 times, 95 % interval, 5 blocks)"),
     ],
 )
-def test_an_interval_shows_the_digits_it_is_worth(interval: tuple[float, float, float], shown: str) -> None:
+def test_an_interval_shows_only_significant_digits(interval: tuple[float, float, float], shown: str) -> None:
     assert verdict_sentences.between(Interval(*interval, 0.95, 5)) == shown
 
 
-def test_two_blocks_too_far_apart_have_no_interval_unless_it_decides() -> None:
+def test_two_blocks_far_apart_have_no_interval_unless_it_decides() -> None:
     far = [*server("a", 10_000, (1.0, 5.0)), *server("b", 10_000, (5.0, 1.0))]
     verdict = judge(order(["a"], ["b"]), far)
     (effect,) = verdict.effects
@@ -471,7 +471,7 @@ def test_two_blocks_too_far_apart_have_no_interval_unless_it_decides() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.05, 20), st.floats(0.05, 20))
-def test_no_ratio_without_its_interval(measured: float, published: float) -> None:
+def test_every_ratio_is_shown_with_its_interval(measured: float, published: float) -> None:
     figures = [*twins(), *server("x", 10_000 * measured, shift=2), *server("y", 10_000)]
     for claim in (ratio(("x", "y", published)), order(["x"], ["y"])):
         sentence = judge(claim, figures).sentence
@@ -479,7 +479,7 @@ def test_no_ratio_without_its_interval(measured: float, published: float) -> Non
         assert sentence.count(". ") >= 1 and sentence.endswith(".")
 
 
-def test_a_scale_that_is_too_short_answers_nothing_however_clear_the_figures() -> None:
+def test_a_scale_that_is_too_short_decides_nothing() -> None:
     claim = ratio(("express", "node", 0.51), scales=("full", "published"))
     assert answered(judge(claim, run(), scale="full")) == SUPPORTED
     short = judge(claim, run(), scale="quick")
@@ -494,7 +494,7 @@ def test_an_effect_is_shown_with_as_many_digits_as_decide_it() -> None:
     assert verdict_sentences.ends(Interval(1.15, 1.0996, 1.2, 0.95, 5), (1.0,))[0] == "1.10"
 
 
-def test_what_is_decided_says_how_far_its_nearest_end_lies_from_the_bound() -> None:
+def test_a_decided_comparison_shows_its_margin() -> None:
     def only(claim: OrderClaim | RatioClaim) -> tuple[Effect, Interval, str]:
         verdict = judge(claim, run())
         (effect,) = verdict.effects
@@ -515,7 +515,7 @@ def test_what_is_decided_says_how_far_its_nearest_end_lies_from_the_bound() -> N
     assert only(order(["node"], ["close"]))[0].margin is None
 
 
-def test_what_is_undecided_says_what_it_would_take() -> None:
+def test_an_undecided_claim_says_how_many_blocks_it_needs() -> None:
     verdict = judge(order(["node"], ["close"]), run(), facts=Facts(block_s={"shared": 60.0}))
     assert answered(verdict) == OPEN
     needed = verdict.effects[0].blocks_needed
@@ -540,7 +540,7 @@ def limited(name: str, *blocks: int, speed: float = 40_000) -> list[Figures]:
     ]
 
 
-def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds() -> None:
+def test_starts_near_the_engines_ceiling_are_kept_as_lower_bounds() -> None:
     verdict = judge(order(["go"], ["java"]), limited("go", 1, 2, 3))
     assert answered(verdict) == SUPPORTED
     measured = verdict.effects[0].ratio
@@ -552,7 +552,7 @@ def test_a_server_near_the_engines_ceiling_keeps_its_fast_starts_as_lower_bounds
     assert answered(judge(order(["go"], ["java"]), limited("java", 1, 2, 3, speed=20_000))) == OPEN
 
 
-def test_several_comparisons_share_the_error_of_a_contradiction() -> None:
+def test_several_comparisons_share_the_error_for_a_contradiction() -> None:
     """A difference just beyond chance for a single comparison is within chance for one of six."""
     noisy = (1.0, 1.04, 0.96, 1.02, 0.98)
     pair = [*server("a", 10_000, noisy), *server("b", 10_750, noisy, shift=2)]

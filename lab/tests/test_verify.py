@@ -1,4 +1,4 @@
-"""Checking answers against the contract, with a right server and others that are wrong in one way each."""
+"""Checks of answers against the contract, on a correct server and on servers with one error each."""
 
 import contextlib
 import socket
@@ -45,7 +45,7 @@ def test_the_right_answer_passes(tmp_path):
         ("UNKNOWN = 200", "status 200; answer 404"),
     ],
 )
-def test_one_wrong_thing_is_named(tmp_path, here, said):
+def test_each_error_in_an_answer_is_named(tmp_path, here, said):
     with pytest.raises(WrongAnswer, match=r"hello|no-such-path") as wrong:
         check(tmp_path, here)
     assert said in str(wrong.value)
@@ -54,7 +54,7 @@ def test_one_wrong_thing_is_named(tmp_path, here, said):
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_a_charset_is_the_servers_own_affair(tmp_path):
+def test_a_charset_may_be_added_to_the_content_type(tmp_path):
     check(tmp_path, "CONTENT_TYPE = 'Text/Plain; charset=utf-8'")
 
 
@@ -64,7 +64,7 @@ def test_an_unknown_parameter_is_a_usage_error():
 
 
 def scripted(*answers: bytes) -> tuple[str, socket.socket]:
-    """The address of a peer that answers each connection with the next of `answers` and closes it."""
+    """Yield the address of a server that sends one of `answers` per connection, in order, and closes it."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -98,19 +98,19 @@ def test_a_second_answer_must_come_on_the_same_connection():
         answer_check.answers(address, workload.load(HELLO), {})
 
 
-def test_a_server_that_is_gone_is_named():
+def test_a_server_that_does_not_listen_is_named():
     with pytest.raises(WrongAnswer, match=r"connecting to 127\.0\.0\.1:1: Connection refused"):
         answer_check.answers("127.0.0.1:1", workload.load(HELLO), {})
 
 
-def test_a_server_that_says_nothing_is_given_up(monkeypatch):
+def test_a_server_that_never_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(answer_check, "LIMIT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(WrongAnswer, match="no whole answer"):
         answer_check.answers(f"127.0.0.1:{mute.getsockname()[1]}", workload.load(HELLO), {})
 
 
 def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
-    # The server answers half a request as a whole one, like a parser that expects one read per request.
+    # The server answers half a request as if it were complete, like a parser that reads once per request.
     right = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
     hasty = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
     listener = socket.create_server(("127.0.0.1", 0))
@@ -130,9 +130,9 @@ def test_a_request_in_two_segments_that_is_answered_early_is_wrong():
         answer_check.answers(f"127.0.0.1:{listener.getsockname()[1]}", workload.load(HELLO), {})
 
 
-def test_the_second_question_comes_after_the_first_connection_is_closed():
-    # As gunicorn with one worker does: it closes a connection, and accepts the next only after the client has
-    # closed, too.
+def test_the_second_request_comes_after_the_first_connection_is_closed():
+    # Like gunicorn with one worker: it closes a connection, and accepts the next one only after the client
+    # has closed its side too.
     right = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\nConnection: close\r\n\r\n"
     listener = socket.create_server(("127.0.0.1", 0))
     closed = []

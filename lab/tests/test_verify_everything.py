@@ -1,4 +1,4 @@
-"""All checks of a running server, with a tiny right server and others that are wrong in one way each."""
+"""All checks of a running server, on a small correct server and on servers with one error each."""
 
 import pytest
 import tiny_servers
@@ -37,7 +37,7 @@ Handler.do_GET = do_GET
 
 @pytest.fixture(autouse=True)
 def short(tmp_path, monkeypatch):
-    """Keep builds of a test in its own folder, and make the load short."""
+    """Keep a test's builds in its own folder, and shorten the load."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(server_check, "LOAD_S", 0.2)
 
@@ -76,7 +76,7 @@ def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connect
 
 
 @pytest.mark.starts
-def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
+def test_a_correct_server_passes_every_check(load, tmp_path):
     found = findings(load, tmp_path)
     assert {(check, finding.state) for check, finding in found.items()} == {
         ("hello", "right"),
@@ -97,14 +97,14 @@ def test_a_right_server_is_right_in_all_there_is(load, tmp_path):
         ("UNKNOWN = 200", HTTP, "answer 404"),
     ],
 )
-def test_one_wrong_thing_is_found_in_its_place(load, tmp_path, monkeypatch, here, check, said):
+def test_each_error_is_found_by_its_check(load, tmp_path, monkeypatch, here, check, said):
     monkeypatch.setattr(server_check, "_model", lambda _: None)
     found = findings(load, tmp_path, here)
     assert found[check].state == "wrong" and said in found[check].reason
 
 
 @pytest.mark.starts
-def test_a_server_that_declares_another_model_is_red(load, tmp_path, monkeypatch):
+def test_a_wrongly_declared_io_model_fails(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "WAITS_S", (1.5,))
     monkeypatch.setattr(server_check, "_http", lambda _: None)
     found = findings(load, tmp_path, declared="event-loop")[MODEL]
@@ -113,7 +113,7 @@ def test_a_server_that_declares_another_model_is_red(load, tmp_path, monkeypatch
 
 
 @pytest.mark.starts
-def test_a_contradiction_seen_once_is_no_contradiction(load, tmp_path, monkeypatch):
+def test_an_io_model_contradicted_only_once_passes(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "_http", lambda _: None)
     said = iter(["declared it, but …", None])
     monkeypatch.setattr(effects, "contradiction", lambda *_: next(said))
@@ -121,7 +121,7 @@ def test_a_contradiction_seen_once_is_no_contradiction(load, tmp_path, monkeypat
 
 
 @pytest.mark.starts
-def test_what_needs_a_database_is_skipped_with_the_reason(load, tmp_path, monkeypatch):
+def test_without_a_database_its_workloads_are_skipped_with_the_reason(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "_model", lambda _: None)
     monkeypatch.setattr(server_check, "_http", lambda _: None)
     tiny = tiny_servers.described
@@ -142,7 +142,7 @@ def paths(name: str) -> list[str]:
     return [request.path for request in server_check.wrong_requests(WORKLOADS[name])]
 
 
-def test_each_parameter_is_tried_at_its_ends_and_beyond():
+def test_each_parameter_is_tried_at_and_beyond_its_limits():
     assert server_check.right_parameters(WORKLOADS["hash"]) == ({}, {"n": 3}, {"n": 100})
     assert {"below": 2} in server_check.right_parameters(WORKLOADS["primes"])
     assert server_check.right_parameters(WORKLOADS["file"]) == ({}, {"fill": "bulk"})
@@ -152,7 +152,7 @@ def test_each_parameter_is_tried_at_its_ends_and_beyond():
     assert paths("todos") == []
 
 
-def test_defaults_hold_without_a_query():
+def test_a_request_without_a_query_uses_the_defaults():
     assert server_check.without_query(WORKLOADS["hash"]).path == "/hash"
     assert server_check.without_query(WORKLOADS["todos"]) is None
 
@@ -182,7 +182,7 @@ class Counting:
         (Counters(3, None), Counters(4, None), False),
     ],
 )
-def test_the_database_must_have_been_asked_once_for_each_request(before, after, right):
+def test_the_database_must_be_queried_once_per_request(before, after, right):
     def ask() -> None:
         with effects.queries_counted(Counting(before, after), WORKLOADS["rows"]) as counted:
             counted.add(4)
@@ -211,17 +211,17 @@ def test_files_left_behind_are_counted():
         ([0.0, 0.0, 0.0], "", [10, 10, 10, 10], WrongAnswer),
         ([0.9, 0.8, 0.7], "", [10, 10, 10, 10], WrongAnswer),
         ([0.9, 0.8, 0.7], "other programs use 50% of the CPU", [10, 10, 10, 10], NotJudged),
-        # The machine's speed has changed by as much as the CPU time of a loop calibrated at the start is off.
+        # The machine's speed changed by as much as the loop's CPU time deviates.
         ([0.7, 0.7, 0.7], "", [10, 14, 14, 14], NotJudged),
         ([0.34, 0.34, 0.34], "", [14, 10, 10, 10], NotJudged),
-        # The change does not explain these times.
+        # The machine's speed changed too little to explain these times.
         ([1.0, 1.0, 1.0], "", [10, 14, 14, 14], WrongAnswer),
         ([0.0, 0.0, 0.0], "", [10, 14, 14, 14], WrongAnswer),
-        # The readings of a machine of constant speed differ as much.
+        # Readings on a machine of constant speed differ by this much.
         ([0.7, 0.7, 0.7], "", [10, 10.9, 10, 10], WrongAnswer),
     ],
 )
-def test_cpu_work_must_cost_what_was_asked(at_once, monkeypatch, spent_s, busy, loop_ms, outcome):
+def test_cpu_work_must_take_the_cpu_time_asked_for(at_once, monkeypatch, spent_s, busy, loop_ms, outcome):
     readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
     monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
     monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
@@ -241,10 +241,10 @@ def test_cpu_work_must_cost_what_was_asked(at_once, monkeypatch, spent_s, busy, 
 
 
 @pytest.mark.starts
-def test_cpu_time_is_that_of_the_whole_tree(tmp_path):
+def test_cpu_time_includes_child_processes(tmp_path):
     here = 'subprocess.run([sys.executable, "-c", "for _ in range(3_000_000): pass"])'
     with servers.start(
         servers.build(tiny_servers.described(tmp_path, here=here)), cores=(), settings={}
     ) as running:
-        # The child has ended; its CPU time still counts.
+        # The child process has ended, and its CPU time still counts.
         assert effects.cpu_s(Pids(running.guarded.guard_pid)) > 0.04

@@ -8,7 +8,7 @@ import pytest
 from crumple.find.next_level import Step
 from crumple.find.watch import Backlog, Course, Watch, slower_than_ns
 from crumple.load import objective
-from crumple.stats.proportion import Counted
+from crumple.stats.sequential import Counted
 
 MS = 1_000_000
 
@@ -61,14 +61,14 @@ def closed(level: Level, times_ns: dict[int, int], *, measured_s: float = 2.0, *
     level.watch.close(plain.model_copy(update={**made, **changes}))
 
 
-def test_it_ends_once_enough_answers_held_and_says_so_once() -> None:
+def test_it_ends_once_after_enough_answers() -> None:
     level = Level()
     level.evenly(100.0, 6.0)
     # 308 answers were due longer ago than the limit plus the time that a line may be late.
     assert level.ends == [3.5] and level.course.verdict == "held"
 
 
-def test_what_holds_lasts_its_least_time_and_what_breaks_a_second() -> None:
+def test_a_level_that_holds_lasts_its_minimum_and_one_that_breaks_a_second() -> None:
     fast = Level()
     fast.evenly(10_000.0, 2.0)
     longer = Level(least_s=1.5)
@@ -80,34 +80,34 @@ def test_what_holds_lasts_its_least_time_and_what_breaks_a_second() -> None:
     assert broke.course.verdict == "broke" and 1.0 <= broke.ends[0] < 2.5
 
 
-def test_it_is_decided_when_all_parts_are() -> None:
+def test_it_is_decided_when_all_terms_are() -> None:
     level = Level("p99<250ms, failed<0.1%")
     level.evenly(1_000.0, 4.0)
     assert level.ends == [3.1]
     assert [course.verdict for course in level.watch.courses] == ["held", "held"]
 
 
-def test_a_share_that_a_level_cannot_tell_is_not_waited_for() -> None:
+def test_a_share_that_a_level_cannot_decide_is_not_waited_for() -> None:
     level = Level("p99<250ms, failed<0.1%", longest=3_000)
     level.evenly(1_000.0, 2.0)
     assert level.ends == [1.0]
     assert [str(course.term) for course in level.watch.hopeless] == ["failed<0.1%"]
 
 
-def test_one_that_something_speaks_against_is_waited_for_all_the_same() -> None:
+def test_a_share_with_evidence_against_it_is_waited_for() -> None:
     level = Level("p99<250ms, failed<0.1%", longest=3_000)
     for line in range(1, 21):
         level.told(line / 10, 100 * line, reset=1)
     assert not level.ends and not level.watch.hopeless
 
 
-def test_only_hopeless_shares_do_not_end_it() -> None:
+def test_undecidable_shares_alone_do_not_end_a_level() -> None:
     level = Level("failed<0.1%", longest=1_000)
     level.evenly(100.0, 5.0)
     assert not level.ends and level.watch.hopeless
 
 
-def test_what_is_about_no_share_needs_the_whole_level_unless_a_share_broke() -> None:
+def test_a_term_without_a_share_needs_the_whole_level_unless_a_share_broke() -> None:
     level = Level("p99<250ms, mean<100ms")
     level.evenly(1_000.0, 3.0)
     assert not level.ends and len(level.watch.courses) == 1
@@ -116,7 +116,7 @@ def test_what_is_about_no_share_needs_the_whole_level_unless_a_share_broke() -> 
     assert len(level.ends) == 1
 
 
-def test_a_line_of_the_warm_up_says_nothing() -> None:
+def test_progress_of_the_warm_up_does_not_count() -> None:
     level = Level()
     level.watch(
         documents.progress(
@@ -126,7 +126,7 @@ def test_a_line_of_the_warm_up_says_nothing() -> None:
     assert not level.ends and not level.course.ticks
 
 
-def test_requests_that_wait_beyond_the_limit_are_slow_before_they_have_ended() -> None:
+def test_requests_waiting_beyond_the_limit_count_as_slow_before_they_end() -> None:
     level = Level("p99<200ms")
     for line in range(1, 6):
         # A hundred requests are due in each tenth of a second, and none of them ends.
@@ -135,7 +135,7 @@ def test_requests_that_wait_beyond_the_limit_are_slow_before_they_have_ended() -
     assert [tick.slow for tick in level.course.ticks] == [0, 0, 100, 100, 100]
 
 
-def test_of_a_time_only_requests_count_that_were_due_longer_ago_than_the_limit() -> None:
+def test_only_requests_due_longer_ago_than_the_limit_count() -> None:
     level = Level("p99<200ms")
     for line in range(1, 7):
         level.told(line / 10, 100 * line, waiting=50)
@@ -151,7 +151,7 @@ def test_of_a_time_only_requests_count_that_were_due_longer_ago_than_the_limit()
 
 @pytest.mark.parametrize("limit_ms", [100, 250, 1_000])
 @pytest.mark.parametrize("per_s", [50, 400, 5_000])
-def test_where_a_twentieth_takes_twice_the_limit_it_never_holds(limit_ms: int, per_s: int) -> None:
+def test_if_a_twentieth_takes_twice_the_limit_the_level_never_holds(limit_ms: int, per_s: int) -> None:
     broke = 0
     for seed in range(20):
         noise, limit_s = np.random.default_rng(seed), limit_ms / 1e3
@@ -169,7 +169,7 @@ def test_where_a_twentieth_takes_twice_the_limit_it_never_holds(limit_ms: int, p
     assert broke >= 15 or (per_s, limit_ms) == (50, 1_000)
 
 
-def test_failures_count_for_times_as_of_then_and_are_not_slow() -> None:
+def test_failures_count_against_times_once_the_limit_has_passed_and_are_not_slow() -> None:
     level = Level("p99<250ms, failed<1%")
     level.told(0.1, 90, reset=10)
     times, failures = level.watch.courses
@@ -187,7 +187,7 @@ def test_a_request_that_took_too_long_and_then_failed_counts_at_once(how: str) -
     assert level.course.counted.against == 10
 
 
-def test_of_failures_all_that_ended_is_known() -> None:
+def test_for_failures_every_ended_request_counts() -> None:
     level = Level("failed<1%")
     level.told(0.1, 90, waiting=50, reset=3, timeout=2)
     assert level.course.counted == Counted(95, 5, 1)
@@ -207,7 +207,7 @@ def test_slow_answers_within_twice_the_limit_are_one_occasion_and_failures_withi
     assert (times.against, times.occasions) == (36, 4)
 
 
-def test_the_record_has_the_last_word_on_sums_that_fell() -> None:
+def test_the_record_decides_if_counts_fell() -> None:
     level = Level("p99<200ms")
     for line in range(1, 6):
         level.told(line / 10, 10, 20 * max(0, line - 2), waiting=100 * line - 10)
@@ -220,7 +220,7 @@ def test_the_record_has_the_last_word_on_sums_that_fell() -> None:
     assert sum(tick.slow for tick in ticks) == 30 and ticks[-1].end_s == 0.6
 
 
-def test_the_record_counts_what_no_line_told_and_what_still_waits() -> None:
+def test_the_record_adds_unreported_and_waiting_requests() -> None:
     level = Level("p99<200ms")
     waiting = {"unfinished_age": documents.histogram({900 * MS: 7, 10 * MS: 5})}
     outcomes = documents.outcomes(ok=100, unfinished=12)
@@ -230,14 +230,14 @@ def test_the_record_counts_what_no_line_told_and_what_still_waits() -> None:
     assert (counted.known, counted.against) == (101, 7)
 
 
-def test_a_line_of_the_same_time_takes_the_place_of_the_one_before() -> None:
+def test_progress_at_the_same_time_replaces_the_one_before() -> None:
     level = Level()
     level.told(0.1, 10)
     level.told(0.1, 12)
     assert [(tick.end_s, tick.ended) for tick in level.course.ticks] == [(0.1, 12)]
 
 
-def test_its_evidence_says_how_long_the_load_was_on_before() -> None:
+def test_its_evidence_includes_the_time_under_load_before() -> None:
     level = Level()
     level.evenly(100.0, 2.0)
     evidence = level.course.evidence(1.0)
@@ -245,7 +245,7 @@ def test_its_evidence_says_how_long_the_load_was_on_before() -> None:
     assert (evidence.settled_s, evidence.watched_s, evidence.known) == (1.0, 2.0, 165)
 
 
-def test_the_engine_counts_by_the_limits_of_times_only_each_once() -> None:
+def test_the_engine_gets_each_limit_on_a_time_once() -> None:
     asked = objective.parse("p99<250ms, p50<100ms, p90<250ms, failed<1%, mean<1s")
     assert slower_than_ns(asked) == (100 * MS, 250 * MS)
 
@@ -273,7 +273,7 @@ def backlog(*waiting: int, carried: int = 0) -> Backlog:
     return seen
 
 
-def test_a_backlog_grows_by_what_it_grew_from_half_to_half_over_the_whole_level() -> None:
+def test_growth_of_a_backlog_is_computed_from_the_two_halves_of_a_level() -> None:
     assert backlog(*range(10, 210, 10)).grew() == 200
     assert backlog(*range(200, 0, -10)).grew() == -200
     assert backlog(*[70] * 20).grew() == 0
@@ -281,18 +281,18 @@ def test_a_backlog_grows_by_what_it_grew_from_half_to_half_over_the_whole_level(
 
 
 @pytest.mark.parametrize("stalls_at", [0, 8, 16])
-def test_a_stall_is_no_growth_whenever_it_comes(stalls_at: int) -> None:
+def test_a_stall_is_no_growth_at_any_time(stalls_at: int) -> None:
     waiting = [50] * 20
     waiting[stalls_at : stalls_at + 4] = [200, 400, 600, 800]
     assert backlog(*waiting).grew() == 0
 
 
-def test_few_lines_do_not_tell_whether_it_grows() -> None:
+def test_few_readings_do_not_decide_growth() -> None:
     assert backlog(*range(0, 500, 100)).grew() == 0
     assert backlog(*range(0, 600, 100)).grew() == 600
 
 
-def test_answers_that_take_long_are_no_growth_for_the_warm_up_left_as_many() -> None:
+def test_slow_answers_are_no_growth_because_the_warm_up_left_as_many() -> None:
     level = Level("p99<1s")
     for line in range(1, 21):
         # A thousand requests a second take 0.9 s each, after two seconds of warm-up.
@@ -304,7 +304,7 @@ def test_answers_that_take_long_are_no_growth_for_the_warm_up_left_as_many() -> 
     assert level.watch.backlog.grew() == 0
 
 
-def test_what_was_not_sent_and_what_failed_does_not_wait() -> None:
+def test_unsent_and_failed_requests_do_not_wait() -> None:
     level = Level("failed<1%")
     for line in range(1, 21):
         level.told(line / 10, 100 * line, waiting=5, not_sent=10 * line, reset=10 * line)

@@ -1,4 +1,4 @@
-"""What goes wrong in a run, with real processes: one sentence in the stored trial, and the run goes on."""
+"""Failures in a run with real processes: the stored trial says why in one sentence, and the run continues."""
 
 import itertools
 import threading
@@ -26,7 +26,7 @@ def counted(self, *parts):
     send(self, *parts)
 Handler.send_response = counted
 """
-# A parent that stays, and one worker that does the work and dies: nobody answers any more.
+# A parent that stays alive, and one worker, which dies: no process answers after that.
 LOSES_ITS_WORKER = (
     """
 if os.fork():
@@ -47,7 +47,7 @@ def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def _stored(root: Path, here: str) -> StoredTrial:
-    """The trial of a server that goes wrong, after a run in which another one goes well."""
+    """Return the failed server's trial, after a run in which another server's trial is valid."""
     folder = tiny_servers.write(root / "elsewhere", "wrong", here=here)
     begun = tiny_runs.begin(root, str(folder))
     runs.execute(begun, root, tiny_runs.Quiet())
@@ -57,23 +57,23 @@ def _stored(root: Path, here: str) -> StoredTrial:
     return stored["wrong"]
 
 
-def test_a_configuration_that_is_refused_is_said_with_its_own_words(root: Path) -> None:
+def test_a_refused_configuration_is_quoted(root: Path) -> None:
     failure = _stored(root, REFUSES).failure
     assert failure is not None
     assert (failure.step, failure.message) == ("start", "it ended with code 1 before it answered")
     assert failure.output_tail[-1] == "AH00526: Syntax error on line 3 of httpd.conf"
 
 
-def test_a_server_that_dies_under_the_load(root: Path) -> None:
+def test_a_server_that_ends_under_load(root: Path) -> None:
     stored = _stored(root, CRASHES)
     assert stored.failure is not None and stored.record is not None
     assert (stored.failure.step, stored.failure.message) == ("engine", "the server ended under the load")
     assert "fatal: out of luck" in stored.failure.output_tail
-    # What became of its requests is stored nevertheless.
+    # The engine's record is stored even though the trial failed.
     assert stored.record.outcomes.refused + stored.record.outcomes.reset > 0
 
 
-def test_a_worker_that_dies_under_a_parent_that_stays(root: Path) -> None:
+def test_a_worker_that_ends_while_its_parent_stays(root: Path) -> None:
     stored = _stored(root, LOSES_ITS_WORKER)
     assert stored.failure is not None and stored.failure.step == "answers-after"
     assert "connecting to 127.0.0.1" in stored.failure.message
@@ -87,7 +87,7 @@ def test_a_server_that_never_answers(root: Path, monkeypatch: pytest.MonkeyPatch
     assert failure.message.startswith("it did not listen on port")
 
 
-def test_two_runs_at_once_take_turns_and_both_end(root: Path) -> None:
+def test_two_runs_at_the_same_time_take_turns_and_both_end(root: Path) -> None:
     begun = [tiny_runs.begin(root) for _ in range(2)]
     threads = [threading.Thread(target=runs.execute, args=(each, root, tiny_runs.Quiet())) for each in begun]
     for thread in threads:

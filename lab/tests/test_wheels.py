@@ -126,7 +126,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 @pytest.fixture(scope="module")
 def with_engine(installed: Installed) -> Installed:
-    """The same with the engine where its wheel puts it; skips if there is no engine."""
+    """The installed wheel, with the engine where its wheel puts it; skips if there is no engine."""
     try:
         executable = engine.load(ROOT).path
     except CrumpleError as error:
@@ -145,7 +145,7 @@ def null_server(with_engine: Installed) -> Iterator[str]:
         process.stdin.close()
 
 
-def test_the_wheel_holds_the_project_as_it_is_in_the_checkout(wheel: Path, tmp_path: Path) -> None:
+def test_the_wheel_contains_the_project_of_the_checkout(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
     (license_text,) = tmp_path.glob("*.dist-info/licenses/LICENSE")
@@ -156,7 +156,7 @@ def test_the_wheel_holds_the_project_as_it_is_in_the_checkout(wheel: Path, tmp_p
     assert not [path for path in tmp_path.rglob("*") if path.name in LEFTOVERS or path.name == "left.js"]
 
 
-def test_what_is_there_is_listed_without_project_or_engine(installed: Installed) -> None:
+def test_lists_work_without_a_project_or_an_engine(installed: Installed) -> None:
     assert {each["name"] for each in installed.told("servers")} == {
         file.parent.name for file in (ROOT / "servers").glob("*/server.toml")
     }
@@ -165,7 +165,7 @@ def test_what_is_there_is_listed_without_project_or_engine(installed: Installed)
     }
 
 
-def test_a_study_of_the_wheel_runs_and_is_found_again(with_engine: Installed) -> None:
+def test_a_study_of_the_wheel_runs_and_is_reported(with_engine: Installed) -> None:
     ready = [each["name"] for each in with_engine.told("servers") if each["ready"] and each["name"] in QUICK]
     if not ready:
         pytest.skip(f"needs one of {', '.join(QUICK)}; run: crumple setup")

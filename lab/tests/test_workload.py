@@ -17,7 +17,7 @@ def _written(folder: Path, text: str) -> Path:
     return file
 
 
-def test_defaults_fill_what_is_not_given(tmp_path: Path) -> None:
+def test_missing_parameters_have_their_defaults(tmp_path: Path) -> None:
     hello = workload.load(_written(tmp_path, documents.WORKLOAD_TOML))
     assert hello.name == "hello"
     assert hello.request_with({}).path == "/hello?delay_ms=0"
@@ -30,20 +30,20 @@ def test_a_value_cannot_change_the_path(tmp_path: Path) -> None:
     assert hello.request_with({"delay_ms": "1&x=/"}).path == "/hello?delay_ms=1%26x%3D%2F"
 
 
-def test_an_unknown_parameter_names_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_parameter_is_reported_with_the_nearest_name(tmp_path: Path) -> None:
     hello = workload.load(_written(tmp_path, documents.WORKLOAD_TOML))
     with pytest.raises(UsageError, match="did you mean delay_ms"):
         hello.request_with({"delay": 1})
 
 
-def test_the_engine_is_told_length_and_hash_of_the_bytes(tmp_path: Path) -> None:
+def test_the_engine_gets_the_length_and_hash_of_the_answer(tmp_path: Path) -> None:
     text = documents.WORKLOAD_TOML.replace("Hello, World!", "Grüße")
     expect = workload.load(_written(tmp_path, text)).request_with({}).expect
     assert expect.body_bytes == 7
     assert expect.body_sha256 == hashlib.sha256("Grüße".encode()).hexdigest()
 
 
-def test_all_problems_of_a_file_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     text = documents.WORKLOAD_TOML.replace("default = 0", "defualt = 0").replace(
         "[answer]", "[answer]\nstatus = 20"
     )
@@ -71,13 +71,15 @@ MIX = (ROOT / "contract" / "workloads" / "mix.toml").read_text()
         ({"spin_us": 0.5}, "workload mix takes no spin_us=0.5; write a whole number from 0 to 10000000"),
     ],
 )
-def test_a_value_out_of_range_says_the_range(given: dict[str, int | float | str], said: str) -> None:
+def test_a_value_out_of_range_is_reported_with_the_range(
+    given: dict[str, int | float | str], said: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         workload.find(ROOT)["mix"].request_with(given)
     assert str(caught.value) == said
 
 
-def test_a_word_that_is_none_of_the_few_says_them() -> None:
+def test_an_unknown_choice_is_reported_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="workload file takes no fill=slow; write each or bulk"):
         workload.find(ROOT)["file"].answer_to({"fill": "slow"})
 
@@ -90,7 +92,7 @@ def test_a_computed_answer_follows_the_parameters() -> None:
     assert mix.answer_to({"bytes": "27"}).check(b"abcdefghijklmnopqrstuvwxyza") is None
 
 
-def test_of_a_fresh_answer_the_engine_is_told_the_length_alone() -> None:
+def test_for_a_fresh_answer_the_engine_gets_only_the_length() -> None:
     expect = workload.find(ROOT)["file"].request_with({}).expect
     assert (expect.body_bytes, expect.body_sha256, expect.hash_one_in) == (108_000, None, 0)
 
@@ -112,7 +114,7 @@ def test_an_answer_has_one_body(tmp_path: Path, answer: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_a_default_out_of_range_is_told(tmp_path: Path) -> None:
+def test_a_default_out_of_range_is_reported(tmp_path: Path) -> None:
     text = MIX.replace("default = 13", "default = -13")
     with pytest.raises(
         FileInvalid, match=r"parameters\.bytes\.default: -13 is no value of it; write a whole"
@@ -120,7 +122,7 @@ def test_a_default_out_of_range_is_told(tmp_path: Path) -> None:
         workload.load(_written(tmp_path, text))
 
 
-def test_workloads_that_ask_a_database_say_which_rows() -> None:
+def test_workloads_that_query_a_database_name_the_rows() -> None:
     asked = {name: each.database for name, each in workload.find(ROOT).items() if each.database}
     assert {name: (query.table, query.rows) for name, query in asked.items()} == {
         "options": ("wp_options", 50),
@@ -128,6 +130,6 @@ def test_workloads_that_ask_a_database_say_which_rows() -> None:
     }
 
 
-def test_the_projects_own_workloads_are_meant() -> None:
+def test_the_projects_own_workloads_are_valid() -> None:
     for name, each in workload.find(ROOT).items():
         assert each.name == name and each.answer_to({}).length

@@ -33,7 +33,7 @@ def _eventually(what: Callable[[], bool], within_s: float = 20.0) -> bool:
 
 @pytest.mark.starts
 @pytest.mark.parametrize("last", LAST_LINES)
-def test_of_a_flood_the_end_is_kept_and_the_rest_given_back(tmp_path: Path, last: str) -> None:
+def test_the_end_of_much_output_is_kept_and_the_rest_freed(tmp_path: Path, last: str) -> None:
     flooding = _launched(tmp_path, FLOODS.format(last))
     try:
         assert _eventually(lambda: flooding.output_tail()[-1:] == ["the end"])
@@ -46,7 +46,7 @@ def test_of_a_flood_the_end_is_kept_and_the_rest_given_back(tmp_path: Path, last
 
 
 @pytest.mark.starts
-def test_what_is_little_is_kept_whole(tmp_path: Path) -> None:
+def test_little_output_is_kept_completely(tmp_path: Path) -> None:
     command = _launched(tmp_path, "echo one; echo two >&2; exit 3")
     try:
         ended = command.ended(10)

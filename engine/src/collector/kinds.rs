@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram as HdrHistogram;
 
 use crate::histogram::hdr;
+use crate::http::request::Request;
 use crate::outcome::{Outcome, Outcomes};
-use crate::plan::Request;
 use crate::record::{Example, HistogramRecord, RequestRecord};
 use crate::tally::Tally;
 

@@ -11,8 +11,6 @@ use crate::ledger::INTERVAL_NS;
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::record::{Log, Series, encoded};
-use crate::shape::Shape;
-use crate::shape::closed::Closed;
 use crate::spool::Spool;
 use crate::tally::{Tally, Time};
 
@@ -177,11 +175,10 @@ impl Intervals {
 
 /// Returns the number of intervals that the log keeps as one.
 fn logged_as_one(plan: &Plan) -> u64 {
-    match &plan.shape {
-        Shape::Closed(Closed { ramp: Some(_), .. }) => {
-            (plan.stop.within_ns / INTERVAL_NS).div_ceil(PIECES_OF_A_RAMP).clamp(1, INTERVALS_LOGGED_AS_ONE)
-        }
-        _ => INTERVALS_LOGGED_AS_ONE,
+    if plan.shape.is_ramp() {
+        (plan.stop.within_ns / INTERVAL_NS).div_ceil(PIECES_OF_A_RAMP).clamp(1, INTERVALS_LOGGED_AS_ONE)
+    } else {
+        INTERVALS_LOGGED_AS_ONE
     }
 }
 

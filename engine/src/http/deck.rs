@@ -72,11 +72,11 @@ fn common_divisor(weights: &[u32]) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape;
+    use crate::random;
     use rand::Rng;
 
     fn deal(weights: &[u32], count: usize, seed: u64) -> Vec<u16> {
-        let mut deck = Deck::new(weights, &mut shape::random(seed, 0));
+        let mut deck = Deck::new(weights, &mut random::seeded(seed, 0));
         (0..count).map(|_| deck.deal()).collect()
     }
 
@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn every_pass_holds_the_exact_proportions() {
-        let mut random = shape::random(7, 0);
+        let mut random = random::seeded(7, 0);
         for seed in 0..200 {
             let weights: Vec<u32> =
                 (0..random.random_range(1..6)).map(|_| random.random_range(1..100)).collect();
             let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();
-            let cards = Deck::new(&weights, &mut shape::random(seed, 0)).cards.len();
+            let cards = Deck::new(&weights, &mut random::seeded(seed, 0)).cards.len();
             assert!(cards == 1 || cards as u64 >= FEWEST_CARDS);
             for passes in 1..3 {
                 let dealt = deal(&weights, cards * passes, seed);

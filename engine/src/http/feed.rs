@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::http::deck::Deck;
+use crate::http::request::Request;
 use crate::http::values::Values;
-use crate::plan::Request;
-use crate::shape;
+use crate::random;
 
 /// A batch ends with the request that reaches either limit.
 const BATCH_REQUESTS: usize = 256;
@@ -140,7 +140,7 @@ struct Strand {
 pub fn feeds(requests: &[Request], threads: usize, seed: u64) -> (Vec<Feed>, Option<Renderer<'_>>) {
     let weights: Vec<u32> = requests.iter().map(|request| request.weight).collect();
     let decks = (0..threads as u64).map(|thread| {
-        let mut random = shape::random(seed, PURPOSE + thread);
+        let mut random = random::seeded(seed, PURPOSE + thread);
         (Deck::new(&weights, &mut random), random)
     });
     if requests.iter().all(|request| request.message.fixed().is_some()) {

@@ -2,8 +2,8 @@ use super::*;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::request::Message;
-use crate::http::values::tests::Written;
 use crate::spec::{ExpectSpec, RequestSpec};
+use crate::written::Written;
 use std::collections::BTreeSet;
 use std::thread;
 

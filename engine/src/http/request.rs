@@ -2,12 +2,23 @@
 //! anew for each request.
 
 use crate::faults::Faults;
+use crate::http::answer::Expectation;
 use crate::http::lines;
 use crate::http::template::Template;
 use crate::http::values::{Files, Values};
 use crate::spec::RequestSpec;
 
-/// One of a trial's requests, after all checks.
+/// One of a trial's requests, after all checks, and the answer that it should have.
+pub struct Request {
+    pub name: String,
+    pub message: Message,
+    /// Whether it may be sent again if it is not known whether the server acted on it (RFC 9110, 9.2.2).
+    pub is_idempotent: bool,
+    pub weight: u32,
+    pub expect: Expectation,
+}
+
+/// The bytes of a request, or templates for them.
 pub struct Message(Layout);
 
 enum Layout {

@@ -1,7 +1,7 @@
 use super::*;
-use crate::http::values::tests::Written;
-use crate::shape;
+use crate::random;
 use crate::spec::ExpectSpec;
+use crate::written::Written;
 
 fn spec() -> RequestSpec {
     RequestSpec {
@@ -38,7 +38,7 @@ fn fault(spec: &RequestSpec, host: &str) -> String {
 fn rendered(spec: &RequestSpec, count: u64) -> Vec<String> {
     let message = message(spec);
     assert!(message.fixed().is_none());
-    let (mut last_seq, mut random) = (0, shape::random(1, 0));
+    let (mut last_seq, mut random) = (0, random::seeded(1, 0));
     let mut out = Vec::new();
     let mut ends = vec![0];
     for turn in 0..count {

@@ -156,8 +156,8 @@ fn random(range: &str) -> Result<Part, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::values::tests::Written;
-    use crate::shape;
+    use crate::random;
+    use crate::written::Written;
 
     fn parse(text: &str, files: &mut Files) -> Result<Template, String> {
         let mut faults = Faults::default();
@@ -175,7 +175,7 @@ mod tests {
     fn render(text: &str, count: u64) -> Vec<String> {
         let mut files = Files::default();
         let template = parse(text, &mut files).unwrap();
-        let (mut last_seq, mut random) = (0, shape::random(1, 0));
+        let (mut last_seq, mut random) = (0, random::seeded(1, 0));
         let rendered = |turn| {
             let mut out = Vec::new();
             template.render(&files, &mut Values::new(turn, &mut last_seq, &mut random), &mut out);

@@ -97,30 +97,9 @@ impl Files {
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use super::*;
-    use std::path::PathBuf;
-
-    /// A file that is removed when this is dropped.
-    pub struct Written(pub PathBuf);
-
-    impl Written {
-        pub fn new(name: &str, text: impl AsRef<[u8]>) -> Self {
-            let path = std::env::temp_dir().join(format!("crumple-{}-{name}", std::process::id()));
-            std::fs::write(&path, text).unwrap();
-            Self(path)
-        }
-
-        pub fn path(&self) -> &str {
-            self.0.to_str().unwrap()
-        }
-    }
-
-    impl Drop for Written {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
+    use crate::written::Written;
 
     fn lines(name: &str, text: impl AsRef<[u8]>) -> Result<Vec<Vec<u8>>, String> {
         let written = Written::new(name, text);

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -12,7 +12,6 @@ use crate::clock::{now_ns, stamped_ns, unix_ahead_ns};
 use crate::failure::Failure;
 use crate::pacer;
 use crate::plan::Plan;
-use crate::socket;
 use crate::stream::Stream;
 use crate::tls::Resumable;
 
@@ -125,29 +124,18 @@ impl Network for Kernel<'_> {
     fn connect(&mut self, token: u64) -> Result<Stream, Errno> {
         let socket = self.open()?;
         epoll::add(&self.epoll, &socket, epoll::EventData::new_u64(token), INTEREST)?;
-        Ok(match &self.plan.tls {
-            Some(tls) => {
-                let user = token as u32 as usize;
-                if user >= self.resumables.len() {
-                    self.resumables.resize_with(user + 1, Resumable::default);
-                }
-                Stream::Tls(socket, Box::new(tls.session(&mut self.resumables[user])))
+        let session = self.plan.tls.as_ref().map(|tls| {
+            let user = token as u32 as usize;
+            if user >= self.resumables.len() {
+                self.resumables.resize_with(user + 1, Resumable::default);
             }
-            None => Stream::Plain(socket),
-        })
+            tls.session(&mut self.resumables[user])
+        });
+        Ok(Stream::new(socket, session))
     }
 
     fn stands(&mut self, stream: &mut Stream) -> Result<bool, Errno> {
-        match stream {
-            Stream::Plain(socket) => socket::connected(socket).map(|()| true),
-            Stream::Tls(socket, session) => {
-                socket::connected(&*socket)?;
-                match session.shake(socket.as_fd()) {
-                    Err(Errno::AGAIN) => Ok(false),
-                    other => other,
-                }
-            }
-        }
+        stream.stands()
     }
 
     #[inline]

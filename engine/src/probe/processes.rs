@@ -4,29 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use serde::{Deserialize, Serialize};
-
 use super::field;
 use super::members::Members;
+use super::sample::Sample;
 use super::stat::Stat;
 use super::switches::{self, Switches};
 use crate::clock::now_ns;
 use crate::process_tree::{self, Pid};
-
-/// One reading of a process tree. CPU and switches are cumulative.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub struct Sample {
-    pub at_ns: u64,
-    pub late_ns: u64,
-    pub cpu_user_ns: u64,
-    pub cpu_kernel_ns: u64,
-    pub rss_bytes: u64,
-    pub pss_bytes: Option<u64>,
-    pub processes: u64,
-    pub threads: u64,
-    pub voluntary_switches: Option<u64>,
-    pub involuntary_switches: Option<u64>,
-}
 
 /// What costs more to read than a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::pause::Pause;
 use super::ramp::Ramp;
-use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, random, share};
-use crate::phase::{Course, Phase};
-use crate::plan::WarmUp;
+use crate::load::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake, share};
+use crate::phase::{Course, Phase, WarmUp};
+use crate::random;
 use crate::timers::Timers;
 
 /// `connections` users. Each waits for the answer, and then pauses before it sends again.
@@ -78,7 +78,7 @@ impl<'a> ClosedLoad<'a> {
             late: Vec::new(),
             parked: Vec::new(),
             timers: Timers::new(0),
-            random: random(seed, thread as u64 + 1),
+            random: random::seeded(seed, thread as u64 + 1),
         }
     }
 
@@ -233,7 +233,7 @@ impl Load for ClosedLoad<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Stop;
+    use crate::phase::Stop;
 
     /// The users with a request in flight, by number.
     struct Busy(Vec<u32>);

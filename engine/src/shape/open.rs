@@ -1,33 +1,10 @@
 //! The open shape: requests are due by a schedule that waits for no answer. A request takes a free connection. If
 //! none is free, one more is opened, up to a limit; beyond the limit the request waits.
 
-use super::schedule::{Schedule, Stretch};
-use super::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake};
+use super::timetable::Timetable;
+use crate::load::{Act, Due, Ended, IDLE_POLL_NS, Load, Users, Wake};
 use crate::phase::{Course, Phase};
-use crate::spec::Arrivals;
 use crate::timers::Timers;
-use crate::timetable::Timetable;
-
-/// Requests due by a schedule, over at most `connections` connections.
-#[derive(Clone, Debug)]
-pub struct Open {
-    pub connections: usize,
-    pub arrivals: Arrivals,
-    /// Not empty. The final rate of the last stretch goes on for ever.
-    pub stretches: Vec<Stretch>,
-}
-
-impl Open {
-    /// Returns the highest rate, per nanosecond.
-    pub fn peak_per_ns(&self) -> f64 {
-        self.stretches.iter().fold(0.0, |peak, part| peak.max(part.from_per_ns).max(part.to_per_ns))
-    }
-
-    /// Returns the schedule. It begins with `lead_ns` at the first rate, for a warm-up.
-    pub fn schedule(&self, lead_ns: u64, seed: u64) -> Schedule {
-        Schedule::new(&self.stretches, self.arrivals, lead_ns, seed)
-    }
-}
 
 /// A connection that could serve a request, and since when.
 type Since = (u32, u64);
@@ -170,8 +147,10 @@ impl Load for OpenLoad<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Stop;
-    use crate::timetable::Filler;
+    use crate::phase::Stop;
+    use crate::shape::schedule::{Open, Stretch};
+    use crate::shape::timetable::Filler;
+    use crate::spec::Arrivals;
 
     /// Whether all connections are established, or none.
     struct Standing(bool);

@@ -2,7 +2,7 @@
 
 use rand_xoshiro::rand_core::RngCore;
 
-use super::{exponential, uniform};
+use crate::random::{exponential, uniform};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pause {
@@ -42,17 +42,17 @@ impl Pause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::random;
+    use crate::random;
 
     #[test]
     fn a_fixed_pause_is_always_the_same() {
-        let mut random = random(1, 0);
+        let mut random = random::seeded(1, 0);
         assert!((0..10).all(|_| Pause::Fixed { ns: 7 }.draw_ns(&mut random) == 7));
     }
 
     #[test]
     fn a_fixed_pause_is_met_anywhere_in_it() {
-        let mut random = random(3, 0);
+        let mut random = random::seeded(3, 0);
         let pause = Pause::Fixed { ns: 1_000 };
         let mut tenths = [0; 10];
         for _ in 0..100_000 {
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn none_is_left_of_no_pause() {
-        let mut random = random(4, 0);
+        let mut random = random::seeded(4, 0);
         for none in [Pause::Fixed { ns: 0 }, Pause::Exponential { mean_ns: 0.0 }] {
             assert!(none.is_none());
             assert_eq!(none.draw_left_ns(&mut random), 0);
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn exponential_pauses_have_their_mean_and_spread() {
-        let mut random = random(2, 0);
+        let mut random = random::seeded(2, 0);
         let pause = Pause::Exponential { mean_ns: 1e6 };
         let drawn: Vec<f64> = (0..200_000).map(|_| pause.draw_ns(&mut random) as f64).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;

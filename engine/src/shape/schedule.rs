@@ -3,8 +3,29 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{exponential, random, uniform};
+use crate::random::{self, exponential, uniform};
 use crate::spec::Arrivals;
+
+/// Requests due by a schedule, over at most `connections` connections.
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub connections: usize,
+    pub arrivals: Arrivals,
+    /// Not empty. The final rate of the last stretch goes on for ever.
+    pub stretches: Vec<Stretch>,
+}
+
+impl Open {
+    /// Returns the highest rate, per nanosecond.
+    pub fn peak_per_ns(&self) -> f64 {
+        self.stretches.iter().fold(0.0, |peak, part| peak.max(part.from_per_ns).max(part.to_per_ns))
+    }
+
+    /// Returns the schedule. It begins with `lead_ns` at the first rate, for a warm-up.
+    pub fn schedule(&self, lead_ns: u64, seed: u64) -> Schedule {
+        Schedule::new(&self.stretches, self.arrivals, lead_ns, seed)
+    }
+}
 
 /// A stretch of time over which the rate changes evenly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,7 +123,7 @@ impl Schedule {
             count: 0.0,
             last_ns: 0,
             arrivals,
-            random: random(seed, 0x5c4e_d01e),
+            random: random::seeded(seed, 0x5c4e_d01e),
         }
     }
 

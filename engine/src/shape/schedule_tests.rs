@@ -1,5 +1,4 @@
 use super::*;
-use crate::shape::open::Open;
 
 fn constant(per_s: f64, arrivals: Arrivals) -> Open {
     open(&[(per_s, per_s, 1.0)], arrivals)

@@ -17,9 +17,9 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConnection, StreamOwned, SupportedProtocolVersion};
 
 use super::{Resumable, Session, Tls};
-use crate::http::values::tests::Written;
-use crate::net::Received;
+use crate::socket::Received;
 use crate::spec::TlsSpec;
+use crate::written::Written;
 
 const BUFFER_BYTES: usize = 64 * 1024;
 

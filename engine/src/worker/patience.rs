@@ -2,9 +2,9 @@
 
 use super::Loop;
 use crate::connection::Step;
+use crate::load::Load;
 use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
-use crate::shape::Load;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
     /// Ends what has waited too long, and tries full backlogs again.

@@ -2,9 +2,9 @@
 
 use super::{BACKLOG_POLL_NS, BACKOFF_NS, Loop};
 use crate::connection::Step;
+use crate::load::{Act, Ended, Load};
 use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
-use crate::shape::{Act, Ended, Load};
 use crate::spec::ConnectionUse;
 use crate::user::User;
 

@@ -1,17 +1,11 @@
 //! How a worker sends: it does what its load wants done by now, over a new connection if needed.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-use super::{Loop, Seen};
+use super::{Loop, OPENED_AT_ONCE, Seen};
 use crate::connection::Step;
+use crate::load::{Act, Due, Load};
 use crate::net::Network;
 use crate::phase::Phase;
-use crate::shape::{Act, Due, Load, uniform};
 use crate::tally::Time;
-
-/// The most connections that are opened before answers are read again. Opening one takes some 20 µs, about as long as
-/// five answers.
-pub(super) const OPENED_AT_ONCE: usize = 64;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
     /// Does what the load wants done by now. It opens a bounded number of connections at once.
@@ -126,31 +120,5 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         }
         let is_drawn = self.samples[usize::from(kind)].draws(one_in, &mut self.random);
         is_drawn || self.users[index as usize].connection.is_fresh()
-    }
-}
-
-/// Draws one of every `one_in` requests, at a random place among them. At a fixed place it would meet the same
-/// requests in every pass of a deck.
-#[derive(Default)]
-pub(super) struct Sample {
-    /// The number of requests left of the present lot, and the number of them before the one that is drawn.
-    left: u32,
-    until: u32,
-}
-
-impl Sample {
-    #[inline]
-    fn draws(&mut self, one_in: u32, random: &mut Xoshiro256PlusPlus) -> bool {
-        if self.left == 0 {
-            self.left = one_in;
-            self.until = (uniform(random) * f64::from(one_in)) as u32;
-        }
-        self.left -= 1;
-        if self.until == 0 {
-            self.until = u32::MAX;
-            return true;
-        }
-        self.until -= 1;
-        false
     }
 }

@@ -13,8 +13,11 @@ use crate::collector::Collector;
 use crate::http::feed;
 use crate::net::simulated::{Reply, Script, Simulated};
 use crate::record::{Probes, TrialRecord};
+use crate::shape::Shape;
+use crate::shape::closed::ClosedLoad;
+use crate::shape::open::OpenLoad;
+use crate::shape::timetable::{Filler, Timetable};
 use crate::spec::TrialSpec;
-use crate::timetable::Filler;
 use crate::watch::Watches;
 
 const BEGAN_NS: u64 = 5_000_000_000;
@@ -59,7 +62,7 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
     let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
-    let place = Place { course: &course, timetable: None, thread: 0, feed: feeds.remove(0), outbox, spent };
+    let place = Place { course: &course, thread: 0, feed: feeds.remove(0), outbox, spent };
     let net = Simulated::new(script, plan.shape.connections(), now_ns);
     match &plan.shape {
         Shape::Closed(shape) => {

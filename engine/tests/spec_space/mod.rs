@@ -3,10 +3,11 @@
 
 use crumple_engine::phase::Course;
 use crumple_engine::plan::Plan;
-use crumple_engine::shape::open::Open;
-use crumple_engine::shape::{Shape, closed::Closed, random};
+use crumple_engine::random;
+use crumple_engine::shape::schedule::Open;
+use crumple_engine::shape::timetable::{Filler, Timetable};
+use crumple_engine::shape::{Shape, closed::Closed};
 use crumple_engine::spec::{Arrivals, TrialSpec};
-use crumple_engine::timetable::{Filler, Timetable};
 
 const DAY_NS: u64 = 86_400_000_000_000;
 /// Far below the times at which sums overflow.
@@ -44,7 +45,7 @@ fn assert_plan(plan: &Plan) {
 }
 
 fn assert_closed(closed: &Closed, seed: u64) {
-    let mut random = random(seed, 1);
+    let mut random = random::seeded(seed, 1);
     for _ in 0..100 {
         assert!(closed.pause.draw_ns(&mut random) < 64 * DAY_NS);
         assert!(closed.pause.draw_left_ns(&mut random) < 64 * DAY_NS);

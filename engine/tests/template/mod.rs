@@ -10,7 +10,7 @@ use crumple_engine::faults::Faults;
 use crumple_engine::http::lines::is_value;
 use crumple_engine::http::template::Template;
 use crumple_engine::http::values::{Files, Values};
-use crumple_engine::shape;
+use crumple_engine::random;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The lines of the file that templates may name.
@@ -59,7 +59,7 @@ pub struct Source {
 
 impl Source {
     pub fn new() -> Self {
-        Self { last_seq: 0, random: shape::random(1, 0) }
+        Self { last_seq: 0, random: random::seeded(1, 0) }
     }
 
     /// Returns the values of the request before which `turn` others came.

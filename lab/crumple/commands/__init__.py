@@ -1,1 +1,1 @@
-"""What each command of the command line does, a module each; `cli` holds their flags and help."""
+"""The commands: one module per command. `cli` defines their flags and help."""

@@ -1,4 +1,4 @@
-"""crumple compare: two runs, or a kept report and a run; 1 if something became slower beyond chance."""
+"""crumple compare: compares two runs, each named or given as a report's JSON; 1 if a figure became slower."""
 
 import json
 import math
@@ -13,12 +13,12 @@ from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import NotFound, NotStored, UsageError
+from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.run import run_file, store
 from crumple.run.report.run_json import data
 from crumple.run.report.run_sentences import difference as change
 from crumple.run.report.view import view
-from crumple.toml_file import did_you_mean
 from crumple.verdict import comparison, verdict_sentences
 from crumple.verdict.comparison import Comparison, Difference, Side, side
 
@@ -26,10 +26,10 @@ STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not know
 
 
 def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: str | None = None) -> int:
-    """Print what changed. Raises NotFound, and UsageError where one of the two cannot be read.
+    """Print what changed and return the exit code: 1 if a figure became slower beyond chance.
 
-    `must_see`: a change, "10%"; 3 where one of so much would probably not have been seen.
-    That is no 1, which says that something became slower; nor is 3, where nothing at all could be compared.
+    3 if nothing could be compared, or if a change of `must_see` ("10%") could have been missed in a figure.
+    Raises NotFound, and UsageError if one of the two cannot be read.
     """
     change_to_see = _meant(must_see)
     for metric in metrics:
@@ -46,12 +46,12 @@ def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: s
     if compared.slower:
         return 1
     if not any(each.ratio for each in compared.differences):
-        output.say("nothing could be compared: no server has figures of one experiment in both runs")
+        output.say("nothing could be compared: no server has figures of the same experiment in both runs")
         return 3
     blind = [each for each in compared.differences if each.visible and each.visible > change_to_see]
     if blind:
         output.say(
-            f"{numerals.count(len(blind), 'figure')} could have changed by {must_see} unseen "
+            f"a change of {must_see} could have been missed in {numerals.count(len(blind), 'figure')} "
             f"({blind[0].metric} of {blind[0].server}, for instance): compare runs of more blocks"
         )
         return 3
@@ -59,24 +59,24 @@ def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: s
 
 
 def _meant(must_see: str | None) -> float:
-    """ "10%" → 1.1; without it everything is seen. Raises UsageError."""
+    """Return the change as a factor, 1.1 for "10%"; infinite if none is asked for. Raises UsageError."""
     if must_see is None:
         return math.inf
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", must_see.strip())
     if found is None or float(found[1]) <= 0:
-        raise UsageError(f"--must-see {must_see} is no change", "write a percentage: --must-see 10%")
+        raise UsageError(f"--must-see {must_see} is not a change", "write a percentage: --must-see 10%")
     return 1 + float(found[1]) / 100
 
 
 def _side(name: str) -> Side:
-    """A run by its name or folder, or a report's JSON by its file."""
+    """Read a run by its name or folder, or a report's JSON by its file."""
     path = Path(name)
     if path.is_file():
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise NotStored(
-                f"{name} is no JSON: {error}", "write it with: crumple report --format json"
+                f"{name} is not JSON: {error}", "write it with: crumple report --format json"
             ) from None
         return side(document, name)
     run = store.find(Project.here().runs, name)
@@ -103,7 +103,7 @@ def _print(compared: Comparison) -> None:
 
 
 def _reasons(differences: Sequence[Difference]) -> list[str]:
-    """What a change is called so for, where that is more than chance; of a server's metrics at once."""
+    """Return a line for each reason other than chance, with all metrics of a server that it applies to."""
     metrics: dict[tuple[str, str, str], list[str]] = {}
     for each in differences:
         if each.reason not in (comparison.WITHIN_CHANCE, comparison.BEYOND_CHANCE):

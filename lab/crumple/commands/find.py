@@ -1,4 +1,4 @@
-"""crumple find: searches the load at which a URL or a server breaks, and ends in it and its interval."""
+"""crumple find: searches for the highest load at which an objective holds; prints it with its interval."""
 
 import sys
 import time
@@ -15,17 +15,14 @@ from crumple.engine import Engine
 from crumple.errors import CrumpleError
 from crumple.find import conduct
 from crumple.find import find_plan as find_plan
-from crumple.find import site as find_site
-from crumple.find.conduct import Site, Unanswered
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
-from crumple.find.find_plan import ServerPlan, UrlPlan
-from crumple.find.found import Ending
+from crumple.find.find_plan import CeilingOf, ServerPlan, UrlPlan
 from crumple.find.report import find_output as find_export
 from crumple.find.report import find_output as find_html
 from crumple.find.report import find_output as find_summary
 from crumple.find.report.find_figures import Finding
-from crumple.find.site import CeilingOf
+from crumple.find.search import Ending, Site, Unanswered
 from crumple.interrupt import interruptible
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
@@ -45,7 +42,7 @@ CODES: dict[Ending, int] = {
 
 
 def breaking_point(what: str, flags: FindFlags) -> int:
-    """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
+    """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
@@ -53,7 +50,7 @@ def breaking_point(what: str, flags: FindFlags) -> int:
         if file is not None:
             _write(file, drawn(finding))
     if finding.found.ending == "interrupted":
-        output.say("interrupted; this is what was found before")
+        output.say("interrupted; the result covers the time before")
     if flags.json:
         output.as_json(find_export.document(finding))
     else:
@@ -68,7 +65,7 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
     if len(plan.requests) > 1:
         asked = f"{len(plan.requests)} requests by weight to {url}"
     search = _Search(plan, asked, plan.resolved.is_local, project.root())
-    return search.carry_out(lambda ceiling_of: find_site.of_url(plan, ceiling_of), flags.quiet)
+    return search.carry_out(lambda ceiling_of: find_plan.site_of_url(plan, ceiling_of), flags.quiet)
 
 
 def _of_server(name: str, flags: FindFlags) -> Finding | None:
@@ -79,16 +76,16 @@ def _of_server(name: str, flags: FindFlags) -> Finding | None:
     if isinstance(ready, servers.Missing):
         raise CrumpleError(f"{description.name} cannot run here: {ready.reason}", ready.remedy)
     if not flags.quiet:
-        output.say(f"building {description.name} (once; kept for the next time)")
+        output.say(f"building {description.name} (once; later searches reuse it)")
     built = servers.build(description)
     asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
     search = _Search(plan, asked, True, here.root)
-    return search.carry_out(lambda ceiling_of: find_site.of_server(plan, built, ceiling_of), flags.quiet)
+    return search.carry_out(lambda ceiling_of: find_plan.site_of_server(plan, built, ceiling_of), flags.quiet)
 
 
 @dataclass(frozen=True)
 class _Search:
-    """One search, whatever it is of."""
+    """One search, of a URL or of a server."""
 
     plan: UrlPlan | ServerPlan
     asked: str
@@ -96,9 +93,9 @@ class _Search:
     root: Path
 
     def carry_out(self, site_with: Callable[[CeilingOf], Site], quiet: bool) -> Finding | None:
-        """None: interrupted before a level was over. The budget begins here."""
+        """Search; the budget starts here. None: it was interrupted before the first level was over."""
         question, loader = self.plan.question, engine.load(self.root)
-        output.away()
+        output.end_leftovers()
         output.say_not_kept(ceiling.cache())
         began_s, began_unix_s = time.monotonic(), time.time()
         raise_open_files()
@@ -130,7 +127,7 @@ class _Search:
 
 
 class _Ceilings:
-    """What the engine reaches at most; measured when a load first came near it."""
+    """Returns the engine's ceiling, which it measures only if a load came near it."""
 
     def __init__(self, loader: Engine) -> None:
         self._loader = loader
@@ -146,4 +143,4 @@ def _write(file: Path, text: str) -> None:
     try:
         output.write(file, text)
     except OSError as error:
-        raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None
+        raise CrumpleError(f"cannot write {file}: {error.strerror}", "name another file") from None

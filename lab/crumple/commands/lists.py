@@ -1,4 +1,4 @@
-"""crumple servers, workloads, studies, costs: tables of what there is, and of what calls cost here."""
+"""crumple servers, workloads, studies, costs: print each as a table or as JSON."""
 
 from rich.text import Text
 
@@ -7,7 +7,7 @@ from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError
-from crumple.machine import alone, costs
+from crumple.machine import alone, ceiling
 from crumple.machine.facts import usable_cores
 from crumple.study import study
 from crumple.study.study import Study
@@ -15,7 +15,7 @@ from crumple.subject import servers
 
 
 def list_servers(as_json: bool) -> int:
-    """Every server: version, I/O model, workloads, settings with their defaults, ready or why not."""
+    """List the servers: version, I/O model, workloads, settings with defaults, and whether they can run."""
     here = Project.here()
     found, workloads = here.servers, here.workloads
     readiness = {name: servers.readiness(each) for name, each in found.items()}
@@ -60,7 +60,7 @@ def list_servers(as_json: bool) -> int:
 
 
 def list_workloads(as_json: bool) -> int:
-    """Every workload: its request and the size of its answer."""
+    """List the workloads: the request of each, and the size of its answer."""
     found = Project.here().workloads
     if as_json:
         output.as_json(
@@ -94,7 +94,7 @@ def list_workloads(as_json: bool) -> int:
 
 
 def list_studies(as_json: bool) -> int:
-    """Every study with its question; one that cannot be read says why and makes this 2."""
+    """List the studies with their questions. Exit code 2 if a study cannot be read; its row says why."""
     here = Project.here()
     read: dict[str, Study | CrumpleError] = {}
     for name in study.find(here.root):
@@ -142,11 +142,11 @@ def _ready(readiness: servers.Ready | servers.Missing) -> Text:
     return Text("yes", style="green")
 
 
-def tell(as_json: bool) -> int:
-    """All costs, measured on the last of the usable cores, which the system uses least."""
+def list_costs(as_json: bool) -> int:
+    """Measure and list all costs, on the last usable core, which the system uses least."""
     loaded = engine.load(Project.here().root)
     with alone.beside(output.say_disturbed):
-        measured = costs.measure(loaded, usable_cores()[-1])
+        measured = ceiling.costs(loaded, usable_cores()[-1])
     if as_json:
         output.as_json([cost.model_dump() for cost in measured])
         return 0

@@ -1,7 +1,7 @@
-"""crumple load: puts one load on a URL, shows it, and ends in what became of its requests.
+"""crumple load: puts one load on a URL, shows its progress, and prints the result.
 
-It imports only what is needed to send the first request. What judges and draws the result stands on numpy,
-and is imported when the load is over.
+This module imports only what the load needs, so that it starts at once. The modules that judge and draw the
+result need numpy and are imported after the load.
 """
 
 import shlex
@@ -9,12 +9,12 @@ import shlex
 from crumple import engine, project
 from crumple.commands import output
 from crumple.contract import Example, TrialRecord
-from crumple.drawing.shown import shown
+from crumple.drawing.terminal import shown
 from crumple.load import engine_spec
 from crumple.load import load_plan as load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
-from crumple.load.report import answer_sentences, load_answers, masked
+from crumple.load.report import answer_sentences, masked
 from crumple.machine import alone, ceiling
 from crumple.record import failures
 
@@ -22,7 +22,10 @@ NO, NOT_VALID, INTERRUPTED = 1, 3, 130
 
 
 def put_on(url: str, flags: LoadFlags) -> int:
-    """Exit code 0, 1, 3 or 130. Raises UsageError before anything is sent."""
+    """Put the load on and print the result. Return exit code 0, 1, 3 or 130.
+
+    Raises UsageError before any request.
+    """
     plan = load_plan.plan(url, flags)
     engine_spec.check_listening(plan.spec.target)
     found = engine.load(project.root())
@@ -30,7 +33,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
         from crumple.commands import load_debug
 
         return load_debug.show(found, plan, flags.json)
-    output.away()
+    output.end_leftovers()
     output.say_not_kept(ceiling.cache())
     with (
         alone.beside(output.say_disturbed),
@@ -39,60 +42,60 @@ def put_on(url: str, flags: LoadFlags) -> int:
         conducted = engine_spec.conduct(found, plan.spec, view.progress)
     from crumple.commands import load_result
 
-    return load_result.tell(found, plan, conducted, flags)
+    return load_result.finish(found, plan, conducted, flags)
 
 
 def command(arguments: list[str], seed: int) -> str:
-    """What repeats a load, for a shell; its secrets are to be filled in. `arguments`: as it was called."""
+    """Return a shell command that repeats the load, with its secrets masked. `arguments`: those typed."""
     seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
     masked_ones = masked.arguments(arguments)
     return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])
 
 
 def unanswered(record: TrialRecord) -> str:
-    """Why nothing was answered, in one line with its remedy."""
+    """Return one line: why no request was answered as expected, and the remedy."""
     ends = {name: number for name, number in record.outcomes.as_dict().items() if number}
     if not ends:
-        return "nothing was sent; make the load longer, or its rate higher"
+        return "no request was sent; make the load longer, or its rate higher"
     worst, number = max(ends.items(), key=lambda end: end[1])
-    found = next((each for each in load_answers.unexpected(record) if each.outcome == worst), None)
+    found = next((each for each in failures.unexpected_ends(record) if each.outcome == worst), None)
     fault = failures.tls_fault(record, worst)
     first = found.first if found else None
     said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"
     if found is not None and found.status is not None:
         said = f"{found.count:,} of {record.scheduled:,} were {answer_sentences.unnumbered(found)}"
-    return f"nothing was answered as expected: {said}; {_remedy(worst, first, record)}"
+    return f"no request was answered as expected: {said}; {_remedy(worst, first, record)}"
 
 
 def _remedy(outcome: str, first: Example | None, record: TrialRecord) -> str:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
     if outcome in ("closed-early", "reset") and first is not None and first.status is not None:
-        return "the server hung up within its answer; look at what it says of it"
+        return "the server closed the connection within its answer; look at the server's log"
     if outcome == "connect-timeout" and is_tls:
         return f"no TLS handshake was completed in time; does {address} speak TLS, or plain http?"
     if outcome == "malformed" and is_tls and "InvalidContentType" in (record.tls_fault or ""):
-        return f"what speaks at {address} is no TLS; write http://"
+        return f"{address} does not speak TLS; write http://"
     if outcome == "malformed" and is_tls and not stands:
         why = f": {shown(record.tls_fault)}" if record.tls_fault else ""
         return (
             f"no TLS handshake was completed{why}; is it https, is its certificate trusted (--cacert FILE)?"
         )
     if outcome == "malformed" and record.head_fault:
-        return f"an answer has {record.head_fault}, which is read no further; let the server send less in it"
+        return f"an answer has {record.head_fault}, which crumple does not read; let the server send less"
     if outcome == "unfinished" and not stands:
-        what = "a TLS handshake was completed" if is_tls else "a connection came about"
-        return f"not once {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"
-    hung_up = "the server hung up without a whole answer; is it the right port"
+        what = "TLS handshake was completed" if is_tls else "connection was made"
+        return f"no {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"
+    hung_up = "the server closed the connection before its answer was complete; is it the right port"
     remedies = {
         "closed-early": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
         "reset": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
         "refused": engine_spec.nobody_listens(address),
-        "connect-timeout": f"{address} does not take connections; is it the right address?",
-        "wrong-status": "see both sides with --debug, or say --expect-status",
-        "wrong-body": "the body is not the one expected; see both sides with --debug, or mend --expect-body",
-        "malformed": "what answers is no HTTP/1.1; is it the right port, and http or https?",
+        "connect-timeout": f"{address} does not accept connections; is it the right address?",
+        "wrong-status": "see request and answer with --debug, or set --expect-status",
+        "wrong-body": "see request and answer with --debug, or correct --expect-body",
+        "malformed": "the answer is not HTTP/1.1; is it the right port, and http or https?",
         "timeout": "the answers took longer than -t; raise it, or lower the load",
         "unfinished": "the load ended before the first answer; give it longer with -z",
     }
-    return remedies.get(outcome, "look at what the server says of it")
+    return remedies.get(outcome, "look at the server's log")

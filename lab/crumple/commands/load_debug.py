@@ -1,4 +1,4 @@
-"""crumple load --debug: sends each request once, by the engine itself, and shows both sides of it."""
+"""crumple load --debug: sends each request once, with the engine, and shows the request and the answer."""
 
 from crumple.commands import output
 from crumple.commands.load import NO
@@ -10,7 +10,7 @@ from crumple.load.report.answer_sentences import Exchange
 
 
 def show(found: Engine, plan: LoadPlan, as_json: bool) -> int:
-    """Exit code 0; 1 where an answer was not the one expected."""
+    """Send and show each request. Return exit code 1 if an answer was not the one expected, else 0."""
     sent = [
         Exchange(engine_spec.conduct(found, spec, lambda _: None).record)
         for spec in load_plan.specs(plan.spec)

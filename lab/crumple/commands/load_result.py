@@ -1,4 +1,4 @@
-"""What `crumple load` does when the load is over: judged, shown and written, it gives the exit code."""
+"""Handle the result of `crumple load`: judge it, print it, write its files, and return the exit code."""
 
 import contextlib
 import sys
@@ -25,21 +25,25 @@ from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
 
 
-def tell(found: Engine, plan: LoadPlan, conducted: Conducted, flags: LoadFlags) -> int:
-    """Exit code 0, 1, 3 or 130."""
+def finish(found: Engine, plan: LoadPlan, conducted: Conducted, flags: LoadFlags) -> int:
+    """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130."""
     record = conducted.record
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
     result = masked.load(_judged(plan, record, reached))
     _show(result, flags.json)
     _write(result, flags)
     if conducted.ended_early:
-        output.say("interrupted; this is what was measured before")
+        output.say("interrupted; the result covers the time before")
         return INTERRUPTED
     return code_of(result)
 
 
 def code_of(result: Load) -> int:
-    """1: nothing was answered, or a condition of failure holds; 3: not valid, or a condition is not known."""
+    """Return the exit code of a load that was not interrupted.
+
+    1: no request was answered, or a --fail-if holds. 3: the load is not valid, or it is not known whether a
+    --fail-if holds.
+    """
     if not result.record.outcomes.ok:
         return NO
     if result.validity.problems:
@@ -50,7 +54,7 @@ def code_of(result: Load) -> int:
 
 
 def condition(term: Term, record: TrialRecord) -> Condition:
-    """How a condition of failure came out."""
+    """Return whether a --fail-if holds, and how many requests that rests on."""
     return Condition(
         written=str(term),
         holds=term.holds(record),
@@ -61,9 +65,12 @@ def condition(term: Term, record: TrialRecord) -> Condition:
 
 
 def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
-    """Measured after the load, so that the load begins at once; None where the engine was nowhere near it."""
+    """Measure the engine's ceiling if the load came near it, else return None.
+
+    It is measured after the load, so that the load begins at once.
+    """
     telling = (lambda: None) if quiet else (lambda: output.say("the engine's own ceiling on this machine …"))
-    # Who has waited long enough has their result without it.
+    # Ctrl-C skips this measurement; the result is then shown without a ceiling.
     with contextlib.suppress(KeyboardInterrupt):
         return ceiling.measured_after(found, record, ceiling.cache(), telling)
     return None
@@ -101,11 +108,11 @@ def _write(result: Load, flags: OutputFlags) -> None:
         try:
             output.write(file, draw(result))
         except OSError as error:
-            raise CrumpleError(f"cannot write {file}: {error.strerror}", "write elsewhere") from None
+            raise CrumpleError(f"cannot write {file}: {error.strerror}", "name another file") from None
 
 
 def _page(result: Load) -> str:
-    # Its charts take a second to import, which nobody else is to wait for.
+    # The charts take a second to import, so import them only for --html.
     from crumple.load.report import load_files as load_html
 
     return load_html.html(result)

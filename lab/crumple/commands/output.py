@@ -1,6 +1,7 @@
-"""How commands speak: facts on stdout, as tables, text or JSON; everything else on stderr; and into files.
+"""The output of commands: results on stdout, as tables, text or JSON; messages on stderr; and files.
 
-All that a command says goes through here, so that nothing in it acts on a terminal (`drawing.shown`).
+All output goes through this module, which escapes control characters, so that text from a server or a file
+cannot control the terminal (`drawing.terminal`).
 """
 
 import codecs
@@ -16,10 +17,9 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from crumple import surroundings
+from crumple import start
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown_json, shown_text
-from crumple.drawing.terminal import Terminal
+from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.machine import leftovers
 
 # Between the columns of a table.
@@ -29,28 +29,28 @@ words = Terminal(stderr=True, highlight=False)
 
 
 def as_json(data: Any) -> None:
-    """One document on stdout."""
+    """Print one JSON document on stdout."""
     document(json.dumps(data, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
 def document(text: str) -> None:
-    """JSON on stdout. What the encoding there lacks becomes an escape, and the data stay what they are."""
+    """Print JSON on stdout. Characters that its encoding lacks become JSON escapes, so no data are lost."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(shown_json(text).encode(encoding, "crumple-json").decode(encoding))
 
 
 def drawn(text: str) -> None:
-    """What `drawing.terminal` printed, on stdout, styles and all."""
+    """Print on stdout what `drawing.terminal` drew, with its styles."""
     sys.stdout.write(text)
 
 
 def plain(text: str) -> None:
-    """Any other text on stdout."""
+    """Print any other text on stdout."""
     sys.stdout.write(shown_text(text))
 
 
 def write(file: Path, text: str) -> None:
-    """A text, a page or a document as a file. Raises OSError."""
+    """Write a text, a page or a document to a file. Raises OSError."""
     file.write_text(shown_text(text), encoding="utf-8")
 
 
@@ -60,12 +60,13 @@ def as_table(
     left_out_first: Sequence[str] = (),
     on_one_line: Sequence[str] = (),
 ) -> None:
-    """A plain table in which cells run over several lines, and no word does.
+    """Print a plain table. Cells wrap between words, never within one.
 
-    `left_out_first`: columns that a narrow terminal does without, this one first; where that is not enough
-    either, lines are longer than the terminal is wide. `on_one_line`: columns whose cells do not run over.
+    `left_out_first`: the columns to leave out if the terminal is too narrow, in this order; if that is not
+    enough, lines are longer than the terminal is wide. `on_one_line`: columns whose cells do not wrap.
     """
-    # As text: a "[" in a name or reason is no markup. Harmless before it is measured.
+    # As Text, so that "[" in a name or reason is not read as markup. Escaping control characters changes the
+    # width of a cell, so it comes before the widths are measured.
     cells = [
         [terminal.harmless(cell if isinstance(cell, Text) else Text(cell)) for cell in row] for row in rows
     ]
@@ -85,15 +86,15 @@ def as_table(
         table.add_column(column.heading, width=wide)
     for line in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*line)
-    # The last column has a gap, too, which is cut off.
+    # The last column has a gap too, which is cut off.
     drawn(terminal.printed(table, width + GAP))
     if gone:
-        say(f"left out, as {facts.width} columns are too few: {', '.join(gone)}; --json has all")
+        say(f"left out, because {facts.width} columns are too few: {', '.join(gone)}; --json has all")
 
 
 @dataclass(frozen=True)
 class _Cells:
-    """A column of a table. `whole`: its cells do not run over several lines."""
+    """A column of a table. `whole`: its cells do not wrap."""
 
     heading: str
     cells: Sequence[Text]
@@ -101,13 +102,13 @@ class _Cells:
 
     @property
     def least(self) -> int:
-        """Its longest word, in which a unit is part of its number; or its longest line."""
+        """Return the width of its longest word (a number and its unit are one), or of its longest line."""
         words = rf"[^\S{numerals.NARROW}]+"
         return max(_longest([self.heading], words), _longest(self._texts, r"\n" if self.whole else words))
 
     @property
     def most(self) -> int:
-        """Its longest line."""
+        """Return the width of its longest line."""
         return _longest([self.heading, *self._texts], r"\n")
 
     @property
@@ -124,11 +125,11 @@ def _least(columns: Sequence[_Cells]) -> int:
 
 
 def _widths(columns: Sequence[_Cells], width: int) -> list[int]:
-    """Of each column no less than its longest word; what is left goes to those with most to write."""
+    """Return the width of each column: at least its longest word; columns that would wrap share the rest."""
     widths = [column.least for column in columns]
     left = width - _least(columns)
     wanting = {at: column.most - column.least for at, column in enumerate(columns)}
-    # Those that want least first, so that what they leave is the others'.
+    # Columns that need the least come first, so that the others share what these leave.
     for done, at in enumerate(sorted(wanting, key=lambda at: wanting[at])):
         given = min(wanting[at], left // (len(columns) - done))
         widths[at] += given
@@ -137,26 +138,26 @@ def _widths(columns: Sequence[_Cells], width: int) -> list[int]:
 
 
 def say(line: str) -> None:
-    """One line to the user."""
+    """Print one line to the user, on stderr."""
     words.print(Text(shown_text(line)), soft_wrap=True)
 
 
 def say_disturbed() -> None:
-    """What to tell whoever measures beside another crumple."""
-    say("another crumple measures on this machine now: each disturbs the other; wait until it has ended")
+    """Warn the user that another crumple measures at the same time."""
+    say("another crumple measures on this machine now, and each disturbs the other; wait until it has ended")
 
 
 def say_not_kept(cache: Path) -> None:
-    """What to tell whoever has a cache that cannot be written to; nothing if it can."""
-    if why := surroundings.refusal(cache):
-        measured = "what the engine reaches here is measured anew each time"
+    """Warn the user if the cache cannot be written."""
+    if why := start.refusal(cache):
+        measured = "the engine's ceiling is measured anew each time"
         say(f"cannot write {cache}: {why}; {measured}, unless XDG_CACHE_HOME names another place")
 
 
 def ask(question: str) -> bool:
-    """Yes or no from whoever sits there; no if nobody does."""
+    """Ask the user yes or no. Return False if stderr is not a terminal or stdin has ended."""
     if not words.is_terminal:
-        say(f"{question} Nobody to ask; add --yes.")
+        say(f"{question} There is no terminal to answer on; add --yes.")
         return False
     words.print(Text(f"{shown_text(question)} [y/N] "), end="")
     try:
@@ -173,7 +174,7 @@ def _as_escapes(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("crumple-json", _as_escapes)
 
 
-def away() -> None:
-    """End and remove it, and say so."""
+def end_leftovers() -> None:
+    """End the processes and remove the files that an earlier crumple left behind, and say so."""
     if ended := leftovers.end_all():
         say(str(ended))

@@ -1,4 +1,4 @@
-"""crumple report: the report of a run, rendered again from what is stored."""
+"""crumple report: renders the report of a stored run again, or one report of several runs."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from typing import Literal
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.drawing.shown import shown_json
+from crumple.drawing.terminal import shown_json
 from crumple.errors import UsageError
 from crumple.interrupt import deaf_children, interruptible
+from crumple.parsing import did_you_mean
 from crumple.run import run_file, store
 from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
-from crumple.toml_file import did_you_mean
 
 Format = Literal["text", "html", "md", "json"]
 FORMATS: tuple[Format, ...] = ("text", "html", "md", "json")
@@ -33,7 +33,7 @@ FILES: dict[Format, str] = {
 
 
 def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) -> int:
-    """Print the report of a run, or the latest; of several, all their claims. HTML goes to a file."""
+    """Print the report of a run, by default the latest, or the claims of several. HTML goes to a file."""
     kind = "html" if open_it else _format(format_)
     folder = Project.here().runs
     runs = [store.find(folder, name) for name in names or [None]]
@@ -55,7 +55,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
 
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
-    """The report as a file, in the run's folder unless `out` says where; Markdown brings charts."""
+    """Write the report to `out`, or to the run's folder, and return its path; Markdown also writes charts."""
     seen = _view(run)
     path = _put(out or run.folder / FILES[kind], _renderer(kind)(seen))
     if kind == "md":
@@ -78,19 +78,17 @@ def _written(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror}", "choose another place with --out"
-        ) from None
+        raise UsageError(f"cannot write {path}: {error.strerror}", "name another file with --out") from None
 
 
 def summarise(run: RunStore, as_json: bool) -> None:
-    """The verdicts and what led to them, on stdout."""
+    """Print the verdicts of a run, and the figures they rest on, on stdout."""
     kind: Format = "json" if as_json else "text"
     _print(kind, _renderer(kind)(_view(run)))
 
 
 def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:
-    """Every verdict of several runs on stdout, and one page in `folder` that leads to their reports."""
+    """Print the verdicts of several runs on stdout, and write a page to `folder` that links their reports."""
     views = _views(runs)
     kind: Format = "json" if as_json else "text"
     _print(kind, _several(views, kind))
@@ -106,7 +104,7 @@ def _print(kind: Format, rendered: str) -> None:
 
 
 def _several(views: Sequence[RunView], kind: Format) -> str:
-    """All claims of several runs, in any format but HTML, which is several files."""
+    """Return the claims of several runs in any format but HTML, which needs several files."""
     from crumple.run.report import run_page
     from crumple.run.report.run_json import data
 
@@ -117,17 +115,17 @@ def _several(views: Sequence[RunView], kind: Format) -> str:
 
 
 def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Path:
-    """The page of several runs, and the report of each in its own folder."""
+    """Write the report of each run to its folder, and the page that links them; return the page's path."""
     from crumple.run.report import run_page
 
-    # Drawing takes seconds for each run, and nothing is measured any more.
+    # Drawing takes seconds per run. All cores may be used, because nothing is being measured.
     cores = len(os.sched_getaffinity(0))
     with interruptible(), ProcessPoolExecutor(cores, get_context("spawn"), end_with_parent) as pool:
         with deaf_children():
             drawn = pool.map(_page, runs)
         reports = list(drawn)
     links = {
-        # Not the folder's name, which may have been changed.
+        # By the run's id, because the user may have renamed the folder.
         seen.run.id: os.path.relpath(path, page.parent)
         for seen, path in zip(views, reports, strict=True)
     }
@@ -135,11 +133,11 @@ def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Pa
 
 
 def end_with_parent() -> None:
-    """From now on this process ends when the one that started it does, even if that is killed."""
-    threading.Thread(target=_outlive_nobody, daemon=True).start()
+    """Make this process end when its parent process ends, even if the parent is killed."""
+    threading.Thread(target=_exit_after_parent, daemon=True).start()
 
 
-def _outlive_nobody() -> None:
+def _exit_after_parent() -> None:
     parent = parent_process()
     assert parent is not None
     parent.join()
@@ -155,7 +153,7 @@ def _overview(runs: Sequence[RunStore], folder: Path) -> Path:
 
 
 def has_display() -> bool:
-    """Whether a browser could show anything to whoever sits here."""
+    """Return whether there is a display on which a browser could open."""
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
@@ -168,7 +166,7 @@ def _view(run: RunStore) -> RunView:
 
 
 def _renderer(kind: Format) -> Callable[[RunView], str]:
-    # Each brings what the others do without: only the one that is asked for is loaded.
+    # Import only the renderer that is needed: each needs other libraries.
     if kind == "html":
         from crumple.run.report.run_page import html
 

@@ -1,6 +1,6 @@
-"""crumple run: begins or continues a run, shows it, and ends in its verdicts.
+"""crumple run: begins or resumes runs, shows their progress, and prints their verdicts.
 
-crumple try: sets up what the articles need, then runs each of their studies in its shortest form.
+crumple try: installs what the articles' studies need, then runs each of them at its shortest scale.
 """
 
 import contextlib
@@ -15,8 +15,9 @@ from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.interrupt import interruptible
-from crumple.load import quantity
+from crumple.load import load_shape
 from crumple.machine import alone
+from crumple.parsing import did_you_mean
 from crumple.run import ready, run_plan, runs, store
 from crumple.run.pace import Pace
 from crumple.run.ready import Brought
@@ -26,7 +27,6 @@ from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
 from crumple.study.study import SCALES, ScaleName, Study
 from crumple.subject import database, installing, server_toml
-from crumple.toml_file import did_you_mean
 
 QUICK: ScaleName = "quick"
 BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
@@ -35,12 +35,12 @@ SKIPPED, NOT_VALID, INTERRUPTED = 1, 3, 130
 
 @dataclass(frozen=True)
 class Asked:
-    """A run as typed. `servers`: names and variants, several of them between commas; `own`: one's own.
+    """The arguments of `crumple run` as typed. `scale` None: the largest that fits `budget`, or QUICK.
 
-    `scale`: None for QUICK. `everything`: all studies of articles. `database`: a URL; None: a private one,
-    where one is needed. `only`: a trial. `retry_failed`: of a run that is resumed, what failed too;
-    `mixed`: though programs have changed. `budget`: how long all of it may take, such as "30m", which without
-    `scale` decides that, too; None: as long as the scale has it.
+    `servers`: names and variants, each string a list with commas. `own`: folders and URLs of the user's
+    servers. `only`: the id of one trial. `everything`: all studies of articles. `database`: the URL of the
+    user's database; None: a private one. `retry_failed`, `mixed`: only for a resumed run, see `Begun`.
+    `budget`: how long all runs may take, such as "30m"; None: the budget of the scale.
     """
 
     studies: Sequence[str]
@@ -57,21 +57,21 @@ class Asked:
 
     @property
     def server_names(self) -> list[str]:
-        """Each of `servers` by itself."""
+        """Return `servers`, with the lists split."""
         return [name for listed in self.servers for name in server_toml.split(listed)]
 
 
 def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
-    """Run the studies together; the worst of their exit codes. Several end in one page of all."""
+    """Run the studies in one session and return the worst exit code. Several studies also get one page."""
     if asked.retry_failed:
-        raise UsageError("--retry-failed is about a run that is there", "name it with --resume")
+        raise UsageError("--retry-failed needs a run to resume", "name it with --resume")
     if asked.mixed:
-        raise UsageError("--mixed is about a run that is there", "name it with --resume")
+        raise UsageError("--mixed needs a run to resume", "name it with --resume")
     if asked.database:
         database.check(asked.database)
     here, budget_s = Project.here(), _budget_s(asked)
     scale = _scale(asked.scale) if asked.scale else _fitting(asked, budget_s, here)
-    # All are planned before the first begins: a mistake in the last must not show after an hour.
+    # Plan all studies before the first begins, so that a mistake in the last one shows at once.
     studies = [here.study(name) for name in _names(asked, scale, here)]
     if not studies:
         raise UsageError(f"no study of an article has a scale {scale}", "name a study, or another --scale")
@@ -83,7 +83,7 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
     try:
         code = carry_out(runs, here.root, budget_s=budget_s, database=asked.database)
     except CrumpleError:
-        # The reason may keep the report from being drawn, too, and is what is to be said.
+        # What ended the runs, a full disk for instance, may also fail the report. Raise the first error.
         with contextlib.suppress(CrumpleError):
             _summarise(runs, here, as_json, open_it)
         raise
@@ -93,7 +93,7 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
 
 
 def resume(name: str, asked: Asked, as_json: bool) -> int:
-    """Do what of a run is not stored yet. Raises UsageError for what only a new run can be asked."""
+    """Execute what is left of a stored run. Raises UsageError for flags that only a new run takes."""
     flags = {
         "--scale": asked.scale is not None,
         "--servers": asked.servers,
@@ -102,7 +102,7 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
         "--all": asked.everything,
     }
     if stray := [*asked.studies, *(flag for flag, given in flags.items() if given)]:
-        raise UsageError("--resume goes on with a run as it was begun", f"leave out {' '.join(stray)}")
+        raise UsageError("--resume continues a run as it was begun", f"leave out {' '.join(stray)}")
     here = Project.here()
     found = store.find(here.runs, name)
     begun = runs.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
@@ -116,8 +116,8 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
 def carry_out(
     runs: Sequence[Begun], root: Path, *, budget_s: float | None = None, database: str | None = None
 ) -> int:
-    """Execute; how the runs came out, as an exit code. Raises StorageFull, NotWritable."""
-    output.away()
+    """Execute the runs in one session and return the exit code. Raises StorageFull, NotWritable."""
+    output.end_leftovers()
     for begun in runs:
         output.say(f"{begun.file.id}: seed {begun.file.seed}, stored in {begun.store.folder}")
     session = Session(runs, root, budget_s)
@@ -138,14 +138,14 @@ def carry_out(
 
 
 def _how_long(session: Session) -> str:
-    first = f"about {numerals.clock(session.first_s)} for the blocks that each experiment has"
+    first = f"about {numerals.clock(session.first_s)} for the first blocks of each experiment"
     if session.budget_s == math.inf:
         return first
-    return f"{first}, then more where a claim takes more; about {numerals.clock(session.budget_s)} in all"
+    return f"{first}, then more for claims that need more; about {numerals.clock(session.budget_s)} in all"
 
 
 def code_of(trials: list[StoredTrial]) -> int:
-    """3 if a trial failed or is not valid, 1 if some were skipped for want of a runtime, else 0."""
+    """Return 3 if a trial failed or is not valid, 1 if a trial was skipped, else 0."""
     gone = store.replaced(trials)
     trials = [each for each in trials if each.trial.id not in gone]
     if any(not each.valid and not each.skipped for each in trials):
@@ -156,7 +156,7 @@ def code_of(trials: list[StoredTrial]) -> int:
 def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:
     if asked.everything:
         if asked.studies:
-            raise UsageError("--all is every study of an article", f"leave out {' '.join(asked.studies)}")
+            raise UsageError("--all runs every study of an article", f"leave out {' '.join(asked.studies)}")
         return here.of_articles(scale)
     if not asked.studies:
         raise UsageError(
@@ -168,7 +168,7 @@ def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:
 def _own(
     studies: Sequence[Study], scale: ScaleName, guests: Sequence[Brought], here: Project
 ) -> dict[str, list[Brought]]:
-    """Study → which of one's own servers can take part. Raises CrumpleError for one that can in none."""
+    """Return study → the user's servers that can take part. Raises CrumpleError if one can in no study."""
     found: dict[str, list[Brought]] = {each.name: [] for each in studies}
     for guest in guests:
         refused: list[CrumpleError] = []
@@ -184,7 +184,7 @@ def _own(
 
 
 def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> None:
-    """Raises UsageError, NotFound where it cannot be planned."""
+    """Plan the study and discard the plan. Raises UsageError or NotFound if it cannot be planned."""
     only = asked.server_names
     meant = runs.chosen(each, scale, here.servers, here.workloads, only=only, guests=own)
     planned = run_plan.plan(meant, scale, asked.seed or 0)
@@ -199,7 +199,7 @@ def _all_begun(
     asked: Asked,
     here: Project,
 ) -> list[Begun]:
-    """All of them, or none."""
+    """Begin a run of each study. If one cannot begin, remove the others."""
     runs: list[Begun] = []
     try:
         for each in studies:
@@ -249,11 +249,11 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
 
 
 def _budget_s(asked: Asked) -> float | None:
-    return None if asked.budget is None else quantity.duration_s("--budget", asked.budget)
+    return None if asked.budget is None else load_shape.read_duration_s("--budget", asked.budget)
 
 
 def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:
-    """The largest scale of which each experiment has its first blocks in that time."""
+    """Return the largest scale at which the first blocks of all experiments fit into the budget."""
     if budget_s is None:
         return QUICK
     for scale in BY_LENGTH:
@@ -264,7 +264,7 @@ def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:
 
 
 def _first_s(studies: Sequence[Study], scale: ScaleName) -> float:
-    """How long their first blocks take, as far as that is known beforehand."""
+    """Return how long the first blocks of the studies take, as far as that is known before the run."""
     pace, total_s = Pace(), 0.0
     for each in (study.at(scale) for study in studies):
         first = run_plan.first_trials(each, run_plan.plan(each, scale, 0))
@@ -282,16 +282,19 @@ def _scale(name: str) -> ScaleName:
 SCALE: ScaleName = "tour"
 
 
-def take(*, open_it: bool, as_json: bool) -> int:
-    """The exit code of the runs; servers that cannot be had here are skipped with their reason."""
+def tour(*, open_it: bool, as_json: bool) -> int:
+    """Set up the servers, run the studies and return the exit code of the runs.
+
+    A server that cannot be set up here is skipped, and its reason is printed.
+    """
     here = Project.here()
     names = here.of_articles(SCALE)
     studies = [here.study(name).at(SCALE) for name in names]
     servers = sorted({server_toml.server_of(label) for each in studies for label in each.servers})
     minutes = numerals.count(round(BUDGETS_S[SCALE] / 60), "minute")
     output.say(
-        f"crumple try: makes {len(servers)} servers ready, runs {len(names)} studies in short "
-        f"(about {minutes} after the set-up), shows verdicts"
+        f"crumple try: sets up {len(servers)} servers, runs {len(names)} studies at the shortest scale "
+        f"(about {minutes} after the set-up), and shows the verdicts"
     )
     asked = {name: here.workloads[name] for each in studies for name in each.workloads}
     with interruptible():

@@ -1,4 +1,4 @@
-"""crumple setup: what servers need, shown, then installed. crumple new-server: a folder to begin with."""
+"""crumple setup: shows what servers need and installs it. crumple new-server: writes a server's folder."""
 
 import os
 from dataclasses import asdict
@@ -7,14 +7,14 @@ from pathlib import Path
 from crumple.commands import output
 from crumple.commands.project_files import Project, chosen
 from crumple.interrupt import interruptible
-from crumple.subject import installing, new_server, servers
+from crumple.subject import installing, server_toml, servers
 
 
 def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
-    """1 if a server named (or any, if none is) is not ready afterwards."""
+    """Install what the named servers need (all if none is named); return 1 if one is not ready afterwards."""
     here = Project.here()
     described = [one.description for one in chosen(here, names)]
-    output.away()
+    output.end_leftovers()
     with interruptible():
         prepared = installing.prepare(described, here.workloads, yes=yes, say=output.say, ask=output.ask)
     if as_json:
@@ -25,11 +25,11 @@ def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
 PROGRAM = "Python"
 
 
-def begin(name: str, language: str, as_json: bool) -> int:
-    """Write the folder `name`, here or where its path says."""
+def write_server(name: str, language: str, as_json: bool) -> int:
+    """Write the folder `name`, in the current folder or where its path says."""
     folder = Path(name)
     taken = servers.names(Project.here().root)
-    files = new_server.write(Path(os.path.normpath(folder)), language, taken)
+    files = server_toml.write_new(Path(os.path.normpath(folder)), language, taken)
     if as_json:
         output.as_json({"folder": str(folder), "files": [str(file) for file in files]})
         return 0
@@ -37,7 +37,7 @@ def begin(name: str, language: str, as_json: bool) -> int:
     for file in files:
         output.say(f"wrote {file}")
     if language != PROGRAM:
-        output.say(f"the program is in {PROGRAM} until you replace it")
+        output.say(f"the program is written in {PROGRAM}; replace it with yours")
     output.say(f"next: crumple verify {shown}")
     output.say(f"      crumple run todo-json --server {shown}")
     return 0

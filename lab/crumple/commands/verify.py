@@ -1,4 +1,4 @@
-"""crumple verify: every answer of every server against the contract, as a table of green and red."""
+"""crumple verify: checks every answer of every server against the contract, and prints a table."""
 
 import time
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from crumple import engine
 from crumple.commands import output
 from crumple.commands.project_files import Chosen, Project, chosen
 from crumple.drawing import numerals
-from crumple.drawing.shown import shown_text
+from crumple.drawing.terminal import shown_text
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
@@ -34,7 +34,7 @@ NOT_SERVED = "–"
 
 @dataclass(frozen=True)
 class Verified:
-    """One server by its label, and all that was found; `output_tail`: what it wrote last, if it ended."""
+    """The findings on one server. `output_tail`: the last lines it printed, if it ended by itself."""
 
     label: str
     workloads: tuple[str, ...]
@@ -43,15 +43,18 @@ class Verified:
 
     @property
     def wrong(self) -> bool:
-        """Whether any check failed."""
+        """Return whether any check failed."""
         return any(finding.state == "wrong" for finding in self.findings)
 
 
 def check(names: list[str], as_json: bool) -> int:
-    """1 if anything is wrong or a server does not start; one that is not ready is skipped, with reason."""
+    """Verify the named servers (all if none is named). Return 1 if a check failed or a server did not start.
+
+    A server that is not ready is skipped, and its reason is printed.
+    """
     here = Project.here()
     wanted = chosen(here, names)
-    output.away()
+    output.end_leftovers()
     began = time.monotonic()
     verified: list[Verified] = []
     try:
@@ -74,7 +77,7 @@ def check(names: list[str], as_json: bool) -> int:
 
 
 class _Verifying:
-    """What one server after the other is verified with."""
+    """Verifies servers, one after the other."""
 
     def __init__(self, workloads: dict[str, Workload], load: Engine, databases: OnDemand) -> None:
         self._workloads = workloads
@@ -82,7 +85,7 @@ class _Verifying:
         self._databases = databases
 
     def of(self, one: Chosen) -> Verified:
-        """Build it, start it, ask it all, end it."""
+        """Build the server, start it, make all checks, and end it."""
         ready = servers.readiness(one.description)
         if isinstance(ready, servers.Missing):
             return _verified(one, [Finding(START, "skipped", f"{ready.reason}; {ready.remedy}")])
@@ -115,7 +118,7 @@ class _Verifying:
         return _verified(one, found, tail)
 
     def _database(self, one: Chosen, cores: tuple[int, ...]) -> tuple[Database | None, str]:
-        """One for all servers that need it; or why there is none."""
+        """Return the database, which all servers share, or None and why there is none (empty: not needed)."""
         known = [self._workloads[name] for name in one.description.workloads if name in self._workloads]
         if not any(workload.database for workload in known):
             return None, ""
@@ -126,7 +129,7 @@ class _Verifying:
 
 
 def _built(one: Chosen) -> servers.Built:
-    """The program; says so meanwhile if it must be built first."""
+    """Return the built program; if it must be built first, print messages while that takes."""
     if build.is_built(one.description):
         return servers.build(one.description)
     output.say(f"  building {one.label} …")
@@ -139,7 +142,7 @@ def _verified(one: Chosen, found: Sequence[Finding], tail: tuple[str, ...] = ())
 
 
 def _time_left(began: float, done: int, wanted: int) -> str:
-    """How far it is, from the second on with what the rest will take."""
+    """Return " 2 of 5, about 30 s left"; no time for the first server, and nothing for a single one."""
     if wanted == 1:
         return ""
     left = ""
@@ -150,7 +153,7 @@ def _time_left(began: float, done: int, wanted: int) -> str:
 
 
 def _show(verified: Sequence[Verified], workloads: dict[str, Workload], took_s: float) -> None:
-    """A row for each server, the reasons below, and what it comes to."""
+    """Print a row for each server, then the reasons, then a summary."""
     served = {name for one in verified for name in one.workloads}
     columns = [*(name for name in workloads if name in served), *sorted(served - set(workloads)), HTTP, MODEL]
     rows = [[Text(one.label), *(_cell(one, column) for column in columns)] for one in verified]
@@ -166,7 +169,7 @@ def _show(verified: Sequence[Verified], workloads: dict[str, Workload], took_s: 
 
 
 def _print_rows(rows: Sequence[Sequence[Text]]) -> None:
-    """Aligned, and a line each however narrow the terminal is: a name in two pieces is none."""
+    """Print the rows aligned, each on one line however narrow the terminal is: a name must not be broken."""
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     for row in rows:
         line = Text(" ").join(
@@ -176,7 +179,7 @@ def _print_rows(rows: Sequence[Sequence[Text]]) -> None:
 
 
 def _cell(one: Verified, column: str) -> Text:
-    """What became of a check; where the server did not start, what became of that."""
+    """Return the result of a check, or of the start if the server did not start."""
     if column not in (*one.workloads, HTTP, MODEL):
         return Text(NOT_SERVED, style="dim")
     states = [finding.state for finding in one.findings if finding.check in (column, START)]

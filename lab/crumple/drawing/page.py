@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 from crumple.drawing import theme
-from crumple.drawing.shown import shown_text
+from crumple.drawing.terminal import shown_text
 
 # The scheme of a URL that contains its data; the parser accepts only pictures of it.
 CARRIED = "data:"

@@ -7,9 +7,7 @@ caller provides how the server is started, the engine called and a record judged
 import math
 import random
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import replace
 
 from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
@@ -17,19 +15,15 @@ from crumple.engine import EndEarly
 from crumple.errors import Interrupted
 from crumple.find import breaking_point, next_level, watch
 from crumple.find import level as levels
-from crumple.find.found import Ending, Found, Guess
 from crumple.find.level import Level
-from crumple.find.next_level import Aim, Outlook, Step, Stop, Tried
+from crumple.find.next_level import Aim, Step, Stop, Tried
+from crumple.find.search import By, Ending, Found, Guess, Place, Question, Site, Unanswered, Watcher
 from crumple.find.seen import Base
 from crumple.find.watch import Watch
 from crumple.load import engine_spec
-from crumple.load.engine_spec import Options
 from crumple.load.load_shape import ArrivalKind
-from crumple.load.objective import Objective
 from crumple.record import histogram
-from crumple.record.validity import Validity
 
-By = Literal["rate", "connections"]
 # The time a level takes besides measuring: the engine's start, its record, the server's recovery. BESIDE_S is
 # assumed at first; later it is the longest of the last BESIDE_OF levels.
 BESIDE_S, BESIDE_OF = 0.3, 3
@@ -56,80 +50,6 @@ CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
 # The number of requests in flight is steady after this many times the response time of one.
 SETTLE_ANSWERS = 4.0
 _SEED_BITS = 48
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is searched. `connections_most`: the limit of an open shape, or the highest load by connections.
-
-    `warm_up_s`: the warm-up before the first level of each start.
-    """
-
-    objective: Objective
-    by: By
-    budget_s: float
-    warm_up_s: float
-    connections_most: int
-    arrivals: ArrivalKind
-    pause_ms: float
-    pause: contract.PauseKind
-    seed: int
-
-
-@dataclass(frozen=True)
-class Place:
-    """A server that runs. `options`: include the pid to watch and the engine's cores."""
-
-    target: contract.Target
-    requests: tuple[contract.Request, ...]
-    options: Options
-    alive: Callable[[], bool]
-
-
-@dataclass(frozen=True)
-class Site:
-    """How to get the server: `opened` gives a start of it; `afresh`: each time a new process.
-
-    `threads_most`: threads that the engine may have. `server_cores`: cores that the server may use; empty:
-    not known.
-    """
-
-    label: str
-    opened: Callable[[], AbstractContextManager[Place]]
-    afresh: bool
-    threads_most: int
-    server_cores: tuple[int, ...]
-    assess: Callable[[TrialRecord], Validity]
-
-
-class Watcher(Protocol):
-    """Receives the progress of a search."""
-
-    def starting(self, start: int) -> None:
-        """A start begins; starts count from 0."""
-
-    def guessing(self, connections: int) -> None:
-        """The first guess of a rate is made."""
-
-    def planned(self, outlook: Outlook) -> None:
-        """What the rest of the budget can reach; called once, before the first level."""
-
-    def trying(self, step: Step) -> None:
-        """A level begins."""
-
-    def progress(self, progress: Progress) -> None:
-        """The engine has written a line of progress."""
-
-    def tried(self, level: Level, left_s: float) -> None:
-        """A level is over, and `left_s` of the budget is left."""
-
-
-class Unanswered(Exception):  # noqa: N818 - it reads as what happened
-    """No request of the first load was answered as expected. `record`: the record of that load."""
-
-    def __init__(self, record: TrialRecord) -> None:
-        self.record = record
-        super().__init__("nothing was answered")
 
 
 # The last argument may be called while the load runs, to end it.

@@ -16,7 +16,9 @@ OBJECTIVE = "p99<250ms, failed<0.1%"
 
 What = Annotated[
     str,
-    typer.Argument(metavar="URL|SERVER", help="http:// or https://…, or a server of the project by name."),
+    typer.Argument(
+        metavar="URL|SERVER", help="A URL with http:// or https://, or the name of a server of the project."
+    ),
 ]
 
 
@@ -30,8 +32,8 @@ class SearchFlags:
             SEARCH,
             "--objective",
             metavar="TERMS",
-            help_="What must hold, all of it: quantiles (p99<250ms), mean, max, failed<0.1%, "
-            f"throughput>1000. '{OBJECTIVE}' otherwise.",
+            help_="The conditions that must all hold, on quantiles (p99<250ms), mean, max, failed<0.1% or "
+            f"throughput>1000. Default: '{OBJECTIVE}'.",
         ),
     ] = OBJECTIVE
     by: Annotated[
@@ -40,18 +42,26 @@ class SearchFlags:
             SEARCH,
             "--by",
             metavar="rate|connections",
-            help_="What is raised: requests per second, sent when due (rate, which is the default), or "
-            "connections, each sending its next request after the answer.",
+            help_="What to raise: the rate of requests, sent without waiting for answers, or the number of "
+            "connections, each of which sends its next request after the answer. Default: rate.",
         ),
     ] = "rate"
     budget: Annotated[
         str | None,
-        flag(SEARCH, "--budget", metavar="DURATION", help_="Wall time, start-up included; 90s otherwise."),
+        flag(
+            SEARCH,
+            "--budget",
+            metavar="DURATION",
+            help_="How long the search may take, server starts included. Default: 90s.",
+        ),
     ] = None
     warm_up: Annotated[
         str | None,
         flag(
-            SEARCH, "--warm-up", metavar="DURATION", help_="Before the first level of a start; 2s otherwise."
+            SEARCH,
+            "--warm-up",
+            metavar="DURATION",
+            help_="Load each start of the server this long before its first level. Default: 2s.",
         ),
     ] = None
     connections: Annotated[
@@ -61,8 +71,8 @@ class SearchFlags:
             "--connections",
             "-c",
             metavar="N",
-            help_="The most that are opened. By rate 1000 otherwise; by connections 10000, or as many as "
-            "there are files and ports for.",
+            help_="The most connections that may be open. Default: 1000 by rate; 10000 by connections, or "
+            "fewer if open files or local ports do not suffice.",
         ),
     ] = None
     arrivals: Annotated[
@@ -71,7 +81,8 @@ class SearchFlags:
             SEARCH,
             "--arrivals",
             metavar="even|poisson",
-            help_="By rate: poisson as of independent users, which is the default, or at even gaps.",
+            help_="By rate: send at random instants, as independent users do (poisson), or at even gaps. "
+            "Default: poisson.",
         ),
     ] = None
     pause: Annotated[
@@ -80,7 +91,8 @@ class SearchFlags:
             SEARCH,
             "--pause",
             metavar="DURATION",
-            help_="By connections: of each after an answer; 100ms, or ~100ms for exponential ones.",
+            help_="By connections: let each pause between an answer and its next request; 100ms is fixed, "
+            "~100ms exponential with that mean.",
         ),
     ] = None
 
@@ -91,11 +103,21 @@ class ServerFlags:
 
     workload: Annotated[
         str | None,
-        flag(SERVER, "--workload", metavar="NAME", help_="The first of those the server has, otherwise."),
+        flag(
+            SERVER,
+            "--workload",
+            metavar="NAME",
+            help_="The workload to send. Default: the first one that the server has.",
+        ),
     ] = None
     parameter: Annotated[
         list[str] | None,
-        flag(SERVER, "--parameter", metavar="NAME=VALUE", help_="Of the workload. May be repeated."),
+        flag(
+            SERVER,
+            "--parameter",
+            metavar="NAME=VALUE",
+            help_="Set a parameter of the workload. May be repeated.",
+        ),
     ] = None
     path: Annotated[
         str | None,
@@ -103,12 +125,15 @@ class ServerFlags:
             SERVER,
             "--path",
             metavar="PATH",
-            help_="Ask for this instead of a workload, with the flags of a request and of its answer.",
+            help_="Request this path instead of a workload. The flags of the request and of the expected "
+            "answer apply.",
         ),
     ] = None
     setting: Annotated[
         list[str] | None,
-        flag(SERVER, "--setting", metavar="NAME=VALUE", help_="Of the server. May be repeated."),
+        flag(
+            SERVER, "--setting", metavar="NAME=VALUE", help_="Set a setting of the server. May be repeated."
+        ),
     ] = None
 
 
@@ -116,15 +141,17 @@ class ServerFlags:
 class FoundFlags:
     """How the result is shown and written."""
 
-    quiet: Annotated[bool, flag(OUTPUT, "--quiet", metavar=None, help_="Nothing while it runs.")] = False
-    json: Annotated[bool, flag(OUTPUT, "--json", metavar=None, help_="The same facts as JSON on stdout.")] = (
-        False
-    )
+    quiet: Annotated[bool, flag(OUTPUT, "--quiet", metavar=None, help_="Do not show progress.")] = False
+    json: Annotated[
+        bool, flag(OUTPUT, "--json", metavar=None, help_="Print the same facts as JSON on stdout.")
+    ] = False
     csv: Annotated[
-        Path | None, flag(OUTPUT, "--csv", metavar="FILE", help_="Write a row per level, times in ns.")
+        Path | None,
+        flag(OUTPUT, "--csv", metavar="FILE", help_="Write a row per level, with times in nanoseconds."),
     ] = None
     html: Annotated[
-        Path | None, flag(OUTPUT, "--html", metavar="FILE", help_="Write a page that needs no network.")
+        Path | None,
+        flag(OUTPUT, "--html", metavar="FILE", help_="Write a web page that loads nothing else."),
     ] = None
 
 

@@ -14,12 +14,12 @@ from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.drawing.terminal import Terminal
-from crumple.find.conduct import By
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_charts import STYLES
+from crumple.find.report.find_output import STYLES
+from crumple.find.search import By
 
 
 class FindView:

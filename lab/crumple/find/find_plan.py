@@ -1,30 +1,39 @@
-"""The flags of `crumple find` → the question and what to ask, or every mistake in them, one line each.
+"""The flags of `crumple find` → the question and where it is asked, or every mistake in them, one line each.
 
-This resolves names, reads files and reads this machine's limits; it sends and starts nothing.
+A plan resolves names, reads files and reads this machine's limits. Its site is a URL as it is, or a server of
+the project, each start a fresh process. Nothing is sent or started before `conduct` opens the site.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from crumple import contract
+from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
-from crumple.find.conduct import By, Question
 from crumple.find.find_flags import FindFlags, SearchFlags
+from crumple.find.search import By, Place, Question, Site
+from crumple.load import engine_spec, objective
 from crumple.load import load_plan as load_plan
 from crumple.load import load_shape as load_shape
-from crumple.load import objective, quantity
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX, ArrivalKind
+from crumple.load.objective import asked
 from crumple.load.target import Resolved
-from crumple.machine import facts
-from crumple.machine.facts import UnreadError
-from crumple.subject import server_toml, servers
+from crumple.machine import capacity, facts
+from crumple.machine.capacity import Placement
+from crumple.machine.ceiling import Ceiling
+from crumple.machine.facts import UnreadError, usable_cores
+from crumple.parsing import did_you_mean
+from crumple.record import validity
+from crumple.record.validity import Validity
+from crumple.subject import answer_check, database, server_toml, servers
+from crumple.subject.build import Built
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
 from crumple.subject.workload import Value, Workload
-from crumple.toml_file import did_you_mean
 
 BUDGET_S, BUDGET_S_MIN = 90.0, 10.0
 # A level takes at most a fifth of the budget, and shows a queue beyond a limit only after several times the
@@ -125,10 +134,11 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
     budget_s = mistakes.of(lambda: _budget_s(flags.budget))
     warm_up_s = WARM_UP_S
     if flags.warm_up is not None:
-        warm_up_s = mistakes.of(lambda: quantity.duration_s("--warm-up", str(flags.warm_up))) or WARM_UP_S
+        typed = flags.warm_up
+        warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", typed)) or WARM_UP_S
     arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
     pause_ms, pause = mistakes.of(lambda: load_shape.pause(flags.pause)) or (0.0, "fixed")
-    mistakes.of(lambda: quantity.whole("-c", flags.connections))
+    mistakes.of(lambda: load_shape.whole("-c", flags.connections))
     if by == "rate" and flags.pause is not None:
         mistakes.add(
             "--pause is for users who wait for an answer, and a rate waits for none", "add --by connections"
@@ -152,6 +162,67 @@ def _question(flags: SearchFlags, to: contract.Target | None, seed: int) -> Ques
         pause=pause,
         seed=seed,
     )
+
+
+# Record → the engine's ceiling, if the validity of the record depends on it.
+CeilingOf = Callable[[TrialRecord], Ceiling | None]
+# Where the engine has cores of its own, it gets one of this many.
+CORES_PER_THREAD = 4
+
+
+def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
+    """Return the site of a server that runs already."""
+    cores, limits = engine_spec.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        yield Place(plan.resolved.target, plan.requests, plan.options, alive=lambda: True)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)
+
+    threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
+    return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
+
+
+def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
+    """Return the site of a server of the project, on cores of its own where the machine has two or more.
+
+    `opened` checks the answers of each start. It raises ServerFailed, WrongAnswer, DatabaseMissing and
+    DatabaseFailed.
+    """
+    many = len(usable_cores())
+    threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
+    placement: Placement = "separate" if many > 1 else "shared"
+    cores = capacity.cores_for(placement, threads)
+    options = replace(plan.options, cores=plan.options.cores or cores.engine)
+
+    limits = asked(plan.question.objective.terms)
+    asks = plan.workload is not None and plan.workload.database is not None
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        with (
+            database.on_demand() as databases,
+            servers.start(
+                built,
+                cores=cores.server,
+                settings=plan.settings,
+                environment=databases.ready(cores.server).environment() if asks else {},
+            ) as running,
+        ):
+            if plan.workload is not None:
+                keeps = built.description.keeps_connections(running.settings)
+                answer_check.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
+            target = contract.Target(address=running.address, host=running.address)
+            yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(
+            record, placement=placement, server_cores=cores.server, ceiling=ceiling(record), asked=limits
+        )
+
+    return Site(plan.label, opened, True, threads, cores.server, assess)
 
 
 def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mistakes) -> None:
@@ -187,7 +258,7 @@ def _arrivals(text: str | None) -> ArrivalKind:
 def _budget_s(text: str | None) -> float:
     if text is None:
         return BUDGET_S
-    budget_s = quantity.duration_s("--budget", text)
+    budget_s = load_shape.read_duration_s("--budget", text)
     if budget_s < BUDGET_S_MIN:
         raise UsageError(f"--budget {text}: too short for a bracket", f"give it {BUDGET_S_MIN:g}s or more")
     return budget_s

@@ -15,7 +15,7 @@ from crumple.find.watch import Course, Watch
 from crumple.load.objective import Objective, Term, asked
 from crumple.record import engine_limits, failures, histogram, lateness
 from crumple.record.validity import Validity
-from crumple.stats import proportion
+from crumple.stats import sequential
 
 # A load does not last if its backlog grows by more than this share of what came due and by more than chance
 # moves it, even where a level of seconds is too short for its response times to show it. At the capacity
@@ -228,17 +228,17 @@ def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
     seen = _wrong(record)
     limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
     none_may = any(term.quantity == "failed" and not term.limit for term in objective.terms)
-    if (none_may and seen.against) or any(proportion.verdict(limit, seen) == "broke" for limit in limits):
+    if (none_may and seen.against) or any(sequential.verdict(limit, seen) == "broke" for limit in limits):
         return "broke"
-    leans = seen.against > 1 and any(proportion.evidence(limit, seen) > 0 for limit in limits)
+    leans = seen.against > 1 and any(sequential.evidence(limit, seen) > 0 for limit in limits)
     return "undecided" if leans else "limited"
 
 
-def _wrong(record: TrialRecord) -> proportion.Counted:
+def _wrong(record: TrialRecord) -> sequential.Counted:
     """Count requests that ended, and those that failed for another reason than their time."""
     outcomes = record.outcomes
     wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
-    return proportion.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
+    return sequential.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
 
 
 def _grew(record: TrialRecord) -> int:
@@ -253,7 +253,7 @@ def _unless_late(part: Part, record: TrialRecord) -> Part:
         return part
     if part.quantity == "failed":
         seen = _wrong(record)
-        broke = proportion.verdict(part.limit, seen) == "broke" if 0 < part.limit < 1 else seen.against > 0
+        broke = sequential.verdict(part.limit, seen) == "broke" if 0 < part.limit < 1 else seen.against > 0
         return replace(part, holds=False if broke else None, known=seen.known, against=seen.against)
     return replace(part, holds=None, known=0, against=0)
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from crumple.find.seen import Base, Evidence, Judged
-from crumple.stats.proportion import APART
+from crumple.stats.sequential import APART
 
 Floats = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from crumple.find import likelihood
 from crumple.find.breaking_point import Binding, binding, narrowed
 from crumple.find.seen import LEAST_S, Base, Judged
 from crumple.load.objective import Objective
-from crumple.stats import proportion
+from crumple.stats import sequential
 
 # A level is planned for one LEVELS_IN_BUDGET-th of the budget where answers are many, and for at most one
 # LONGEST_IN_BUDGET-th where they are few.
@@ -79,7 +79,7 @@ def outlook(
 
 def _held_s(objective: Objective, planned: Durations, load: float) -> float:
     """How long a level takes, in seconds, that holds without a slow answer."""
-    needed = [proportion.answers_needed(limit) for limit in _limits(objective)]
+    needed = [sequential.answers_needed(limit) for limit in _limits(objective)]
     # Do not wait for a share that needs more answers than a level can have.
     waited_for = [each for each in needed if each <= load * planned.longest_s]
     shares_s = max(waited_for) / load if waited_for else planned.longest_s if needed else LEAST_S
@@ -90,7 +90,7 @@ def _held_s(objective: Objective, planned: Durations, load: float) -> float:
 
 def answers_needed(objective: Objective) -> int:
     """How many answers decide the whole objective if none is against it."""
-    shares = [proportion.answers_needed(limit) for limit in _limits(objective)]
+    shares = [sequential.answers_needed(limit) for limit in _limits(objective)]
     others = [term.requests_needed for term in objective.terms if term.share_limit is None]
     return max([*shares, *others])
 
@@ -288,7 +288,7 @@ class _Search:
             return 0.0
         lowest = min(decided, key=lambda each: each.load)
         answers = [
-            proportion.answers_to_break(each.limit, each.share)
+            sequential.answers_to_break(each.limit, each.share)
             for each in lowest.judged.evidence
             if each.leans_against
         ]

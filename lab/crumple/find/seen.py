@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.stats.proportion import Counted
+from crumple.stats.sequential import Counted
 
 # In a crowd at least this share of the answers is slow, and at least this many.
 CROWDED_SHARE, CROWD_MIN = 0.5, 4

@@ -16,8 +16,8 @@ from crumple.find import seen
 from crumple.find.next_level import Step
 from crumple.find.seen import LEAST_S, Evidence, Tick
 from crumple.load.objective import Objective, Term
-from crumple.stats import proportion
-from crumple.stats.proportion import Verdict
+from crumple.stats import sequential
+from crumple.stats.sequential import Verdict
 
 EVERY_MS = 100
 # Failures within this time are one occasion, and so are slow answers within twice their limit: what stalls
@@ -93,7 +93,7 @@ class Course:
     @property
     def verdict(self) -> Verdict:
         """The verdict so far. The one that ended the level stands unless the whole level contradicts it."""
-        said = proportion.verdict(self.limit, self.counted)
+        said = sequential.verdict(self.limit, self.counted)
         return self.settled if said == "undecided" else said
 
     def evidence(self, settled_s: float) -> Evidence:
@@ -103,7 +103,7 @@ class Course:
         )
 
     @cached_property
-    def counted(self) -> proportion.Counted:
+    def counted(self) -> sequential.Counted:
         """The totals; computed once for each line."""
         together_s = FAILED_TOGETHER_S if self.limit_s is None else SLOW_TOGETHER_LIMITS * self.limit_s
         return seen.counted(self.ticks, together_s)
@@ -211,7 +211,7 @@ class Watch:
             for course in self.courses
             if not course.counted.against
             and course.verdict != "held"
-            and proportion.answers_needed(course.limit) > self._longest_answers
+            and sequential.answers_needed(course.limit) > self._longest_answers
         ]
 
     def _may_end(self, at_s: float) -> bool:

@@ -19,7 +19,8 @@ LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT = "Target", "Engine", "Output"
 
 Url = Annotated[
-    str, typer.Argument(metavar="URL", help="Host, port, path and query; http:// where nothing else is said.")
+    str,
+    typer.Argument(metavar="URL", help="The URL to load. Without http:// or https://, http:// is assumed."),
 ]
 
 
@@ -33,14 +34,24 @@ class TargetFlags:
 
     unix_socket: Annotated[
         str | None,
-        flag(TARGET, "--unix-socket", metavar="PATH", help_="Connect to this socket; URL says the rest."),
+        flag(
+            TARGET,
+            "--unix-socket",
+            metavar="PATH",
+            help_="Connect to this Unix socket. Host and path still come from URL.",
+        ),
     ] = None
     insecure: Annotated[
-        bool, flag(TARGET, "--insecure", metavar=None, help_="Do not verify the certificate.")
+        bool, flag(TARGET, "--insecure", metavar=None, help_="Do not verify the server's certificate.")
     ] = False
     cacert: Annotated[
         str | None,
-        flag(TARGET, "--cacert", metavar="FILE", help_="Trust these certificates (PEM), not the system's."),
+        flag(
+            TARGET,
+            "--cacert",
+            metavar="FILE",
+            help_="Trust the certificates in this PEM file instead of the system's.",
+        ),
     ] = None
     source_address: Annotated[
         list[str] | None,
@@ -48,8 +59,8 @@ class TargetFlags:
             TARGET,
             "--source-address",
             metavar="ADDRESS",
-            help_="Connect from here; each address has ports of its own. A range: 127.0.0.2-127.0.0.9. "
-            "May be repeated.",
+            help_="Connect from this address, or from a range such as 127.0.0.2-127.0.0.9. Each address adds "
+            "a range of local ports. May be repeated.",
         ),
     ] = None
     allow_remote: Annotated[
@@ -58,7 +69,8 @@ class TargetFlags:
             TARGET,
             "--allow-remote",
             metavar=None,
-            help_="Load an address that is neither loopback nor private. Only where you may.",
+            help_="Allow a target that is neither a loopback nor a private address. Use it only with "
+            "permission.",
         ),
     ] = False
 
@@ -69,28 +81,36 @@ class RequestFlags:
 
     method: Annotated[
         str | None,
-        flag(REQUEST, "--method", "-m", metavar="METHOD", help_="GET; with a body POST."),
+        flag(
+            REQUEST,
+            "--method",
+            "-m",
+            metavar="METHOD",
+            help_="The HTTP method. Default: GET, or POST with a body.",
+        ),
     ] = None
     header: Annotated[
         list[str] | None,
-        flag(REQUEST, "--header", "-H", metavar="'NAME: VALUE'", help_="May be repeated."),
+        flag(REQUEST, "--header", "-H", metavar="'NAME: VALUE'", help_="Send this header. May be repeated."),
     ] = None
     body: Annotated[
         str | None,
         flag(
-            REQUEST, "--body", "-d", metavar="TEXT|@FILE", help_="The body to send, typed out or in a file."
+            REQUEST, "--body", "-d", metavar="TEXT|@FILE", help_="Send this text, or this file, as the body."
         ),
     ] = None
     body_file: Annotated[
         str | None,
-        flag(REQUEST, "--body-file", "-D", metavar="FILE", help_="The file; -d @FILE means the same."),
+        flag(
+            REQUEST, "--body-file", "-D", metavar="FILE", help_="Send this file as the body, like -d @FILE."
+        ),
     ] = None
     content_type: Annotated[
         str | None,
-        flag(REQUEST, "--content-type", "-T", metavar="TYPE", help_="The Content-Type header to send."),
+        flag(REQUEST, "--content-type", "-T", metavar="TYPE", help_="Send this Content-Type header."),
     ] = None
     accept: Annotated[
-        str | None, flag(REQUEST, "--accept", "-A", metavar="TYPE", help_="The Accept header to send.")
+        str | None, flag(REQUEST, "--accept", "-A", metavar="TYPE", help_="Send this Accept header.")
     ] = None
     request_file: Annotated[
         Path | None,
@@ -98,8 +118,8 @@ class RequestFlags:
             REQUEST,
             "--request-file",
             metavar="FILE",
-            help_="Several requests, as TOML or JSON: a list 'requests' of path, name, method, headers, body "
-            "or body_file, weight, expect_status, expect_body.",
+            help_="Send the requests that this TOML or JSON file lists under 'requests', each with path, "
+            "name, method, headers, body or body_file, weight, expect_status, expect_body.",
         ),
     ] = None
     no_vary: Annotated[
@@ -108,8 +128,8 @@ class RequestFlags:
             REQUEST,
             "--no-vary",
             metavar=None,
-            help_="Send {seq}, {random:1-1000} and {line:FILE} as they are. Otherwise they vary in path, "
-            "headers and body: a count, a random number, the lines of a file in turn.",
+            help_="Send {seq}, {random:1-1000} and {line:FILE} in path, headers and body as they are. By "
+            "default they become a count, a random number, and the lines of a file in turn.",
         ),
     ] = False
     expect_status: Annotated[
@@ -118,7 +138,7 @@ class RequestFlags:
             ANSWER,
             "--expect-status",
             metavar="STATUS",
-            help_="This one; 2xx, any from 200 to 299, otherwise.",
+            help_="The status that counts as ok, such as 201. Default: 2xx, any from 200 to 299.",
         ),
     ] = None
     expect_body: Annotated[
@@ -127,7 +147,8 @@ class RequestFlags:
             ANSWER,
             "--expect-body",
             metavar="TEXT|@FILE",
-            help_="The length of every answer is checked, and the bytes of some.",
+            help_="The body that counts as ok. The engine checks the length of every answer, and the bytes "
+            "of some.",
         ),
     ] = None
 
@@ -138,9 +159,7 @@ class EngineFlags:
 
     disable_keepalive: Annotated[
         bool,
-        flag(
-            REQUEST, "--disable-keepalive", metavar=None, help_="A connection of its own for every request."
-        ),
+        flag(REQUEST, "--disable-keepalive", metavar=None, help_="Open a new connection for every request."),
     ] = False
     watch: Annotated[
         str | None,
@@ -148,7 +167,8 @@ class EngineFlags:
             TARGET,
             "--watch",
             metavar="PID|:PORT",
-            help_="Probe this local server: the process and its children, or whoever listens there.",
+            help_="Read the CPU time, memory and threads of this local process and its children, or of the "
+            "process that listens on this port.",
         ),
     ] = None
     timeout: Annotated[
@@ -158,13 +178,16 @@ class EngineFlags:
             "--timeout",
             "-t",
             metavar="DURATION",
-            help_="Give a request up after this long from when it was due; 20s otherwise.",
+            help_="Give up a request this long after it was due. Default: 20s.",
         ),
     ] = None
     connect_timeout: Annotated[
         str | None,
         flag(
-            ENGINE, "--connect-timeout", metavar="DURATION", help_="The same for a connection; 5s otherwise."
+            ENGINE,
+            "--connect-timeout",
+            metavar="DURATION",
+            help_="Give up an attempt to connect after this long. Default: 5s.",
         ),
     ] = None
     threads: Annotated[
@@ -173,17 +196,26 @@ class EngineFlags:
             ENGINE,
             "--threads",
             metavar="N",
-            help_="Otherwise 1, and more for many connections or a high rate, up to half of the cores.",
+            help_="The engine's threads. Default: 1, or more for many connections or a high rate, up to half "
+            "of the cores.",
         ),
     ] = None
     cores: Annotated[
         str | None,
-        flag(ENGINE, "--cores", metavar="LIST", help_="Bind the threads to these: 0-3,7; unbound otherwise."),
+        flag(
+            ENGINE,
+            "--cores",
+            metavar="LIST",
+            help_="Bind the engine's threads to these cores, such as 0-3,7. Default: not bound.",
+        ),
     ] = None
     spin: Annotated[
         bool,
         flag(
-            ENGINE, "--spin", metavar=None, help_="Never sleep: sends most on time, and costs a whole core."
+            ENGINE,
+            "--spin",
+            metavar=None,
+            help_="Never sleep. More requests are sent on time, and each thread uses a whole core.",
         ),
     ] = False
     no_kernel_timestamps: Annotated[
@@ -192,12 +224,17 @@ class EngineFlags:
             ENGINE,
             "--no-kernel-timestamps",
             metavar=None,
-            help_="Time answers when the engine reads them, not when the kernel receives them.",
+            help_="Take the time of an answer when the engine reads it, not when the kernel receives it.",
         ),
     ] = False
     seed: Annotated[
         int | None,
-        flag(ENGINE, "--seed", metavar="N", help_="Of all that is random; drawn otherwise, and recorded."),
+        flag(
+            ENGINE,
+            "--seed",
+            metavar="N",
+            help_="The seed of everything that is random. Default: random; the result names it.",
+        ),
     ] = None
 
 
@@ -212,7 +249,7 @@ class ShapeFlags:
             "--requests",
             "-n",
             metavar="N",
-            help_="End after so many, or after -z if sooner.",
+            help_="End after this many requests, or after -z if that is sooner.",
         ),
     ] = None
     connections: Annotated[
@@ -222,13 +259,19 @@ class ShapeFlags:
             "--connections",
             "-c",
             metavar="N",
-            help_="So many, each sending its next request after the answer; 50 otherwise. With a rate: the "
-            "most that are opened; 1000 otherwise.",
+            help_="The number of connections; each sends its next request after the answer. Default: 50. "
+            "With a rate: the most that may be open, by default 1000.",
         ),
     ] = None
     duration: Annotated[
         str | None,
-        flag(LOAD, "--duration", "-z", metavar="DURATION", help_="30s, 2m, 500ms; 10s otherwise."),
+        flag(
+            LOAD,
+            "--duration",
+            "-z",
+            metavar="DURATION",
+            help_="How long the load lasts, such as 500ms, 30s or 2m. Default: 10s.",
+        ),
     ] = None
     rate: Annotated[
         str | None,
@@ -237,8 +280,8 @@ class ShapeFlags:
             "--rate",
             "-q",
             metavar="PER_S",
-            help_="Requests per second in all, sent when due whether answers came or not (as in oha; the -q "
-            "of hey is per worker).",
+            help_="Send this many requests per second over all connections, without waiting for answers. "
+            "This is the -q of oha; the -q of hey is per worker.",
         ),
     ] = None
     steps: Annotated[
@@ -247,8 +290,9 @@ class ShapeFlags:
             LOAD,
             "--steps",
             metavar="RATES",
-            help_="Rates one after the other: 1000,2000,3000:30s, 30 seconds each. A duration is of all "
-            "steps before it that have none; steps behind the last share what is left of -z, or take 10s.",
+            help_="Send at these rates, one after the other: 1000,2000,3000:30s is 30 seconds each. A "
+            "duration applies to its step and to the steps before it that have none. Steps after the last "
+            "duration share the rest of -z, or take 10s each.",
         ),
     ] = None
     ramp: Annotated[
@@ -257,8 +301,8 @@ class ShapeFlags:
             LOAD,
             "--ramp",
             metavar="FROM-TO",
-            help_="Connections from 0 to 500 over five minutes: 0-500:5m. Rates: 1000-5000/s:1m. Without a "
-            "duration over all of -z; with a longer -z it stays at its end.",
+            help_="Raise the connections evenly: 0-500:5m is from 0 to 500 in five minutes. Or raise the "
+            "rate: 1000-5000/s:1m. Default duration: -z. If -z is longer, the load stays at its end value.",
         ),
     ] = None
     arrivals: Annotated[
@@ -267,7 +311,8 @@ class ShapeFlags:
             LOAD,
             "--arrivals",
             metavar="even|poisson",
-            help_="Of a rate: poisson as of independent users, which is the default, or at even gaps.",
+            help_="With a rate: send at random instants, as independent users do (poisson), or at even gaps. "
+            "Default: poisson.",
         ),
     ] = None
     pause: Annotated[
@@ -276,12 +321,18 @@ class ShapeFlags:
             LOAD,
             "--pause",
             metavar="DURATION",
-            help_="Between requests; each connection begins within one: 100ms; ~100ms is exponential.",
+            help_="Let each connection pause between an answer and its next request: 100ms is fixed, ~100ms "
+            "exponential with that mean. Connections begin spread over one pause.",
         ),
     ] = None
     warm_up: Annotated[
         str | None,
-        flag(LOAD, "--warm-up", metavar="DURATION", help_="Load before the clock counts; none otherwise."),
+        flag(
+            LOAD,
+            "--warm-up",
+            metavar="DURATION",
+            help_="Load the server this long before measuring. Default: no warm-up.",
+        ),
     ] = None
 
 
@@ -295,7 +346,8 @@ class OutputFlags:
             OUTPUT,
             "--fail-if",
             metavar="CONDITION",
-            help_="Exit with 1 if it holds: 'p99>250ms', 'failed>0.1%', 'throughput<1000'. May be repeated.",
+            help_="Exit with 1 if this condition holds: 'p99>250ms', 'failed>0.1%', 'throughput<1000'. "
+            "May be repeated.",
         ),
     ] = None
     debug: Annotated[
@@ -304,12 +356,12 @@ class OutputFlags:
             OUTPUT,
             "--debug",
             metavar=None,
-            help_="Put no load on: send each request once, and show both sides of it.",
+            help_="Put no load on. Send each request once, and show the request and the answer.",
         ),
     ] = False
-    quiet: Annotated[bool, flag(OUTPUT, "--quiet", metavar=None, help_="Nothing while it runs.")] = False
+    quiet: Annotated[bool, flag(OUTPUT, "--quiet", metavar=None, help_="Do not show progress.")] = False
     json: Annotated[
-        bool, flag(OUTPUT, "--json", metavar=None, help_="The same facts as data: JSON on stdout.")
+        bool, flag(OUTPUT, "--json", metavar=None, help_="Print the same facts as JSON on stdout.")
     ] = False
     csv: Annotated[
         Path | None,
@@ -317,16 +369,17 @@ class OutputFlags:
             OUTPUT,
             "--csv",
             metavar="FILE",
-            help_="Write the series: a row per interval. Beside it, for a.csv in a.requests.csv, a row per "
-            "request: how they ended, by outcome and status.",
+            help_="Write a row per interval. A second file, a.requests.csv beside a.csv, gets a row per kind "
+            "of request, with its outcomes and statuses.",
         ),
     ] = None
     hdr: Annotated[
         Path | None,
-        flag(OUTPUT, "--hdr", metavar="FILE", help_="Write the response times as an HdrHistogram log."),
+        flag(OUTPUT, "--hdr", metavar="FILE", help_="Write the response times to an HdrHistogram log."),
     ] = None
     html: Annotated[
-        Path | None, flag(OUTPUT, "--html", metavar="FILE", help_="Write a page that needs no network.")
+        Path | None,
+        flag(OUTPUT, "--html", metavar="FILE", help_="Write a web page that loads nothing else."),
     ] = None
 
 

@@ -19,8 +19,8 @@ from rich.text import Text
 from crumple import contract
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import Axis, Cell, Terminal
-from crumple.load.report import load_answers
 from crumple.load.report import load_sentences as say
+from crumple.record import failures
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
 # Of a longer load only the last stretch of this length is plotted.
@@ -150,7 +150,7 @@ class LoadView:
         )
 
     def _is_expected(self, status: int) -> bool:
-        return any(load_answers.is_expected(status, request.expect) for request in self._spec.requests)
+        return any(failures.is_expected(status, request.expect) for request in self._spec.requests)
 
     def _span(self, now: contract.Progress) -> Axis:
         """The time axis: from the first instant to the expected end, or the last minutes of a long load."""

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, quantity, request, target
-from crumple.load import load_shape as load_shape
+from crumple.load import engine_spec, load_shape, request, target
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
 from crumple.load.load_shape import WrittenShape
@@ -146,8 +145,8 @@ def _check_no_duration(flags: RequestFlags) -> None:
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
     """Return what the load needs beside its shape. Raises UsageError."""
     mistakes = Mistakes()
-    mistakes.of(lambda: quantity.whole("--threads", flags.threads))
-    mistakes.of(lambda: quantity.whole("--seed", flags.seed, least=0))
+    mistakes.of(lambda: load_shape.whole("--threads", flags.threads))
+    mistakes.of(lambda: load_shape.whole("--seed", flags.seed, least=0))
     if flags.seed is not None and flags.seed >= 1 << 63:
         mistakes.add(
             f"--seed {flags.seed}: that is too large", f"write one below {1 << engine_spec.SEED_BITS}"
@@ -202,13 +201,13 @@ def _written(flags: LoadFlags) -> WrittenShape:
 def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
     if text is None:
         return otherwise_s
-    return mistakes.of(lambda: quantity.duration_s(flag, text)) or otherwise_s
+    return mistakes.of(lambda: load_shape.read_duration_s(flag, text)) or otherwise_s
 
 
 def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
     if text is None:
         return ()
-    cores = quantity.cores("--cores", text)
+    cores = load_shape.read_cores("--cores", text)
     missing = [core for core in cores if core not in usable]
     if missing:
         listed = ", ".join(str(core) for core in usable)
@@ -244,7 +243,7 @@ def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
         raise UsageError("--ramp begins with no users, who warm nothing up", "begin it at 1")
     if isinstance(shape, contract.OpenShape) and shape.rates[0].from_per_s == 0:
         raise UsageError("--ramp begins at a rate of 0, which warms nothing up", "begin it at 1/s")
-    return quantity.duration_s("--warm-up", text)
+    return load_shape.read_duration_s("--warm-up", text)
 
 
 def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:

@@ -1,15 +1,71 @@
 """Load shapes as typed (-n, -c, -z, --rate, --steps, --ramp, --pause) → when requests are due, until when.
 
+Durations, rates and cores are read here for other flags, too; `flag` in each call is for the error message.
 Pure; every mistake is reported with its remedy.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import quantity
+
+UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+# The engine's own limit.
+DURATION_MAX_S = 86_400.0
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
+
+
+def read_duration_s(flag: str, text: str) -> float:
+    """A duration above zero in seconds: "500ms", "2m", "1m30s"; without a unit it is seconds.
+
+    Raises UsageError.
+    """
+    # Accept the Greek mu as well, which looks like the micro sign.
+    written = text.strip().lower().replace("μ", "µ")
+    if _NUMBER.fullmatch(written):
+        seconds = float(written)
+    elif "".join(found[0] for found in _PART.finditer(written)) == written != "":
+        seconds = math.fsum(float(found[1]) * UNITS_S[found[2]] for found in _PART.finditer(written))
+    else:
+        raise UsageError(f"{flag} {text}: that is no duration", "write 30s, 2m or 500ms, for instance")
+    if seconds <= 0:
+        raise UsageError(f"{flag} {text}: a duration is more than 0", "write 30s, for instance")
+    if seconds > DURATION_MAX_S:
+        raise UsageError(f"{flag} {text}: that is more than a day", "write 24h or less")
+    return seconds
+
+
+def read_rate_per_s(flag: str, text: str) -> float:
+    """A rate above zero per second: "1000", "0.5", "1000/s". Raises UsageError."""
+    written = text.strip().lower().removesuffix("/s")
+    if not _NUMBER.fullmatch(written):
+        raise UsageError(f"{flag} {text}: that is no rate", "write requests per second, for instance 1000")
+    if float(written) == 0:
+        raise UsageError(f"{flag} {text}: at a rate of 0 nothing is sent", "write 1 or more, or 0.1")
+    return float(written)
+
+
+def read_cores(flag: str, text: str) -> tuple[int, ...]:
+    """Numbers of cores: "2", "0,2", "0-3,7". Raises UsageError."""
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if low > high:
+            raise UsageError(f"{flag} {text}: these are no cores", "write 2, 0,2 or 0-3, for instance")
+        found += range(low, high + 1)
+    return tuple(dict.fromkeys(found))
+
+
+def whole(flag: str, number: int | None, least: int = 1) -> None:
+    """Return if `number` is `least` or more, or not given. Raises UsageError."""
+    if number is not None and number < least:
+        raise UsageError(f"{flag} {number}: that is too few", f"write {least} or more")
+
 
 ArrivalKind = Literal["even", "poisson"]
 
@@ -61,12 +117,12 @@ def meant(written: WrittenShape) -> MeantShape:
     mistakes = Mistakes()
     drawn = mistakes.of(lambda: ramp(written.ramp))
     _check_together(written, drawn, mistakes)
-    mistakes.of(lambda: quantity.whole("-n", written.requests))
-    mistakes.of(lambda: quantity.whole("-c", written.connections))
+    mistakes.of(lambda: whole("-n", written.requests))
+    mistakes.of(lambda: whole("-c", written.connections))
     typed = written.duration
-    duration_s = None if typed is None else mistakes.of(lambda: quantity.duration_s("-z", typed))
+    duration_s = None if typed is None else mistakes.of(lambda: read_duration_s("-z", typed))
     if written.rate is not None:
-        mistakes.of(lambda: quantity.rate_per_s("--rate", str(written.rate)))
+        mistakes.of(lambda: read_rate_per_s("--rate", str(written.rate)))
     waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
     shape = mistakes.of(lambda: _meant(written, drawn, waits, duration_s))
     mistakes.none()
@@ -129,7 +185,7 @@ def ramp(text: str | None) -> Ramp | None:
         raise UsageError(
             f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
         )
-    over_s = quantity.duration_s("--ramp", found[5]) if found[5] is not None else None
+    over_s = read_duration_s("--ramp", found[5]) if found[5] is not None else None
     return Ramp(low, high, of_rates, over_s)
 
 
@@ -138,7 +194,7 @@ def pause(text: str | None) -> tuple[float, contract.PauseKind] | None:
     if text is None:
         return None
     about = text.strip().startswith("~")
-    seconds = quantity.duration_s("--pause", text.strip().removeprefix("~"))
+    seconds = read_duration_s("--pause", text.strip().removeprefix("~"))
     return round(seconds * 1e3, 6), "exponential" if about else "fixed"
 
 
@@ -172,7 +228,7 @@ def _meant(
     if written.steps is not None:
         return _stepped(steps(written.steps, duration_s), limit, arrivals)
     if written.rate is not None:
-        per_s = quantity.rate_per_s("--rate", written.rate)
+        per_s = read_rate_per_s("--rate", written.rate)
         return _constant(per_s, limit, arrivals, written.requests, duration_s)
     if drawn is not None:
         return _ramped(drawn, limit, arrivals, waits, duration_s)
@@ -191,8 +247,8 @@ def _step(part: str) -> tuple[float, float | None]:
     rate, colon, long = part.partition(":")
     if not rate.strip():
         raise UsageError("--steps has an empty step", "write rates, for instance 1000,2000,3000:30s")
-    per_s = quantity.rate_per_s("--steps", rate.strip())
-    return per_s, quantity.duration_s("--steps", long.strip()) if colon else None
+    per_s = read_rate_per_s("--steps", rate.strip())
+    return per_s, read_duration_s("--steps", long.strip()) if colon else None
 
 
 def _flat(per_s: float, duration_s: float) -> contract.Rate:
@@ -200,7 +256,7 @@ def _flat(per_s: float, duration_s: float) -> contract.Rate:
 
 
 def _check_day(flag: str, total_s: float) -> None:
-    if total_s > quantity.DURATION_MAX_S:
+    if total_s > DURATION_MAX_S:
         raise UsageError(f"{flag} lasts {total_s:g} s, more than a day", "make it 24h or less")
 
 
@@ -219,7 +275,7 @@ def _constant(
         # Twice as long as the schedule needs, since the last answers may be slow.
         within_s = duration_s or max(WITHIN_S, 2 * requests / per_s)
         _check_day(f"-n {requests:,} at --rate {per_s:g}", within_s / 2)
-        within_s = min(within_s, quantity.DURATION_MAX_S)
+        within_s = min(within_s, DURATION_MAX_S)
         stop = contract.AfterRequests(requests=requests, within_s=within_s)
     rates = (_flat(per_s, within_s),)
     return MeantShape(contract.OpenShape(connections=connections, arrivals=arrivals, rates=rates), stop)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
-from crumple.load.quantity import UNITS_S
+from crumple.load.load_shape import UNITS_S
+from crumple.parsing import did_you_mean
 from crumple.record import failures, histogram
 from crumple.record.histogram import SAMPLES_BEYOND, Times
-from crumple.toml_file import did_you_mean
 
 QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
 OPERATORS: dict[str, Callable[[float, float], bool]] = {

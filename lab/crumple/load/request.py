@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from crumple import contract, faults, toml_file
+from crumple import contract, parsing
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import target
@@ -189,7 +189,7 @@ def several(
     Paths in the file are relative to it. Raises FileInvalid with every mistake.
     """
     tables = _tables(file)
-    found, problems = toml_file.meant(RequestFile, tables, file)
+    found, problems = parsing.meant(RequestFile, tables, file)
     requests = []
     for index, entry in enumerate(found.requests if found else ()):
         try:
@@ -197,7 +197,7 @@ def several(
                 meant(_beside(entry, shared, file.parent), per_request=per_request, literal=literal)
             )
         except UsageError as error:
-            key = faults.key_of(("requests", index), tables)
+            key = parsing.key_of(("requests", index), tables)
             problems += [Problem(file, key, line) for line in str(error).splitlines()]
     problems += _same_names(file, found.requests if found else ())
     if problems:
@@ -306,7 +306,7 @@ def _read(what: str, file: str) -> bytes:
 
 def _tables(file: Path) -> dict[str, Any]:
     if file.suffix != ".json":
-        return toml_file.read(file)
+        return parsing.read_toml(file)
     try:
         tables = json.loads(_read("the request file", str(file)))
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""The engine's ceiling: what it reaches here against its own null server, which does nothing but answer.
+"""What the engine measures of this machine: its own ceiling, and what system calls and threads cost.
 
-The ceiling is the largest of three readings of a second each, and is stored on disk. A reading that other
-programs disturbed, or that a load exceeded, is a lower bound. `record.engine_limits` judges how near a trial
-came to the ceiling.
+The ceiling is what it reaches against its own null server, which does nothing but answer: the largest of
+three readings of a second each, stored on disk. A reading that other programs disturbed, or that a load
+exceeded, is a lower bound. `record.engine_limits` judges how near a trial came to the ceiling.
 """
 
 import contextlib
@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from crumple import contract, engine
+from crumple import contract, engine, parsing
 from crumple.contract import Frozen, TrialRecord, TrialSpec
-from crumple.engine import Engine
+from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
 from crumple.machine import alone, capacity, facts
 
@@ -90,25 +90,6 @@ class _Load:
 def cache() -> Path:
     """The folder in which ceilings are stored."""
     return platformdirs.user_cache_path("crumple") / "ceilings"
-
-
-def known(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
-    """The ceiling stored for loads like `spec` since boot; None if there is none. Never measures."""
-    memory = _remembered(_file(cache_dir, _Load.of(spec)), load) if _stands_in(spec) else None
-    return memory.ceiling if memory else None
-
-
-def ceiling(load: Engine, spec: TrialSpec, cache_dir: Path) -> Ceiling | None:
-    """The ceiling for loads like `spec`, measured since boot, or else now.
-
-    None if the null server cannot stand in for the target: it supports neither TLS nor unix sockets.
-    """
-    if not _stands_in(spec):
-        return None
-    memory = _remembered(_file(cache_dir, _Load.of(spec)), load)
-    if memory is not None and not (memory.ceiling.at_least and _is_old(memory)):
-        return memory.ceiling
-    return _read_anew(load, spec, cache_dir, memory, reached_per_s=0.0)
 
 
 def measured_after(
@@ -326,3 +307,51 @@ def _remember(file: Path, load: Engine, measured: Ceiling) -> None:
         beside = file.with_name(f".{file.name}.{os.getpid()}")
         beside.write_text(memory.model_dump_json(), encoding="utf-8")
         beside.replace(file)
+
+
+COSTS_S = 60.0
+# What system calls, switches, threads and processes cost on this machine; the engine's names.
+COSTS = ("system_call", "non_blocking_read", "thread_switch", "process_switch", "thread", "process")
+
+
+class Cost(Frozen):
+    """One cost: median, 10th and 90th percentile over `rounds`, each of `repeats` repetitions."""
+
+    name: str
+    meaning: str
+    ns: Annotated[float, Field(ge=0)]
+    low_ns: float
+    high_ns: float
+    rounds: int
+    repeats: int
+
+
+def costs(load: Engine, core: int | None) -> tuple[Cost, ...]:
+    """All costs on `core`, measured in about 2 s; None: the scheduler chooses. Raises EngineFailed."""
+    pinned = [] if core is None else ["--core", str(core)]
+    try:
+        asked = subprocess.run(
+            [load.path, "costs", *pinned], capture_output=True, text=True, timeout=COSTS_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineFailed(f"{load.path} costs did not end: {error}") from None
+    if asked.returncode != 0:
+        raise _costs_failed(asked.stderr)
+    try:
+        return TypeAdapter(tuple[Cost, ...]).validate_json(asked.stdout)
+    except ValidationError as error:
+        message = f"the engine's costs are not what the lab expects ({parsing.first_fault(error)})"
+        raise EngineFailed(message, "build engine and lab from the same sources") from None
+
+
+def cost_readings(load: Engine, core: int | None, times: int) -> dict[str, tuple[float, ...]]:
+    """Cost → its median in ns in each of `times` measurements, each a new process. Raises EngineFailed."""
+    measured = [costs(load, core) for _ in range(times)]
+    return {cost.name: tuple(each[at].ns for each in measured) for at, cost in enumerate(measured[0])}
+
+
+def _costs_failed(stderr: str) -> EngineFailed:
+    last = stderr.strip().rpartition("\n")[2]
+    if said := complaint(last):
+        return EngineFailed(*said)
+    return EngineFailed(f"the engine's costs failed: {last}")

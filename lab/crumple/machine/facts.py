@@ -1,6 +1,9 @@
 """The facts of this machine, a function for each; one that cannot be read raises UnreadError with the reason.
 
 `capacity` judges them. Host name, user and addresses are left out, because reports publish the facts.
+
+Not psutil: of these facts it has cores, memory, load average and CPU times, which are ten lines here, and no
+model, quota, governor, turbo, hypervisor or kernel setting.
 """
 
 import contextlib

@@ -4,6 +4,8 @@ A scratch folder belongs to one command. The lab that made it holds a lock on it
 when the lab ends, however it ends, and no child inherits it, so a folder that can be locked is not in use.
 Each process has the path of its scratch folder in its environment, as a mark, which its children inherit. The
 next crumple ends marked processes and removes the folder, unless a living lab or guard still holds it.
+
+Not psutil: it signals a pid, which another process may have got by then; a pidfd stays with its process.
 """
 
 import contextlib

@@ -2,6 +2,9 @@
 
 Suspended processes cost no CPU while another server is measured. They keep memory, connections and timers;
 a timer that expires meanwhile fires when they resume. Nothing here starts or ends a process.
+
+Not psutil: for one tree it reads every process of the machine, and for one port the open files of each; this
+looks beside loads and between the slices of a run.
 """
 
 import contextlib

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ from crumple.contract import RampShape, Samples, Series, TrialRecord
 from crumple.record import histogram, lateness
 from crumple.record.histogram import Times
 from crumple.record.lateness import Part
-from crumple.stats.knee import CONFIDENCE, SIDE_MIN, Knee, knee
+
+if TYPE_CHECKING:
+    from crumple.stats.knee import Knee
 
 BINS = 30
 # A claim of flatness compares fifths of a ramp with each other.
@@ -208,21 +211,27 @@ def timed(points: Curve) -> list[tuple[float, float]]:
     return [(p.connections, round_s) for p in sound(points) if not p.lost and (round_s := p.round_s)]
 
 
-def users_knee(points: Curve) -> Knee | None:
+def users_knee(points: Curve) -> "Knee | None":
     """Return the load at which the users' rounds begin to take longer; None: nowhere.
 
     Quantiles of the answers do not show it: when all workers of a pool are taken, users who hold one are
     answered as fast as before, and the others get no answer. If requests are lost before rounds take longer,
     the knee is where the losses begin.
     """
+    # Imported here because scipy takes longer to import than all else that shows the result of a load.
+    from crumple.stats import knee
+
     rounds, kept = timed(points), sound(points)
-    found = knee(*zip(*rounds, strict=True)) if rounds else None
-    if found is not None and median(taken_s for _, taken_s in rounds[-SIDE_MIN:]) > RISE_MIN * found.level:
+    found = knee.knee(*zip(*rounds, strict=True)) if rounds else None
+    if (
+        found is not None
+        and median(taken_s for _, taken_s in rounds[-knee.SIDE_MIN :]) > RISE_MIN * found.level
+    ):
         return found
-    if len(rounds) < SIDE_MIN or len(kept) == len(points):
+    if len(rounds) < knee.SIDE_MIN or len(kept) == len(points):
         return None
     last, first = kept[-1].connections, points[len(kept)].connections
-    return Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], CONFIDENCE)
+    return knee.Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], knee.CONFIDENCE)
 
 
 def _lateness(points: Sequence[Point]) -> Part | None:

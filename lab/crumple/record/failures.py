@@ -1,4 +1,4 @@
-"""Requests without a right answer, in a sentence each: failed, never answered, sent again. Pure.
+"""Requests without a right answer: failed, never answered, sent again, answered unexpectedly. Pure.
 
 Response times are those of right answers only, so reports have to state the other requests as well. A
 connection that never gets an answer is in no quantile: a server that starves 56 of 64 connections looks fast
@@ -7,11 +7,11 @@ sends it again.
 """
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crumple.contract import Histogram, Outcomes, TrialRecord
-from crumple.record import histogram
-from crumple.record.histogram import Times
+from crumple import contract
+from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
 
 # A trial with a larger share is marked wherever it is shown (rule 20 of the method).
 SHARE_MAX = 0.01
@@ -88,8 +88,7 @@ def unexpected(record: TrialRecord) -> Counter[int]:
     seen: Counter[int] = Counter()
     for asked, came in zip(record.spec.requests, record.requests, strict=False):
         for status, number in came.statuses.items():
-            expected = asked.expect.status
-            if status != expected and (expected is not None or not 200 <= status <= 299):
+            if not is_expected(status, asked.expect):
                 seen[status] += number
     return seen
 
@@ -116,8 +115,11 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
     """
     if not record.users_unanswered or not record.outcomes.ok:
         return None
-    ages = _times(record.histograms.unfinished_age)
-    usual_ns = _times(record.histograms.response_time).quantile_ns(0.5)
+    # Imported here because it needs numpy, and this module is imported before a load's first request.
+    from crumple.record.histogram import decoded
+
+    ages = decoded(record.histograms.unfinished_age)
+    usual_ns = decoded(record.histograms.response_time).quantile_ns(0.5)
     # A connection without an answer may have had only requests that failed.
     waited = ages.count_above(_LONG * usual_ns) + record.outcomes.failed
     number = min(record.users_unanswered, waited)
@@ -145,10 +147,6 @@ def unanswered_sentence(record: TrialRecord) -> str:
         return said
     ages = f"{found.p50_age_ns / 1e9:.2g} s (median), the oldest {found.oldest_ns / 1e9:.2g} s"
     return f"{said}; requests in flight at the end had waited {ages}"
-
-
-def _times(stored: Histogram) -> Times:
-    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
 # More than one segment sent again for this many requests can change the p99.9.
@@ -197,3 +195,100 @@ def _longest(record: TrialRecord) -> str:
         f", and to connect took up to {longest_ns / 1e9:.3g} s, for the kernel sends a SYN again after 1 s "
         "and more: the longest response times are of that"
     )
+
+
+_WRONG_STATUS = "wrong-status"
+# Neither unexpected answers nor failures; wrong statuses are counted by status.
+_ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")
+
+_Kind = tuple[Request, RequestRecord]
+_Key = tuple[str, int | None]
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """Requests that ended in the same unexpected way. `status`: that of whole answers with an unexpected one.
+
+    `first`: the first such exchange, None where the engine kept none; `request`: its request. `tls_fault`:
+    why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
+    the number of all ok answers; of the others only the length was checked.
+    """
+
+    outcome: str
+    status: int | None
+    count: int
+    request: Request | None
+    first: Example | None
+    tls_fault: str | None = None
+    compared: tuple[int, int] | None = None
+
+
+def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:
+    """Return the unexpected results of the measured phase, the most frequent first."""
+    return _ends(record, record.outcomes, _asked(record))
+
+
+def unexpected_ends_of(record: TrialRecord, asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
+    """Return the unexpected results of one of several requests, the most frequent first."""
+    return _ends(record, kind.outcomes, [(asked, kind)])
+
+
+def answers_by_status(record: TrialRecord) -> Mapping[int, int]:
+    """Whole answers by status, of all requests, expected or not."""
+    found: dict[int, int] = {}
+    for kind in record.requests:
+        for status, count in kind.statuses.items():
+            found[status] = found.get(status, 0) + count
+    return dict(sorted(found.items()))
+
+
+def is_expected(status: int, expect: contract.Expect) -> bool:
+    """Whether an answer of that status may be ok."""
+    return 200 <= status <= 299 if expect.status is None else status == expect.status
+
+
+def _asked(record: TrialRecord) -> list[_Kind]:
+    return list(zip(record.spec.requests, record.requests, strict=True))
+
+
+def _ends(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind]) -> tuple[Unexpected, ...]:
+    counts: dict[_Key, int] = {}
+    for asked, kind in kinds:
+        for status, count in kind.statuses.items():
+            if count and not is_expected(status, asked.expect):
+                key = (_WRONG_STATUS, status)
+                counts[key] = counts.get(key, 0) + count
+    for outcome, count in outcomes.as_dict().items():
+        if count and outcome not in _ELSEWHERE:
+            counts[outcome, None] = count
+    firsts = _firsts(kinds)
+    found = [
+        Unexpected(
+            outcome,
+            status,
+            count,
+            *firsts.get((outcome, status), (None, None)),
+            tls_fault=tls_fault(record, outcome),
+            compared=_compared(kinds) if outcome == "wrong-body" else None,
+        )
+        for (outcome, status), count in counts.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.count))
+
+
+def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
+    sampled = [kind for asked, kind in kinds if asked.expect.body_sha256 and asked.expect.hash_one_in > 1]
+    if not sampled:
+        return None
+    return sum(kind.bodies_hashed for kind in sampled), sum(kind.outcomes.ok for kind in sampled)
+
+
+def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:
+    """For each way to end, the exchange that ended first."""
+    firsts: dict[_Key, tuple[Request, Example]] = {}
+    for asked, kind in kinds:
+        for example in kind.examples:
+            key = (example.outcome, example.status if example.outcome == _WRONG_STATUS else None)
+            if key not in firsts or example.at_ns < firsts[key][1].at_ns:
+                firsts[key] = (asked, example)
+    return firsts

@@ -1,7 +1,8 @@
 """Whether a trial measured the server: a record → one word, its problems, its warnings.
 
-Pure. Other modules store an invalid trial, show it and leave it out of verdicts. docs/method.md gives the
-reasons for the limits.
+Pure. Two problems do not show in a record: files that the server left behind, and queries to its database.
+The trial adds them. Other modules store an invalid trial, show it and leave it out of verdicts. The reasons
+for the limits are in docs/method.md.
 """
 
 from collections.abc import Collection, Sequence

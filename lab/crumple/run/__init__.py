@@ -1,4 +1,4 @@
-"""A run of a study: its trials in order, each step by step, how they are kept on disk, and the run's report.
+"""Run a study: plan its trials, execute them in order, store each one, and report the run.
 
-`study` says what is asked, `verdict` what it came to.
+`study` defines what a study may ask; `verdict` judges what was measured.
 """

@@ -1,6 +1,6 @@
-"""Which trials of a block are to be done again: those that were disturbed while they were measured.
+"""Decide which trials of a block to repeat: those that others disturbed while they were measured.
 
-Only the disturbance decides, never what came out. Pure; `run` does them.
+Only the disturbance decides, never the figures. Pure: `blocks` executes the repeats.
 """
 
 from collections.abc import Collection, Iterable
@@ -8,16 +8,17 @@ from collections.abc import Collection, Iterable
 from crumple.run.run_plan import Block
 from crumple.run.store import StoredTrial, TrialIdentity
 
-# Of a block, so that a machine that is never calm costs half as much again at most.
+# Repeats per block, as a share of its trials: a machine that is never calm makes a run at most 50 % longer.
 REPEATS_SHARE = 0.5
 REPEATS_MIN = 2
-# Trials that share their time are disturbed together, and are done again together, once.
+# Trials in slices take turns, so a disturbance hits all of them: they are repeated together, once.
 ATTEMPTS_TOGETHER = 2
+# After this many disturbed trials in a row, tell the user that the machine is busy.
 IN_A_ROW = 3
 
 
 class Attempts:
-    """What is known of every trial's attempts."""
+    """The last attempt at every trial, and how many repeats each block has had."""
 
     def __init__(self, trials: Iterable[StoredTrial] = ()) -> None:
         self._last: dict[str, tuple[TrialIdentity, bool]] = {}
@@ -26,17 +27,17 @@ class Attempts:
             self.note(each)
 
     def note(self, stored: StoredTrial) -> None:
-        """A trial is stored."""
+        """Take note of an attempt that was stored."""
         self._last[stored.trial.label] = stored.trial, stored.disturbed
         if stored.trial.attempt > 1:
             place = stored.trial.experiment, stored.trial.block
             self._repeats[place] = self._repeats.get(place, 0) + 1
 
     def due(self, block: Block, only: Collection[str] = (), *, together: bool = False) -> list[TrialIdentity]:
-        """The next attempts to make once a block is done; none, where there were as many as may be.
+        """Return the next attempts to make; none while the block is not done or once its repeats are used up.
 
-        `only`: labels, where not the whole block is asked for. Of several the one with fewest attempts, in
-        running order; or, where trials share their time (`together`), all that were disturbed.
+        `only`: labels; empty means the whole block. Of several disturbed trials return the one with the
+        fewest attempts, then the first in running order. With `together` (slices) return all of them.
         """
         if not all(each.id in self._last for each in _asked(block, only)):
             return []
@@ -49,7 +50,7 @@ class Attempts:
         return [first.again()] if first else []
 
     def disturbed(self, block: Block, only: Collection[str] = ()) -> list[TrialIdentity]:
-        """The last attempts that were disturbed, in running order."""
+        """Return each trial's last attempt if that was disturbed, in running order."""
         last = [self._last[each.id] for each in _asked(block, only) if each.id in self._last]
         return [identity for identity, disturbed in last if disturbed]
 
@@ -59,18 +60,18 @@ def _asked(block: Block, only: Collection[str]) -> list[TrialIdentity]:
 
 
 def at_most(block: Block) -> int:
-    """So many repeats in a block, of whichever of its trials."""
+    """Return how many repeats a block may have, all its trials together."""
     return max(REPEATS_MIN, round(REPEATS_SHARE * len(block.trials)))
 
 
 class Streak:
-    """Trials in a row that were disturbed: said once, and again only after one that was not."""
+    """Counts disturbed trials in a row. Reports a streak once; a calm trial ends the streak."""
 
     def __init__(self) -> None:
         self._number = 0
 
     def busy(self, stored: StoredTrial) -> str:
-        """What is to be said after this trial: that the machine is busy; or nothing."""
+        """Return why the machine counts as busy after this trial; empty if there is nothing to say."""
         if stored.disturbance is None:
             return ""
         self._number = self._number + 1 if stored.disturbed else 0

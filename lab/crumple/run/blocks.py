@@ -1,6 +1,6 @@
-"""The blocks of one run: what is left of each, and once more what was disturbed.
+"""Execute the blocks of one run: the trials that are left in each, then repeats of the disturbed ones.
 
-What a trial does is `trial`, which are to be repeated `again`; which block comes next is `session`'s to say.
+`trial` executes one trial, `again` decides which to repeat, and `session` which block comes next.
 """
 
 import contextlib
@@ -25,38 +25,38 @@ from crumple.subject import database, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
 from crumple.subject.workload import Workload
 
-# Of a run, before the first repeat that has to wait for a calm machine.
+# How long the first repeat waits for a calm machine. Once the wait has failed, later repeats do not wait.
 PATIENCE_S = 10.0
 
 
 class Watcher(ready.Watcher, in_turns.Watcher, Protocol):
-    """Who is told how the run goes on."""
+    """Receives the events of a run."""
 
     def calibrating(self) -> None:
-        """The engine's ceiling is being measured, after a trial that may have come near it."""
+        """The engine's ceiling is being measured, because a trial may have come near it."""
 
     def block(self, study: str, block: Block, why: str) -> None:
-        """A block begins; `why` is empty where it is run whatever those before it came to."""
+        """A block begins; `why` is empty if it is run whatever the results so far are."""
 
     def ended(self, stored: StoredTrial) -> None:
-        """A trial is stored."""
+        """A trial ended and is stored."""
 
     def again(self, trial: TrialIdentity) -> None:
-        """A trial was disturbed, and is to be done once more as soon as the machine is calm."""
+        """A trial was disturbed and will be repeated as soon as the machine is calm."""
 
     def unfit(self, problem: str) -> None:
-        """What this machine lacks for the load of a trial; each said once."""
+        """This machine lacks something for the load of a trial. Called once per problem."""
 
     def busy(self, why: str) -> None:
-        """Others use the machine, again and again, and what they disturb does not count."""
+        """Other processes keep using the machine; the trials that they disturb do not count."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """A run that exists on disk, and what of it is still to be done, in order.
+    """A run that exists on disk, and the trials that it still has to do, in order.
 
-    `retry_failed`: trials that are stored as failed, too. `only`: the one trial that is asked for.
-    `mixed`: go on though programs have changed since its first trials, and mark the others.
+    `retry_failed`: also repeat trials that are stored as failed. `only`: the id of the one trial asked for.
+    `mixed`: continue although programs changed since the first trials, and mark the trials that follow.
     """
 
     store: RunStore
@@ -68,21 +68,21 @@ class Begun:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Those of the trials that are asked for; empty: all."""
+        """Return the labels of the trials that are asked for; empty means all."""
         return (self.only,) if self.only else ()
 
     def asks(self, trial: TrialIdentity) -> bool:
-        """Whether it is among them."""
+        """Return whether the trial is asked for."""
         return self.only in (None, trial.label)
 
 
 @dataclass
 class Means:
-    """What all runs of a session are conducted with.
+    """What all runs of a session share.
 
-    `pace` learns from each trial, of which `noted` is told. `unfit`: experiments this machine cannot do, of
-    which that has been said. `patience_s`: how long to wait for a calm machine before a trial is done again.
-    `said`: what the machine lacks, of which the same.
+    `pace` learns from each trial; `noted` is called after each. `patience_s`: how long a repeat waits for a
+    calm machine. `unfit`: the experiments that the user was told this machine cannot do. `said`: the problems
+    of this machine that the user was told.
     """
 
     load: Engine
@@ -98,9 +98,10 @@ class Means:
 
 
 class Blocks:
-    """Those of one run, each done when it is asked for, its trials stored as they end.
+    """The blocks of one run. `do` executes one of them and stores its trials as they end.
 
-    `file`: run.json as it is now. `stored`: the trials so far, without their records. `has_done`: any by now.
+    `file`: the present content of run.json. `stored`: the trials so far, without their records. `has_done`:
+    whether this session stored a trial of the run.
     """
 
     def __init__(self, begun: Begun, root: Path, means: Means) -> None:
@@ -131,7 +132,7 @@ class Blocks:
 
     @property
     def failed(self) -> dict[str, str]:
-        """Return label → reason of each trial that failed or was skipped."""
+        """Return label → reason for each trial that failed or was skipped."""
         return {label: each.failure.message for label, each in self._last.items() if each.failure is not None}
 
     @property
@@ -144,7 +145,7 @@ class Blocks:
         return {each.trial.label: each for each in _by_attempt(self.stored)}
 
     def make_ready(self) -> None:
-        """Its servers, checked and built. Raises UsageError where programs changed since its first trial."""
+        """Check and build the run's servers. Raises UsageError if programs changed since its first trial."""
         open_blocks = [block for block in self.file.plan.blocks if self.left_in(block)]
         used = {each.server for block in open_blocks for each in self.left_in(block)}
         self._programs = {label: _program(label, self._described) for label in used}
@@ -158,9 +159,9 @@ class Blocks:
         self._ready = ready.made_ready(used, self._described, self._running, self._means.watcher)
 
     def do(self, block: Block, why: str = "") -> None:
-        """The trials of a block that are left, and once more those of it that were disturbed.
+        """Execute the trials that are left in a block, then repeat its disturbed ones.
 
-        `why`: empty where it is run whatever those before it came to. Raises StorageFull, NotWritable.
+        `why`: empty if the block is run whatever the results so far are. Raises StorageFull, NotWritable.
         """
         self._means.watcher.block(self.file.study.name, block, why)
         to_do = self.new_in(block)
@@ -172,19 +173,19 @@ class Blocks:
 
     @property
     def judges(self) -> bool:
-        """Whether any of its experiments has more blocks if that is what its claims take."""
+        """Return whether the claims decide how many blocks any of the run's experiments gets."""
         scales = map(self.scale_of, self.file.study.experiments)
         return self.begun.only is None and any(each.least_blocks for each in scales)
 
     def _read(self, stored: StoredTrial) -> None:
-        """Its figures, of which only the judging has need."""
+        """Compute the trial's figures if the claims are judged during the run."""
         if self.judges:
-            # One that cannot be read costs the run nothing but itself; the report says so.
+            # A trial without readable figures is left out here; the report says so.
             with contextlib.suppress(NotStored):
                 self.figures[stored.trial.label] = figures(stored)
 
     def note(self, **changes: Any) -> None:
-        """Write run.json with these changes. Raises StorageFull, NotWritable."""
+        """Change these fields of run.json and write it. Raises StorageFull, NotWritable."""
         self.file = self.file.model_copy(update=changes)
         run_file.write(self.begun.store, self.file)
 
@@ -196,7 +197,7 @@ class Blocks:
         if what:
             raise UsageError(
                 f"since {self.begun.store.name} was begun, this changed: {', '.join(what)}",
-                "put it back, start a new run, or go on with --mixed, which marks the trials to come",
+                "restore it, start a new run, or continue with --mixed, which marks the trials that follow",
             )
 
     def _changed(self, identity: TrialIdentity) -> list[str]:
@@ -204,7 +205,7 @@ class Blocks:
         return run_file.changed(self.stored, identity, now) if now else []
 
     def _programs_of(self, identity: TrialIdentity) -> Programs | None:
-        """None where a workload is gone: then it cannot be tried."""
+        """Return the programs of a trial; None if a workload is missing, so that it cannot be tried."""
         experiment, known = self.file.study.experiments[identity.experiment], self._means.workloads
         names = [experiment.workload, *([experiment.canary.workload] if experiment.canary else [])]
         asked = [known[name] for name in names if name in known]
@@ -213,15 +214,15 @@ class Blocks:
         return run_file.programs(self._programs[identity.server], asked, self._means.load)
 
     def has_begun(self, block: Block) -> bool:
-        """Whether any of its trials was tried before."""
+        """Return whether any trial of the block was tried before."""
         return (block.experiment, block.number) in self._blocks_begun
 
     def new_in(self, block: Block) -> list[TrialIdentity]:
-        """What of a block has not been tried."""
+        """Return the trials of a block that were not tried yet."""
         return [each for each in block.trials if each.id in self._to_do and self.begun.asks(each)]
 
     def left_in(self, block: Block) -> list[TrialIdentity]:
-        """What of a block is to be done, or to be done again."""
+        """Return the trials of a block that are to be done or to be repeated."""
         disturbed = self._attempts.disturbed(block, self.begun.labels) if self._due(block) else []
         return [*self.new_in(block), *disturbed]
 
@@ -232,11 +233,11 @@ class Blocks:
         return self.scale_of(block.experiment).slices > 1
 
     def scale_of(self, experiment: str) -> Scale:
-        """The scale of the run, as that experiment has it."""
+        """Return what the run's scale means for that experiment."""
         return self.file.study.experiments[experiment].scales[self.file.scale]
 
     def _together(self, trials: Sequence[TrialIdentity]) -> bool:
-        """Trials that share the time, or one; False: they are repeats, and the machine is busy."""
+        """Execute one trial, or several in slices. False: they are repeats, and the machine is busy."""
         jobs = [self._job(each) for each in trials]
         for identity, job in zip(trials, jobs, strict=True):
             if isinstance(job, Failure):
@@ -277,20 +278,20 @@ class Blocks:
             means.watcher.busy(busy)
 
     def _is_calm(self, identity: TrialIdentity) -> bool:
-        """Wait for it, once in a session for long; if it does not get calm, say so."""
+        """Wait until the machine is calm; say so if that takes too long, and do not wait again after that."""
         means = self._means
         busy = alone.awaited(means.patience_s)
         if not busy:
             return True
         means.patience_s = 0.0
         means.watcher.busy(
-            f"{busy}; the disturbed trials of block {identity.block} of {identity.experiment} are not done "
-            "again"
+            f"{busy}; the disturbed trials of block {identity.block} of {identity.experiment} are not "
+            "repeated"
         )
         return False
 
     def _job(self, identity: TrialIdentity) -> trial.Job | Failure:
-        """All the trial needs, or why it cannot be tried."""
+        """Return all that the trial needs, or why it cannot be tried."""
         server, means = self._ready[identity.server], self._means
         if server.built is None:
             assert server.refusal is not None
@@ -326,7 +327,7 @@ class Blocks:
 
 
 def left(begun: Begun) -> tuple[TrialIdentity, ...]:
-    """What of it is to be done as the store is now: another crumple may have done some since it was read."""
+    """Return the trials that are not stored by now: another crumple may have stored some in the meantime."""
     kept = begun.store.ids()
     if begun.retry_failed:
         kept -= {stored.trial.id for stored in begun.store.trials() if stored.status == "failed"}
@@ -334,12 +335,12 @@ def left(begun: Begun) -> tuple[TrialIdentity, ...]:
 
 
 def _by_attempt(trials: Sequence[StoredTrial]) -> list[StoredTrial]:
-    """The last attempt at each trial comes last."""
+    """Return the trials by number of attempt, so that each trial's last attempt follows its earlier ones."""
     return sorted(trials, key=lambda each: each.trial.attempt)
 
 
 def _without_records(stored: StoredTrial) -> StoredTrial:
-    """What of it a run has to keep in mind."""
+    """Return the trial without its records, which are too large to keep in memory."""
     return stored.model_copy(update={"record": None, "canary": None})
 
 
@@ -349,7 +350,7 @@ def _program(label: str, described: Mapping[str, ServerDescription]) -> str:
 
 
 def _makes_room(stored: StoredTrial, begun: Begun) -> bool:
-    """What failed and is to be tried again; a repeat that did, too."""
+    """Return whether a stored trial failed and is to be tried again, be it a first attempt or a repeat."""
     if stored.trial.attempt == 1:
         return stored.trial in begun.to_do
     return begun.retry_failed and stored.status == "failed" and begun.asks(stored.trial)
@@ -357,7 +358,7 @@ def _makes_room(stored: StoredTrial, begun: Begun) -> bool:
 
 def _workload(name: str, means: Means) -> Workload:
     if name not in means.workloads:
-        raise NotFound(f"there is no workload {name} any more", "put its file back, or start a new run")
+        raise NotFound(f"workload {name} no longer exists", "put its file back, or start a new run")
     return means.workloads[name]
 
 

@@ -1,7 +1,6 @@
-"""The canary: a light request at even gaps beside a load, by an engine of its own, while that is measured.
+"""The canary: a second engine sends a light request at even gaps while the load is measured.
 
-It shows what the load's users see who ask for little. What it asks comes from the experiment; it judges
-nothing.
+Its response times are those of users who ask for little. The experiment says what it asks.
 """
 
 import threading
@@ -14,17 +13,19 @@ from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import CrumpleError
 
-# Samples of processes cost more than the canary's own requests do.
+# A long interval, because sampling processes costs more CPU time than sending the canary's requests.
 PROBE_INTERVAL_MS = 1_000
-# Both end by the clock; one that ends by its requests is not waited for any longer.
+# How long to wait for the canary when the load is over. A load that ended by the clock ends with its canary.
+# The canary of a load that ended by its requests would go on, and is stopped after this time.
 END_S = 1.0
-# One that has to wait must not hold up the next, or the canary measures the queue of its own.
+# More than one, because a request must not wait for the answer to the one before: the canary would measure
+# its own queue.
 CONNECTIONS = 32
 
 
 @dataclass(frozen=True)
 class Canary:
-    """What is asked beside the load, and how often."""
+    """The request sent beside the load, and its rate."""
 
     request: contract.Request
     rate_per_s: float
@@ -33,7 +34,7 @@ class Canary:
 def beside(
     load: Engine, spec: TrialSpec, canary: Canary | None, on_progress: OnProgress
 ) -> tuple[TrialRecord, TrialRecord | None]:
-    """Put the load on, and the canary beside it if there is one; their records. Raises EngineFailed."""
+    """Run the load, and the canary beside it if there is one; return their records. Raises EngineFailed."""
     if canary is None:
         return engine.run(load, spec, on_progress), None
     with _Flight(load, spec_of(spec, canary)) as flight:
@@ -46,10 +47,10 @@ def beside(
 
 
 def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
-    """The canary's own: one thread on the engine's cores, a connection for each request that waits.
+    """Return the canary's own spec: one thread on the engine's cores, a connection for each waiting request.
 
-    It lasts as long as the load. A warm-up by the clock is the load's; after one by requests the canary
-    begins when that is over.
+    It lasts as long as the load. If the load warms up for a time, the canary does so too. If the load warms
+    up for a number of requests, the canary has no warm-up and begins after the load's.
     """
     stop = spec.stop
     measured_s = stop.within_s if isinstance(stop, contract.AfterRequests) else stop.duration_s
@@ -78,7 +79,7 @@ def _by_the_clock(spec: TrialSpec) -> bool:
 
 @dataclass
 class _Flight:
-    """An engine that runs beside another. Leaving it ends the engine, whatever happened."""
+    """An engine that runs beside another, in a thread. Leaving the context ends it."""
 
     load: Engine
     spec: TrialSpec
@@ -88,12 +89,12 @@ class _Flight:
     _thread: threading.Thread | None = None
 
     def begin(self) -> None:
-        """Begin at once."""
+        """Start the canary's engine now."""
         self._thread = threading.Thread(target=self._fly, name="canary", daemon=True)
         self._thread.start()
 
     def begins_with(self, on_progress: OnProgress) -> OnProgress:
-        """Begin with the first line that says that the load is measured now."""
+        """Return `on_progress`, extended: the canary begins at the first progress of the measured phase."""
 
         def told(progress: Progress) -> None:
             if progress.phase == "measured" and self._thread is None:
@@ -103,7 +104,7 @@ class _Flight:
         return told
 
     def landed(self) -> TrialRecord | None:
-        """Its record, once the load is over; None if that was over before it could begin."""
+        """Return the canary's record after the load; None if the load was over before the canary began."""
         if self._thread is None:
             return None
         self._thread.join(END_S)

@@ -1,6 +1,6 @@
-"""The database's part in one trial: there before the server, counted around the load, and its end if it dies.
+"""The database in one trial: it starts before the server, and its counters are read around the load.
 
-What the counts must come to is `subject.tables`; the trial's steps are `trial`.
+`subject.tables` says what the counters must show; `trial` executes the steps.
 """
 
 import time
@@ -18,19 +18,20 @@ from crumple.subject.tables import Counters
 from crumple.subject.workload import Query, Workload
 
 UNCOUNTED = (
-    "whether the server asked its database for each answer was not counted: it runs already, with its own"
+    "nothing checked that the server asked its database for each answer: "
+    "the server ran already, with a database of its own"
 )
 
 
-# When, in wall-clock time, and what CPU time had been used by then.
+# (wall-clock time in Unix ns, CPU time in ns that the database had used by then)
 Look = tuple[int, int]
 
 
 @dataclass
 class Part:
-    """`data` None: the trial has no use for a database, or the server has one of its own.
+    """The database of one trial and what it did. `data` None: none is needed, or the server has its own.
 
-    `facts` and `problems`: what came of it, once counted. `warnings`: what to know beside.
+    `facts` and `problems` are set by `counted`, after the load.
     """
 
     data: Database | None
@@ -42,36 +43,39 @@ class Part:
     _looks: list[Look] = field(default_factory=list)
 
     def environment(self) -> dict[str, str]:
-        """What the server is told of it."""
+        """Return the environment variables that tell the server where the database is."""
         return self.data.environment() if self.data else {}
 
     def count(self) -> None:
-        """The load is about to begin."""
+        """Read the counters and the CPU time; call this just before the load."""
         if self.data and self.query:
             self._before = self.data.counters(self.query.table), self.data.cpu_ns()
         self.look()
 
     def look(self) -> None:
-        """Note what CPU time it has used by now."""
+        """Note the CPU time that the database has used so far."""
         used_ns = self.data.cpu_ns() if self.data else None
         if used_ns is not None:
             self._looks.append((time.time_ns(), used_ns))
 
     def window_ns(self, record: TrialRecord) -> int | None:
-        """CPU time it used while measuring; 0 where there is none, None where it is not ours to see."""
+        """Return the CPU time used in the measured phase; 0 without a database, None if we cannot see it."""
         if self.data is None:
             return None if self.warnings else 0
         from_ns = record.began_unix_ns + record.warm_up_ns
         return used_between(self._looks, from_ns, from_ns + record.measured_ns)
 
     def counted(self, record: TrialRecord, beside: int) -> None:
-        """The load is over, and so are `beside` requests of the same kind. Raises DatabaseFailed."""
+        """Read the counters after the load, which include `beside` requests of the canary.
+
+        Raises DatabaseFailed.
+        """
         self.look()
         if self.data is None or self.query is None or self._before is None:
             return
         self.still_there()
         (before, before_ns), data = self._before, self.data
-        # CPU first: counters wait until they stand still.
+        # CPU time first, because `counters` waits until the counts no longer change.
         cpu_ns, after = data.cpu_ns(), data.counters(self.query.table)
         self.problems = tables.problems(record, self.query, before, after, beside)
         spent = None if cpu_ns is None or before_ns is None else round((cpu_ns - before_ns) / 1e9, 3)
@@ -79,7 +83,7 @@ class Part:
         self.facts = DatabaseFacts(place=data.place, version=data.version, queries=asked, cpu_s=spent)
 
     def still_there(self) -> None:
-        """Return if it lives, or was never needed. Raises DatabaseFailed."""
+        """Check that the database, if there is one, still runs. Raises DatabaseFailed."""
         if self.data and not self.data.alive():
             raise self.data.ended()
 
@@ -92,10 +96,10 @@ def part(
     cores: tuple[int, ...],
     own_server: bool,
 ) -> Iterator[Part]:
-    """The database of a trial of `workload`, and of `beside` at the same time, on the server's `cores`.
+    """Provide the database for a trial of `workload`, and of the canary's `beside`, on the server's `cores`.
 
-    `databases`: the run's; None starts one for this trial alone. `own_server`: one that we do not start, and
-    that knows only a database its user named. Raises DatabaseMissing, DatabaseFailed, UsageError.
+    `databases`: the run's; None starts one for this trial alone. `own_server`: the server ran already, so it
+    uses ours only if the user named the database. Raises DatabaseMissing, DatabaseFailed, UsageError.
     """
     needed = workload.database or (beside.database if beside else None)
     if needed is None:
@@ -110,7 +114,10 @@ def part(
 
 
 def used_between(looks: Sequence[Look], from_ns: int, to_ns: int) -> int | None:
-    """CPU time used between two instants, evenly between two looks; None without looks at both sides."""
+    """Return the CPU time used between two instants, interpolated between looks.
+
+    None with fewer than two looks, or if the first look came after `from_ns`.
+    """
     if len(looks) < 2 or not looks[0][0] <= from_ns <= to_ns:
         return None
     return _used_by(looks, to_ns) - _used_by(looks, from_ns)
@@ -125,7 +132,7 @@ def _used_by(looks: Sequence[Look], at_ns: int) -> int:
 
 
 def step_of(error: Exception, step: str) -> str:
-    """Where a trial ended that this error ended at `step`."""
+    """Return the step to name in the trial's failure: `step`, or the database's if the database failed."""
     if isinstance(error, DatabaseMissing):
         return "setup"
     return "database" if isinstance(error, DatabaseFailed) else step

@@ -1,6 +1,6 @@
-"""Trials that share the time: part by part, in an order drawn anew for each round.
+"""Execute trials in turns: one part of each per round, in an order drawn anew for each round.
 
-Slices are such parts. A trial that is not sliced is one part.
+A slice is such a part. A trial without slices has only one part.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,20 +15,23 @@ from crumple.run.trial import Course, Job
 
 
 class Watcher(Protocol):
-    """Who is told how they go on."""
+    """Receives the events of trials."""
 
     def began(self, trial: TrialIdentity) -> None:
-        """A trial begins: its server is started."""
+        """A trial begins: its server is about to start."""
 
     def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
-        """A slice of it is its turn now, counted from 1."""
+        """A slice of the trial begins. `number` counts from 1."""
 
     def progress(self, trial: TrialIdentity, progress: Progress) -> None:
-        """The engine's line of the last second."""
+        """The engine reported its progress, which it does once a second."""
 
 
 def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Iterator[StoredTrial]:
-    """The trials as they end, each with its server; whatever ends this ends them. Raises StorageFull."""
+    """Execute the trials and yield each one when it ends; closing the iterator ends them and their servers.
+
+    Raises StorageFull.
+    """
     courses = [_course(job, load, watcher) for job in jobs]
     try:
         left = courses

@@ -1,6 +1,6 @@
-"""How long trials take, learned as they end: a server's start, a load that its requests end, the lab around.
+"""Predict how long trials take, from the trials that ended: a server's start, its load, the lab's own time.
 
-Pure but for what it remembers; what is shown of it is `live`'s.
+Does no I/O; `run_live` shows the predictions.
 """
 
 from collections.abc import Collection, Iterable
@@ -9,14 +9,14 @@ from statistics import fmean, median
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.study import ScaleName, Study, Until
 
-# Until it is known: a start, and what the lab does around a load.
+# Assumed until measured: a server's start, and the lab's own time around a load.
 START_S = 0.5
 LAB_S = 1.0
 NS_PER_S = 1e9
 
 
 class Pace:
-    """Seconds of trials to come. Of runs that follow each other one learns for the next."""
+    """Predicts the duration of trials, in seconds. All runs of a session share one."""
 
     def __init__(self) -> None:
         self._start_s: dict[str, float] = {}
@@ -25,11 +25,11 @@ class Pace:
         self._failed_s: dict[tuple[str, str], float] = {}
 
     def ended(self, stored: StoredTrial) -> None:
-        """Learn from a trial."""
+        """Learn from a trial that ended."""
         place = (stored.trial.experiment, stored.trial.server)
         self._failed_s.pop(place, None)
         if stored.record is None:
-            # One that is refused takes no time; one that fails will fail as slowly again.
+            # A refused trial takes no time. A trial that failed will take as long to fail again.
             refused = stored.failure is not None and stored.failure.step in ("setup", "build")
             self._failed_s[place] = 0.0 if refused else stored.overhead_s
             return
@@ -41,7 +41,7 @@ class Pace:
         self._lab_s[place] = stored.overhead_s
 
     def left_s(self, study: Study, scale: ScaleName, trials: Iterable[TrialIdentity]) -> float | None:
-        """What these trials take; None while that depends on the speed of servers nobody has seen as yet."""
+        """Return how long these trials take; None if that depends on servers whose speed is not known yet."""
         total_s = 0.0
         for trial in trials:
             each_s = self.of(study, scale, trial)
@@ -51,7 +51,7 @@ class Pace:
         return total_s
 
     def of(self, study: Study, scale: ScaleName, trial: TrialIdentity) -> float | None:
-        """What one trial takes."""
+        """Return how long one trial takes; None if that depends on a server whose speed is not known yet."""
         place = (trial.experiment, trial.server)
         if place in self._failed_s:
             return self._failed_s[place]
@@ -65,14 +65,17 @@ class Pace:
         return start_s + warm_up_s + load_s + self._around_s(place)
 
     def _around_s(self, place: tuple[str, str]) -> float:
-        """What the lab does around a load: as before, as at other servers of the experiment, or as usual."""
+        """Return the lab's own time: this server's, else the median of the experiment's, else of all."""
         if place in self._lab_s:
             return self._lab_s[place]
         alike = [seconds for (experiment, _), seconds in self._lab_s.items() if experiment == place[0]]
         return _usual(alike or self._lab_s.values(), LAB_S)
 
     def _until_s(self, place: tuple[str, str], phase: str, until: Until) -> float | None:
-        """By the clock it is known; by requests it is as long as before, or as at the other servers."""
+        """Return the length of a phase: as configured, else as measured, else the mean of other servers.
+
+        A phase that ends after a number of requests has no configured length.
+        """
         if until.duration_s is not None:
             return until.duration_s
         known = self._phase_s.get((*place, phase))
@@ -87,5 +90,8 @@ class Pace:
 
 
 def _usual(known: Collection[float], otherwise: float) -> float:
-    """The median: one server that takes a minute to work off its load is not what others will do."""
+    """Return the median, or `otherwise` if nothing is known.
+
+    The mean would let one server that takes a minute to finish its load distort the prediction for others.
+    """
     return median(known) if known else otherwise

@@ -1,7 +1,7 @@
-"""The servers of a run, made ready before its first trial: found, checked, built; or why that cannot be.
+"""Make the servers of a run ready before its first trial: find, check and build each, or say why not.
 
-All of it happens before anything is measured, so that no compiler disturbs a measurement. A server may be the
-project's, a folder elsewhere with a server.toml, or one that runs already, by URL.
+All of this happens before the first measurement, so that no compiler disturbs one. A server is one of the
+project's, a folder elsewhere that has a server.toml, or one that runs already, named by its URL.
 """
 
 import ipaddress
@@ -23,7 +23,7 @@ from crumple.subject.workload import Workload
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A server that runs already, which nobody here starts or stops. `address`: "ip:port"."""
+    """A server that runs already, which crumple neither starts nor stops. `address`: "ip:port"."""
 
     url: str
     address: str
@@ -31,7 +31,7 @@ class Elsewhere:
 
 @dataclass(frozen=True)
 class Brought:
-    """One's own server. `label`: the folder's name, or host and port; `place`: the folder or URL itself."""
+    """A server of the user's. `label`: the folder's name, or host and port; `place`: the folder or URL."""
 
     label: str
     place: str
@@ -40,7 +40,7 @@ class Brought:
 
 @dataclass(frozen=True)
 class Lent:
-    """A server that runs already, for the length of a trial. `pid` None: whose process it is is not known."""
+    """A server that runs already, as one trial uses it. `pid` None: its process is not known."""
 
     address: str
     pid: int | None
@@ -48,29 +48,31 @@ class Lent:
     settings: dict[str, Setting] = field(default_factory=dict)
 
     def output_tail(self) -> list[str]:
-        """It writes elsewhere."""
+        """Return nothing: its output does not come to crumple."""
         return []
 
     def alive(self) -> bool:
-        """Its answers will tell."""
+        """Return True: the check of its answers shows whether it is alive."""
         return True
 
     def suspend(self) -> None:
-        """Nobody here suspends it. What it does by itself while others are measured counts as others'."""
+        """Do nothing. CPU time that it uses while other servers are measured counts as disturbance."""
 
     def wake(self) -> None:
-        """It was never suspended."""
+        """Do nothing: it was never suspended."""
 
     def files_left(self) -> int:
-        """Its files are its own affair."""
+        """Return 0: crumple does not know where it writes its files."""
         return 0
 
 
 def read(place: str, known: Collection[str]) -> Brought:
-    """What the user brings; `known`: names that are taken. Raises UsageError, FileInvalid."""
+    """Return the server that a folder or URL names. `known`: names taken. Raises UsageError, FileInvalid."""
     brought = _by_url(place) if "://" in place else _in_folder(Path(place))
     if brought.label in known:
-        raise UsageError(f"--server {place}: there is a server {brought.label} already", "rename its folder")
+        raise UsageError(
+            f"--server {place}: a server named {brought.label} already exists", "rename the folder"
+        )
     return brought
 
 
@@ -81,7 +83,7 @@ def started(
     settings: Mapping[str, Setting],
     environment: Mapping[str, str] | None = None,
 ) -> AbstractContextManager[servers.Running | Lent]:
-    """As `servers.start`; what runs already is lent."""
+    """Start a server as `servers.start` does; one that runs already is used as it is."""
     if isinstance(built, Elsewhere):
         return _lent(built)
     return servers.start(built, cores=cores, settings=settings, environment=environment)
@@ -90,7 +92,7 @@ def started(
 def answered(
     elsewhere: Elsewhere, experiments: Collection[Experiment], workloads: Mapping[str, Workload]
 ) -> set[str]:
-    """The workloads of the experiments that it answers rightly. Raises CrumpleError if none."""
+    """Return the workloads of the experiments that it answers as expected. Raises CrumpleError if none."""
     asked = {each.workload: each.parameters for each in experiments}
     asked |= {each.canary.workload: each.canary.parameters for each in experiments if each.canary}
     right, wrong = set(), ""
@@ -101,7 +103,7 @@ def answered(
         except CrumpleError as error:
             wrong = wrong or str(error)
     if not right:
-        raise CrumpleError(f"{elsewhere.url} answers no workload of the study: {wrong}")
+        raise CrumpleError(f"{elsewhere.url} answers no workload of the study as expected: {wrong}")
     return right
 
 
@@ -114,7 +116,7 @@ def _in_folder(folder: Path) -> Brought:
     if not (folder / server_toml.FILE).is_file():
         raise UsageError(
             f"--server {folder}: there is no {server_toml.FILE}",
-            "name a folder that has one, or the URL of a server that runs: http://127.0.0.1:8080",
+            "name a folder that has one, or the URL of a running server: http://127.0.0.1:8080",
         )
     folder = folder.resolve()
     description = server_toml.load(folder)
@@ -122,27 +124,27 @@ def _in_folder(folder: Path) -> Brought:
 
 
 def _by_url(url: str) -> Brought:
-    # Whether a stranger's server may be loaded is decided below, in words that fit.
+    # Allow remote addresses here: they are refused below, with a message that fits --server.
     resolved = target.resolve(url, allow_remote=True)
     address = resolved.target.address
     if resolved.target.tls is not None:
-        raise UsageError(f"--server {url}: a study asks over plain HTTP", "write http://")
+        raise UsageError(f"--server {url}: studies use plain HTTP", "write http://")
     if address.startswith("["):
-        raise UsageError(f"--server {url}: a study asks over IPv4", "write http://127.0.0.1 and the port")
+        raise UsageError(f"--server {url}: studies use IPv4", "write http://127.0.0.1 and the port")
     if resolved.path != "/":
         raise UsageError(
-            f"--server {url}: the workload says the path", f"write http://{resolved.target.host}"
+            f"--server {url}: the path comes from the workload", f"write http://{resolved.target.host}"
         )
     if not target.is_harmless(ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))):
         raise UsageError(
             f"--server {url}: {address} is neither a loopback nor a private address",
-            "to load it nevertheless: crumple load --allow-remote",
+            "to load it anyway: crumple load --allow-remote",
         )
     return Brought(resolved.target.host, url.rstrip("/"), Elsewhere(url.rstrip("/"), address))
 
 
 def _pid(address: str) -> int | None:
-    """The process that listens there, if it is on this machine and we may look at it."""
+    """Return the process that listens there; None if it is on another machine or we may not inspect it."""
     host, _, port = address.rpartition(":")
     if not target.is_own(ipaddress.ip_address(host.strip("[]"))):
         return None
@@ -153,24 +155,24 @@ def _pid(address: str) -> int | None:
 
 
 class Watcher(Protocol):
-    """Who is told how it goes on."""
+    """Receives the events of making servers ready."""
 
     def preparing(self, server: str) -> None:
         """A server is being built, which may take minutes the first time."""
 
     def skipped(self, server: str, reason: str) -> None:
-        """None of this server's trials can be tried; `reason` holds the remedy."""
+        """None of this server's trials can be tried on this machine; `reason` includes the remedy."""
 
     def not_built(self, server: str, reason: str) -> None:
-        """The same, but that counts as their failure: it could have been."""
+        """The build of this server failed, so all its trials count as failed."""
 
     def waiting(self) -> None:
-        """Another crumple measures on this machine; it is waited for."""
+        """Another crumple measures on this machine, and this one waits for it."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """A server as its trials find it: built, or running already, or why not."""
+    """A server that is built or runs already (`built`), or the reason why it is not ready (`refusal`)."""
 
     description: ServerDescription | None
     versions: Mapping[str, str]
@@ -184,7 +186,7 @@ def made_ready(
     running: Mapping[str, Elsewhere],
     watcher: Watcher,
 ) -> dict[str, Ready]:
-    """Label → server. All variants of a server are one program, which is built once."""
+    """Return label → server. All variants of a server are one program, which is built once."""
     found: dict[str, Ready] = {}
     for name in sorted({server_toml.server_of(label) for label in labels}):
         if name in running:
@@ -196,7 +198,7 @@ def made_ready(
 
 def _made_ready(name: str, description: ServerDescription | None, watcher: Watcher) -> Ready:
     if description is None:
-        failure = Failure(step="setup", message=f"there is no server {name} any more")
+        failure = Failure(step="setup", message=f"server {name} no longer exists")
         return _refused(name, None, {}, failure, watcher)
     readiness = servers.readiness(description)
     if isinstance(readiness, servers.Missing):

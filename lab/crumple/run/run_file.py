@@ -1,8 +1,8 @@
-"""run.json: what a run is, so that it can be continued and reported without the files it began from.
+"""run.json: all that is needed to continue or report a run, even after its study or servers have changed.
 
-Written when a run begins and again when it ends; the trials lie beside it (`store`). With each trial goes
-what measured it, each as a hash of its content: server, workload, engine and lab; and the kernel. The parts
-of the lab that show and judge are left out, since they do not measure.
+It is written when a run begins, when a block is chosen, and when the run ends. `store` keeps the trials
+beside it. Each trial records what measured it: a hash of the server, the workload, the engine and the lab,
+and the kernel's release. The hash of the lab leaves out the parts that only show or judge results.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from crumple import faults
+from crumple import parsing
 from crumple.contract import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
@@ -27,13 +27,13 @@ from crumple.study.study import ScaleName, Study
 from crumple.subject.workload import Workload
 from crumple.verdict.case import Facts
 
-# What of the lab decides how a trial is measured, and whether it is valid.
+# The parts of the lab that decide how a trial is measured, and whether it is valid.
 MEASURES = ("contract.py", "engine.py", "machine", "subject", "record", "load", "run")
 DIGITS = 16
 
 
 def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Programs:
-    """Those of one trial. `server`: the hash of its program; empty: it runs already."""
+    """Return the programs of one trial. `server`: the hash of its program; empty if it runs already."""
     asked = hashlib.sha256(b"".join(each.model_dump_json().encode() for each in workloads)).hexdigest()
     stat = load.path.stat()
     return Programs(
@@ -46,7 +46,7 @@ def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Progra
 
 
 def changed(stored: Iterable[StoredTrial], trial: TrialIdentity, now: Programs) -> list[str]:
-    """What is another than in earlier trials of the run, in words."""
+    """Return what changed since earlier trials of the run: "engine", "server node-http"."""
     found: dict[str, None] = {}
     for each in stored:
         before = each.programs
@@ -67,7 +67,7 @@ def changed(stored: Iterable[StoredTrial], trial: TrialIdentity, now: Programs) 
 
 @lru_cache
 def lab() -> str:
-    """Of the part of the lab that measures."""
+    """Return the hash of the part of the lab that measures."""
     digest = hashlib.sha256()
     for name in MEASURES:
         place = PACKAGE / name
@@ -87,7 +87,7 @@ def _engine(path: Path, mtime_ns: int, size: int) -> str:
 class ServerNote(Frozen):
     """A server as its folder described it when the run began.
 
-    `model_is_checked`: whether `verify` can check `io_model` by what the server does.
+    `model_is_checked`: whether `verify` can check `io_model` against the server's behaviour.
     """
 
     title: str
@@ -99,12 +99,12 @@ class ServerNote(Frozen):
 
 
 UNTIMED: Mapping[str, float] = {}
-# Why an experiment has no more blocks, where nothing that came out is the reason.
+# Why an experiment has no more blocks although more would help.
 TIME_OVER = "the time was over"
 
 
 class Chosen(Frozen):
-    """A block that was run because of what those before it came to."""
+    """A block that was run because of the results of the blocks before it."""
 
     experiment: str
     block: int
@@ -114,10 +114,11 @@ class Chosen(Frozen):
 class RunFile(Frozen):
     """One execution of a study on one machine.
 
-    `study`: as it is at the scale. `only`: the servers the run was restricted to, None for all.
-    `brought`: one's own servers, label → folder or URL. `versions`: server → runtime → version.
-    `began`, `ended`: ISO 8601, UTC; `ended` None while it runs and after an interruption. `chosen`: in the
-    order in which they were run. `stopped`: experiment → why it had no more of the planned blocks.
+    `study`: reduced to the run's scale. `only`: the servers the run was restricted to, None for all.
+    `brought`: the user's own servers, label → folder or URL. `versions`: server → runtime → version.
+    `began`, `ended`: ISO 8601, UTC; `ended` is None while the run goes on and after an interruption.
+    `chosen`: in the order in which they were run. `stopped`: experiment → why it got no more of the planned
+    blocks.
     """
 
     version: Literal[1] = 1
@@ -139,38 +140,39 @@ class RunFile(Frozen):
     stopped: dict[str, str] = Field(default_factory=dict)
 
     def facts(self, skipped: Collection[str], block_s: Mapping[str, float] = UNTIMED) -> Facts:
-        """What its claims are judged by beside trials. `block_s`: experiment → what one more block takes.
+        """Return the facts beside the trials by which its claims are judged.
 
-        `skipped`: ids of the trials that could not be tried.
+        `skipped`: ids of the trials that could not be tried. `block_s`: experiment → the seconds that one
+        more block takes.
         """
         models = {name: note.io_model for name, note in self.servers.items()}
         costs = self.machine.get("costs", {})
         return Facts(models=models, costs=costs, block_s=block_s, skipped=skipped)
 
     def must(self, block: Block) -> bool:
-        """Whether it is run whatever the blocks before it came to."""
+        """Return whether the block is run whatever the results of the blocks before it are."""
         return run_plan.must(self.study, self.scale, block)
 
 
 def write(store: RunStore, run: RunFile) -> None:
-    """Replace run.json, whole. Raises StorageFull, NotWritable."""
+    """Replace run.json atomically. Raises StorageFull, NotWritable."""
     store.write_run(run.model_dump_json(indent=1, by_alias=True))
 
 
 def read(store: RunStore) -> RunFile:
-    """The run of a folder. Raises NotStored."""
+    """Read the run.json of a folder. Raises NotStored."""
     try:
         return RunFile.model_validate_json(store.read_run())
     except ValidationError as error:
-        message = f"{store.run_file} is not a run of this version of crumple ({faults.first(error)})"
+        message = f"{store.run_file} is not a run of this version of crumple ({parsing.first_fault(error)})"
         raise NotStored(message, "run the study again") from None
 
 
 def now() -> str:
-    """The present, to the second, as runs note it."""
+    """Return the present time in ISO 8601, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def run_id(study: str, scale: str, at: datetime) -> str:
-    """Study, scale and UTC time, as in `todo-json-quick-20261121-063012`; the end sorts by time."""
+    """Return study, scale and UTC time: `todo-json-quick-20261121-063012`, whose end sorts by time."""
     return f"{study}-{scale}-{at.astimezone(UTC):%Y%m%d-%H%M%S}"

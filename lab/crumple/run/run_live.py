@@ -1,7 +1,6 @@
-"""What the user sees while runs go on: a bar with the time left, the trial that runs, the last results.
+"""Show runs in progress on stderr: a bar with the time left, the current trial, the last results.
 
-On a terminal it is redrawn in place, elsewhere it is a line per trial. Always on stderr; nothing is computed
-here.
+On a terminal the view is redrawn in place. Elsewhere it is one line per trial. Nothing is computed here.
 """
 
 import math
@@ -27,7 +26,7 @@ from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial, TrialIdentity
 
 LAST = 8
-# The end of a warning's first clause, behind which limits, reasons and remedies follow.
+# Where a warning's first clause ends. Its limit, reason and remedy follow.
 _GOES_ON = re.compile(r" \(limit|[:;] ")
 _OF_THE_CANARY = "canary: "
 
@@ -44,7 +43,7 @@ def kind(warning: str) -> str:
 
 
 def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
-    """How a trial ended in one short line, and the colour of it.
+    """Return the result of a trial in one short line, and the line's colour.
 
     `said`: the kinds of warnings that were shown in full before; of these only the first clause is shown.
     """
@@ -72,7 +71,7 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
 
 
 class LiveView:
-    """A `run.Watcher` on a console. Use as a context. `outlook`: of the session, as things are when asked."""
+    """A `blocks.Watcher` that draws on a console. Use it as a context. `outlook`: the session's progress."""
 
     def __init__(self, name: str, outlook: Callable[[], Outlook], console: Console | None = None) -> None:
         self._console = console or Terminal(stderr=True)
@@ -105,13 +104,13 @@ class LiveView:
             self._live.stop()
 
     def preparing(self, server: str) -> None:
-        """Building."""
+        """Show which server is being built."""
         self._now = f"building {server} (once; kept for the next runs)"
         if not self._console.is_interactive:
             self._console.print(self._now, highlight=False)
 
     def waiting(self) -> None:
-        """Said once: from then on both take turns."""
+        """Show that this crumple waits for its turn; the first time also print a line that stays."""
         self._now = alone.WAITING
         if not self._has_waited:
             self._has_waited = True
@@ -120,52 +119,52 @@ class LiveView:
             )
 
     def calibrating(self) -> None:
-        """Seconds at most, and not worth a line."""
+        """Show it in the bar only, because it takes a few seconds at most."""
         self._now = "measuring the engine's own ceiling"
 
     def skipped(self, server: str, reason: str) -> None:
-        """Said once, above the bar."""
+        """Print the reason above the bar, where it stays."""
         self._console.print(Text(f"{server} is skipped: {reason}", style="yellow"))
 
     def not_built(self, server: str, reason: str) -> None:
-        """The same."""
-        self._console.print(Text(f"{server} is not built, so its trials fail: {reason}", style="red"))
+        """Print the reason above the bar, where it stays."""
+        self._console.print(Text(f"{server} could not be built, so its trials fail: {reason}", style="red"))
 
     def busy(self, why: str) -> None:
-        """At once, above the bar."""
+        """Print the reason above the bar, where it stays."""
         self._console.print(Text(f"the machine is busy: {why}", style="yellow"), soft_wrap=True)
 
     def unfit(self, problem: str) -> None:
-        """Likewise."""
+        """Print the problem above the bar, where it stays."""
         self._console.print(Text(f"this machine: {problem}", style="yellow"), soft_wrap=True)
 
     def again(self, trial: TrialIdentity) -> None:
-        """Shown, until it begins."""
+        """Show that the repeat waits for a calm machine, until it begins."""
         self._now = f"{trial.id}  waiting until the machine is calm"
 
     def block(self, study: str, block: Block, why: str) -> None:
-        """Said where the study is another one, or where there is a reason to tell."""
+        """Show the block. Off a terminal print a line only if the study changed or there is a reason."""
         self._now = f"{study}: {block.experiment}, block {block.number}"
         if not self._console.is_interactive and (study != self._study or why):
             self._console.print(f"{self._now}{f' {why}' if why else ''}", highlight=False, soft_wrap=True)
         self._study = study
 
     def began(self, trial: TrialIdentity) -> None:
-        """Its start takes until the engine's first line."""
+        """Show that the server starts, until the engine reports its first progress."""
         self._now = f"{trial.id}  starting"
 
     def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
-        """Too short for a line of the engine's."""
+        """Show the slice, which is too short for the engine to report progress."""
         self._now = f"{trial.id}  slice {number} of {of}"
 
     def progress(self, trial: TrialIdentity, progress: contract.Progress) -> None:
-        """Shown, not kept."""
+        """Show the engine's progress in the bar."""
         response = f"  p50 {progress.p50_ns / 1e6:.2f} ms" if progress.p50_ns is not None else ""
         failed = f"  {progress.failed:,} failed" if progress.failed else ""
         self._now = f"{trial.id}  {progress.phase}  {progress.throughput_per_s:,.0f} /s{response}{failed}"
 
     def ended(self, stored: StoredTrial) -> None:
-        """One trial fewer."""
+        """Show the trial's result. Off a terminal print a line, unless the trial was never started."""
         line, colour = result(stored, self._said)
         self._said.update(kind(warning) for warning in stored.warnings if warning in line)
         self._last.append((stored.trial.id, line, colour))
@@ -186,7 +185,7 @@ class LiveView:
 
 
 def left(now: Outlook) -> str:
-    """ "2:05 left" of the blocks that must be run, then "10 of 26 claims decided, at most 1:40 left"."""
+    """Return the time left for required blocks, "2:05 left", then "10 of 26 claims decided, at most …"."""
     claims = f"{now.decided} of {now.asked} claims decided" if now.asked else ""
     if claims and not now.blocks_s:
         limit = f"at most {numerals.clock(now.at_most_s)} left" if now.at_most_s < math.inf else ""

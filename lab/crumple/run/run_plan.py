@@ -1,7 +1,7 @@
-"""Study + scale + seed → every trial of a run, in the order they run. Pure: the same in gives the same out.
+"""Plan a run: study + scale + seed → every trial, in running order. Pure: equal input gives equal output.
 
-Blocks of the experiments take turns and each is shuffled, so that what drifts on the machine drifts for all.
-Nothing is started here.
+The experiments take turns, block by block, and the trials of each block are shuffled. So a drift of the
+machine affects all servers alike.
 """
 
 import hashlib
@@ -19,9 +19,9 @@ Item = TypeVar("Item")
 
 
 class Block(Frozen):
-    """A trial of every server of an experiment, and of the twin, in running order. `number` counts from 1.
+    """One trial of every server of an experiment, and of its twin, in running order. `number` counts from 1.
 
-    Servers that take part in fewer blocks are in the first ones.
+    A server that takes part in fewer blocks than others takes part in the first ones.
     """
 
     experiment: str
@@ -30,7 +30,7 @@ class Block(Frozen):
 
     @property
     def labels(self) -> frozenset[str]:
-        """Of its trials."""
+        """Return the labels of the block's trials."""
         return frozenset(each.id for each in self.trials)
 
 
@@ -44,12 +44,12 @@ class Plan(Frozen):
 
     @property
     def trials(self) -> tuple[TrialIdentity, ...]:
-        """All trials, in running order."""
+        """Return all trials, in running order."""
         return tuple(trial for block in self.blocks for trial in block.trials)
 
 
 def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
-    """The trials of `study`, of those experiments that have the scale. Raises UsageError if none has."""
+    """Plan the experiments of `study` that have the scale. Raises UsageError if none has."""
     rounds = _blocks_of(study, scale)
     blocks: list[Block] = []
     for number in range(1, max(rounds.values()) + 1):
@@ -60,19 +60,19 @@ def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
 
 
 def must(study: Study, scale: ScaleName, block: Block) -> bool:
-    """Whether a block is run whatever those before it came to."""
+    """Return whether a block is run whatever the results of the blocks before it are."""
     meant = study.experiments[block.experiment].scales[scale]
     return meant.least_blocks is None or block.number <= meant.least_blocks
 
 
 def first_trials(study: Study, planned: Plan) -> list[TrialIdentity]:
-    """Those of all blocks that are run in any case."""
+    """Return the trials of all blocks that are run whatever the results are."""
     blocks = [block for block in planned.blocks if must(study, planned.scale, block)]
     return [trial for block in blocks for trial in block.trials]
 
 
 def named(planned: Plan, trial_id: str) -> TrialIdentity:
-    """The trial of that id. Raises NotFound."""
+    """Return the trial of that id. Raises NotFound."""
     for trial in planned.trials:
         if trial.id == trial_id:
             return trial
@@ -81,15 +81,15 @@ def named(planned: Plan, trial_id: str) -> TrialIdentity:
 
 
 def shuffled(items: Sequence[Item], seed: str) -> list[Item]:
-    """A permutation that depends on the text of the seed only, on every machine and Python version."""
-    # Python promises the stream of Random(str).random() for good, but not that of shuffle().
+    """Return the items in an order that depends only on the seed, on every machine and Python version."""
+    # Python guarantees the sequence of Random(str).random() across versions, but not that of shuffle().
     generator = random.Random(seed)
     keys = [generator.random() for _ in items]
     return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def trial_seed(seed: int, trial_id: str) -> int:
-    """The engine's seed for one trial: 48 bits, so that every JSON reader holds it exactly."""
+    """Return the engine's seed for one trial: 48 bits, so that every JSON reader keeps it exactly."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{trial_id}".encode()).digest()[:6], "big")
 
 

@@ -1,7 +1,6 @@
-"""A run: plans a study, conducts its trials in order, continues what was cut off.
+"""Begin a new run of a study, or resume one that was interrupted.
 
-What a trial does is `trial`, how servers are made ready `ready`; what the user sees meanwhile is `live`.
-Nothing is computed or judged here.
+`run_plan` plans the trials, `session` executes them, and `run_live` shows the progress.
 """
 
 import secrets
@@ -15,7 +14,7 @@ from typing import Any
 from crumple import engine
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
-from crumple.machine import alone, capacity, costs, facts
+from crumple.machine import alone, capacity, ceiling, facts
 from crumple.record import invariants
 from crumple.run import blocks, ready, run_file, run_plan
 from crumple.run.blocks import Begun, Watcher
@@ -23,13 +22,13 @@ from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.session import Session
 from crumple.run.store import RunStore
-from crumple.study import selection
+from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Experiment, ScaleName, Study
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
 
-# Each by a process of its own, in about two seconds.
+# How often the costs are measured, each time by a new process, in about two seconds.
 COST_READINGS = 3
 
 
@@ -44,10 +43,11 @@ def begin(
     own: Sequence[str] = (),
     waiting: Callable[[], None],
 ) -> Begun:
-    """Plan a new run, of the servers `only` if any are named, and write its run.json; None draws a seed.
+    """Plan a new run and write its run.json. `seed` None: a random one.
 
-    `own`: folders or URLs of servers that are not the project's. `waiting`: another crumple measures, and is
-    waited for. Raises UsageError, StorageFull, NotWritable, and what the engine raises.
+    `only`: names of the servers to run; empty means all. `own`: folders or URLs of the user's servers.
+    `waiting` is called if the run has to wait for another crumple. Raises UsageError, StorageFull,
+    NotWritable, and what the engine raises.
     """
     described = servers.find(root)
     guests = [ready.read(place, described) for place in own]
@@ -61,7 +61,7 @@ def begin(
     notes = {label: _note(label, described, running) for label in used}
     versions = {label: _versions(label, described) for label in used}
     here = capacity.facts() | _costs(meant, loaded, waiting)
-    # Last, so that nothing is left of a run that cannot begin, and none begins before its turn came.
+    # Create the folder last: a run that cannot begin leaves no folder, and the wait for a turn comes first.
     began, store = _new_folder(runs, meant.name, scale)
     file = RunFile(
         id=store.name,
@@ -83,11 +83,11 @@ def begin(
 
 
 def _costs(asked: Study, loaded: Engine, waiting: Callable[[], None]) -> dict[str, Any]:
-    """What its claims need to know of the machine, measured before anything else runs here."""
+    """Measure the costs of this machine that the study's claims need; empty if they need none."""
     if not any(claim.kind == "figure" and claim.cost for claim in asked.claims):
         return {}
     with alone.turn(waiting):
-        return {"costs": costs.readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
+        return {"costs": ceiling.cost_readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
 
 
 def chosen(
@@ -99,10 +99,10 @@ def chosen(
     only: Collection[str],
     guests: Sequence[Brought] = (),
 ) -> Study:
-    """The study as it is at the scale, with one's own servers and without those left out.
+    """Return the study at the scale, with the user's own servers, and restricted to `only` if that is given.
 
-    A server that cannot run here stays in it, and another has the twin. Raises UsageError, also for values of
-    parameters that a workload does not take.
+    A server that cannot run here stays in the study, and another server gets its twin. Raises UsageError,
+    also if a workload does not accept a parameter's value.
     """
     meant = asked.at(scale)
     for guest in guests:
@@ -110,12 +110,12 @@ def chosen(
             answers = ready.answered(guest.what, list(meant.experiments.values()), workloads)
         else:
             answers = set(guest.what.workloads)
-        meant = selection.joined(meant, guest.label, answers)
+        meant = joined(meant, guest.label, answers)
     if only:
         names = [*only, *(guest.label for guest in guests)]
-        meant = selection.restricted(meant, names, server_toml.defaults(described))
+        meant = restricted(meant, names, server_toml.defaults(described))
     own = {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
-    meant = selection.with_twins_that_run(meant, _missing(meant, {**described, **own}))
+    meant = with_twins_that_run(meant, _missing(meant, {**described, **own}))
     for name, experiment in meant.experiments.items():
         try:
             for asked_for in filter(None, (experiment, experiment.canary)):
@@ -134,22 +134,24 @@ def _missing(meant: Study, described: Mapping[str, ServerDescription]) -> set[st
 
 
 def _unsliced(experiment: Experiment, workloads: Mapping[str, Workload]) -> str:
-    """Why its load cannot be sliced; empty: it can."""
+    """Return why the experiment's load cannot be sliced; empty if it can."""
     asked = workloads[experiment.workload]
     if asked.database:
-        return f"workload {asked.name} asks a database, which counts the queries of all servers of a block"
+        return (
+            f"workload {asked.name} uses a database, whose counters cannot tell the servers of a block apart"
+        )
     if invariants.asked_wait_s(asked.request_with(experiment.parameters).path):
         return (
-            f"the server waits in workload {asked.name}: the users of a slice ask at once and are answered "
-            "at once, so that its ends cut whole rounds off"
+            f"in workload {asked.name} the server waits before it answers: the users of a slice send "
+            "together and are answered together, so the slice's ends would cut off whole rounds"
         )
     return ""
 
 
 def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun:
-    """Pick up a run where it was cut off. Failed trials stay as they are unless they are to be retried.
+    """Resume a run where it was interrupted. `retry_failed`: also repeat its failed trials.
 
-    `mixed`: also with other programs than those of the trials it has.
+    `mixed`: resume it even if programs have changed since its earlier trials.
     """
     file = run_file.read(store)
     begun = Begun(store, file, file.plan.trials, retry_failed, mixed=mixed)
@@ -157,21 +159,22 @@ def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun
 
 
 def narrowed(begun: Begun, trial_id: str) -> Begun:
-    """The same run with one trial to do. Raises NotFound if it is not planned or is stored already."""
+    """Return the run with only one trial to do. Raises NotFound if it is not planned or already stored."""
     one = run_plan.named(begun.file.plan, trial_id)
     if one not in begun.to_do:
-        raise NotFound(f"{trial_id} is stored already", "take another one, or start a new run")
+        raise NotFound(f"{trial_id} is already stored", "choose another trial, or start a new run")
     return replace(begun, to_do=(one,), only=one.id)
 
 
 def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
-    """Do what is to be done of one run; raises what a session does."""
+    """Execute what is left of one run. Raises what a session raises."""
     Session([begun], root).conduct(watcher, database_url)
 
 
 def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:
-    """The present, or the first second after it in which no run of that name began, and the folder it names.
+    """Create the folder of a new run. Return the time in its name and its store.
 
+    The time is the present, or the next second that no folder is named after.
     Raises StorageFull, NotWritable.
     """
     began = datetime.now(UTC)

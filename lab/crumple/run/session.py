@@ -1,9 +1,9 @@
-"""Runs that are conducted together: first the blocks that each must have, then those that decide most.
+"""Execute runs together: first the blocks that each run must have, then those that decide claims fastest.
 
-A claim that takes r more blocks of c seconds each is decided at a rate of 1/(r·c); the next block is that
-with the highest sum of rates. The session ends when all claims are decided, when more blocks would not help,
-or when the time is over. The seed fixes the plan; which of its blocks are run depends on what came out, and
-run.json says why each was.
+A claim that needs r more blocks of c seconds each is decided at a rate of 1/(r·c). The next block is the one
+with the highest sum of rates over its claims. The session ends when all claims are decided, when more blocks
+would not help, or when the time is over. The seed fixes the plan. Which of the planned blocks are run depends
+on the results; run.json says why each was.
 """
 
 import contextlib
@@ -23,13 +23,13 @@ from crumple.run.run_plan import Block
 from crumple.run.store import TrialIdentity
 from crumple.study.study import ScaleName
 from crumple.subject import database, workload
-from crumple.verdict import progress
-from crumple.verdict.progress import Standing
+from crumple.verdict import verdict
+from crumple.verdict.verdict import Standing
 
 
 @dataclass(frozen=True)
 class Place:
-    """An experiment of a run of the session."""
+    """An experiment in one of the session's runs."""
 
     run: str
     experiment: str
@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Open:
-    """A claim that is not decided. `blocks`: of each of `places`, as many as would decide it."""
+    """A claim that is not decided. `blocks`: how many blocks of each of `places` would decide it."""
 
     claim: str
     places: tuple[Place, ...]
@@ -46,7 +46,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Next:
-    """The block that an experiment has next. `done`: how many it has; `takes_s` None: it has no more."""
+    """The next block of an experiment. `done`: how many it has had; `takes_s` None: none is left."""
 
     done: int
     takes_s: float | None
@@ -54,23 +54,23 @@ class Next:
 
 @dataclass(frozen=True)
 class Choice:
-    """Where the next block is run, for which claims, and how many blocks they take in sum as it looks now."""
+    """Where the next block is run, and for which claims. `blocks`: the fewest that decide one of them."""
 
     place: Place
     claims: tuple[str, ...]
     blocks: int
 
     def __str__(self) -> str:
-        """As run.json has it: "for IO-3 and IO-7, which take about 5 blocks"."""
+        """Return the reason for run.json: "for IO-3 and IO-7, which take about 5 blocks"."""
         named = " and ".join(filter(None, (", ".join(self.claims[:-1]), self.claims[-1])))
         return f"for {named}, which take{'' if len(self.claims) > 1 else 's'} about {self.blocks} blocks"
 
 
 def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: float) -> Choice | None:
-    """The block that decides most per second of those whose claims' next round fits into `left_s`.
+    """Choose the block with the highest sum of rates, counting claims whose next round fits into `left_s`.
 
-    `following`: every experiment. None: no block would decide anything in that time. Of several as good ones
-    the first in `following`.
+    `following`: the next block of every experiment; on a tie the first of them wins. None: no block would
+    decide anything in that time.
     """
     rates = dict.fromkeys(following, 0.0)
     wanted: dict[Place, list[Open]] = {place: [] for place in following}
@@ -91,7 +91,7 @@ def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: floa
 
 
 def _behind(claim: Open, following: Mapping[Place, Next]) -> list[Place]:
-    """Those of its experiments that have fewest blocks; none where one of these has no more."""
+    """Return the claim's experiments that have had the fewest blocks; empty if one of these has none left."""
     if not claim.places:
         return []
     fewest = min(following[place].done for place in claim.places)
@@ -99,15 +99,16 @@ def _behind(claim: Open, following: Mapping[Place, Next]) -> list[Place]:
     return behind if all(following[place].takes_s is not None for place in behind) else []
 
 
-# How long a session takes at most, from its first trial on. The article's own numbers take what they take.
+# How long a session takes at most, from its first trial on. "published" has no limit.
 BUDGETS_S: dict[ScaleName, float] = {"tour": 222.0, "quick": 870.0, "full": 3_540.0, "published": math.inf}
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What is left. `blocks_s`: of blocks that must be run; None: not known yet. `at_most_s`: of everything.
+    """What is left of a session. `blocks_s`: for blocks that must be run, None if not known yet.
 
-    `trials`: stored so far, of how many that are begun or must be run. `decided`: claims, of those `asked`.
+    `at_most_s`: for everything. `trials`: stored so far, `of` those that are stored or must be run.
+    `decided`: the claims that are decided, of those `asked`.
     """
 
     blocks_s: float | None
@@ -119,7 +120,7 @@ class Outlook:
 
 
 class Session:
-    """Runs that exist on disk, and the time they have together. `budget_s` None: as their scale has it."""
+    """Executes runs that exist on disk within one budget of time. `budget_s` None: that of their scale."""
 
     def __init__(self, runs: Sequence[Begun], root: Path, budget_s: float | None = None) -> None:
         self._begun, self._root, self._pace = runs, root, Pace()
@@ -131,13 +132,13 @@ class Session:
         self._seen = Outlook(None, math.inf, 0, 0, 0, 0)
 
     def conduct(self, watcher: Watcher, database_url: str | None = None) -> None:
-        """Do what is to be done, each trial stored as it ends; run.json says what was done and why no more.
+        """Execute the runs. Each trial is stored when it ends; run.json says which blocks were run and why.
 
-        `database_url`: a database of the user's, for trials that need one; None: a private one. Raises
-        UsageError, also where another crumple runs one of the runs, StorageFull and NotWritable.
+        `database_url`: the user's database, for trials that need one; None: a private one. Raises UsageError,
+        also if another crumple executes one of the runs, StorageFull and NotWritable.
         """
         load = engine.load(self._root)
-        # Of a run that is resumed nobody has asked for the machine's facts.
+        # A new run has already raised the limit, when it read the machine's facts; a resumed one has not.
         capacity.raise_open_files()
         with contextlib.ExitStack() as held:
             for begun in self._begun:
@@ -156,7 +157,7 @@ class Session:
 
     @property
     def first_s(self) -> float | None:
-        """How long the blocks take that must be run; None: that depends on servers nobody has seen as yet."""
+        """Return how long the blocks that must be run take; None if a server's speed is not known yet."""
         return _in_sum(
             self._pace.left_s(begun.file.study, begun.file.scale, _first_trials(begun))
             for begun in self._begun
@@ -164,13 +165,13 @@ class Session:
 
     @property
     def outlook(self) -> Outlook:
-        """As things were when the last trial was stored, but for the time that has passed since."""
+        """Return what was left when the last trial was stored, minus the time that has passed since."""
         seen, now_s = self._seen, time.monotonic()
         left_s = seen.blocks_s and max(0.0, seen.blocks_s - (now_s - self._looked_s))
         return replace(seen, blocks_s=left_s, at_most_s=max(0.0, self._ends_s - now_s))
 
     def _look(self) -> None:
-        """What is left, seldom: whoever shows it asks often, while others measure."""
+        """Compute what is left, after each trial only: the view asks often, while the engine measures."""
         left = [(run, block) for run, block in self._first() if run.left_in(block)]
         standing = [each for standings in self._standing.values() for each in standings]
         trials = sum(len(run.stored) for run in self._runs)
@@ -185,7 +186,7 @@ class Session:
         )
 
     def _first(self) -> list[tuple[Blocks, Block]]:
-        """Blocks that are run whatever comes out, or were begun before, those of all runs by turns."""
+        """Return the blocks that must be run or were begun before; all runs' first blocks come first."""
         every = [
             (run, block)
             for run in self._runs
@@ -226,13 +227,13 @@ class Session:
         return chosen(claims, following, left_s)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
-        """Experiment → the next of its blocks, where its claims decide whether it is run."""
+        """Return experiment → its next block; empty if the claims do not decide which blocks are run."""
         return _left_out(run) if run.judges else {}
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
         self._look()
         if run.file.stopped:
-            # Of a run that is taken up again: it did not stop there.
+            # A resumed run has the reasons why it stopped before; it goes on now, so they no longer hold.
             run.note(stopped={})
         run.do(block, why)
 
@@ -241,11 +242,11 @@ class Session:
             return
         known = [each for each in run.figures.values() if each is not None]
         facts = run.file.facts(run.skipped)
-        found = progress.standing(run.file.study, run.file.scale, known, run.failed, facts)
+        found = verdict.standing(run.file.study, run.file.scale, known, run.failed, facts)
         self._standing[run.file.id] = [*found]
 
     def _end(self, run: Blocks) -> None:
-        """Say in run.json why each experiment has no more blocks, and that the run is over, if it is."""
+        """Write to run.json why each experiment got no more blocks and, if the run is over, when it ended."""
         left_out = _left_out(run) if run.begun.only is None else {}
         stopped = {name: self._why(run, name) for name in left_out}
         kept = run.begun.store.ids()
@@ -256,12 +257,12 @@ class Session:
             run.note(stopped=stopped)
 
     def _why(self, run: Blocks, experiment: str) -> str:
-        """Why it has no more blocks."""
+        """Return why the experiment got no more blocks."""
         if any(run.file.must(block) and run.new_in(block) for block in run.file.plan.blocks):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
         if not concerned:
-            return "no claim that is asked rests on it"
+            return "no claim of this scale rests on it"
         undecided = [each for each in concerned if not each.decided]
         if not undecided:
             return "the claims that rest on it are decided"
@@ -278,13 +279,13 @@ class Session:
 
 
 def _in_sum(each_s: Iterable[float | None]) -> float | None:
-    """None where one of them is not known."""
+    """Return the sum; None if one of the times is not known."""
     known = [*each_s]
     return None if None in known else sum(each for each in known if each is not None)
 
 
 def _left_out(run: Blocks) -> dict[str, Block]:
-    """Experiment → the first of its blocks that is not run."""
+    """Return experiment → the first of its blocks that was not run."""
     found: dict[str, Block] = {}
     for block in run.file.plan.blocks:
         if block.experiment not in found and run.new_in(block):

@@ -1,7 +1,7 @@
-"""Runs on disk: `run.json` and one file per trial, append-only, each whole or absent.
+"""Runs on disk: `run.json` and one file per trial. A file is complete or absent, and a trial's never changes.
 
-A trial is written beside its place, synced and renamed into it, and never changes afterwards; a crash or a
-full disk loses at most the trial in flight. Nothing is judged here.
+A trial is written to a temporary file, synced, and renamed. So a crash or a full disk loses at most the trial
+in progress.
 """
 
 import contextlib
@@ -15,22 +15,22 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from crumple import faults
 from crumple.contract import Frozen, TrialRecord
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
+from crumple.parsing import first_fault
 from crumple.record.disturbance import Disturbance
 
 Status = Literal["measured", "failed"]
 
 
-# Between the label of a trial and the number of its attempt.
+# Separates the label of a trial from the number of its attempt.
 AGAIN = "+"
 
 
 class TrialIdentity(Frozen):
-    """Which trial. `block` counts from 1, `position` is its place there, from 1; `twin`: the A/A control.
+    """Identifies a trial. `block`, and the `position` in it, count from 1. `twin`: it is the A/A control.
 
-    `attempt`: 2 and more are repeats of a trial that was disturbed, under ids of their own.
+    `attempt`: 2 and higher are repeats of a trial that was disturbed; each attempt has an id of its own.
     """
 
     id: str
@@ -44,18 +44,18 @@ class TrialIdentity(Frozen):
 
     @property
     def label(self) -> str:
-        """What all attempts have in common: the id that was planned."""
+        """Return the id that was planned, which all attempts share."""
         return self.id if self.attempt == 1 else self.id.rpartition(AGAIN)[0]
 
     def again(self) -> Self:
-        """The next attempt."""
+        """Return the identity of the next attempt."""
         attempt = self.attempt + 1
         return self.model_copy(update={"attempt": attempt, "id": f"{self.label}{AGAIN}{attempt}"})
 
 
 class Failure(Frozen):
-    """Where a trial ended and why. `step`: setup, build, start, answers, engine, database, answers-after,
-    stop, lab.
+    """Where and why a trial failed. `step`: setup, build, start, answers, fitness, engine, database,
+    answers-after, stop or validity.
     """
 
     step: str
@@ -72,9 +72,10 @@ class ServerFacts(Frozen):
 
 
 class DatabaseFacts(Frozen):
-    """The database over the load. `place`: "private", or where the user's is. `cpu_s` None: not ours to see.
+    """What the database did during the load. `place`: "private", or the address of the user's database.
 
-    `queries`: on the workload's table; all SELECT statements where the database counts no rows.
+    `queries`: on the workload's table, or all SELECT statements if the database does not count rows.
+    `cpu_s` None: we cannot see its CPU time.
     """
 
     place: str
@@ -84,7 +85,7 @@ class DatabaseFacts(Frozen):
 
 
 class Programs(Frozen):
-    """What measured and was measured, each as a hash of its content. `server`: empty if it ran already."""
+    """A hash of each program of a trial, and the kernel's release. `server`: empty if it ran already."""
 
     server: str
     workload: str
@@ -94,14 +95,14 @@ class Programs(Frozen):
 
 
 class StoredTrial(Frozen):
-    """One trial, whatever became of it. A non-empty `problems` means measured, but not valid.
+    """The result of one trial, measured or failed. With `problems` it was measured but is not valid.
 
-    `warnings`: what to know of it beside, valid or not.
-    `host`: the machine's facts just before the load, with what it lacks under "problems".
-    `database`: what it was asked and what that cost, where the workload asks one.
-    `canary`: what became of the light requests beside the load, if there were any.
-    `disturbance`: what others did to the machine meanwhile; None: it was not measured.
-    `programs`: None of trials that could not be tried.
+    `warnings`: what a reader should know about it, valid or not.
+    `host`: the machine's facts just before the load; its shortcomings are under "problems".
+    `database`: what it was asked and what that cost, if the workload uses one.
+    `canary`: the record of the light requests beside the load, if there were any.
+    `disturbance`: how others used the machine during the load; None if the trial was not measured.
+    `programs`: None if the trial could not be tried.
     `overhead_s`: the lab's own time, without the server's start and the engine's load.
     """
 
@@ -121,22 +122,22 @@ class StoredTrial(Frozen):
 
     @property
     def disturbed(self) -> bool:
-        """Others used the machine while it was measured; whatever else is to be said of it."""
+        """Return whether others used the machine too much while the trial was measured."""
         return self.disturbance is not None and self.disturbance.disturbed
 
     @property
     def skipped(self) -> bool:
-        """Return whether it could not be tried here, for want of a runtime, of cores or of the database."""
+        """Return whether it could not be tried here because a runtime, cores or the database are missing."""
         return self.failure is not None and self.failure.step == "setup"
 
     @property
     def valid(self) -> bool:
-        """Measured, and it measured the server."""
+        """Return whether the trial was measured and has no problems."""
         return self.status == "measured" and not self.problems
 
 
 def replaced(trials: Sequence[StoredTrial]) -> set[str]:
-    """Ids of those that a later attempt stands for."""
+    """Return the ids of the trials that a later attempt replaces."""
     last: dict[str, StoredTrial] = {}
     for each in sorted(trials, key=lambda each: each.trial.attempt):
         last[each.trial.label] = each
@@ -144,7 +145,7 @@ def replaced(trials: Sequence[StoredTrial]) -> set[str]:
 
 
 class RunStore:
-    """The folder of one run. Trials that are there stay as they are."""
+    """The folder of one run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -153,7 +154,7 @@ class RunStore:
 
     @classmethod
     def create(cls, runs: Path, name: str) -> Self | None:
-        """The folder of a new run; None if another run has it. Raises StorageFull, NotWritable."""
+        """Create the folder of a new run; None if it exists already. Raises StorageFull, NotWritable."""
         with _storage(runs):
             runs.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):
@@ -163,12 +164,12 @@ class RunStore:
 
     @property
     def name(self) -> str:
-        """The run's id, which is the folder's name."""
+        """Return the run's id, which is the folder's name."""
         return self.folder.name
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """While inside, no other process runs this run. Raises UsageError if one does."""
+        """Lock the run until the context ends. Raises UsageError if another process holds the lock."""
         folder = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -179,26 +180,26 @@ class RunStore:
             os.close(folder)
 
     def write_run(self, document: str) -> None:
-        """run.json, whole or as it was before. Raises StorageFull, NotWritable."""
+        """Replace run.json; on an error it stays as it was. Raises StorageFull, NotWritable."""
         try:
             with _storage(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
                 _write_whole(self.run_file, document)
         except BaseException:
-            # Of a run that cannot begin nothing stays; a folder that holds anything is not removed.
+            # A run that cannot begin leaves no folder. rmdir removes the folder only if it is empty.
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
             raise
 
     def discard(self) -> None:
-        """Remove a run that has no trial yet, as far as that can be done."""
+        """Remove the run if it has no trial yet. Errors are ignored."""
         with contextlib.suppress(OSError):
             if not self._trials.exists():
                 self.run_file.unlink()
                 self.folder.rmdir()
 
     def read_run(self) -> bytes:
-        """run.json as it is. Raises NotStored."""
+        """Return the content of run.json. Raises NotStored."""
         try:
             return self.run_file.read_bytes()
         except OSError as error:
@@ -207,8 +208,9 @@ class RunStore:
             ) from None
 
     def add(self, trial: StoredTrial) -> Path:
-        """Store one trial; its file. Raises FileExistsError if it is there already, StorageFull,
-        NotWritable.
+        """Store one trial and return its file.
+
+        Raises FileExistsError if the trial is stored already, StorageFull, NotWritable.
         """
         path = self.path_of(trial.trial.id)
         if path.exists():
@@ -219,7 +221,7 @@ class RunStore:
         return path
 
     def set_aside(self, trial_id: str) -> Path:
-        """Make room for another attempt at a trial; the earlier one is kept, out of every report.
+        """Move a stored trial to the folder set-aside, which no report reads, so that it can be tried again.
 
         Raises StorageFull, NotWritable.
         """
@@ -231,20 +233,20 @@ class RunStore:
             return path.rename(aside / f"{path.stem}.{attempt}.json")
 
     def trials(self) -> list[StoredTrial]:
-        """All stored trials, by id. Raises NotStored if one cannot be read."""
+        """Read all stored trials, sorted by id. Raises NotStored if one cannot be read."""
         return [_read_trial(path) for path in sorted(self._trials.glob("*.json"))]
 
     def ids(self) -> set[str]:
-        """Ids of the stored trials, without reading them."""
+        """Return the ids of the stored trials, without reading the trials."""
         return {path.stem.replace("__", "/") for path in self._trials.glob("*.json")}
 
     def path_of(self, trial_id: str) -> Path:
-        """Where a trial is or will be stored."""
+        """Return the file in which a trial is stored, or would be."""
         return self._trials / f"{trial_id.replace('/', '__')}.json"
 
 
 def find(runs: Path, name: str | None = None) -> RunStore:
-    """The run called `name` (or the folder of that path), or the latest. Raises NotStored."""
+    """Return the run named `name`, or in the folder of that path; None: the latest run. Raises NotStored."""
     if name is not None:
         folders = [folder for folder in (runs / name, Path(name)) if (folder / "run.json").is_file()]
     else:
@@ -256,7 +258,7 @@ def find(runs: Path, name: str | None = None) -> RunStore:
 
 
 def _began(folder: Path) -> tuple[str, str]:
-    # A run's id ends in its date and time, which sort as text.
+    # A run's id ends with its date and time, which sort as text.
     return folder.name[-15:], folder.name
 
 
@@ -264,18 +266,18 @@ def _read_trial(path: Path) -> StoredTrial:
     try:
         return StoredTrial.model_validate_json(path.read_bytes())
     except OSError as error:
-        raise NotStored(f"{path} cannot be read: {error.strerror}", "move it away") from None
+        raise NotStored(f"cannot read {path}: {error.strerror}", "move it away") from None
     except ValidationError as error:
         if any(each["loc"][-1:] == ("version",) for each in error.errors()):
             raise NotStored(
-                f"{path} is of another version of crumple",
+                f"{path} was written by another version of crumple",
                 "read it with that version, or run the study again",
             ) from None
-        raise NotStored(f"{path} is not a stored trial ({faults.first(error)})", "move it away") from None
+        raise NotStored(f"{path} is not a stored trial ({first_fault(error)})", "move it away") from None
 
 
 def _write_whole(path: Path, text: str) -> None:
-    """Write beside, sync, rename, sync the folder: a reader sees all of it or nothing."""
+    """Write to a temporary file, sync, rename, and sync the folder: a reader sees the whole text or none."""
     beside = path.with_name(f".{path.name}.tmp")
     try:
         with beside.open("w", encoding="utf-8") as file:

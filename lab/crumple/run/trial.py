@@ -1,8 +1,9 @@
-"""One trial, step by step: start → check answers → fitness → load → check again → stop → judge.
+"""Execute one trial, step by step: start → check answers → fitness → load → check again → stop → validity.
 
-Each step is done by a module of its own. Whatever goes wrong is a trial that says where and why; only an
-interruption and a full disk are raised. A load may be put on in slices, each an engine's run with connections
-of its own; other servers have their turns in between (`in_turns`).
+Each step has a module of its own. An error in any step ends the trial, which is then stored as failed, with
+the step and the reason; only an interruption and a full disk are raised. A load may be split into slices.
+Each slice is an engine run with its own connections, and other servers have their slices in between
+(`in_turns`).
 """
 
 import random
@@ -18,7 +19,7 @@ from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.engine_spec import connections_of, cores_of
 from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
-from crumple.record import disturbance, invariants, joined, steadiness, validity
+from crumple.record import disturbance, invariants, joined, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import canary, database_part, ready
@@ -26,23 +27,27 @@ from crumple.run.canary import Canary
 from crumple.run.ready import Elsewhere, Lent
 from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment, Scale
-from crumple.subject import answer_check, scratch, servers
+from crumple.subject import answer_check, servers
 from crumple.subject.database import OnDemand
 from crumple.subject.workload import Workload
 
-# Load before each slice but the first, counted as warm-up: users connect, caches fill, clocks rise. With a
-# tenth of a second a single event loop still answered 3 to 6 % less than in one long window. It is drawn
-# between these two, so that windows begin at different phases of whatever the server does periodically.
+# Seconds of load before each slice but the first, counted as warm-up: users connect, caches fill, clock
+# frequencies rise. After 0.1 s a single event loop still answered 3 to 6 % less than in one long window. The
+# length is drawn between these two, so that the slices do not all begin at the same phase of a periodic task
+# of the server.
 REWARM_S = (0.2, 0.3)
 
 
 def specs(whole: TrialSpec, number: int) -> list[TrialSpec]:
-    """`whole` in so many parts of equal length. The first has its warm-up. Raises ValueError for requests."""
+    """Split `whole` into `number` slices of equal length, the first with the warm-up of `whole`.
+
+    Raises ValueError if the load ends after a number of requests.
+    """
     if not isinstance(whole.stop, contract.AfterDuration):
-        raise ValueError("a load that its requests end has no slices of equal length")
+        raise ValueError("a load that ends after a number of requests cannot be split into equal slices")
     drawn = random.Random(f"{whole.seed}/re-warming")
     part = contract.AfterDuration(duration_s=whole.stop.duration_s / number)
-    # One is drawn for the first slice, too, which has the trial's own warm-up instead.
+    # Draw a re-warming for every slice, then drop the first: the first slice has the warm-up of `whole`.
     _, *again = (_rewarming(drawn.uniform(*REWARM_S)) for _ in range(number))
     return [whole.model_copy(update={"stop": part, "warm_up": each}) for each in (whole.warm_up, *again)]
 
@@ -53,19 +58,20 @@ def _rewarming(seconds: float) -> contract.WarmUp:
 
 
 PROBE_INTERVAL_MS = 100
-# A full queue of 4,096 connections, each of which takes one of 150 workers a second, and some more.
+# How long a server may take to work off the requests left from the load: 4,096 queued connections, each of
+# which keeps one of 150 workers busy for a second, take 27 s.
 WORKED_OFF_S = 30.0
 LOOPBACK = "127."
 
 
 @dataclass(frozen=True)
 class Job:
-    """All one trial needs. `experiment`: as it is at the scale. `built`: or a server that runs already.
+    """All that one trial needs. `experiment`: reduced to the run's scale. `beside`: what the canary asks.
 
-    `settings`: the server's, defaults filled in. `ceiling`: what the engine's is said to be, once the load is
-    over and the server gone; None: not known, or far away. `beside`: what the canary asks.
-    `databases`: the run's, where it has one; without it, a trial that needs one starts its own.
-    `programs`: what it is measured with; `mixed`: what of that is another than in trials before it.
+    `settings`: the server's, with defaults filled in. `ceiling` returns the engine's ceiling for a record; it
+    is called after the server has ended, and returns None if the ceiling is not known or far away.
+    `databases`: the run's; None: a trial that needs a database starts its own. `programs`: those the trial is
+    measured with. `mixed`: a warning that they differ from earlier trials of the run; empty if they do not.
     """
 
     trial: TrialIdentity
@@ -83,7 +89,7 @@ class Job:
 
 
 def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) -> StoredTrial:
-    """A trial that could not even be tried: its server is not ready, or does not build."""
+    """Return the failed trial of a server that is not ready or could not be built."""
     return StoredTrial(
         trial=trial,
         status="failed",
@@ -98,19 +104,19 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
 
 
 def fitted(job: Job) -> capacity.Fitted:
-    """The experiment's shape, as far as this machine has room for it."""
+    """Return the experiment's load shape, with no more connections than this machine allows."""
     return capacity.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), capacity.limits())
 
 
 def _workers(job: Job) -> int | None:
-    """How many requests can wait in the server at once, where that is limited and known."""
+    """Return how many requests the server can process at once; None if that is not limited or not known."""
     if isinstance(job.built, Elsewhere):
         return None
     return invariants.workers(job.built.description.io_model, job.settings)
 
 
 def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> contract.TrialSpec:
-    """What the engine is told. `cores`: the engine's own; empty leaves it unpinned."""
+    """Return the engine's spec of the trial. `cores`: the engine's; empty leaves it unpinned."""
     experiment, scale, load = job.experiment, job.scale, fitted(job)
     written = scale.warm_up_for(job.trial.server)
     most = connections_of(load.shape)
@@ -154,9 +160,10 @@ def _verify(job: Job, address: str) -> None:
 
 
 def _verify_after(job: Job, address: str) -> tuple[str, ...]:
-    """The same after the load, of which a server may have much to work off that nobody waits for any more.
+    """Check the answers again after the load, and return the warnings.
 
-    One that does not come back has been measured all the same: a warning says so.
+    The server may still work on requests whose clients are gone, so it gets WORKED_OFF_S to answer. If it
+    does not answer in that time, its measurement still counts, with a warning.
     """
     deadline = time.monotonic() + WORKED_OFF_S
     while True:
@@ -165,11 +172,11 @@ def _verify_after(job: Job, address: str) -> tuple[str, ...]:
             return ()
         except NoAnswer:
             if time.monotonic() > deadline:
-                return ("it was asked again after the load, and gave no answer: it may be stuck",)
+                return ("the server gave no answer when asked again after the load: it may be stuck",)
 
 
 def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
-    """Yields before each slice and after the last, with the server suspended until it is its turn again."""
+    """Execute the steps up to "stop". Yield before each slice and after the last, the server suspended."""
     experiment = job.experiment
     cores = capacity.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
     course.server_cores = cores.server
@@ -208,12 +215,12 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
             course.step = "answers-after"
             _still_there(running)
             course.warnings += _verify_after(job, running.address)
-            left = scratch.fault(running.files_left(), connections_of(put_on.shape))
+            left = servers.files_fault(running.files_left(), connections_of(put_on.shape))
             course.problems += (left,) if left else ()
             course.step = "stop"
         except Exception:
             course.output_tail = tuple(running.output_tail())
-            # A server whose database died cannot be blamed for its answers.
+            # If the database died, report that instead of the wrong answers that follow from it.
             data.still_there()
             raise
 
@@ -225,18 +232,18 @@ def _in_slices(
     load: Engine,
     on_progress: OnProgress,
 ) -> Generator[None, None, contract.TrialRecord]:
-    """The record of all slices; while others have their turn, the server is suspended."""
+    """Execute the slices and return one record of them; the server is suspended between its slices."""
     records = []
     for each in specs(spec, scale.slices):
         yield from _others_turn(running)
         records.append(engine.run(load, each, on_progress))
-    # Verifying and judging may take long: first every server has its last slice.
+    # Wait until every server has had its last slice: the next steps may take long.
     yield from _others_turn(running)
     return joined.joined(records)
 
 
 def _others_turn(running: servers.Running | Lent) -> Generator[None]:
-    """Yields once, with the server suspended."""
+    """Yield once, with the server suspended."""
     running.suspend()
     try:
         yield
@@ -245,7 +252,7 @@ def _others_turn(running: servers.Running | Lent) -> Generator[None]:
 
 
 def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
-    """Whoever is told of the load's progress, and who looks at something else each time."""
+    """Return `on_progress`, extended: it calls `look` first."""
 
     def told(progress: contract.Progress) -> None:
         look()
@@ -255,7 +262,7 @@ def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
 
 
 def _asked_beside(job: Job, canaries: contract.TrialRecord | None) -> int:
-    """Requests of the canary that ask the same table."""
+    """Return how many requests of the canary asked the database that the load asked."""
     if canaries is None or job.beside is None or job.beside.database != job.workload.database:
         return 0
     return canaries.scheduled + canaries.warm_up.scheduled
@@ -267,9 +274,9 @@ def _still_there(running: servers.Running | Lent) -> None:
 
 
 class Course:
-    """A trial as far as it has come. `turn` does the next part; when it is over, `stored` is what it was.
+    """A trial in progress. `turn` executes its next part; after the last part `stored` returns the result.
 
-    A trial that is not sliced is one part.
+    A trial without slices has only one part.
     """
 
     def __init__(self, job: Job, load: Engine, on_progress: OnProgress) -> None:
@@ -291,7 +298,7 @@ class Course:
         self._parts = self._all(load, on_progress)
 
     def turn(self) -> bool:
-        """Do the next part; False: that was the last one. Raises StorageFull."""
+        """Execute the next part. False: it was the last one. Raises StorageFull."""
         began_s = time.monotonic()
         try:
             next(self._parts)
@@ -302,7 +309,7 @@ class Course:
         return True
 
     def close(self) -> None:
-        """End it where it is, with its server; after its last part there is nothing to end."""
+        """End the trial and its server now. After the last part this does nothing."""
         self._parts.close()
 
     def _all(self, load: Engine, on_progress: OnProgress) -> Generator[None]:
@@ -315,7 +322,7 @@ class Course:
         except CrumpleError as error:
             self._fail(error)
         except Exception as error:
-            # A fault of the lab costs this trial, not the run.
+            # A bug in the lab fails this trial, not the run.
             self._fail(error)
 
     def _judge(self) -> None:
@@ -332,17 +339,17 @@ class Course:
             less=fitted(job).less,
             workers=_workers(job),
             disturbance=self.disturbance,
-            unsteady=steadiness.sentence(self.record, job.settings),
+            unsteady=disturbance.growth_sentence(self.record, job.settings),
             by_figure=True,
             slices=job.scale.slices,
         )
 
     def count(self, data: database_part.Part) -> None:
-        """Take over what the database's counters came to."""
+        """Copy what the database's counters showed."""
         self.database, self.problems, self.warnings = data.facts, data.problems, data.warnings
 
     def _fail(self, error: Exception) -> None:
-        """Note what ended the trial, with the last lines of whoever was at fault."""
+        """Note why the trial failed, with the last output of the program that caused it."""
         expected = isinstance(error, CrumpleError)
         message = str(error) if expected else f"{type(error).__name__}: {error}; this is a bug in crumple"
         tail = getattr(error, "output_tail", ()) or self.output_tail
@@ -353,7 +360,7 @@ class Course:
         return (self.job.mixed,) if self.job.mixed else ()
 
     def stored(self) -> StoredTrial:
-        """What goes on disk. Overhead is all of its own time but the server's start and the engine's load."""
+        """Return the trial for the store. Its overhead leaves out the server's start and the load."""
         load_ns = self.record.warm_up_ns + self.record.measured_ns if self.record else 0
         return StoredTrial(
             trial=self.job.trial,

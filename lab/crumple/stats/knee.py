@@ -2,6 +2,8 @@
 
 A knee is reported only where a plateau that ends describes the points clearly better than a plateau without
 an end and than one straight line, and better than any smooth curve. (Method, rule 21.)
+
+Not ruptures: it finds where a level or a slope changes, without an interval and without a smooth rival.
 """
 
 import math
@@ -10,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import f as ratio_of_variances
+from scipy import special
 
 from crumple.stats import stats
 from crumple.stats.stats import Interval
@@ -220,7 +222,7 @@ def _information_of(misfit: float, points: int, parameters: int) -> float:
 
 def _limit(chosen: _Fits, confidence: float) -> float:
     misfit = max(chosen.misfit, 1e-12)
-    return misfit * (1 + float(ratio_of_variances.ppf(confidence, 1, chosen.spare)) / chosen.spare)
+    return misfit * (1 + float(special.fdtri(1, chosen.spare, confidence)) / chosen.spare)
 
 
 def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:

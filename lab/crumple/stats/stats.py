@@ -7,12 +7,12 @@ inverts the ratio. `verdict` decides what an effect means for a claim.
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -92,8 +92,8 @@ def unpaired_ratio(
     error, freedom = _welch(one, other)
     if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
         return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    p = 2 * float(stats.t.sf(abs(log_ratio) / error, freedom))
+    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
+    p = 2 * float(special.stdtr(freedom, -abs(log_ratio) / error))
     return Interval(estimate, _exp(log_ratio - reach), _exp(log_ratio + reach), confidence, n), p
 
 
@@ -103,11 +103,13 @@ def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], c
     Raises ValueError as `unpaired_ratio`.
     """
     error, freedom = _welch(_logs(numerator), _logs(denominator))
-    return _exp(float(np.sum(stats.t.ppf([(1 + confidence) / 2, POWER], freedom))) * error)
+    return _exp(float(np.sum(special.stdtrit(freedom, [(1 + confidence) / 2, POWER]))) * error)
 
 
 def _welch(one: Floats, other: Floats) -> tuple[float, float]:
     """The standard error of the difference of two means, and its degrees of freedom."""
+    # Not scipy.stats.ttest_ind: it does not give the error that `unpaired_visible` needs, warns of equal
+    # values, and scipy.stats takes far longer to import than scipy.special, which has the same distributions.
     squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
     total = float(sum(squares))
     if total <= 0:
@@ -188,3 +190,32 @@ def _resampled_t(samples: Floats, seed: int) -> Floats:
 def _drawn(n: int, seed: int) -> Floats:
     """How much of each start is in each resample: n × RESAMPLES, columns sum to 1."""
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).T / n
+
+
+def pooled(share: float, requests: int, confidence: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval (Biometrika 26, 1934) of a share of `requests`, taken as one sample."""
+    if requests <= 0:
+        return 0.0, 1.0
+    found, tail = min(requests, max(0.0, share * requests)), (1 - confidence) / 2
+    low = 0.0 if found < 0.5 else float(special.betaincinv(found, requests - found + 1, tail))
+    high = 1.0 if found > requests - 0.5 else float(special.betaincinv(found + 1, requests - found, 1 - tail))
+    return low, high
+
+
+def widened(interval: Interval, requests: int) -> Interval:
+    """Return the interval of a share over starts, at least as wide as that of all its requests together.
+
+    Starts that all lost nothing have no spread, although their requests may be too few to exclude a loss.
+    """
+    low, high = pooled(interval.estimate, requests, interval.confidence)
+    return replace(interval, low=min(interval.low, low), high=max(interval.high, high))
+
+
+def chance_at_half(times: int, of: int) -> float:
+    """Return how likely `times` or more `of` starts do what each start does with probability one half."""
+    return float(special.bdtrc(times - 1, of, 0.5)) if times > 0 else 1.0
+
+
+def requests_needed(bound: float, confidence: float) -> int:
+    """Return how many requests without a loss exclude a share of `bound` or more."""
+    return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-bound)) if 0 < bound < 1 else 1

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from crumple import contract, toml_file
+from crumple import contract, parsing
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.machine.capacity import Placement
@@ -222,7 +222,7 @@ class Experiment(Frozen):
             "shape": meant.shape or self.shape,
             "parameters": {**self.parameters, **meant.parameters},
             "servers": meant.servers or self.servers,
-            # None: `selection.restricted` may now leave out further servers.
+            # None: `names.restricted` may now leave out further servers.
             "scales": {scale: meant.model_copy(update={"servers": None})},
         }
         return self.model_copy(update=update)
@@ -369,8 +369,8 @@ def load(name: str, root: Path, known: Known) -> Study:
     """
     path = Path(name) if name.endswith(".toml") else find(root).get(name)
     if path is None:
-        raise NotFound(f'no study is called "{name}"', toml_file.did_you_mean(name, find(root)))
-    return parse(toml_file.read(path), path, known)
+        raise NotFound(f'no study is called "{name}"', parsing.did_you_mean(name, find(root)))
+    return parse(parsing.read_toml(path), path, known)
 
 
 def parse(written: dict[str, object], file: Path, known: Known) -> Study:
@@ -379,7 +379,7 @@ def parse(written: dict[str, object], file: Path, known: Known) -> Study:
     if "name" in written:
         problems.append(Problem(file, "name", "a study goes by its file's name", "remove it"))
     written = server_toml.canonical_names(_with_merged_shapes(written), known.settings)
-    study, invalid = toml_file.meant(Study, {**written, "name": file.stem}, file)
+    study, invalid = parsing.meant(Study, {**written, "name": file.stem}, file)
     problems += [*invalid, *unknown_names(written, known, file)]
     if problems or study is None:
         raise FileInvalid(problems)

@@ -28,7 +28,7 @@ from crumple.errors import DatabaseFailed, DatabaseMissing, ServerFailed
 from crumple.machine import capacity, guard, process_tree
 from crumple.machine.guard import Guarded
 from crumple.machine.leftovers import ScratchFolder
-from crumple.subject import runtimes, tables
+from crumple.subject import build, tables
 from crumple.subject.tables import SCHEMA
 
 APT = "mariadb-server-core"
@@ -59,7 +59,7 @@ class Programs:
 
 def programs() -> Programs:
     """The programs that the private database needs. Raises DatabaseMissing, which names the package."""
-    path = os.pathsep.join([runtimes.search_path(), *PLACES])
+    path = os.pathsep.join([build.search_path(), *PLACES])
     server = shutil.which("mariadbd", path=path)
     system_tables = next((file for file in SYSTEM_TABLES if file.is_file()), None)
     if server is None or system_tables is None:
@@ -130,7 +130,7 @@ def _fill(found: Programs, folder: Path) -> None:
     arguments = ["--no-defaults", "--bootstrap", f"--datadir={scratch / 'data'}", "--log-warnings=0"]
     as_user = [f"--user={found.user}"] if found.user else []
     command = ["sh", "-c", MAKE, "sh", found.server, str(folder), *arguments, *as_user, REDO_LOG]
-    env = runtimes.environment()
+    env = build.base_environment()
     guarded = guard.launch("start", command, cwd=scratch, env=env, cores=(), scratch=held)
     try:
         ended = guarded.ended(MAKE_S)
@@ -255,7 +255,7 @@ def _started(
         *SETTINGS,
     ]
     try:
-        env = runtimes.environment()
+        env = build.base_environment()
         return guard.launch("start", command, cwd=scratch, env=env, cores=cores, scratch=held)
     except ServerFailed as error:
         raise DatabaseFailed(f"the database: {error.message}", error.output_tail, error.remedy) from None

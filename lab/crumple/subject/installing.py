@@ -20,8 +20,8 @@ from pathlib import Path
 
 from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, ServerFailed
 from crumple.interrupt import held_back
-from crumple.subject import build, database, database_process, runtimes
-from crumple.subject.runtimes import Lack
+from crumple.subject import build, database, database_process
+from crumple.subject.build import Lack
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
 
@@ -270,12 +270,12 @@ def prepare(
     A database is installed if one of the workloads that they serve queries one.
     """
     began = time.monotonic()
-    missing = [lack for description in descriptions for lack in runtimes.lacks(description)]
+    missing = [lack for description in descriptions for lack in build.lacks(description)]
     queried = any(needs_database(description, workloads) for description in descriptions)
     wanted = packages([*missing, *(lacks() if queried else ())])
     if wanted:
         install(wanted, yes=yes, say=say, ask=ask)
-        runtimes.forget()
+        build.forget()
     if queried:
         prepare_database(say)
     prepared = []
@@ -293,10 +293,10 @@ def needs_database(description: ServerDescription, workloads: Mapping[str, Workl
 
 def _build(description: ServerDescription, which: str, say: Say) -> Prepared:
     name = description.name
-    ready = runtimes.readiness(description)
-    if isinstance(ready, runtimes.Missing):
+    ready = build.readiness(description)
+    if isinstance(ready, build.Missing):
         say(f"{name}: skipped, {ready.reason}; {ready.remedy}")
-        return Prepared(name, ready.reason, ready.remedy, runtimes.versions(description), 0.0)
+        return Prepared(name, ready.reason, ready.remedy, build.versions(description), 0.0)
     is_built = build.is_built(description)
     if not is_built:
         say(f"{name}: building, {which} …")

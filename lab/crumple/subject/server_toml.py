@@ -1,12 +1,13 @@
 """Reads a server's description from its `server.toml` into a frozen `ServerDescription`; parses variants.
 
 A variant is a server with settings other than its defaults, written `php-apache[keep_alive=0,workers=150]`.
-This label can be used wherever a server is named. `runtimes` looks for what the server needs, `build` builds
-it, `servers` starts it.
+This label can be used wherever a server is named. `build` looks for what the server needs and builds it,
+`servers` starts it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+import string
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,10 +15,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from crumple import toml_file
+from crumple import parsing
 from crumple.contract import Frozen
-from crumple.errors import FileInvalid, NotFound, Problem, UsageError
-from crumple.toml_file import did_you_mean
+from crumple.errors import CrumpleError, FileInvalid, NotFound, Problem, UsageError
+from crumple.parsing import did_you_mean
 
 FILE = "server.toml"
 
@@ -169,14 +170,14 @@ def filled(text: str, values: Mapping[str, str]) -> str:
 def load(folder: Path) -> ServerDescription:
     """The description in `folder`/server.toml. Raises FileInvalid with every problem of the file."""
     file = folder / FILE
-    written = toml_file.read(file)
+    written = parsing.read_toml(file)
     problems = [
         Problem(file, key, "is taken from the folder", "remove it")
         for key in ("name", "folder")
         if key in written
     ]
     tables = {"program": folder.name, **written, "name": folder.name, "folder": str(folder)}
-    description, invalid = toml_file.meant(ServerDescription, tables, file)
+    description, invalid = parsing.meant(ServerDescription, tables, file)
     problems += invalid
     if description is not None and not description.program_folder.is_dir():
         problems.append(
@@ -326,3 +327,42 @@ def _parts(text: str) -> tuple[str, str]:
 def _text(value: Setting) -> str:
     short = f"{value:g}" if isinstance(value, float) else str(value)
     return short if not isinstance(value, float) or float(short) == value else repr(value)
+
+
+STARTER = Path(__file__).parent / "starter"
+NEW_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+LANGUAGE = re.compile(r"[^\"\\\x00-\x1f]+")
+
+
+def write_new(folder: Path, language: str, taken: Collection[str]) -> tuple[Path, ...]:
+    """Write a folder to begin a server with: a commented server.toml and a small program that works.
+
+    Returns the files. `taken`: names of servers. Overwrites nothing. Raises UsageError and CrumpleError.
+    """
+    name = folder.name
+    if not NEW_NAME.fullmatch(name):
+        raise UsageError(f'"{name}" is no name for a server', "use small letters, digits and hyphens")
+    if not LANGUAGE.fullmatch(language):
+        raise UsageError(f"--language {language}: that is no name", "write it plainly, such as Python")
+    if folder.exists():
+        raise UsageError(f"{folder} exists", "choose another name, or remove it first")
+    if name in taken:
+        raise UsageError(f"a server named {name} already exists", "choose another name")
+    try:
+        folder.mkdir(parents=True)
+        files = tuple(_written_new(file, folder, name, language) for file in sorted(STARTER.iterdir()))
+    except OSError as error:
+        raise CrumpleError(
+            f"cannot write {error.filename}: {error.strerror}", "choose another place"
+        ) from None
+    return files
+
+
+def _written_new(file: Path, folder: Path, name: str, language: str) -> Path:
+    text = file.read_text(encoding="utf-8")
+    if file.name == FILE:
+        values = {"name": name, "title": name.replace("-", " ").capitalize(), "language": language}
+        text = string.Template(text).substitute(values)
+    written = folder / file.name
+    written.write_text(text, encoding="utf-8")
+    return written

@@ -3,10 +3,12 @@
     built = servers.build(description)
     with servers.start(built, cores=(0,), settings={}) as running: ...
 
-Each start is a fresh process on a free loopback port. When the `with` ends, the process, its descendants and
-its scratch folder are gone.
+Each start is a fresh process on a free loopback port, with a scratch folder that holds the file to hash
+and a folder for the server's own files. When the `with` ends, the process, its descendants and its scratch
+folder are gone.
 """
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,11 +18,86 @@ from pathlib import Path
 from crumple.errors import FileInvalid, Problem, ServerFailed, UsageError
 from crumple.machine import guard, process_tree
 from crumple.machine.guard import Guarded
-from crumple.subject import runtimes, scratch, server_toml
-from crumple.subject.build import Built, build, is_built, program
-from crumple.subject.runtimes import Missing, Ready, readiness, versions
+from crumple.machine.leftovers import ScratchFolder
+from crumple.parsing import did_you_mean
+from crumple.subject import server_toml, workload
+from crumple.subject.build import (
+    Built,
+    Missing,
+    Ready,
+    base_environment,
+    build,
+    is_built,
+    program,
+    readiness,
+    versions,
+)
 from crumple.subject.server_toml import ServerDescription, Setting, filled
-from crumple.toml_file import did_you_mean
+
+HASH_FILE = "hash.bin"
+FILES_FOLDER = "files"
+SETTLED_S = 2.0
+POLL_S = 0.02
+
+
+def made_scratch() -> ScratchFolder:
+    """A new scratch folder with both in it. Raises ServerFailed("start") if they cannot be written."""
+    try:
+        folder = ScratchFolder.made()
+        try:
+            _fill(folder.path)
+        except BaseException:
+            # The caller does not have the folder yet, and so cannot remove it.
+            folder.remove()
+            raise
+    except OSError as error:
+        where = error.filename or "there"
+        message = f"cannot make a scratch folder: {where}: {error.strerror}"
+        raise ServerFailed(
+            "start", message, remedy="free some space, or name another place in TMPDIR"
+        ) from None
+    return folder
+
+
+def _fill(folder: Path) -> None:
+    files = folder / FILES_FOLDER
+    (folder / HASH_FILE).write_bytes(workload.hash_content())
+    files.mkdir()
+    if os.geteuid() == 0:
+        # A server that root starts may run its workers as another user. They can use both paths, but cannot
+        # list the scratch folder.
+        folder.chmod(0o711)
+        (folder / HASH_FILE).chmod(0o644)
+        files.chmod(0o1777)
+
+
+def scratch_environment(scratch: Path) -> dict[str, str]:
+    """The variables that tell a server both paths."""
+    return {"HASH_FILE": str(scratch / HASH_FILE), "FILES_FOLDER": str(scratch / FILES_FOLDER)}
+
+
+def files_left(scratch: Path, within_s: float = SETTLED_S) -> int:
+    """How many files remain in the server's folder; waits up to `within_s` for those in use to be removed."""
+    deadline = time.monotonic() + within_s
+    while (left := _count(scratch / FILES_FOLDER)) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return left
+
+
+def files_fault(left: int, connections: int) -> str:
+    """A sentence about `left` files; empty if so many may have been in use when the load ended."""
+    if left <= connections:
+        return ""
+    return f"the server left {left:,} of its files behind; it must remove each with its answer"
+
+
+def _count(folder: Path) -> int:
+    try:
+        with os.scandir(folder) as files:
+            return sum(1 for _ in files)
+    except FileNotFoundError:
+        return 0
+
 
 PORTS_TRIED = 3
 
@@ -47,7 +124,7 @@ class Running:
         return self.guarded.ended() is None
 
     def suspend(self) -> None:
-        """Stop its processes until `wake`: it uses no CPU and does not answer."""
+        """Freeze its processes until `wake`: it uses no CPU and does not answer."""
         process_tree.suspend(self.guarded.guard_pid)
 
     def wake(self) -> None:
@@ -56,7 +133,7 @@ class Running:
 
     def files_left(self) -> int:
         """How many of the files that it made for answers it has not removed."""
-        return scratch.files_left(self.guarded.scratch)
+        return files_left(self.guarded.scratch)
 
 
 @contextmanager
@@ -121,7 +198,7 @@ def _command(
     port: int,
 ) -> Guarded:
     written = built.description.start
-    folder = scratch.made()
+    folder = made_scratch()
     values = {
         "port": str(port),
         "scratch": str(folder.path),
@@ -129,7 +206,7 @@ def _command(
         **{name: str(value) for name, value in settings.items()},
     }
 
-    given = {**runtimes.environment(), **scratch.environment(folder.path), **environment}
+    given = {**base_environment(), **scratch_environment(folder.path), **environment}
     own = {name: filled(value, values) for name, value in written.env.items()}
     command = [filled(part, values) for part in written.command]
     return guard.launch("start", command, cwd=built.folder, env={**given, **own}, cores=cores, scratch=folder)

@@ -5,7 +5,6 @@ The check of queries is pure: from a load's record and the counters before and a
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pymysql
 from pymysql.connections import Connection
@@ -13,7 +12,7 @@ from pymysql.converters import escape_item
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
-from crumple.subject import books, wp_options
+from crumple.subject.table_rows import Table, books, wp_options
 from crumple.subject.workload import Query
 
 
@@ -62,18 +61,9 @@ SCHEMA = "crumple"
 NO_SUCH_TABLE = 1146
 
 
-class Table(NamedTuple):
-    """One table; `rows` have the order of `columns` and are sorted by the first of them."""
-
-    name: str
-    create: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[int | str, ...], ...]
-
-
 def tables() -> tuple[Table, ...]:
     """Both tables."""
-    return tuple(Table(each.TABLE, each.CREATE, each.COLUMNS, each.rows()) for each in (wp_options, books))
+    return wp_options(), books()
 
 
 def statements() -> list[str]:

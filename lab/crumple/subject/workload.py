@@ -1,19 +1,174 @@
-"""Reads workloads from contract/workloads/<name>.toml: what a request asks and the exact answer expected."""
+"""Reads workloads from contract/workloads/<name>.toml: what a request asks and the exact answer expected.
 
+A right answer that the file does not contain is computed, each kind by one pure function of the workload's
+parameters. The servers compute the same on their own, and both must agree. The file of 65,536 bytes that
+the workload `hash` reads is computed, too.
+"""
+
+import hashlib
+import json
 import re
-from collections.abc import Mapping
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import quote
 
+import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from crumple import contract, toml_file
+from crumple import contract, parsing
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
-from crumple.subject import right_answers
-from crumple.subject.right_answers import Exact, ExpectedBody, Fresh, Value
+from crumple.subject.table_rows import Table, books, wp_options
+
+HASH_BLOCKS = 2048
+
+
+@cache
+def hash_content() -> bytes:
+    """The file's bytes: the SHA-256 of "crumple 0", of "crumple 1" and so on, one after the other."""
+    return b"".join(hashlib.sha256(b"crumple %d" % number).digest() for number in range(HASH_BLOCKS))
+
+
+SHOWN_BYTES = 24
+
+
+class Fault(NamedTuple):
+    """What is wrong with a body, and what the contract requires."""
+
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Exact:
+    """One body, which an answer must match to the byte."""
+
+    body: bytes
+    fresh: ClassVar[bool] = False
+
+    @property
+    def length(self) -> int:
+        """The body's length in bytes."""
+        return len(self.body)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The body's SHA-256 in hex."""
+        return hashlib.sha256(self.body).hexdigest()
+
+    def check(self, body: bytes) -> Fault | None:
+        """Where `body` differs, or None."""
+        if body == self.body:
+            return None
+        pairs = enumerate(zip(body, self.body, strict=False))
+        at = next((i for i, (a, b) in pairs if a != b), min(len(body), self.length))
+        return Fault(
+            f"{len(body)} bytes that differ from byte {at} on: {_shown(body, at)}",
+            f"the contract says {self.length} bytes, there {_shown(self.body, at)}",
+        )
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A new body for each request: `length` random bytes, each from `lowest` to `highest`."""
+
+    length: int
+    lowest: int
+    highest: int
+    fresh: ClassVar[bool] = True
+    sha256: ClassVar[None] = None
+
+    def check(self, body: bytes) -> Fault | None:
+        """Why `body` cannot have been made as the contract requires, or None."""
+        if len(body) != self.length:
+            return Fault(f"{len(body)} bytes", f"the contract says {self.length}")
+        allowed = bytes(range(self.lowest, self.highest + 1))
+        beyond = body.translate(None, delete=allowed)
+        if beyond:
+            at = body.index(beyond[:1])
+            message = f"byte {at} is {beyond[0]}"
+            return Fault(message, f"the contract says {self.lowest} to {self.highest}")
+        # A random body of this length lacks one of the values less than once in 10^700 answers.
+        absent = sorted(set(allowed) - set(body))
+        if absent and self.length > 1000 * len(allowed):
+            remedy = f"choose at random from {self.lowest} to {self.highest}, both included"
+            return Fault(f"no byte of it is {absent[0]}", remedy)
+        return None
+
+
+ExpectedBody = Exact | Fresh
+
+
+def _shown(body: bytes, at: int) -> str:
+    return repr(body[at : at + SHOWN_BYTES])[1:] if at < len(body) else "nothing"
+
+
+Value = int | float | str
+Computed = Literal["hash", "primes", "mix", "options", "rows"]
+
+
+@lru_cache(maxsize=32)
+def computed_body(kind: Computed, parameters: frozenset[tuple[str, Value]]) -> Exact:
+    """The body of that kind; `parameters` must be complete. Cached, as primes take half a megabyte."""
+    return Exact(KINDS[kind](dict(parameters)))
+
+
+def _hash(parameters: Mapping[str, Value]) -> bytes:
+    file = hashlib.sha256(hash_content())
+    digest = file.digest()
+    for _ in range(int(parameters["n"]) - 1):
+        whole = file.copy()
+        whole.update(digest)
+        digest = whole.digest()
+    return digest.hex().encode()
+
+
+def _primes(parameters: Mapping[str, Value]) -> bytes:
+    below = int(parameters["below"])
+    prime = np.ones(max(below, 2), dtype=bool)
+    prime[:2] = False
+    for number in range(2, int(below**0.5) + 1):
+        if prime[number]:
+            prime[number * number :: number] = False
+    return _json(np.flatnonzero(prime).tolist())
+
+
+def _mix(parameters: Mapping[str, Value]) -> bytes:
+    size = int(parameters["bytes"])
+    letters = string.ascii_lowercase.encode()
+    return (letters * (size // len(letters) + 1))[:size]
+
+
+def _options(_: Mapping[str, Value]) -> bytes:
+    return _first_rows(wp_options(), 50)
+
+
+def _book_rows(_: Mapping[str, Value]) -> bytes:
+    return _first_rows(books(), 10)
+
+
+def _first_rows(table: Table, number: int) -> bytes:
+    return _json([dict(zip(table.columns, row, strict=True)) for row in table.rows[:number]])
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+KINDS: dict[Computed, Callable[[Mapping[str, Value]], bytes]] = {
+    "hash": _hash,
+    "primes": _primes,
+    "mix": _mix,
+    "options": _options,
+    "rows": _book_rows,
+}
+assert set(KINDS) == set(get_args(Computed))
+
 
 # Length and status of every answer are checked. Hashing all bodies would lower the engine's ceiling.
 HASH_ONE_IN = 64
@@ -67,7 +222,7 @@ class Answer(Frozen):
     status: int = Field(default=200, ge=100, le=599)
     content_type: str
     body: str | None = None
-    computed: right_answers.Kind | None = None
+    computed: Computed | None = None
     fresh: Bounds | None = None
 
     @model_validator(mode="after")
@@ -104,7 +259,7 @@ class Workload(Frozen):
         if answer.fresh is not None:
             return Fresh(answer.fresh.bytes, answer.fresh.lowest, answer.fresh.highest)
         if answer.computed is not None:
-            return right_answers.computed(answer.computed, frozenset(values.items()))
+            return computed_body(answer.computed, frozenset(values.items()))
         assert answer.body is not None
         return Exact(answer.body.encode("utf-8"))
 
@@ -129,7 +284,7 @@ class Workload(Frozen):
     def _filled(self, parameters: Mapping[str, Value]) -> dict[str, Value]:
         for name, value in parameters.items():
             if name not in self.parameters:
-                remedy = toml_file.did_you_mean(name, self.parameters)
+                remedy = parsing.did_you_mean(name, self.parameters)
                 raise UsageError(f"workload {self.name} has no parameter {name}", remedy)
             remedy = self.parameters[name].fault(value)
             if remedy:
@@ -144,11 +299,11 @@ def find(root: Path) -> dict[str, Workload]:
 
 def load(file: Path) -> Workload:
     """The workload in `file`. Raises FileInvalid with all its problems."""
-    written = toml_file.read(file)
-    workload, problems = toml_file.meant(Workload, {**written, "name": file.stem}, file)
+    written = parsing.read_toml(file)
+    workload, problems = parsing.meant(Workload, {**written, "name": file.stem}, file)
     if workload is not None:
         for name in sorted(set(PLACEHOLDER.findall(workload.request.path)) - set(workload.parameters)):
-            remedy = toml_file.did_you_mean(name, workload.parameters)
+            remedy = parsing.did_you_mean(name, workload.parameters)
             problems.append(Problem(file, "request.path", f"{{{name}}} is no parameter", remedy))
         for name, each in workload.parameters.items():
             remedy = each.fault(each.default)

@@ -1,15 +1,20 @@
-"""The input of every rule, a run's figures and facts, and its output, an effect with its trials."""
+"""The input of every rule, a run's figures and facts, and its output, an effect with its trials. Pure.
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+Here is also which experiments a claim rests on, how many blocks these have, and after which it is judged.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
-from crumple.stats.looks import Look
+from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.stats.stats import SLACK, Interval
+from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
+from crumple.study.study import Scale, Study
 from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import Alone, Evidence, Paired
+from crumple.verdict.evidence import BLOCKS_MIN, Alone, Evidence, Paired, Place, block_of, placed
 from crumple.verdict.verdict_sentences import number
 
 # An effect, and the ids of the trials it rests on.
@@ -109,3 +114,128 @@ def _time(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds))} seconds"
     return f"{round(seconds / 60)} minutes"
+
+
+NEVER: Mapping[str, int] = {}
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a claim: `done` in each of its `experiments`, judged at these `looks`."""
+
+    experiments: tuple[str, ...]
+    done: int
+    looks: Looks
+
+    @property
+    def early(self) -> bool:
+        """Whether there are fewer blocks than the first look needs."""
+        return not self.looks.once and self.done < self.looks.least
+
+
+@dataclass(frozen=True)
+class Planned(Looks):
+    """The looks at an experiment at its `scale`, in which some servers may have fewer blocks."""
+
+    scale: Scale | None = field(default=None, compare=False)
+
+    def with_server(self, server: str) -> Looks:
+        """Return the looks at the blocks that the server has."""
+        most = self.scale.blocks_for(server) if self.scale else self.most
+        return replace(self, least=min(self.least, most), most=most)
+
+
+def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -> dict[str, Looks]:
+    """Return experiment → the looks at it in a run of that scale; it may be a single look at the end.
+
+    `ended`: experiment → how many blocks it had when the time was over.
+    """
+    scales = {name: each.scales[scale] for name, each in study.experiments.items() if scale in each.scales}
+    return {
+        name: Planned(each.least_blocks or each.blocks, each.blocks, ended.get(name), each)
+        for name, each in scales.items()
+    }
+
+
+def blocks_of(
+    claim: Claim, figures: Sequence[Figures], failed: Mapping[str, str], looks: Mapping[str, Looks]
+) -> Blocks:
+    """Return the claim's blocks. A block counts if any trial of it was done, even one that failed."""
+    names = experiments_of(claim)
+    done = min((_done(name, figures, failed) for name in names), default=0)
+    together = ONCE if isinstance(claim, ModelClaim) else _together([*_looks(claim, looks)])
+    return Blocks(names, done if together == ONCE else min(done, together.most), together)
+
+
+def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
+    """Yield the looks at the claim's experiments, and at its servers, which may have fewer blocks."""
+    for place in _places(claim):
+        of = looks.get(place.experiment, ONCE)
+        yield of
+        own = of.with_server(place.server) if isinstance(of, Planned) and not of.once else of
+        # One block shows nothing, so a server with one block does not limit the others.
+        if own.most >= BLOCKS_MIN:
+            yield own
+
+
+def experiments_of(claim: Claim) -> tuple[str, ...]:
+    """Return the experiments that a claim rests on; a cost of the machine rests on none."""
+    return tuple(sorted({place.experiment for place in _places(claim)}))
+
+
+def within(
+    blocks: int | None, experiments: Iterable[str], figures: Sequence[Figures], failed: Mapping[str, str]
+) -> tuple[tuple[Figures, ...], Mapping[str, str]]:
+    """Return figures and failures of the first `blocks` blocks of these experiments; None: of all blocks."""
+    names = set(experiments)
+    seen = tuple(each for each in figures if each.experiment in names)
+    if blocks is None:
+        return seen, failed
+    first = tuple(each for each in seen if each.block <= blocks)
+    return first, {key: why for key, why in failed.items() if block_of(key) <= blocks}
+
+
+def last_look(
+    figures: Sequence[Figures], experiment: str, looks: Mapping[str, Looks], overall: float
+) -> Look:
+    """Return the last look at an experiment, at which its noise is judged."""
+    return Look(overall, _done(experiment, figures, {}), looks.get(experiment, ONCE))
+
+
+def _done(experiment: str, figures: Sequence[Figures], failed: Mapping[str, str]) -> int:
+    measured = (each.block for each in figures if each.experiment == experiment)
+    return max([0, *measured, *(block_of(key) for key in failed if key.startswith(f"{experiment}/"))])
+
+
+def _together(looks: Sequence[Looks]) -> Looks:
+    """Return the looks at the blocks that several experiments have in common.
+
+    An experiment with a fixed number of blocks limits the blocks of the others, and adds no look.
+    """
+    several = [each for each in looks if not each.once]
+    if not several:
+        return ONCE
+    most = min(each.most for each in looks if each is not ONCE)
+    ended = min((each.ended for each in looks if each.ended is not None), default=None)
+    return Looks(min(most, max(each.least for each in several)), most, ended)
+
+
+def _places(claim: Claim) -> Iterator[Place]:
+    """Yield each server in each experiment whose trials the claim uses."""
+    own = getattr(claim, "experiment", None) or ""
+    besides = [getattr(claim, name, None) for name in ("against", "alone")]
+    for server in _servers(claim):
+        place = placed(server, own)
+        several = claim.experiments if isinstance(claim, GrowthClaim) else ()
+        for name in (*(several or (place.experiment,)), *besides):
+            if name:
+                yield Place(name, place.server)
+
+
+def _servers(claim: Claim) -> Iterator[str]:
+    if isinstance(claim, OrderClaim):
+        yield from (name for tier in claim.tiers for name in tier)
+    elif isinstance(claim, RatioClaim):
+        yield from (name for pair in claim.pairs for name in (pair.of, pair.to))
+    else:
+        yield from claim.servers or ()

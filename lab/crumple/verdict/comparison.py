@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, FiniteFloat, ValidationError
 from scipy.stats import fisher_exact
 
-from crumple import faults
+from crumple import parsing
 from crumple.errors import NotStored
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
@@ -86,7 +86,7 @@ def side(document: object, name: str) -> Side:
         read = _Report.model_validate(document)
     except ValidationError as error:
         raise NotStored(
-            f"{name} is not the report of a study ({faults.first(error, document)})",
+            f"{name} is not the report of a study ({parsing.first_fault(error, document)})",
             "write it with: crumple report RUN --format json --out BASELINE.json",
         ) from None
     values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}

@@ -15,7 +15,7 @@ from typing import cast
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
-from crumple.stats import proportion
+from crumple.stats import stats
 from crumple.stats.moderated import BLOCKS_MOST
 from crumple.stats.stats import Interval
 from crumple.study.claim import (
@@ -165,7 +165,7 @@ class _Counted(_Share):
     requests: int = 0
 
     def _limited(self, interval: Interval) -> Interval:
-        return super()._limited(proportion.widened(interval, self.requests))
+        return super()._limited(stats.widened(interval, self.requests))
 
     def with_requests(self, opinion: Opinion, bound: float) -> Opinion:
         """Return the opinion with the blocks needed for enough requests, if the share is 0.
@@ -174,7 +174,7 @@ class _Counted(_Share):
         """
         if self.estimate.centre > 0 or bound <= 0:
             return opinion
-        enough = proportion.requests_needed(bound, self.look.level(self.shared.support))
+        enough = stats.requests_needed(bound, self.look.level(self.shared.support))
         reason = (
             f"not one of {self.requests:,} requests, but it takes {enough:,} without one to exclude "
             f"{amount(bound, 'share')}"
@@ -187,7 +187,7 @@ class _Counted(_Share):
 
     def _enough(self, blocks: int, bound: float) -> bool:
         asked = self.requests / self.estimate.n * blocks
-        return asked >= proportion.requests_needed(bound, self._later(blocks))
+        return asked >= stats.requests_needed(bound, self._later(blocks))
 
 
 def _asked(alone: Alone, users: tuple[int, int] | None) -> int:

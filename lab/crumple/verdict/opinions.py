@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from crumple.stats import moderated, proportion
-from crumple.stats.looks import Look
+from crumple.stats import moderated, stats
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate, Prior
+from crumple.stats.sequential import Look
 from crumple.stats.stats import SLACK, Interval
 from crumple.verdict.effect import Answer, Limit, Opinion
 from crumple.verdict.evidence import Evidence, Paired
@@ -329,12 +329,12 @@ def refuted(look: Look, comparisons: int, times: int, of: int, reason: str) -> O
     """
 
     def tells(blocks: int) -> bool:
-        chance = proportion.chance_at_half(blocks * times // of, blocks)
+        chance = stats.chance_at_half(blocks * times // of, blocks)
         return chance <= 1 - look.at(look.blocks + blocks - of).level(comparisons)
 
     if tells(of):
         return Opinion(Answer.CONTRADICTED, reason)
-    chance = proportion.chance_at_half(times, of)
+    chance = stats.chance_at_half(times, of)
     by_chance = f"{reason}; by chance that may come out in {number(100 * chance)} % of runs"
     later = () if look.past else range(of + 1, BLOCKS_MOST + 1)
     needed = next((blocks for blocks in later if tells(blocks)), None)

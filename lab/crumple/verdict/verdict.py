@@ -1,7 +1,8 @@
 """Judge a claim: the claim and the figures of a run → a verdict. Pure: reads no file, starts nothing.
 
 KINDS names the rule for each kind of claim; the rules are in kinds.py and along_load.py. evidence.py selects
-the trials that count, and verdict_sentences.py words the verdict.
+the trials that count, and verdict_sentences.py words the verdict. `standing` says which claims of a run are
+decided, and how many blocks the others would take; run/session.py chooses the next block by it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,12 +14,13 @@ from typing import Any
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
-from crumple.stats.looks import ONCE, Look, Looks
-from crumple.study.claim import Claim, ShareClaim
-from crumple.verdict import along_load, kinds, opinions, rests_on, verdict_sentences
-from crumple.verdict.case import Case, Facts, Judged
+from crumple.stats.sequential import ONCE, Look, Looks
+from crumple.study.claim import Claim, ScaleName, ShareClaim
+from crumple.study.study import Scale, Study
+from crumple.verdict import along_load, kinds, opinions, verdict_sentences
+from crumple.verdict.case import Case, Facts, Judged, blocks_of, last_look, looks_of, within
 from crumple.verdict.effect import Answer, Effect
-from crumple.verdict.evidence import SPEED, Evidence
+from crumple.verdict.evidence import SPEED, Evidence, placed
 from crumple.verdict.opinions import Noise
 
 NOTHING_KNOWN = Facts()
@@ -82,11 +84,11 @@ def judge(
     figures, but their blocks count and they are named as reasons. `facts`: what no trial record holds. Raises
     KeyError for a metric or kind that does not exist; both are checked when a study is read.
     """
-    known, memory = rests_on.blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
+    known, memory = blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
 
     def at(done: int) -> Verdict:
         most = None if known.looks == ONCE else done
-        seen, why = rests_on.within(most, known.experiments, figures, failed or {})
+        seen, why = within(most, known.experiments, figures, failed or {})
         look = Look(claim.confidence, done, known.looks, past=done < known.done)
         return at_look(claim, Case(seen, why, facts, look, memory), known.early)
 
@@ -160,7 +162,7 @@ def noise_of(
     figures: Sequence[Figures], experiment: str, metric: str, looks: Mapping[str, Looks] = FIXED
 ) -> Noise:
     """Return how much starts of one server differ in `metric`, and the twins' ratio at the last look."""
-    level = rests_on.last_look(figures, experiment, looks, stats.CONFIDENCE).level()
+    level = last_look(figures, experiment, looks, stats.CONFIDENCE).level()
     return opinions.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
 
 
@@ -210,3 +212,93 @@ def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
         return Answer.UNDECIDED if held + open_ones >= claim.at_least else Answer.NOT_TESTABLE
     order = (Answer.CONTRADICTED, Answer.NOT_TESTABLE, Answer.UNDECIDED)
     return next((answer for answer in order if answer in answers), Answer.SUPPORTED)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a claim has come. `experiments`: those it rests on; a cost of the machine rests on none.
+
+    `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
+    blocks each of them would have in all when the claim is probably decided, at 80 % power. None if it is
+    decided, if the number is not known, or if it is more than the scale has even with the truth at the far
+    end of an 80 % interval. `why`: a clause.
+    """
+
+    claim_id: str
+    experiments: tuple[str, ...]
+    over: bool
+    blocks_needed: int | None
+    why: str
+    decided: bool = False
+
+
+def standing(
+    study: Study, scale: ScaleName, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
+) -> list[Standing]:
+    """Return the standing of every claim that the scale asks; `failed`: trial id → why."""
+    looks = looks_of(study, scale)
+    found = []
+    for claim in study.claims:
+        known = blocks_of(claim, figures, failed, looks)
+        if scale not in claim.scales or not all(name in looks for name in known.experiments):
+            continue
+        every = [looks[name] for name in known.experiments]
+        first = _first(every) if known.looks == ONCE else known.looks.least
+        if known.done < first:
+            # Before the first look the figures are not judged.
+            why = f"it is judged from {first} blocks on, and there are {known.done}"
+            found.append(Standing(claim.id, known.experiments, False, first, why))
+            continue
+        said = judge(claim, figures, failed, facts=facts, looks=looks)
+        scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
+        over, needed, why = outlook(said, known.done, scales)
+        found.append(Standing(claim.id, known.experiments, over, needed, why, said.answer in DECIDED))
+    return found
+
+
+def _first(looks: Sequence[Looks]) -> int:
+    """Return after how many blocks a claim over experiments with these looks is first judged."""
+    most = min((each.most for each in looks), default=0)
+    several = [each.least for each in looks if not each.once]
+    return min(most, max(several, default=most))
+
+
+def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
+    """Return whether the claim is over, how many blocks it would take, and why. `scales`: by experiment."""
+    if said.answer in DECIDED:
+        return True, None, f"{said.answer} by {said.blocks} blocks"
+    open_ones = [effect for effect in said.effects if effect.answer is said.answer]
+    why = open_ones[0].reason
+    if said.answer is Answer.NOT_TESTABLE:
+        more = all(effect.more_may_help and done < _most(effect, scales) for effect in open_ones)
+        return not more, done + 1 if more else None, why
+    needed = [_needed(effect, done, _most(effect, scales)) for effect in open_ones]
+    known = [each for each in needed if each is not None]
+    over = all(done >= _most(effect, scales) for effect in open_ones)
+    # If one comparison cannot be decided, another may still contradict the claim, so the fewest blocks count.
+    last = max if len(known) == len(needed) else min
+    return over, last(known, default=None), why
+
+
+def _needed(effect: Effect, done: int, most: int) -> int | None:
+    """Return how many blocks in all the effect needs, including those that do not count.
+
+    Return `most` if that is enough only with the truth at the far end of its 80 % interval; None if `most` is
+    not enough, or the number is not known.
+    """
+    lost = max(0, done - effect.measured.n) if effect.measured else 0
+    needed, hoped = (each and each + lost for each in (effect.blocks_needed, effect.blocks_hoped))
+    if needed and needed <= most:
+        return needed
+    return most if hoped and done < most and hoped <= most else None
+
+
+def _most(effect: Effect, scales: Mapping[str, Scale]) -> int:
+    """Return in how many blocks all of the effect's servers take part."""
+    places = [placed(name, "") for name in (effect.of, effect.to) if name]
+    return min(
+        scale.blocks_for(place.server)
+        for place in places
+        for name, scale in scales.items()
+        if not place.experiment or place.experiment == name
+    )

@@ -8,14 +8,73 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from statistics import median
+from typing import Literal, NamedTuple
 
-from crumple.find import breaking_point, conduct, saturation
-from crumple.find.conduct import Question
-from crumple.find.found import Found
+from crumple.find import breaking_point, conduct
 from crumple.find.level import Level, Part
-from crumple.find.saturation import Sign
+from crumple.find.search import Found, Question
 from crumple.stats.stats import Interval
+
+SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
+
+CPU_SHARE_MIN = 0.9
+# A server that keeps this many of several cores busy, from and to, has one thread that does the work.
+ONE_CORE = (0.9, 1.15)
+# More than one segment sent again for this many requests is more than chance on loopback.
+REQUESTS_PER_RETRANSMIT = 10_000
+
+
+@dataclass(frozen=True)
+class Sign:
+    """`value` of `limit`: cores busy of cores, connections of those allowed, segments of requests."""
+
+    kind: SignKind
+    value: float
+    limit: float
+
+
+def signs(edge: Sequence[Level], server_cores: int | None) -> tuple[Sign, ...]:
+    """Return what the levels at which it broke have in common; empty without levels.
+
+    `server_cores`: how many cores the server may use.
+    """
+    if not edge:
+        return ()
+    busy = [each.server_cores_busy for each in edge if each.server_cores_busy is not None]
+    seen = bool(busy and server_cores)
+    by_cpu = _cpu(median(busy), server_cores) if busy and server_cores else None
+    # Where the CPU time is not known, the connections may all be in use because they wait for the CPU.
+    by_connections = _connections(edge) if seen and not by_cpu else None
+    found = [sign for sign in (by_cpu, by_connections, _retransmits(edge)) if sign]
+    if found:
+        return tuple(found)
+    if busy and server_cores:
+        return (Sign("idle", median(busy), server_cores),)
+    return (Sign("unwatched", 0, 0),)
+
+
+def _cpu(busy: float, cores: int) -> Sign | None:
+    if busy >= CPU_SHARE_MIN * cores:
+        return Sign("cpu", busy, cores)
+    return Sign("one-core", busy, cores) if ONE_CORE[0] <= busy <= ONE_CORE[1] else None
+
+
+def _connections(edge: Sequence[Level]) -> Sign | None:
+    """The sign that connections are short. Ask only if the CPU is not used up: else they all wait for it."""
+    most, limit = (
+        median(each.connections_most for each in edge),
+        median(each.connections_limit for each in edge),
+    )
+    in_rate = all(each.connections_limit != round(each.load) for each in edge)
+    return Sign("connections", most, limit) if in_rate and most >= limit else None
+
+
+def _retransmits(edge: Sequence[Level]) -> Sign | None:
+    again = sum(each.retransmitted or 0 for each in edge)
+    requests = sum(each.scheduled for each in edge)
+    return Sign("retransmits", again, requests) if again * REQUESTS_PER_RETRANSMIT > requests else None
+
 
 # A level within this factor of the interval still shows how the server breaks.
 EDGE_FACTOR = 1.25
@@ -25,6 +84,8 @@ FAR_BELOW = 0.9
 # Quantiles that the chart may show, and the share of the levels that must have it.
 QUANTILES = {"p99": 0.99, "p95": 0.95, "p90": 0.9, "p50": 0.5}
 TOLD_BY = 0.75
+# A chart's axis of loads is logarithmic if its ends are a larger factor apart.
+LOGARITHMIC_FROM = 5.0
 # The share of failures that is reported where the objective limits none.
 FAILING_SHARE = 0.001
 # Sentences that differ only in their figures are of one kind.
@@ -112,7 +173,7 @@ class Finding:
     def signs(self) -> tuple[Sign, ...]:
         """What was used up at the edge; empty for a remote server, or where it answered nothing."""
         answering = [each for each in self.edge if each.ok]
-        return saturation.signs(answering, self.server_cores) if self.is_local else ()
+        return signs(answering, self.server_cores) if self.is_local else ()
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

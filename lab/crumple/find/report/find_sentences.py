@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 from datetime import UTC, datetime
 
 from crumple.find.next_level import Outlook
-from crumple.stats import proportion
+from crumple.stats import sequential
 
 if TYPE_CHECKING:
-    from crumple.find.report.find_figures import Finding
-    from crumple.find.saturation import Sign
+    from crumple.find.report.find_figures import Finding, Sign
 
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
 FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
@@ -274,7 +273,7 @@ def too_few(finding: "Finding") -> str:
         number = f"{against:,}" if against else "none"
         said.append(
             f"{term}: {number} of {known:,} missed it in the levels that held; for one to say so takes "
-            f"{proportion.answers_needed(term.share_limit):,}"
+            f"{sequential.answers_needed(term.share_limit):,}"
         )
     return "; ".join(said)
 

@@ -17,9 +17,9 @@ from rich.text import Text
 from crumple import contract
 from crumple.contract import Example, Request, TrialRecord
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown, shown_lines
-from crumple.load.report import load_answers
-from crumple.load.report.load_answers import Unexpected
+from crumple.drawing.terminal import shown, shown_lines
+from crumple.record import failures
+from crumple.record.failures import Unexpected
 
 EXCERPT_MAX = 120
 # The engine keeps at most this much of a body.
@@ -32,7 +32,7 @@ _TAGS = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNOR
 
 def statuses(record: TrialRecord) -> str:
     """Whole answers by status: "83,000 × 200, 4,373 × 500"; empty where there was none."""
-    return ", ".join(f"{count:,} × {status}" for status, count in load_answers.statuses(record).items())
+    return ", ".join(f"{count:,} × {status}" for status, count in failures.answers_by_status(record).items())
 
 
 def line(each: Unexpected) -> str:
@@ -326,7 +326,7 @@ def _verdict(exchange: Exchange) -> Text:
     if exchange.is_met:
         return Text(f"✓ ok{took}: {wanted} was expected, and came", style="green")
     word, why = exchange.outcome, ""
-    for each in load_answers.unexpected(exchange.record):
+    for each in failures.unexpected_ends(exchange.record):
         word = outcome(each)
         why = diagnosis(each).removeprefix(word).lstrip(";: ")
     parts = [*([why] if why else []), f"{wanted} was expected"]

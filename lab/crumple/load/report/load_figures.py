@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crumple import contract
-from crumple.load.report import load_answers
-from crumple.load.report.load_answers import Unexpected
 from crumple.record import failures, histogram
 from crumple.record.engine_limits import engine_share
-from crumple.record.failures import Unanswered, unanswered
+from crumple.record.failures import Unanswered, Unexpected, unanswered
 from crumple.record.histogram import Times
 
 if TYPE_CHECKING:
@@ -149,7 +147,7 @@ class Load:
     @cached_property
     def unexpected(self) -> tuple[Unexpected, ...]:
         """What came instead of the answers expected."""
-        return load_answers.unexpected(self.record)
+        return failures.unexpected_ends(self.record)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -161,7 +159,7 @@ class Load:
                 asked=asked,
                 record=each,
                 share=each.scheduled / sent if sent else 0.0,
-                unexpected=load_answers.unexpected_of(record, asked, each),
+                unexpected=failures.unexpected_ends_of(record, asked, each),
                 spread=spread_of(each.response_time),
             )
             for asked, each in zip(record.spec.requests, record.requests, strict=True)
@@ -171,7 +169,7 @@ class Load:
     def server_closes(self) -> bool:
         """Whether the server closed the connection after each answer although it was to be kept alive."""
         record = self.record
-        answered = sum(load_answers.statuses(record).values())
+        answered = sum(failures.answers_by_status(record).values())
         kept = record.spec.connection == "keep-alive"
         return kept and 0 < _CLOSES_SHARE * answered <= record.connections_closed_by_server
 

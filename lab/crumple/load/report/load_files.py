@@ -10,16 +10,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from crumple.contract import OUTCOMES
-from crumple.drawing import numerals, page
-from crumple.drawing.page import drawings
-from crumple.drawing.shown import shown
-from crumple.load.report import answer_sentences, load_answers
+from crumple.drawing import numerals
+from crumple.drawing.terminal import shown
+from crumple.load.report import answer_sentences
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_answers import Unexpected
-from crumple.load.report.load_charts import CHARTS
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
 from crumple.record import failures, histogram
+from crumple.record.failures import Unexpected
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,10 @@ class Row:
 
 def html(load: Load) -> str:
     """The whole page. Raises NotStored where a histogram is damaged."""
+    # Imported here because charts take a second to import, and only the page has them.
+    from crumple.drawing import page
+    from crumple.load.report.load_charts import CHARTS
+
     record = load.record
     template = page.templates().get_template("load.html.j2")
     return template.render(
@@ -41,7 +43,7 @@ def html(load: Load) -> str:
         say=say,
         answers=answers,
         style=page.style(),
-        drawings=drawings(CHARTS, load),
+        drawings=page.drawings(CHARTS, load),
         heads=["mean", *(say.quantile(q) for q in QUANTILES), "max"],
         times=[
             _times(load, name) for name in say.SPREADS if name in load.spreads and load.spreads[name].count
@@ -103,7 +105,7 @@ def series_csv(load: Load) -> str:
 
 def requests_csv(load: Load) -> str:
     """A row per request of the load: how they ended, and a column for each status that came."""
-    seen = list(load_answers.statuses(load.record))
+    seen = list(failures.answers_by_status(load.record))
     times = [f"response_time_p{q * 100:g}_ns" for q in _CSV_QUANTILES]
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
@@ -163,7 +165,7 @@ def document(load: Load) -> dict[str, Any]:
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),
         "failed_share": failures.share(record.outcomes),
-        "statuses": {str(status): count for status, count in load_answers.statuses(record).items()},
+        "statuses": {str(status): count for status, count in failures.answers_by_status(record).items()},
         "unexpected": [_unexpected(each) for each in load.unexpected],
         "requests": [_kind(kind) for kind in load.kinds],
         "users": record.users,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown
+from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, Load, Spread

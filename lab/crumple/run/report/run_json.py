@@ -7,7 +7,7 @@ import json
 import math
 from typing import Any
 
-from crumple.drawing.shown import shown_json
+from crumple.drawing.terminal import shown_json
 from crumple.record.metrics import METRICS
 from crumple.run.report import findings, run_sentences
 from crumple.run.report.server_names import circumstances

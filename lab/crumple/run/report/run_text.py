@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals, terminal
-from crumple.drawing.shown import shown_text
+from crumple.drawing.terminal import shown_text
 from crumple.run.report import findings, run_sentences, run_tables, server_names
 from crumple.run.report.findings import EXPECTED, Finding, StudyAnswer
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
@@ -32,7 +32,7 @@ GLYPHS = {
     "contradicted": ("✗", "red"),
     "contradicted in size only": ("↗", "yellow"),
     "undecided": ("?", "cyan"),
-    "undecided in size only": ("?", "cyan"),
+    "undecided in size only": ("~", "cyan"),
     "not testable here": ("–", "dim"),
 }
 
@@ -183,7 +183,7 @@ def _first(lines: Sequence[str], at_most: int, style: str) -> list[Text]:
 
 # The order of claims on the screen.
 ORDER = (
-    "contradicted", "contradicted in size only", "supported", "undecided", "undecided in size only",
+    "contradicted", "contradicted in size only", "supported", "undecided in size only", "undecided",
     "not testable here",
 )  # fmt: skip
 # The gap between columns, and the greatest widths of ids and of what was claimed.
@@ -234,8 +234,7 @@ def _answers(given: Sequence[StudyAnswer]) -> Table:
 
 def _legend(rows: Sequence[_Row]) -> Text:
     """Return how many claims have each answer, with the mark of each answer."""
-    size_only = f" {run_sentences.IN_SIZE_ONLY}"
-    kinds = Counter(row.badge.replace(f"undecided{size_only}", "undecided") for row in rows)
+    kinds = Counter(row.badge for row in rows)
     legend = Text(f"{numerals.count(len(rows), 'claim')}:")
     for at, badge in enumerate(badge for badge in ORDER if kinds[badge]):
         glyph, style = GLYPHS[badge]

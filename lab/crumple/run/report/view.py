@@ -15,11 +15,12 @@ from crumple.record.metrics import METRICS
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
-from crumple.stats.looks import Looks
+from crumple.stats.sequential import Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment, Scale
-from crumple.verdict import rests_on, verdict
+from crumple.verdict import verdict
+from crumple.verdict.case import experiments_of, looks_of
 from crumple.verdict.effect import Limit
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
@@ -185,7 +186,7 @@ class RunView:
         claims = {claim.id: claim for claim in self.run.study.claims}
 
         def is_asked(claim: Claim) -> bool:
-            return self.run.scale in claim.scales and planned.issuperset(rests_on.experiments_of(claim))
+            return self.run.scale in claim.scales and planned.issuperset(experiments_of(claim))
 
         return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
 
@@ -243,7 +244,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     starts = [start for start in every if start.trial.trial.id not in gone]
     known = [start.figures for start in starts if start.figures is not None]
     failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
-    looks = rests_on.looks_of(run.study, run.scale, _ended(run, starts))
+    looks = looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
     skipped = {start.trial.trial.label for start in starts if start.trial.skipped}
     facts = run.facts(skipped, {name: _block_s(starts, name) for name in run.study.experiments})

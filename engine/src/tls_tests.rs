@@ -1,6 +1,6 @@
 use super::*;
-use crate::http::values::tests::Written;
 use crate::tls::peer::{Client, SERVER, Vouched, spec};
+use crate::written::Written;
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

@@ -142,5 +142,5 @@ impl ServerCertVerifier for Unverified {
 mod peer;
 
 #[cfg(test)]
-#[path = "trust_tests.rs"]
+#[path = "tls_tests.rs"]
 mod tests;

@@ -9,15 +9,7 @@ use std::ops::RangeInclusive;
 
 use rustix::io::Errno;
 
-/// The result of one read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// 0 = the peer has closed.
-    pub bytes: usize,
-    /// When the last of these bytes arrived, by the clock that stamps. `Network::stamped_ns` converts it to the
-    /// monotonic clock. 0 = no stamp.
-    pub stamp: u64,
-}
+pub use crate::socket::Received;
 
 /// What is ready on a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

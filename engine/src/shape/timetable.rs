@@ -9,8 +9,7 @@ use std::sync::atomic::{
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use crate::shape::open::Open;
-use crate::shape::schedule::Schedule;
+use super::schedule::{Open, Schedule};
 
 /// How far ahead due times are laid out. The filler is never away for nearly as long.
 const AHEAD_NS: f64 = 1e9;

@@ -1,15 +1,26 @@
-"""The table `wp_options`: settings as a content management system stores them, the same on every machine.
+"""The tables `wp_options` and `books` with their rows, the same on every machine.
 
-The names are WordPress's own, every value is made up. `subject.tables` puts them into a database.
+`wp_options` holds settings as a content management system stores them: the names are WordPress's own, every
+value is made up. So are all titles and authors of `books`, a thousand small rows. `subject.tables` puts both
+into a database.
 """
 
 import random
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
-TABLE = "wp_options"
-COLUMNS = ("option_id", "option_name", "option_value", "autoload")
-CREATE = """
+
+class Table(NamedTuple):
+    """One table; `rows` have the order of `columns` and are sorted by the first of them."""
+
+    name: str
+    create: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int | str, ...], ...]
+
+
+CREATE_OPTIONS = """
 CREATE TABLE wp_options (
   option_id bigint unsigned NOT NULL AUTO_INCREMENT,
   option_name varchar(191) NOT NULL DEFAULT '',
@@ -176,8 +187,8 @@ ENDINGS = (
 
 
 @cache
-def rows() -> tuple[tuple[int, str, str, str], ...]:
-    """All rows, in the order of COLUMNS, by id from 1; some ids are missing, as in any old installation."""
+def wp_options() -> Table:
+    """The table with all its rows, ids from 1; some ids are missing, as in any old installation."""
     # Of Random's methods only random() is guaranteed to yield the same numbers in every version of Python.
     draw = random.Random(10).random
     made: list[tuple[int, str, str, str]] = []
@@ -189,7 +200,8 @@ def rows() -> tuple[tuple[int, str, str, str], ...]:
         for name, value in _transient(at, int(draw() * 2**32), int(draw() * 40)):
             made.append((number, name, value, "no"))
             number += 1
-    return tuple(made)
+    columns = ("option_id", "option_name", "option_value", "autoload")
+    return Table("wp_options", CREATE_OPTIONS, columns, tuple(made))
 
 
 def _settings() -> Iterator[Pair]:
@@ -295,3 +307,67 @@ def _serialized(value: Php) -> str:
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     inside = "".join(_serialized(key) + _serialized(part) for key, part in pairs)
     return f"a:{len(value)}:{{{inside}}}"
+
+
+CREATE_BOOKS = """
+CREATE TABLE books (
+  id int NOT NULL PRIMARY KEY,
+  title varchar(200) NOT NULL,
+  author varchar(100) NOT NULL,
+  year int NOT NULL,
+  pages int NOT NULL
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
+"""
+BOOKS = 1000
+
+FORMS = (
+    "A History of {}",
+    "Notes on {}",
+    "{} Explained",
+    "The Handbook of {}",
+    "{} for the Patient",
+    "On {}",
+)
+MANNERS = (
+    "Slow",
+    "Northern",
+    "Forgotten",
+    "Practical",
+    "Coastal",
+    "Everyday",
+    "Mechanical",
+    "Quiet",
+    "Early",
+)
+MATTERS = (
+    "Lighthouses",
+    "Canals",
+    "Railway Timetables",
+    "Tide Tables",
+    "Bridges",
+    "Printing Presses",
+    "Weather Ships",
+    "Clockwork",
+    "Telegraph Lines",
+    "Public Libraries",
+    "Mountain Roads",
+    "Signal Boxes",
+)
+BODIES = ("Society", "Institute", "Museum", "Academy", "Guild", "Association")
+CONCERNS = ("Rivers", "Measures", "Harbours", "Machines", "Maps", "Letters", "Winds", "Ferries")
+
+
+@cache
+def books() -> Table:
+    """The table with all its rows, ids from 1."""
+    # Of Random only random() promises the same numbers from every version of Python.
+    draw = random.Random(20).random
+    made: list[tuple[int | str, ...]] = []
+    for number in range(1, BOOKS + 1):
+        form, manner, matter, body, concern = (
+            words[int(draw() * len(words))] for words in (FORMS, MANNERS, MATTERS, BODIES, CONCERNS)
+        )
+        title = form.format(f"{manner} {matter}")
+        author = f"{body} for the Study of {concern}"
+        made.append((number, title, author, 1890 + int(draw() * 130), 90 + int(draw() * 700)))
+    return Table("books", CREATE_BOOKS, ("id", "title", "author", "year", "pages"), tuple(made))

@@ -1,35 +1,7 @@
-//! Load shapes: when requests are due, and which users send them. They have no sockets and no clock.
-
-pub mod closed;
-pub mod open;
-pub mod pause;
-pub mod ramp;
-pub mod schedule;
+//! The interface above the hot loop: which user sends when. Each load shape is an implementation of `Load`, which has
+//! no sockets and reads no clock.
 
 use crate::phase::Phase;
-
-/// The shape of a trial, after all checks.
-#[derive(Clone, Debug)]
-pub enum Shape {
-    /// Users who wait for each answer. With a ramp, they do not all begin at once.
-    Closed(closed::Closed),
-    /// A schedule that waits for no answer.
-    Open(open::Open),
-}
-
-impl Shape {
-    /// Returns the most connections that the shape may use.
-    pub fn connections(&self) -> usize {
-        match self {
-            Self::Closed(closed) => closed.connections,
-            Self::Open(open) => open.connections,
-        }
-    }
-
-    pub fn is_open(&self) -> bool {
-        matches!(self, Self::Open(_))
-    }
-}
 
 /// What a load wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +56,7 @@ pub trait Users {
     fn is_in_flight(&self, user: u32) -> bool;
 }
 
-/// One thread's part of a load: which user sends when. Each shape is an implementation of it. It holds no sockets and
-/// reads no clock.
+/// One thread's part of a load: which user sends when.
 pub trait Load {
     /// Whether requests are due by a schedule that waits for no answer.
     const IS_OPEN: bool;
@@ -113,22 +84,4 @@ pub const IDLE_POLL_NS: u64 = 1_000_000;
 /// `thread`.
 pub fn share(connections: usize, thread: usize, threads: usize) -> usize {
     connections / threads + usize::from(thread < connections % threads)
-}
-
-/// Returns a generator of random numbers for one `purpose` of a trial. The same seed gives the same numbers.
-pub fn random(seed: u64, purpose: u64) -> rand_xoshiro::Xoshiro256PlusPlus {
-    use rand_xoshiro::rand_core::SeedableRng;
-    rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-/// Returns a random number, evenly distributed from 0 to below 1.
-#[inline]
-pub fn uniform(random: &mut impl rand_xoshiro::rand_core::RngCore) -> f64 {
-    (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-}
-
-/// Returns a random number, exponentially distributed with mean 1, by inversion.
-#[inline]
-pub fn exponential(random: &mut impl rand_xoshiro::rand_core::RngCore) -> f64 {
-    -(1.0 - uniform(random)).ln()
 }

@@ -6,6 +6,7 @@ mod members;
 mod pace;
 pub mod processes;
 mod reread;
+pub mod sample;
 pub mod sockets;
 mod stat;
 mod switches;

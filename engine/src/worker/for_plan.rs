@@ -1,0 +1,59 @@
+//! The loop that a plan asks for: over real sockets, with the load of the plan's shape. No other part of the loop names
+//! a shape or a kind of network.
+
+use std::sync::mpsc::Receiver;
+
+use super::{Loop, Place};
+use crate::failure::Failure;
+use crate::load::share;
+use crate::net::kernel::Kernel;
+use crate::plan::Plan;
+use crate::shape::Shape;
+use crate::shape::closed::ClosedLoad;
+use crate::shape::open::OpenLoad;
+use crate::shape::timetable::Timetable;
+use crate::stream::Stream;
+use crate::tally::Tally;
+use crate::user::User;
+
+/// A worker for either shape.
+pub enum Worker<'a> {
+    Closed(Loop<'a, Kernel<'a>, ClosedLoad<'a>>),
+    Open(Loop<'a, Kernel<'a>, OpenLoad<'a>>),
+}
+
+impl<'a> Worker<'a> {
+    /// `timetable` is the schedule of an open shape.
+    ///
+    /// # Errors
+    /// If the kernel gives no epoll instance.
+    pub fn new(plan: &'a Plan, place: Place<'a>, timetable: Option<&'a Timetable>) -> Result<Self, Failure> {
+        let net = Kernel::new(plan)?;
+        let threads = (place.thread, plan.threads);
+        match (&plan.shape, timetable) {
+            (Shape::Closed(shape), _) => {
+                let load = ClosedLoad::new(shape, place.course, plan.warm_up.as_ref(), threads, plan.seed);
+                Ok(Self::Closed(Loop::new(plan, place, net, load)))
+            }
+            (Shape::Open(shape), Some(table)) => {
+                let users = share(shape.connections, place.thread, plan.threads);
+                let by_number = plan.stop.requests.is_some();
+                let load = OpenLoad::new(table, place.course, users, plan.request_timeout_ns, by_number);
+                Ok(Self::Open(Loop::new(plan, place, net, load)))
+            }
+            (Shape::Open(_), None) => Err(Failure::new("an open shape without its timetable")),
+        }
+    }
+
+    /// Runs until the course is over. By then everything that it counted has gone to the collector. Returns the end
+    /// of the channel through which tallies come back.
+    pub fn run(self) -> Receiver<Box<Tally>> {
+        match self {
+            Self::Closed(worker) => worker.run(),
+            Self::Open(worker) => worker.run(),
+        }
+    }
+}
+
+// A request touches a random user among all users, so a user takes two cache lines.
+const _: () = assert!(size_of::<User<Stream>>() == 128);
