@@ -10,7 +10,7 @@ JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:ch
 
 .PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels clean develop
 
-# The tests that start no process.
+# The tests that start no process and do not compute for long.
 check: develop
 	.ci/test quick
 

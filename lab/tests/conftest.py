@@ -13,12 +13,17 @@ from pathlib import Path
 import documents
 import pytest
 import stand_ins
+from crumple.drawing import theme
 from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from stand_ins import Stage
 from starting import pytest_runtest_call as pytest_runtest_call
 from starting import pytest_runtest_protocol as pytest_runtest_protocol
 from users_cache import users_cache as users_cache
+
+# The workers of pytest-xdist inherit these from its first process, in which readline sets them to 80 and 24.
+for name in ("COLUMNS", "LINES"):
+    os.environ.pop(name, None)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -56,3 +61,9 @@ def acts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Stage:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return stand_ins.project(tmp_path / "project")
+
+
+@pytest.fixture
+def without_charts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave charts out of pages, for tests of their words: drawing takes most of the time of a page."""
+    monkeypatch.setattr(theme, "unchecked", lambda draw: None)

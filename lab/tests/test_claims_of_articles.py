@@ -108,6 +108,7 @@ def conditioned(**written: Any) -> RunView:
     return view(run.model_copy(update={"study": study}), synthetic_run.trials())
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_place_and_conditions_are_shown_beside_the_verdict() -> None:
     seen = conditioned()
     said = "In the article: second chart. It rests on: users keep {}their> connections; PHP 8.2."
@@ -124,6 +125,7 @@ def test_a_claim_without_place_and_conditions_shows_none() -> None:
     assert "In the article:" not in markdown(bare) and "It rests on" not in markdown(bare)
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_an_expected_ratio_is_shown_as_such_in_every_format() -> None:
     seen = view(synthetic_run.run_file(), synthetic_run.trials())
     (index, verdict), *_ = (

@@ -1,6 +1,7 @@
 """The whole search, with a simulated server: on queues whose breaking point is known beforehand."""
 
 import math
+from functools import cache
 from typing import Any
 
 import pytest
@@ -64,9 +65,16 @@ def searched(server: SyntheticServer, *, afresh: bool = True, **changes: Any) ->
     return find(question(**changes), server.site(afresh=afresh), server.run, server.clock, notes), notes
 
 
+@cache
+def usual(*, afresh: bool = True) -> tuple[SyntheticServer, Found, Notes]:
+    """A search on a server of 2,000 per second, for all tests that look at it: it takes a second and more."""
+    server = SyntheticServer(2_000.0)
+    return server, *searched(server, afresh=afresh)
+
+
 @pytest.mark.parametrize("capacity_per_s", [400.0, 2_000.0])
 def test_it_finds_the_breaking_point_of_a_queue(capacity_per_s: float) -> None:
-    found, _ = searched(SyntheticServer(capacity_per_s))
+    found = usual()[1] if capacity_per_s == 2_000 else searched(SyntheticServer(capacity_per_s))[0]
     edge = capacity_per_s - EDGE_BELOW_CAPACITY_PER_S
     assert found.ending == "found" and found.point is not None
     assert found.point.low <= edge <= found.point.high
@@ -88,14 +96,12 @@ def test_it_measures_several_starts_each_a_new_process() -> None:
 
 
 def test_a_running_process_is_never_started_again() -> None:
-    server = SyntheticServer(2_000.0)
-    found, _ = searched(server, afresh=False)
+    server, found, _ = usual(afresh=False)
     assert server.starts == 1 and found.point is not None and found.point.n == 1
 
 
 def test_each_load_has_its_own_seed_and_a_repeated_search_the_same_seeds() -> None:
-    first, second = SyntheticServer(2_000.0), SyntheticServer(2_000.0)
-    searched(first)
+    first, second = usual()[0], SyntheticServer(2_000.0)
     searched(second)
     seeds = [spec.seed for spec in first.loads]
     assert len(set(seeds)) == len(seeds)
@@ -103,8 +109,7 @@ def test_each_load_has_its_own_seed_and_a_repeated_search_the_same_seeds() -> No
 
 
 def test_the_first_guess_is_closed_and_levels_are_open_with_a_warm_up() -> None:
-    server = SyntheticServer(2_000.0)
-    found, notes = searched(server)
+    server, found, notes = usual()
     guess, over, calm, first, *_ = server.loads
     assert guess.shape.kind == "closed" and notes.guesses == [64]
     assert found.guess and guess.warm_up and guess.warm_up.stop.duration_s == 2.0  # type: ignore[union-attr]
@@ -221,7 +226,7 @@ def test_a_server_that_fails_at_every_level_never_holds_even_if_the_engine_is_la
 
 
 def test_an_interrupted_search_keeps_its_levels() -> None:
-    whole, _ = searched(SyntheticServer(2_000.0), afresh=False)
+    _, whole, _ = usual(afresh=False)
     loads = SyntheticServer(2_000.0, interrupted_at=12)
     found, notes = searched(loads, afresh=False)
     assert found.ending == "interrupted" and found.point is not None and whole.point is not None
@@ -238,7 +243,7 @@ def test_a_guess_limited_by_its_connections_is_not_at_capacity() -> None:
 
 
 def test_a_guess_at_capacity_gives_the_prior_throughput() -> None:
-    found, _ = searched(SyntheticServer(2_000.0))
+    _, found, _ = usual()
     assert found.is_flat_out and found.guess is not None and found.calm is not None
     assert found.calm.pace == (found.guess.answers, found.guess.seconds)
     assert found.guess.per_s == pytest.approx(2_000, rel=0.1)
@@ -259,8 +264,7 @@ def test_one_disturbed_level_does_not_move_the_result() -> None:
 
 
 def test_after_a_level_that_broke_it_waits_until_one_request_is_answered() -> None:
-    server = SyntheticServer(2_000.0)
-    searched(server)
+    server, *_ = usual()
     kinds = [spec.stop.kind for spec in server.loads]
     assert kinds.count("requests") == sum(1 for spec in server.loads if spec.stop.kind == "requests") > 3
     assert all(

@@ -113,11 +113,11 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
     assert len(err.splitlines()) >= len(said["levels"])
 
 
-def watched(console: Console, quiet: bool = False) -> Found:
+def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> Found:
     """Run a search with its live view on a console."""
     server = SyntheticServer(2_000.0)
-    with FindView("rate", 90.0, quiet=quiet, console=console) as view:
-        return conduct.find(question(), server.site(), server.run, server.clock, view)
+    with FindView("rate", budget_s, quiet=quiet, console=console) as view:
+        return conduct.find(question(budget_s=budget_s), server.site(), server.run, server.clock, view)
 
 
 def test_each_level_is_printed_as_a_line_during_the_search(capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,7 +139,7 @@ def test_on_a_terminal_the_status_line_is_removed_at_the_end(
 
 
 def test_quiet_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    watched(Console(width=100, file=sys.stdout, quiet=True), quiet=True)
+    watched(Console(width=100, file=sys.stdout, quiet=True), budget_s=30.0, quiet=True)
     assert capsys.readouterr().out == ""
 
 

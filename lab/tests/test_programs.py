@@ -124,6 +124,8 @@ def replace_server(of: Programs) -> Programs:
     return of.model_copy(update={"server": "z", "workload": "z"})
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_a_servers_hash_covers_its_sources_and_how_it_is_started(tmp_path: Path) -> None:
     described = tiny_servers.described(tmp_path)
     first = servers.program(described)

@@ -67,6 +67,7 @@ def test_json_equals_the_golden_file() -> None:
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_an_io_model_that_nothing_checks_is_called_declared() -> None:
     run = synthetic_run.run_file()
     note = run.servers["node-http"].model_copy(update={"model_is_checked": False})
@@ -74,9 +75,10 @@ def test_an_io_model_that_nothing_checks_is_called_declared() -> None:
     shown = view(run, synthetic_run.trials())
     for said in (markdown(shown), html(shown)):
         assert said.count(f"{note.io_model} (declared)") == len(shown.experiments) == said.count("(declared)")
-    assert "(declared)" not in page()
+    assert "(declared)" not in html(seen())
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_a_scale_with_several_looks_is_judged_so_and_says_so() -> None:
     run = synthetic_run.run_file()
     shared = run.study.experiments["shared"]
@@ -95,7 +97,7 @@ def test_a_scale_with_several_looks_is_judged_so_and_says_so() -> None:
     for said in (html(looked), markdown(looked)):
         assert "hold at all these looks together" in said
         assert "2 to 6 blocks" in said
-    assert "all these looks" not in page()
+    assert "all these looks" not in html(seen())
 
 
 def looking(stopped: dict[str, str]) -> RunView:
@@ -183,6 +185,7 @@ def test_experiments_and_claims_with_similar_names_have_different_ids() -> None:
     assert set(re.findall(r'href="#([^"]+)"', said)) <= set(ids)
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_no_line_breaks_between_a_number_and_per_cent() -> None:
     parts = html(seen()).split("</style>")[1]
     prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)
@@ -363,6 +366,7 @@ def starved() -> RunView:
     return view(synthetic_run.run_file(), trials)
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_users_without_an_answer_are_shown_beside_the_quantiles() -> None:
     said = "6 of 8 connections got no answer in b01; quantiles are of the others"
     run = starved()

@@ -383,6 +383,7 @@ def test_runs_of_two_machines_name_both() -> None:
     )
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> None:
     claim, verdict = made.ratio("R", 0.4)
     named = ("PHP of today",)
@@ -405,6 +406,7 @@ def test_circumstances_of_several_runs_are_named_once() -> None:
     assert run_page.markdown(views).count("Found with") == 1
 
 
+@pytest.mark.usefixtures("without_charts")
 def test_every_format_of_a_run_begins_with_its_answer() -> None:
     seen = made.run([made.ratio("R", 0.4), made.share("S", 0.001)])
     given = findings.answer(seen).sentence
