@@ -1,6 +1,9 @@
 """How charts look: colours, font, labels and ticks of axes; renders charts as SVG and PNG, offline.
 
 Each language family has a colour. On dark screens the style sheet replaces these colours.
+
+A page cannot do without vl-convert: it runs no script, so its charts are drawn before. It takes 0.02 s to
+import, Altair half a second; so only what draws imports this module.
 """
 
 import math
