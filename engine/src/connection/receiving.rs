@@ -4,6 +4,7 @@ use rustix::io::Errno;
 
 use super::{Arrival, Connection, Stage, Step, Wire};
 use crate::http::answer::{Expectation, Progress};
+use crate::http::head::Malformed;
 use crate::net::{Network, Received};
 use crate::outcome::Outcome;
 
@@ -20,6 +21,17 @@ const DISCARD_FROM_BYTES: u64 = 8 * 1024;
 const LONG_REST_BYTES: u64 = 64 * 1024;
 const PIECE_BYTES: u64 = 512 * 1024;
 
+/// The result of one read for an answer.
+struct Piece {
+    /// 0 = the peer has closed.
+    bytes: usize,
+    stamp: u64,
+    /// The number of bytes that were asked for.
+    asked: usize,
+    /// Whether the bytes are not looked at. They are not in the buffer then.
+    is_discarded: bool,
+}
+
 impl<S> Connection<S> {
     pub(super) fn has_unasked_bytes<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> bool {
         let Some(socket) = &mut self.socket else {
@@ -34,27 +46,11 @@ impl<S> Connection<S> {
     /// must be told from the end of the stream. The network reports what comes later.
     #[inline]
     pub(super) fn receive<N: Network<Socket = S>>(&mut self, to_the_end: bool, wire: &mut Wire<N>) -> Step {
-        let kind = usize::from(self.kind);
-        let expect = &wire.plan.requests[kind].expect;
+        let expect = &wire.plan.requests[usize::from(self.kind)].expect;
         for _ in 0..READS_AT_ONCE {
-            let Some(socket) = &mut self.socket else {
-                return Step::Pending;
-            };
-            let ignored = self.answer.ignored_bytes();
-            let discards = ignored >= DISCARD_FROM_BYTES && wire.net.discards(socket);
-            let (asked, read) = if discards {
-                let asked = ignored.min(wire.buffer.len() as u64) as usize;
-                (asked, wire.net.discard(socket, &mut wire.buffer[..asked]))
-            } else {
-                let apart =
-                    wire.memos[kind].is_long() && self.answer.is_untouched() && !self.answer.is_hashed();
-                let apart = apart && wire.net.discards(socket);
-                let asked = if apart { HEAD_READ_BYTES } else { wire.buffer.len() };
-                (asked, wire.net.receive(socket, &mut wire.buffer[..asked]))
-            };
-            let (bytes, stamp) = match read {
-                Ok(Received { bytes: 0, .. }) => return self.end_of_stream(wire),
-                Ok(Received { bytes, stamp }) => (bytes, stamp),
+            let piece = match self.read(wire) {
+                Ok(Piece { bytes: 0, .. }) => return self.end_of_stream(wire),
+                Ok(piece) => piece,
                 Err(Errno::AGAIN) => {
                     self.wait_for_piece(wire);
                     return Step::Pending;
@@ -62,40 +58,68 @@ impl<S> Connection<S> {
                 Err(Errno::INTR) => continue,
                 Err(errno) => return self.unreadable(errno, wire),
             };
-            wire.received_bytes += bytes as u64;
-            let is_first = self.answer.is_untouched() && self.first.seen_ns == 0;
-            self.last_stamp = if wire.plan.stamped { stamp } else { wire.net.now_ns() };
-            let progress = if discards {
-                Ok(self.answer.skip(bytes as u64))
-            } else {
-                self.answer.feed(&wire.buffer[..bytes], expect, &mut wire.memos[kind])
-            };
-            match progress {
-                Ok(Progress::Whole { excess: 0 }) => {
-                    if is_first {
-                        self.first = Arrival { stamp: self.last_stamp, seen_ns: 0 };
-                    }
-                    return self.whole(to_the_end, expect, wire);
-                }
-                Ok(Progress::Whole { .. }) | Err(_) => return self.malformed(bytes, wire),
-                Ok(Progress::More) => {
-                    if is_first {
-                        self.first = Arrival { stamp: self.last_stamp, seen_ns: wire.net.now_ns() };
-                    }
-                    let all_came = bytes < asked && !to_the_end;
-                    if all_came
-                        && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket))
-                    {
-                        self.wait_for_piece(wire);
-                        return Step::Pending;
-                    }
-                    if !discards && bytes == wire.buffer.len() {
-                        break;
-                    }
-                }
+            match self.take(&piece, expect, wire) {
+                Ok(Progress::More) => {}
+                Ok(Progress::Whole { excess: 0 }) => return self.whole(to_the_end, expect, wire),
+                Ok(Progress::Whole { .. }) | Err(_) => return self.malformed(piece.bytes, wire),
+            }
+            let all_came = piece.bytes < piece.asked && !to_the_end;
+            if all_came && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket)) {
+                self.wait_for_piece(wire);
+                return Step::Pending;
+            }
+            if !piece.is_discarded && piece.bytes == wire.buffer.len() {
+                break;
             }
         }
         Step::Unread
+    }
+
+    /// Reads once: a part of the answer into the buffer, or a part that is not looked at.
+    ///
+    /// # Errors
+    /// Those of the network; `AGAIN` if there is no socket.
+    #[inline]
+    fn read<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> Result<Piece, Errno> {
+        let Some(socket) = &mut self.socket else {
+            return Err(Errno::AGAIN);
+        };
+        let ignored = self.answer.ignored_bytes();
+        if ignored >= DISCARD_FROM_BYTES && wire.net.discards(socket) {
+            let asked = ignored.min(wire.buffer.len() as u64) as usize;
+            let Received { bytes, stamp } = wire.net.discard(socket, &mut wire.buffer[..asked])?;
+            return Ok(Piece { bytes, stamp, asked, is_discarded: true });
+        }
+        let memo = &wire.memos[usize::from(self.kind)];
+        let apart = memo.is_long() && self.answer.is_untouched() && !self.answer.is_hashed();
+        let apart = apart && wire.net.discards(socket);
+        let asked = if apart { HEAD_READ_BYTES } else { wire.buffer.len() };
+        let Received { bytes, stamp } = wire.net.receive(socket, &mut wire.buffer[..asked])?;
+        Ok(Piece { bytes, stamp, asked, is_discarded: false })
+    }
+
+    /// Adds a piece to the answer, and keeps when it came.
+    #[inline]
+    fn take<N: Network<Socket = S>>(
+        &mut self,
+        piece: &Piece,
+        expect: &Expectation,
+        wire: &mut Wire<N>,
+    ) -> Result<Progress, Malformed> {
+        wire.received_bytes += piece.bytes as u64;
+        let is_first = self.answer.is_untouched() && self.first.seen_ns == 0;
+        self.last_stamp = if wire.plan.stamped { piece.stamp } else { wire.net.now_ns() };
+        let progress = if piece.is_discarded {
+            self.answer.skip(piece.bytes as u64)
+        } else {
+            let memo = &mut wire.memos[usize::from(self.kind)];
+            self.answer.feed(&wire.buffer[..piece.bytes], expect, memo)?
+        };
+        if is_first {
+            let seen_ns = if progress == Progress::More { wire.net.now_ns() } else { 0 };
+            self.first = Arrival { stamp: self.last_stamp, seen_ns };
+        }
+        Ok(progress)
     }
 
     /// If a long rest will not be looked at, lets the network report only a good part of it.

@@ -146,10 +146,7 @@ impl Session {
     pub fn receive(&mut self, fd: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
         self.check()?;
         if !self.unread.is_empty() || self.end.is_some() {
-            let bytes = self.unread.len().min(buffer.len());
-            buffer[..bytes].copy_from_slice(&self.unread[..bytes]);
-            self.unread.drain(..bytes);
-            return Ok(Received { bytes, stamp: 0 });
+            return Ok(self.hand_out(buffer));
         }
         // A record is shorter once it is decrypted, so everything in the rear half fits in the front half.
         let (plain, cipher) = buffer.split_at_mut(buffer.len().div_ceil(2));
@@ -196,6 +193,14 @@ impl Session {
         };
         self.incoming.extend_from_slice(&cipher[..held]);
         received
+    }
+
+    /// Returns plaintext that came before. No bytes: the stream has ended.
+    fn hand_out(&mut self, buffer: &mut [u8]) -> Received {
+        let bytes = self.unread.len().min(buffer.len());
+        buffer[..bytes].copy_from_slice(&self.unread[..bytes]);
+        self.unread.drain(..bytes);
+        Received { bytes, stamp: 0 }
     }
 
     /// Returns whether the last `receive` may have left something that epoll does not report again.

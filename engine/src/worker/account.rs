@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::tally::{Tally, Time};
-use crate::user::User;
+use crate::user::{Came, User};
 
 pub struct Account<'a> {
     plan: &'a Plan,
@@ -89,52 +89,70 @@ impl<'a> Account<'a> {
         &mut self,
         user: &mut User<N::Socket>,
         wire: &mut Wire<N>,
-        mut outcome: Outcome,
+        outcome: Outcome,
         now_ns: u64,
         is_open: bool,
     ) -> (Outcome, u64) {
-        let mut last_ns = now_ns;
-        let mut came = None;
-        if is_whole(outcome) {
-            let at = user.came(&mut wire.net, self.plan.stamped, now_ns);
-            last_ns = at.last_ns;
-            came = Some(at);
-            // A user who waits no longer than the timeout does not see this answer.
-            if last_ns.saturating_sub(user.since_ns) >= self.plan.request_timeout_ns {
-                outcome = Outcome::Timeout;
-            }
-        }
+        let came = is_whole(outcome).then(|| user.came(&mut wire.net, self.plan.stamped, now_ns));
+        let last_ns = came.map_or(now_ns, |at| at.last_ns);
+        let took_ns = last_ns.saturating_sub(user.since_ns);
+        // A user who waits no longer than the timeout does not see this answer.
+        let is_late = came.is_some() && took_ns >= self.plan.request_timeout_ns;
+        let outcome = if is_late { Outcome::Timeout } else { outcome };
         if outcome != Outcome::Ok || self.plan.keeps_all_examples {
             let at_ns = now_ns.saturating_sub(self.course.began_ns());
             self.examples.keep(user, wire, outcome, at_ns, &mut self.ledger.tally);
         }
-        let tally = &mut self.ledger.tally;
-        let kind = user.connection.kind();
-        if user.in_flight != Some(tally.phase) {
-            let measured_from_ns = self.course.measured_from_ns();
-            if !self.takes_over {
-                tally.stragglers.count(outcome);
-                tally.times.record(Time::CarriedOver, last_ns.saturating_sub(measured_from_ns));
-                tally.counts.held_ns += now_ns - last_ns.max(measured_from_ns);
-                return (outcome, last_ns);
-            }
-            tally.take_over(kind, measured_from_ns.saturating_sub(user.since_ns));
+        let is_own = user.in_flight == Some(self.phase());
+        if !is_own && !self.take_over(user, outcome, last_ns, now_ns) {
+            return (outcome, last_ns);
         }
-        let of_kind = &mut tally.kinds[usize::from(kind)];
-        if let (Some(at), Some(status)) = (came, user.connection.status()) {
-            of_kind.statuses.count(status);
-            user.answered_in = Some(tally.phase);
-            tally.counts.held_ns += now_ns - at.last_ns;
-        }
-        if outcome != Outcome::Ok {
+        self.count_answer(user, came, now_ns);
+        if outcome == Outcome::Ok {
+            self.count_ok(user, came, took_ns, is_open);
+        } else {
+            let tally = &mut self.ledger.tally;
             if outcome == Outcome::NotSent {
                 tally.counts.not_sent.count(wire.not_sent);
             }
-            tally.fail(kind, outcome, last_ns.saturating_sub(user.since_ns));
-            return (outcome, last_ns);
+            tally.fail(user.connection.kind(), outcome, took_ns);
         }
+        (outcome, last_ns)
+    }
+
+    /// Counts a request of the warm-up that ended after it. Returns whether the measured phase counts it as its own.
+    #[cold]
+    fn take_over<S>(&mut self, user: &User<S>, outcome: Outcome, last_ns: u64, now_ns: u64) -> bool {
+        let measured_from_ns = self.course.measured_from_ns();
+        let tally = &mut self.ledger.tally;
+        if self.takes_over {
+            tally.take_over(user.connection.kind(), measured_from_ns.saturating_sub(user.since_ns));
+        } else {
+            tally.stragglers.count(outcome);
+            tally.times.record(Time::CarriedOver, last_ns.saturating_sub(measured_from_ns));
+            tally.counts.held_ns += now_ns - last_ns.max(measured_from_ns);
+        }
+        self.takes_over
+    }
+
+    /// Counts the answer of a request of this phase, if a whole one came.
+    #[inline]
+    fn count_answer<S>(&mut self, user: &mut User<S>, came: Option<Came>, now_ns: u64) {
+        let tally = &mut self.ledger.tally;
+        if let (Some(at), Some(status)) = (came, user.connection.status()) {
+            tally.kinds[usize::from(user.connection.kind())].statuses.count(status);
+            user.answered_in = Some(tally.phase);
+            tally.counts.held_ns += now_ns - at.last_ns;
+        }
+    }
+
+    /// Counts a request of this phase that ended as `ok`, `took_ns` after it was due.
+    #[inline]
+    fn count_ok<S>(&mut self, user: &User<S>, came: Option<Came>, took_ns: u64, is_open: bool) {
+        let tally = &mut self.ledger.tally;
+        let of_kind = &mut tally.kinds[usize::from(user.connection.kind())];
         of_kind.outcomes.ok += 1;
-        of_kind.response_time.record(last_ns.saturating_sub(user.since_ns));
+        of_kind.response_time.record(took_ns);
         of_kind.bodies_hashed += u64::from(user.connection.is_hashed());
         if let Some(at) = came {
             tally.times.record(Time::FirstByte, at.first_ns - user.sent_ns);
@@ -143,7 +161,6 @@ impl<'a> Account<'a> {
             }
             tally.counts.unstamped += u64::from(self.plan.stamped && !at.stamped);
         }
-        (outcome, last_ns)
     }
 
     /// Counts the requests still in flight when the trial ends, and hands over the last tally.
