@@ -71,6 +71,7 @@ fn all() -> io::Result<Vec<Cost>> {
         cost("process", "forking a process of this size that ends at once, and waiting for its end", || {
             // SAFETY: the child calls only _exit.
             match unsafe { libc::fork() } {
+                // SAFETY: _exit ends the child before it runs any code of the parent.
                 0 => unsafe { libc::_exit(0) },
                 child if child > 0 => wait_for(child),
                 _ => {}

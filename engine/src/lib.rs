@@ -2,6 +2,8 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
+#![warn(clippy::undocumented_unsafe_blocks)]
+
 mod bounds;
 pub mod clock;
 mod collecting;

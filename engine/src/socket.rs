@@ -1,6 +1,7 @@
 //! Sockets: how they are opened, and how they are read with the kernel's receive timestamps. TLS and HTTP are
 //! elsewhere.
 
+use std::ffi::c_long;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
@@ -171,36 +172,37 @@ pub fn discard(socket: BorrowedFd, buffer: &mut [u8], stamped: bool) -> Result<R
     Ok(Received { bytes, stamp: 0 })
 }
 
-/// A control message, as the kernel writes it.
+/// A control message with a time, as the kernel writes it: its header (cmsg(3)), and seconds and nanoseconds.
+#[derive(Default)]
 #[repr(C, align(8))]
 struct Control {
-    header: libc::cmsghdr,
-    time: libc::timespec,
+    _length: usize,
+    level: i32,
+    kind: i32,
+    seconds: c_long,
+    nanoseconds: c_long,
 }
 
 #[inline]
 fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8], flags: i32) -> Result<Received, Errno> {
-    let mut control = std::mem::MaybeUninit::<Control>::uninit();
+    let mut control = Control::default();
     let mut whole = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
     // SAFETY: zero is valid for each field; the structs of musl and glibc differ only in padding.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut whole;
     message.msg_iovlen = 1;
-    message.msg_control = control.as_mut_ptr().cast();
+    message.msg_control = (&raw mut control).cast();
     message.msg_controllen = size_of::<Control>() as _;
     // SAFETY: every pointer in `message` is to memory that outlives the call and is as long as it says.
     let bytes = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) };
     if bytes < 0 {
         return Err(last_errno());
     }
-    let mut stamp = 0;
-    if message.msg_controllen as usize >= size_of::<Control>() {
-        // SAFETY: the kernel has written all of it.
-        let control = unsafe { control.assume_init() };
-        if control.header.cmsg_level == libc::SOL_SOCKET && control.header.cmsg_type == libc::SO_TIMESTAMPNS {
-            stamp = control.time.tv_sec as u64 * 1_000_000_000 + control.time.tv_nsec as u64;
-        }
-    }
+    let is_stamp = message.msg_controllen as usize >= size_of::<Control>()
+        && control.level == libc::SOL_SOCKET
+        && control.kind == libc::SO_TIMESTAMPNS;
+    let stamp_ns = control.seconds as u64 * 1_000_000_000 + control.nanoseconds as u64;
+    let stamp = if is_stamp { stamp_ns } else { 0 };
     Ok(Received { bytes: bytes as usize, stamp })
 }
 

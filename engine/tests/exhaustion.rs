@@ -3,16 +3,16 @@
 
 mod peer;
 
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::thread;
 use std::time::Duration;
 
 use peer::harness::{self, CannotRun};
 use peer::record::count;
-use peer::{HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start};
-use rustix::process::{Pid, Resource, Rlimit, prlimit, setrlimit};
+use peer::{
+    HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start, start_with_descriptors,
+};
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use rustix::thread::UnshareFlags;
 use serde_json::{Value, json};
 
@@ -116,18 +116,8 @@ fn descriptors_run_out() -> Result<(), CannotRun> {
 fn more_connections_than_descriptors_are_refused_before_anything_is_sent() -> Result<(), CannotRun> {
     let mut spec = spec("127.0.0.1:1", 1);
     spec["shape"]["connections"] = json!(500);
-    let mut engine = Command::new(env!("CARGO_BIN_EXE_crumple-engine"));
-    engine.arg("run").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // SAFETY: setrlimit(2) may be called between fork and exec.
-    unsafe {
-        engine.pre_exec(|| {
-            let few = Rlimit { current: Some(100), maximum: Some(100) };
-            setrlimit(Resource::Nofile, few).map_err(Into::into)
-        });
-    }
-    let mut engine = engine.spawn().unwrap();
-    engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
-    let output = output_of(engine);
+    let few = Rlimit { current: Some(100), maximum: Some(100) };
+    let output = output_of(start_with_descriptors(few, &spec));
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
     let failure: Value = serde_json::from_slice(&output.stderr).unwrap();

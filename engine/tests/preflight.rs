@@ -2,11 +2,9 @@
 
 mod peer;
 
-use std::os::unix::process::CommandExt;
-
 use peer::record::{assert_all, count};
-use peer::{HELLO, answering, engine, record_of, refusal, run, spec, start_by};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use peer::{HELLO, answering, record_of, refusal, run, spec, start_with_descriptors};
+use rustix::process::Rlimit;
 use serde_json::json;
 
 #[test]
@@ -40,15 +38,8 @@ fn threads_have_their_descriptors_beside_the_connections() {
         "pause_ms": 1.0, "pause": "fixed"});
     spec["threads"] = json!(40);
     spec["stop"] = peer::for_seconds(0.5);
-    let mut engine = engine();
-    // SAFETY: setrlimit(2) may be called between fork and exec.
-    unsafe {
-        engine.pre_exec(|| {
-            let few = Rlimit { current: Some(40), maximum: Some(1_000) };
-            setrlimit(Resource::Nofile, few).map_err(Into::into)
-        });
-    }
-    let record = record_of(start_by(engine, &spec));
+    let few = Rlimit { current: Some(40), maximum: Some(1_000) };
+    let record = record_of(start_with_descriptors(few, &spec));
     assert_eq!(record["connections_opened"], 100);
     assert_eq!(count(&record, "not-sent"), 0, "{:#}", record["not_sent"]);
 }

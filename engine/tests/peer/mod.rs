@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use asked::Asked;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use serde_json::{Value, json};
 
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -159,7 +159,17 @@ pub fn engine() -> Command {
 
 /// Starts `command`, with its own streams, as an engine and gives it the spec.
 pub fn start_by(mut command: Command, spec: &Value) -> Child {
-    let mut engine = command.arg("run").stdin(Stdio::piped()).spawn().unwrap();
+    give(command.arg("run").stdin(Stdio::piped()).spawn().unwrap(), spec)
+}
+
+/// Starts an engine that may open this many descriptors from before it has the spec.
+pub fn start_with_descriptors(limit: Rlimit, spec: &Value) -> Child {
+    let engine = engine().arg("run").stdin(Stdio::piped()).spawn().unwrap();
+    prlimit(Pid::from_child(&engine).into(), Resource::Nofile, limit).unwrap();
+    give(engine, spec)
+}
+
+fn give(mut engine: Child, spec: &Value) -> Child {
     engine.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
     engine
 }
