@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::{Arrival, Connection, Stage, Step, Wire};
-use crate::http::answer::Progress;
+use crate::http::answer::{Expectation, Progress};
 use crate::http::head::Malformed;
 use crate::net::{Network, Received};
 use crate::outcome::Outcome;
@@ -46,6 +46,7 @@ impl<S> Connection<S> {
     /// must be told from the end of the stream. The network reports what comes later.
     #[inline]
     pub(super) fn receive<N: Network<Socket = S>>(&mut self, to_the_end: bool, wire: &mut Wire<N>) -> Step {
+        let expect = &wire.plan.requests[usize::from(self.kind)].expect;
         for _ in 0..READS_AT_ONCE {
             let piece = match self.read(wire) {
                 Ok(Piece { bytes: 0, .. }) => return self.end_of_stream(wire),
@@ -57,9 +58,9 @@ impl<S> Connection<S> {
                 Err(Errno::INTR) => continue,
                 Err(errno) => return self.unreadable(errno, wire),
             };
-            match self.take(&piece, wire) {
+            match self.take(&piece, expect, wire) {
                 Ok(Progress::More) => {}
-                Ok(Progress::Whole { excess: 0 }) => return self.whole(to_the_end, wire),
+                Ok(Progress::Whole { excess: 0 }) => return self.whole(to_the_end, expect, wire),
                 Ok(Progress::Whole { .. }) | Err(_) => return self.malformed(piece.bytes, wire),
             }
             let all_came = piece.bytes < piece.asked && !to_the_end;
@@ -102,6 +103,7 @@ impl<S> Connection<S> {
     fn take<N: Network<Socket = S>>(
         &mut self,
         piece: &Piece,
+        expect: &Expectation,
         wire: &mut Wire<N>,
     ) -> Result<Progress, Malformed> {
         wire.received_bytes += piece.bytes as u64;
@@ -110,9 +112,8 @@ impl<S> Connection<S> {
         let progress = if piece.is_discarded {
             self.answer.skip(piece.bytes as u64)
         } else {
-            let kind = usize::from(self.kind);
-            let expect = &wire.plan.requests[kind].expect;
-            self.answer.feed(&wire.buffer[..piece.bytes], expect, &mut wire.memos[kind])?
+            let memo = &mut wire.memos[usize::from(self.kind)];
+            self.answer.feed(&wire.buffer[..piece.bytes], expect, memo)?
         };
         if is_first {
             let seen_ns = if progress == Progress::More { wire.net.now_ns() } else { 0 };
@@ -134,8 +135,13 @@ impl<S> Connection<S> {
     }
 
     #[inline]
-    pub(super) fn whole<N: Network<Socket = S>>(&mut self, closing: bool, wire: &mut Wire<N>) -> Step {
-        let outcome = self.answer.outcome(&wire.plan.requests[usize::from(self.kind)].expect);
+    pub(super) fn whole<N: Network<Socket = S>>(
+        &mut self,
+        closing: bool,
+        expect: &Expectation,
+        wire: &mut Wire<N>,
+    ) -> Step {
+        let outcome = self.answer.outcome(expect);
         self.is_fresh = false;
         if closing || !self.answer.keeps_alive() {
             self.closed_by_server(wire);
@@ -154,7 +160,7 @@ impl<S> Connection<S> {
     pub(super) fn end_of_stream<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> Step {
         let is_cut = self.socket.as_ref().is_some_and(|socket| wire.net.is_cut(socket));
         if !is_cut && self.answer.end_of_stream() {
-            return self.whole(true, wire);
+            return self.whole(true, &wire.plan.requests[usize::from(self.kind)].expect, wire);
         }
         wire.closed_by_server += 1;
         self.fail(Outcome::ClosedEarly, wire)
