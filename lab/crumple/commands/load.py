@@ -10,11 +10,13 @@ from crumple import engine, project
 from crumple.commands import output
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
-from crumple.load import engine_spec
-from crumple.load import load_plan as load_plan
+from crumple.engine import Engine
+from crumple.load import engine_spec, load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
+from crumple.load.load_plan import LoadPlan
 from crumple.load.report import answer_sentences, masked
+from crumple.load.report.answer_sentences import Exchange
 from crumple.machine import alone, ceiling
 from crumple.record import failures
 
@@ -30,9 +32,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
     engine_spec.check_listening(plan.spec.target)
     found = engine.load(project.root())
     if flags.debug:
-        from crumple.commands import load_debug
-
-        return load_debug.show(found, plan, flags.json)
+        return _show_answers(found, plan, flags.json)
     output.end_leftovers()
     output.say_not_kept(ceiling.cache())
     with (
@@ -43,6 +43,19 @@ def put_on(url: str, flags: LoadFlags) -> int:
     from crumple.commands import load_result
 
     return load_result.finish(found, plan, conducted, flags)
+
+
+def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:
+    """Send each request once and show its answer. Return exit code 1 if one was unexpected, else 0."""
+    sent = [
+        Exchange(engine_spec.conduct(found, spec, lambda _: None).record)
+        for spec in load_plan.specs(plan.spec)
+    ]
+    if as_json:
+        output.as_json(answer_sentences.document(sent))
+    else:
+        output.drawn(answer_sentences.text(sent))
+    return 0 if all(each.is_met for each in sent) else NO
 
 
 def command(arguments: list[str], seed: int) -> str:
