@@ -16,10 +16,9 @@ from typer.core import TyperGroup
 
 from crumple import start
 from crumple.errors import CrumpleError, UsageError
-from crumple.find import find_flags as find_flags
+from crumple.find import find_flags
 from crumple.interrupt import interruptible
-from crumple.load import habits
-from crumple.load import load_flags as load_flags
+from crumple.load import habits, load_flags
 
 
 @contextmanager

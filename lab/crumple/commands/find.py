@@ -13,8 +13,7 @@ from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswere
 from crumple.commands.project_files import Project
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.find import conduct
-from crumple.find import find_plan as find_plan
+from crumple.find import conduct, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.find_plan import CeilingOf, ServerPlan, UrlPlan

@@ -10,15 +10,13 @@ from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswere
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import CrumpleError
-from crumple.load import engine_spec, objective
-from crumple.load import load_plan as load_plan
+from crumple.load import engine_spec, load_plan, objective
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
 from crumple.load.report import load_files as load_export
-from crumple.load.report import load_summary as load_summary
-from crumple.load.report import masked
+from crumple.load.report import load_summary, masked
 from crumple.load.report.load_figures import Condition, Load
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling

@@ -12,8 +12,9 @@ from crumple.errors import NotFound
 from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.study import study
+from crumple.study.claim import ScaleName
 from crumple.study.names import Known
-from crumple.study.study import ScaleName, Study
+from crumple.study.study import Study
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription, Setting, Settings, Variant
 from crumple.subject.workload import Workload

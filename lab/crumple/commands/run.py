@@ -25,7 +25,8 @@ from crumple.run.ready import Brought
 from crumple.run.run_live import LiveView
 from crumple.run.session import BUDGETS_S, Session
 from crumple.run.store import StoredTrial
-from crumple.study.study import SCALES, ScaleName, Study
+from crumple.study.claim import SCALES, ScaleName
+from crumple.study.study import Study
 from crumple.subject import database, installing, server_toml
 
 QUICK: ScaleName = "quick"

@@ -16,9 +16,7 @@ from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
-from crumple.load import engine_spec, objective
-from crumple.load import load_plan as load_plan
-from crumple.load import load_shape as load_shape
+from crumple.load import engine_spec, load_plan, load_shape, objective
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX, ArrivalKind

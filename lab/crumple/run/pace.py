@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable
 from statistics import fmean, median
 
 from crumple.run.store import StoredTrial, TrialIdentity
-from crumple.study.study import ScaleName, Study, Until
+from crumple.study.claim import ScaleName
+from crumple.study.study import Study, Until
 
 # Assumed until measured: a server's start, and the lab's own time around a load.
 START_S = 0.5

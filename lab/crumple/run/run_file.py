@@ -23,7 +23,8 @@ from crumple.project import PACKAGE
 from crumple.run import run_plan
 from crumple.run.run_plan import Block, Plan
 from crumple.run.store import Programs, RunStore, StoredTrial, TrialIdentity
-from crumple.study.study import ScaleName, Study
+from crumple.study.claim import ScaleName
+from crumple.study.study import Study
 from crumple.subject.workload import Workload
 from crumple.verdict.case import Facts
 

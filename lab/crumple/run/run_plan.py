@@ -12,7 +12,8 @@ from typing import TypeVar
 from crumple.contract import Frozen
 from crumple.errors import NotFound, UsageError
 from crumple.run.store import TrialIdentity
-from crumple.study.study import ScaleName, Study
+from crumple.study.claim import ScaleName
+from crumple.study.study import Study
 
 TWIN = "~twin"
 Item = TypeVar("Item")

@@ -22,8 +22,9 @@ from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.session import Session
 from crumple.run.store import RunStore
+from crumple.study.claim import ScaleName
 from crumple.study.names import joined, restricted, with_twins_that_run
-from crumple.study.study import Experiment, ScaleName, Study
+from crumple.study.study import Experiment, Study
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload

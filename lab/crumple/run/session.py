@@ -21,7 +21,7 @@ from crumple.run.pace import Pace
 from crumple.run.run_file import TIME_OVER, Chosen
 from crumple.run.run_plan import Block
 from crumple.run.store import TrialIdentity
-from crumple.study.study import ScaleName
+from crumple.study.claim import ScaleName
 from crumple.subject import database, workload
 from crumple.verdict import verdict
 from crumple.verdict.verdict import Standing

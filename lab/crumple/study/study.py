@@ -14,9 +14,7 @@ from crumple import contract, parsing
 from crumple.contract import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.machine.capacity import Placement
-from crumple.study.claim import SCALES as SCALES
-from crumple.study.claim import Claim, Text, impossible
-from crumple.study.claim import ScaleName as ScaleName
+from crumple.study.claim import Claim, ScaleName, Text, impossible
 from crumple.study.names import Known, unknown_names
 from crumple.study.study_shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
 from crumple.subject import server_toml

@@ -16,6 +16,7 @@ from crumple.run.report.run_text import WIDTH_MAX, WIDTH_MIN
 from crumple.run.report.view import RunView
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 
 def html(view: RunView) -> str:
@@ -117,7 +118,7 @@ def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
     """Return the number of one answer, as in "5 contradicted (2 in size only)"."""
     alike = [verdict for verdict in verdicts if verdict.answer is answer]
     partly = sum(verdict.in_size_only for verdict in alike)
-    return f"{len(alike)} {answer.value}{f' ({partly} {run_sentences.IN_SIZE_ONLY})' if partly else ''}"
+    return f"{len(alike)} {answer.value}{f' ({partly} {IN_SIZE_ONLY})' if partly else ''}"
 
 
 def _counted(view: RunView) -> list[tuple[str, int]]:

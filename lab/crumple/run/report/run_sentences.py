@@ -17,7 +17,7 @@ from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY as IN_SIZE_ONLY
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 CLOSED = (

@@ -12,6 +12,7 @@ from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, 
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 # Stands before a figure that the study expects and no article gives.
 EXPECTED = "expected "
@@ -196,7 +197,7 @@ def _distance(effect: Effect) -> float:
 
 
 def _effect(effect: Effect) -> EffectRow:
-    answer = effect.answer.value + (f" {run_sentences.IN_SIZE_ONLY}" if effect.in_size_only else "")
+    answer = effect.answer.value + (f" {IN_SIZE_ONLY}" if effect.in_size_only else "")
     published = effect.bound or numerals.published(effect.published)
     if effect.expected is not None:
         published = f"{EXPECTED}{numerals.published(effect.expected)}"
