@@ -131,6 +131,8 @@ def test_what_the_flags_mean(
         ({"requests": 0}, "-n 0: that is too few; write 1 or more"),
         ({"connections": 0}, "-c 0: that is too few; write 1 or more"),
         ({"connections": -5, "rate": "5"}, "-c -5: that is too few; write 1 or more"),
+        ({"connections": -5}, "-c -5: that is too few; write 1 or more"),
+        ({"requests": -5}, "-n -5: that is too few; write 1 or more"),
         (
             {"requests": 5, "connections": 6},
             "-c 6 is more than the -n 5 requests there are; write -c 5 or less, or more requests",

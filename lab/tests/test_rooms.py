@@ -67,6 +67,8 @@ def test_every_module_that_the_map_names_exists() -> None:
     assert named - {file.name for file in LAB.rglob("*.py")} == set()
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("module", "spared"),
     [

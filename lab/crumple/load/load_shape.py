@@ -6,7 +6,7 @@ Pure; every mistake is reported with its remedy.
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from crumple import contract
@@ -124,7 +124,10 @@ def meant(written: WrittenShape) -> MeantShape:
     if written.rate is not None:
         mistakes.of(lambda: read_rate_per_s("--rate", str(written.rate)))
     waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
-    shape = mistakes.of(lambda: _meant(written, drawn, waits, duration_s))
+    # A count that is too small has been reported, and no shape can have it.
+    counts = {"requests": written.requests, "connections": written.connections}
+    sound = replace(written, **{name: None for name, number in counts.items() if number and number < 0})
+    shape = mistakes.of(lambda: _meant(sound, drawn, waits, duration_s))
     mistakes.none()
     assert shape
     return shape
