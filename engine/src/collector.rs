@@ -97,7 +97,7 @@ impl Collector {
         }
     }
 
-    /// Returns the number of requests of the measured phase that threads have taken.
+    /// Returns the number of requests of the measured phase that were sent or given up.
     pub fn scheduled(&self) -> u64 {
         self.counts.scheduled
     }

@@ -33,7 +33,7 @@ pub struct TrialRecord {
     /// Requests that met a connection which the server had closed while it was idle, and that were sent again over a
     /// new connection.
     pub retried: u64,
-    /// Why an attempt to establish a TLS connection failed, the first time that one did.
+    /// Why TLS failed the first time: in the handshake or later.
     pub tls_fault: Option<String>,
     /// The bound that a head exceeded, for the first answer that counts as `malformed` although its head breaks no
     /// rule.

@@ -183,6 +183,12 @@ struct Control {
     nanoseconds: c_long,
 }
 
+// What the kernel writes has the layout of these two, one after the other.
+const _: () = assert!(
+    std::mem::offset_of!(Control, seconds) == size_of::<libc::cmsghdr>()
+        && size_of::<Control>() == size_of::<libc::cmsghdr>() + size_of::<libc::timespec>()
+);
+
 #[inline]
 fn receive_stamped(socket: BorrowedFd, buffer: &mut [u8], flags: i32) -> Result<Received, Errno> {
     let mut control = Control::default();

@@ -666,7 +666,7 @@ class TrialRecord(Frozen):
     """
 
     tls_fault: str | None = None
-    """Why an attempt to establish a TLS connection failed, the first time that one did."""
+    """Why TLS failed the first time: in the handshake or later."""
 
     head_fault: str | None = None
     """The bound that a head exceeded, for the first answer that counts as `malformed` although its head

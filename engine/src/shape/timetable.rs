@@ -135,7 +135,7 @@ impl Filler {
     }
 
     /// Counts the requests that no thread has taken, once all threads have stopped: those due before `ends_at_ns`. If
-    /// a number of requests was to be sent, counts those missing from it, of which `scheduled` were taken. Measuring
+    /// a number of requests was to be sent, counts that number less `scheduled`, those sent or given up. Measuring
     /// began at `measured_from_ns`.
     pub fn count_left(
         mut self,
