@@ -185,7 +185,6 @@ def test_experiments_and_claims_with_similar_names_have_different_ids() -> None:
     assert set(re.findall(r'href="#([^"]+)"', said)) <= set(ids)
 
 
-@pytest.mark.usefixtures("without_charts")
 def test_no_line_breaks_between_a_number_and_per_cent() -> None:
     parts = html(seen()).split("</style>")[1]
     prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)
