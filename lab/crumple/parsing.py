@@ -111,7 +111,7 @@ def key_of(loc: Loc, document: Any) -> str:
 
 
 def entry(index: int) -> str:
-    """Return the name of an entry that has none: "entry 1" for the first_fault."""
+    """Return the name of an entry that has none: "entry 1" for the first."""
     return f"entry {index + 1}"
 
 
