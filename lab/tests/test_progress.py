@@ -1,5 +1,6 @@
 """Judging after every block: which look decides, and how far each claim of a run has come."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -105,13 +106,24 @@ def test_blocks_needed_are_at_a_later_look() -> None:
     assert "more" in judged(seen, Looks(2, 60)).sentence
 
 
-def test_blocks_that_did_not_count_are_added() -> None:
+def test_of_the_blocks_to_come_as_many_are_expected_not_to_count() -> None:
     seen = pair([1.02, 1.0, 1.03, 1.02])
     lost = [replace(each, **DISTURBED) if each.block == 2 else each for each in seen]
     found = of(standing(study(faster()), "quick", lost, {}, Facts()))
     effect = judged(lost, Looks(2, 40)).effects[0]
     assert effect.blocks_needed is not None and effect.ratio is not None and effect.ratio.n == 3
-    assert found.blocks_needed == effect.blocks_needed + 1
+    # Three of four counted, so four of five are expected to.
+    assert found.blocks_needed == 4 + math.ceil((effect.blocks_needed - 3) / (4 / 5))
+
+
+def test_an_experiment_whose_starts_hardly_ever_count_is_given_up() -> None:
+    seen = pair([1.02, 1.0, 1.03, 1.02, 1.01, 1.02])
+    lost = [replace(each, **DISTURBED) if each.block > 2 else each for each in seen]
+    all_count = of(standing(study(faster(), blocks=14), "quick", seen, {}, Facts()))
+    hardly = of(standing(study(faster(), blocks=14), "quick", lost, {}, Facts()))
+    hoped = judged(lost, Looks(2, 14)).effects[0].blocks_hoped
+    assert hoped is not None and hoped + 4 <= 14, "enough, if all blocks to come counted"
+    assert all_count.blocks_needed is not None and hardly.blocks_needed is None
 
 
 def test_noise_is_judged_at_the_last_look() -> None:

@@ -5,6 +5,7 @@ the trials that count, and verdict_sentences.py words the verdict. `standing` sa
 decided, and how many blocks the others would take; run/session.py chooses the next block by it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -283,11 +284,17 @@ def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool
 def _needed(effect: Effect, done: int, most: int) -> int | None:
     """Return how many blocks in all the effect needs, including those that do not count.
 
-    Return `most` if that is enough only with the truth at the far end of its 80 % interval; None if `most` is
-    not enough, or the number is not known.
+    Of the blocks to come, as large a share is expected to count as of those done. Return `most` if that is
+    enough only with the truth at the far end of its 80 % interval; None if `most` is not enough, or the
+    number is not known.
     """
-    lost = max(0, done - effect.measured.n) if effect.measured else 0
-    needed, hoped = (each and each + lost for each in (effect.blocks_needed, effect.blocks_hoped))
+    counted = effect.measured.n if effect.measured else done
+    # One more that counts is added on both sides: with none so far the share would be 0.
+    share = (counted + 1) / (done + 1)
+    needed, hoped = (
+        each and done + math.ceil(max(0, each - counted) / share)
+        for each in (effect.blocks_needed, effect.blocks_hoped)
+    )
     if needed and needed <= most:
         return needed
     return most if hoped and done < most and hoped <= most else None
