@@ -59,6 +59,31 @@ def test_the_last_look_that_decides_gives_the_verdict() -> None:
     assert (fixed.answer, fixed.blocks) == (OPEN, 5)
 
 
+def test_blocks_without_its_servers_are_none_of_a_claim() -> None:
+    """Further blocks have only the servers of undecided claims."""
+    looks = {"shared": Looks(2, 6)}
+    both = [*pair(CLEAR), *(trial("java", block, 5_000) for block in (4, 5))]
+    assert blocks_of(faster(), both, {}, looks).done == 3
+    alone = [*pair(CLEAR), *(trial("go", block, 5_000) for block in (4, 5))]
+    assert blocks_of(faster(), alone, {}, looks).done == 3
+    failed = {f"shared/b{block:02}/node": "it did not start" for block in (4, 5)}
+    assert blocks_of(faster(), alone, failed, looks).done == 5
+    seen = judged(alone, Looks(2, 6))
+    assert (seen.answer, seen.blocks) == (SUPPORTED, 3) and "not measured" not in seen.sentence
+
+
+def test_a_standing_names_the_servers_whose_trials_it_uses() -> None:
+    claims = (
+        faster(),
+        CLAIM.validate_python(
+            {"id": "D", "text": "T", "experiment": "shared", "kind": "share", "metric": "failed_share"}
+            | {"servers": ["java"], "below": 0.01}
+        ),
+    )
+    found = standing(study(*claims), "quick", pair(CLEAR), {}, Facts())
+    assert [each.servers for each in found] == [{"shared": {"go", "node"}}, {"shared": {"java"}}]
+
+
 def test_an_early_look_needs_a_clearer_difference_than_a_fixed_design() -> None:
     seen = pair([1.03, 1.035])
     assert judge(faster(), seen).answer is SUPPORTED

@@ -1,7 +1,7 @@
 """Sessions, with stand-ins for servers, engine and judging: required blocks, then the blocks that decide."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,8 @@ import documents
 import pytest
 from crumple.errors import Interrupted
 from crumple.run import blocks, run_file, runs, session
+from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.run_file import RunFile
 from crumple.run.run_plan import Block
 from crumple.run.runs import Begun
 from crumple.run.session import Session
@@ -21,22 +23,30 @@ from test_run import Notes
 LEAST, MOST = 2, 5
 
 
-def _adaptive() -> Study:
+def _adaptive(*servers: str) -> Study:
     experiments = {}
     for name, experiment in documents.study().experiments.items():
         quick = experiment.scales["quick"].model_copy(
             update={"blocks": MOST, "least_blocks": LEAST, "servers": None}
         )
-        update = {"servers": ("go-nethttp",), "scales": {"quick": quick}, "twin": "go-nethttp"}
+        update = {"servers": servers or ("go-nethttp",), "scales": {"quick": quick}, "twin": "go-nethttp"}
         experiments[name] = experiment.model_copy(update=update)
     return documents.study().model_copy(update={"experiments": experiments})
 
 
 class Said:
-    """Stands in for the judging. `decided_after`: experiment → after how many blocks its claim is decided."""
+    """Stands in for the judging. `decided_after`: experiment → after how many blocks its claim is decided.
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, decided_after: Mapping[str, int | None]) -> None:
-        self.decided_after = decided_after
+    All claims use trials of the same `servers`.
+    """
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        decided_after: Mapping[str, int | None],
+        servers: Collection[str] = ("go-nethttp",),
+    ) -> None:
+        self.decided_after, self.servers = decided_after, frozenset(servers)
         monkeypatch.setattr(session.verdict, "standing", self)
         # The golden record's histograms cannot be decoded.
         monkeypatch.setattr(blocks, "figures", lambda stored: stored.trial)
@@ -50,7 +60,8 @@ class Said:
             decided = enough is not None and done >= enough
             needed = None if decided or enough is None else enough
             over = decided or enough is None
-            found.append(Standing(f"on {name}", (name,), over, needed, "because", decided))
+            servers = {name: self.servers}
+            found.append(Standing(f"on {name}", servers, over, needed, "because", decided))
         return found
 
 
@@ -67,9 +78,15 @@ class Blocks(Notes):
 
 @pytest.fixture
 def begin(root: Path) -> Callable[..., Begun]:
-    def begun(seed: int = 1) -> Begun:
+    def begun(seed: int = 1, *servers: str) -> Begun:
         return runs.begin(
-            _adaptive(), "quick", root=root, runs=root / "runs", seed=seed, only=(), waiting=lambda: None
+            _adaptive(*servers),
+            "quick",
+            root=root,
+            runs=root / "runs",
+            seed=seed,
+            only=(),
+            waiting=lambda: None,
         )
 
     return begun
@@ -89,6 +106,55 @@ def test_open_claims_get_more_blocks_and_run_json_says_why(
     assert [(each.experiment, each.block, each.why) for each in file.chosen] == then
     assert file.stopped == dict.fromkeys(("shared", "separate"), "the claims that rest on it are decided")
     assert file.ended is not None
+
+
+THREE = ("go-nethttp", "node-http", "node-express")
+
+
+def _tried(begun: Begun, number: int) -> set[str]:
+    return {
+        each.partition(f"shared/b{number:02}/")[2]
+        for each in begun.store.ids()
+        if f"shared/b{number:02}" in each
+    }
+
+
+def _left_out(file: RunFile, begun: Begun) -> int:
+    """Return how many trials a report says are missing."""
+    starts = tuple(Start(each, None) for each in begun.store.trials())
+    shared = file.study.experiments["shared"]
+    every = ServerView("any", file.servers["go-nethttp"], starts)
+    shown = ExperimentView("shared", shared, shared.scales["quick"], (every,), None, {})
+    return RunView(file, (shown,), ()).left_out
+
+
+def test_a_further_block_has_only_the_servers_that_undecided_claims_use(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": 4}, THREE[:2])
+    begun = begin(1, *THREE)
+    runs.execute(begun, root, Blocks())
+    file = run_file.read(begun.store)
+    assert _tried(begun, LEAST) == {*THREE, "go-nethttp~twin"}
+    assert [_tried(begun, number) for number in (3, 4, 5)] == [{*THREE[:2]}, {*THREE[:2]}, set()]
+    assert [sorted(each.servers) for each in file.chosen] == [sorted(THREE[:2])] * 2
+    assert file.ended is not None and _left_out(file, begun) == 0
+
+
+def test_a_block_that_was_interrupted_keeps_the_servers_that_it_was_chosen_for(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = Said(monkeypatch, {"shared": 3}, THREE[:2])
+    begun = begin(1, *THREE)
+    first = 2 * LEAST * (len(THREE) + 1)
+    with pytest.raises(Interrupted):
+        runs.execute(begun, root, Blocks(interrupt_after=first + 1))
+    assert len(_tried(begun, 3)) == 1
+    said.decided_after = {}
+    again = runs.resume(begun.store, retry_failed=False)
+    assert _left_out(again.file, begun) == 1
+    runs.execute(again, root, Blocks())
+    assert _tried(begun, 3) == {*THREE[:2]}
 
 
 def test_a_claim_that_more_blocks_would_not_help_gets_none(
@@ -163,7 +229,7 @@ def test_the_same_seed_and_decisions_give_the_same_trials(
         notes = Blocks()
         runs.execute(begin(7), root, notes)
         orders.append(notes.order)
-    assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST + 2)
+    assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST) + 2
 
 
 def test_one_trial_of_an_optional_block_can_be_run_by_its_id(

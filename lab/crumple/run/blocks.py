@@ -146,7 +146,7 @@ class Blocks:
 
     def make_ready(self) -> None:
         """Check and build the run's servers. Raises UsageError if programs changed since its first trial."""
-        open_blocks = [block for block in self.file.plan.blocks if self.left_in(block)]
+        open_blocks = [block for block in self.file.blocks if self.left_in(block)]
         used = {each.server for block in open_blocks for each in self.left_in(block)}
         self._programs = {label: _program(label, self._described) for label in used}
         self._check_unmixed(open_blocks)

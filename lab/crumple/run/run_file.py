@@ -105,10 +105,11 @@ TIME_OVER = "the time was over"
 
 
 class Chosen(Frozen):
-    """A block that was run because of the results of the blocks before it."""
+    """A block that was run because of the results of the blocks before it, with these `servers`."""
 
     experiment: str
     block: int
+    servers: tuple[str, ...]
     why: str
 
 
@@ -149,6 +150,16 @@ class RunFile(Frozen):
         models = {name: note.io_model for name, note in self.servers.items()}
         costs = self.machine.get("costs", {})
         return Facts(models=models, costs=costs, block_s=block_s, skipped=skipped)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Return the planned blocks in running order; a chosen one has only the servers it was chosen for."""
+        servers = {(each.experiment, each.block): each.servers for each in self.chosen}
+        places = [(block.experiment, block.number) for block in self.plan.blocks]
+        return tuple(
+            block.of(servers[place]) if place in servers else block
+            for place, block in zip(places, self.plan.blocks, strict=True)
+        )
 
     def must(self, block: Block) -> bool:
         """Return whether the block is run whatever the results of the blocks before it are."""

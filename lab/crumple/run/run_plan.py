@@ -6,7 +6,7 @@ machine affects all servers alike.
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from crumple.contract import Frozen
@@ -22,7 +22,8 @@ Item = TypeVar("Item")
 class Block(Frozen):
     """One trial of every server of an experiment, and of its twin, in running order. `number` counts from 1.
 
-    A server that takes part in fewer blocks than others takes part in the first ones.
+    A server that takes part in fewer blocks than others takes part in the first ones. A block that the
+    results called for has only the servers that they called for.
     """
 
     experiment: str
@@ -33,6 +34,11 @@ class Block(Frozen):
     def labels(self) -> frozenset[str]:
         """Return the labels of the block's trials."""
         return frozenset(each.id for each in self.trials)
+
+    def of(self, servers: Collection[str]) -> "Block":
+        """Return the block with the trials of these servers only, in the same order, and without the twin."""
+        kept = tuple(each for each in self.trials if each.server in servers and not each.twin)
+        return self.model_copy(update={"trials": kept})
 
 
 class Plan(Frozen):

@@ -1,9 +1,9 @@
 """Execute runs together: first the blocks that each run must have, then those that decide claims fastest.
 
 A claim that needs r more blocks of c seconds each is decided at a rate of 1/(r·c). The next block is the one
-with the highest sum of rates over its claims. The session ends when all claims are decided, when more blocks
-would not help, or when the time is over. The seed fixes the plan. Which of the planned blocks are run depends
-on the results; run.json says why each was.
+with the highest sum of rates over its claims. It has only the servers whose trials undecided claims use. The
+session ends when all claims are decided, when more blocks would not help, or when the time is over. The seed
+fixes the plan. Which of the planned trials are run depends on the results; run.json says why each was.
 """
 
 import contextlib
@@ -190,7 +190,7 @@ class Session:
         every = [
             (run, block)
             for run in self._runs
-            for block in run.file.plan.blocks
+            for block in run.file.blocks
             if run.file.must(block) or run.begun.only is not None or run.has_begun(block)
         ]
         return sorted(every, key=lambda each: each[1].number)
@@ -206,7 +206,8 @@ class Session:
         while (choice := self._choice(self._left_s)) is not None:
             run = next(run for run in self._runs if run.file.id == choice.place.run)
             block = self._next(run)[choice.place.experiment]
-            why = Chosen(experiment=block.experiment, block=block.number, why=str(choice))
+            servers = tuple(dict.fromkeys(each.server for each in block.trials))
+            why = Chosen(experiment=block.experiment, block=block.number, servers=servers, why=str(choice))
             run.note(chosen=(*run.file.chosen, why))
             self._do(run, block, why.why)
             self._judge(run)
@@ -221,14 +222,24 @@ class Session:
                 takes_s = (self._takes_s(run, block) or 0.0) if block else None
                 following[Place(run.file.id, name)] = Next(done, takes_s)
             for each in self._standing.get(run.file.id, []):
-                if not each.over and each.blocks_needed is not None:
+                if each.open and each.blocks_needed is not None:
                     places = tuple(Place(run.file.id, name) for name in each.experiments)
                     claims.append(Open(each.claim_id, places, each.blocks_needed))
         return chosen(claims, following, left_s)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
-        """Return experiment → its next block; empty if the claims do not decide which blocks are run."""
-        return _left_out(run) if run.judges else {}
+        """Return experiment → its next block, with the servers whose trials undecided claims use.
+
+        It is empty if the claims do not decide which blocks are run.
+        """
+        if not run.judges:
+            return {}
+        wanted: dict[str, set[str]] = {}
+        for each in self._standing.get(run.file.id, []):
+            for name, servers in each.servers.items() if each.open else ():
+                wanted.setdefault(name, set()).update(servers)
+        left = {name: block.of(wanted.get(name, ())) for name, block in _left_out(run).items()}
+        return {name: block for name, block in left.items() if block.trials}
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
         self._look()
@@ -250,7 +261,7 @@ class Session:
         left_out = _left_out(run) if run.begun.only is None else {}
         stopped = {name: self._why(run, name) for name in left_out}
         kept = run.begun.store.ids()
-        over = all(block.labels <= kept for block in run.file.plan.blocks if run.file.must(block))
+        over = all(block.labels <= kept for block in run.file.blocks if run.file.must(block))
         if over and (run.has_done or run.file.ended is None):
             run.note(stopped=stopped, ended=run_file.now())
         elif stopped != run.file.stopped:
@@ -258,7 +269,7 @@ class Session:
 
     def _why(self, run: Blocks, experiment: str) -> str:
         """Return why the experiment got no more blocks."""
-        if any(run.file.must(block) and run.new_in(block) for block in run.file.plan.blocks):
+        if any(run.file.must(block) and run.new_in(block) for block in run.file.blocks):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
         if not concerned:
@@ -266,7 +277,7 @@ class Session:
         undecided = [each for each in concerned if not each.decided]
         if not undecided:
             return "the claims that rest on it are decided"
-        if any(not each.over and each.blocks_needed is not None for each in undecided):
+        if any(each.open for each in undecided):
             return TIME_OVER
         return f"more blocks would not help: {'; '.join(each.why for each in undecided)}"
 
@@ -287,7 +298,7 @@ def _in_sum(each_s: Iterable[float | None]) -> float | None:
 def _left_out(run: Blocks) -> dict[str, Block]:
     """Return experiment → the first of its blocks that was not run."""
     found: dict[str, Block] = {}
-    for block in run.file.plan.blocks:
+    for block in run.file.blocks:
         if block.experiment not in found and run.new_in(block):
             found[block.experiment] = block
     return found

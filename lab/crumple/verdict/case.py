@@ -160,11 +160,11 @@ def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -
 def blocks_of(
     claim: Claim, figures: Sequence[Figures], failed: Mapping[str, str], looks: Mapping[str, Looks]
 ) -> Blocks:
-    """Return the claim's blocks. A block counts if any trial of it was done, even one that failed."""
-    names = experiments_of(claim)
-    done = min((_done(name, figures, failed) for name in names), default=0)
+    """Return the claim's blocks. A block counts if each of its servers was tried there, even if that failed."""
+    servers = servers_of(claim)
+    done = min((_done_by(own, name, figures, failed) for name, own in servers.items()), default=0)
     together = ONCE if isinstance(claim, ModelClaim) else _together([*_looks(claim, looks)])
-    return Blocks(names, done if together == ONCE else min(done, together.most), together)
+    return Blocks(tuple(servers), done if together == ONCE else min(done, together.most), together)
 
 
 def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
@@ -180,7 +180,15 @@ def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
 
 def experiments_of(claim: Claim) -> tuple[str, ...]:
     """Return the experiments that a claim rests on; a cost of the machine rests on none."""
-    return tuple(sorted({place.experiment for place in _places(claim)}))
+    return tuple(servers_of(claim))
+
+
+def servers_of(claim: Claim) -> dict[str, frozenset[str]]:
+    """Return experiment → the servers in it whose trials the claim uses, in the order of their names."""
+    found: dict[str, set[str]] = {}
+    for place in _places(claim):
+        found.setdefault(place.experiment, set()).add(place.server)
+    return {name: frozenset(found[name]) for name in sorted(found)}
 
 
 def within(
@@ -202,9 +210,31 @@ def last_look(
     return Look(overall, _done(experiment, figures, {}), looks.get(experiment, ONCE))
 
 
-def _done(experiment: str, figures: Sequence[Figures], failed: Mapping[str, str]) -> int:
-    measured = (each.block for each in figures if each.experiment == experiment)
-    return max([0, *measured, *(block_of(key) for key in failed if key.startswith(f"{experiment}/"))])
+def _done_by(
+    servers: Collection[str], experiment: str, figures: Sequence[Figures], failed: Mapping[str, str]
+) -> int:
+    """Return the last block in which each of the servers was tried.
+
+    One block shows nothing, so a server that was tried in fewer than two does not limit the others.
+    """
+    tried = (_done(experiment, figures, failed, server) for server in servers)
+    several = [last for last in tried if last >= BLOCKS_MIN]
+    return min(several, default=_done(experiment, figures, failed))
+
+
+def _done(
+    experiment: str, figures: Sequence[Figures], failed: Mapping[str, str], server: str | None = None
+) -> int:
+    """Return the last block of an experiment in which the server was tried; None: in which any was."""
+    measured = (
+        each.block for each in figures if each.experiment == experiment and server in (None, each.server)
+    )
+    ended = (
+        block_of(key)
+        for key in failed
+        if key.startswith(f"{experiment}/") and (server is None or key.endswith(f"/{server}"))
+    )
+    return max([0, *measured, *ended])
 
 
 def _together(looks: Sequence[Looks]) -> Looks:

@@ -19,7 +19,7 @@ from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.study.claim import Claim, ScaleName, ShareClaim
 from crumple.study.study import Scale, Study
 from crumple.verdict import along_load, kinds, opinions, verdict_sentences
-from crumple.verdict.case import Case, Facts, Judged, blocks_of, last_look, looks_of, within
+from crumple.verdict.case import Case, Facts, Judged, blocks_of, last_look, looks_of, servers_of, within
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import SPEED, Evidence, placed
 from crumple.verdict.opinions import Noise
@@ -217,20 +217,30 @@ def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a claim has come. `experiments`: those it rests on; a cost of the machine rests on none.
+    """How far a claim has come. `servers`: experiment → the servers in it whose trials the claim uses.
 
-    `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
+    A cost of the machine uses none. `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
     blocks each of them would have in all when the claim is probably decided, at 80 % power. None if it is
     decided, if the number is not known, or if it is more than the scale has even with the truth at the far
     end of an 80 % interval. `why`: a clause.
     """
 
     claim_id: str
-    experiments: tuple[str, ...]
+    servers: Mapping[str, frozenset[str]]
     over: bool
     blocks_needed: int | None
     why: str
     decided: bool = False
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """Return the experiments that the claim rests on."""
+        return tuple(self.servers)
+
+    @property
+    def open(self) -> bool:
+        """Whether it is known after how many further blocks the claim is probably decided."""
+        return self.blocks_needed is not None and not self.over
 
 
 def standing(
@@ -248,12 +258,12 @@ def standing(
         if known.done < first:
             # Before the first look the figures are not judged.
             why = f"it is judged from {first} blocks on, and there are {known.done}"
-            found.append(Standing(claim.id, known.experiments, False, first, why))
+            found.append(Standing(claim.id, servers_of(claim), False, first, why))
             continue
         said = judge(claim, figures, failed, facts=facts, looks=looks)
         scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
         over, needed, why = outlook(said, known.done, scales)
-        found.append(Standing(claim.id, known.experiments, over, needed, why, said.answer in DECIDED))
+        found.append(Standing(claim.id, servers_of(claim), over, needed, why, said.answer in DECIDED))
     return found
 
 

@@ -235,7 +235,7 @@ class RunView:
     def left_out(self) -> int:
         """The number of planned trials that are not stored: the run was interrupted, or still goes on."""
         kept = {start.trial.trial.label for start in self.starts}
-        begun = [block for block in self.run.plan.blocks if self.run.must(block) or block.labels & kept]
+        begun = [block for block in self.run.blocks if self.run.must(block) or block.labels & kept]
         return sum(len(block.labels - kept) for block in begun)
 
 
