@@ -124,7 +124,7 @@ def _bars(
         else []
     )
     layers = [*anchor, drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
-    return _fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
+    return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
 def _within_sight(
@@ -262,7 +262,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
         ),
         base.mark_point(shape="circle", size=50, filled=True, opacity=1, color=theme.INK).encode(x=x),
     ]
-    return _fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
+    return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
 def row_axis(rows: Sequence[ServerView]) -> alt.Y:
@@ -281,9 +281,3 @@ def _rows_axis(names: Sequence[str], shown_as: str = "datum.label") -> alt.Y:
         labelExpr=shown_as,
     )
     return alt.Y("row:N", sort=list(names), title=None, axis=axis, scale=alt.Scale(domain=list(names)))
-
-
-def _fitted(chart: alt.LayerChart, width_px: int, height_px: int) -> alt.LayerChart:
-    return chart.properties(
-        width=width_px, height=height_px, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
-    )

@@ -22,7 +22,7 @@ AXIS_PX = 52
 OWN_AXIS_PX = 34
 SECOND_NS = 1e9
 MEDIAN = 0.5
-_DEEPEST = 1_000.0
+_DEPTH = 3
 
 
 def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
@@ -86,7 +86,7 @@ def curve(start: Start) -> list[dict[str, float]]:
         return []
     stored = record.histograms.response_time
     times = histogram.decode(stored.encoded)
-    deepest = min(_DEEPEST, stored.count / histogram.SAMPLES_BEYOND)
+    deepest = min(10.0**_DEPTH, stored.count / histogram.SAMPLES_BEYOND)
     if deepest <= 1.1:
         return []
     quantiles = {1 - 1 / float(x): round(float(x), 3) for x in np.geomspace(1.05, deepest, 40)}
@@ -103,18 +103,7 @@ def _middle(lines: Sequence[list[dict[str, float]]]) -> list[dict[str, float]]:
 def _quantile_panel(
     row: ServerView, own: list[Any], behind: alt.Data, domain: list[float], leftmost: bool
 ) -> alt.LayerChart:
-    x = alt.X(
-        "x:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=[1, _DEEPEST], nice=False),
-        axis=alt.Axis(values=[2, 10, 100, 1000], labelExpr=theme.QUANTILE_LABEL, labelFlush=True),
-    )
-    y = alt.Y(
-        "ns:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(values=theme.time_ticks(domain), labelExpr=theme.TIME_LABEL, labels=leftmost),
-    )
+    x, y = theme.quantile_axis(_DEPTH), theme.time_axis(alt.Y, "ns:Q", domain, labels=leftmost)
     others = alt.Chart(behind).mark_line(color=theme.CONTEXT, strokeWidth=1)
     others = others.transform_filter(alt.datum.line != row.name)
     front = alt.Chart(theme.rows(own)).mark_line(
@@ -128,12 +117,7 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
     points = [point for start in starts for point in _speeds(start)]
     longest_s = max((point["s"] for point in points), default=1.0)
     warm_up_s = max(start.trial.record.warm_up_ns for start in starts if start.trial.record) / SECOND_NS
-    x = alt.X(
-        "s:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, longest_s], nice=False),
-        axis=alt.Axis(tickCount=3, grid=False, format="~g", labelExpr=theme.SECONDS_LABEL, labelFlush=True),
-    )
+    x = theme.seconds_axis(longest_s, 3)
     top = max((point["speed"] for point in points), default=1.0) * 1.08 or 1.0
     y = alt.Y(
         "speed:Q",

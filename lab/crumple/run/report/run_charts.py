@@ -43,17 +43,10 @@ def canary(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | Non
     marks = [mark for row in rows for mark in _marks(row)]
     times_ns = [each["ns"] for each in (*ticks, *marks)]
     domain = theme.round_times(min(times_ns), max(times_ns))
-    axis = alt.Axis(
-        values=theme.time_ticks(domain), labelExpr=theme.TIME_LABEL, orient="top", labelFlush=True, grid=True
-    )
-    x = alt.X("ns:Q", title=None, axis=axis, scale=alt.Scale(type="log", domain=list(domain), nice=False))
+    x = theme.time_axis(alt.X, "ns:Q", domain, orient="top", labelFlush=True, grid=True)
     y = row_axis(rows)
     layers = [*_drawn(ticks, marks, x, y), *_words(rows, marks, domain, width_px, x, y)]
-    return alt.layer(*layers).properties(
-        width=width_px,
-        height=ROW_PX * len(rows),
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-    )
+    return theme.fitted(alt.layer(*layers), width_px, ROW_PX * len(rows))
 
 
 def _drawn(ticks: Sequence[Row], marks: Sequence[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
