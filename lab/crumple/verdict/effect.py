@@ -11,6 +11,8 @@ from crumple.stats.stats import Interval
 
 # Whether a figure is only a lower or an upper bound, because the engine was the limit of some trials.
 Limit = Literal["", "at least", "at most"]
+# Stands before a figure that the study expects and no article gives.
+EXPECTED = "expected "
 
 
 class Answer(StrEnum):

@@ -14,6 +14,7 @@ from crumple.record.figures import Figures
 from crumple.record.metrics import LATE, METRICS, Metric
 from crumple.study import claim
 from crumple.verdict.effect import Limit
+from crumple.verdict.verdict_sentences import listed
 
 FAILED_SHARE_MAX = 0.01
 # A share of fewer requests than this is a matter of chance.
@@ -367,10 +368,7 @@ class Evidence:
     def _named(self, blocks: Sequence[int], experiment: str) -> str:
         if len(blocks) > 1 and list(blocks) == self.blocks(experiment):
             return f"all {len(blocks)} blocks"
-        numbers = [str(block) for block in blocks]
-        if len(numbers) == 1:
-            return f"block {numbers[0]}"
-        return f"blocks {', '.join(numbers[:-1])} and {numbers[-1]}"
+        return f"block{'s' if len(blocks) > 1 else ''} {listed([str(block) for block in blocks])}"
 
 
 def _id(place: Place, block: int) -> str:

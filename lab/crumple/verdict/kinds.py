@@ -33,7 +33,7 @@ from crumple.subject.effects import Observed
 from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, how_far, told, untestable
-from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.effect import EXPECTED, Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, derived, seen_in
 from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.verdict_sentences import amount, amounts, number
@@ -203,7 +203,7 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
     """Yield the comparison of each server's metric, or of a cost of the machine, with the claimed figure."""
     low, high = claim.size
     span = Span.around(low, high, claim.tolerance)
-    whose = "" if claim.expected is None else "expected "
+    whose = "" if claim.expected is None else EXPECTED
     if claim.cost is not None:
         yield _cost(claim, case, span, whose + amounts(low, high, "ns"))
         return

@@ -203,10 +203,9 @@ def _start_points(
 
 
 def _user_share(row: ServerView) -> float | None:
-    figures = [start.figures for start in row.counting if start.figures]
-    user = [trial.cpu_user_us for trial in figures if trial.cpu_user_us is not None]
-    kernel = [trial.cpu_kernel_us for trial in figures if trial.cpu_kernel_us is not None]
-    if not len(figures) == len(user) == len(kernel):
+    user = [trial.cpu_user_us for trial in row.figures if trial.cpu_user_us is not None]
+    kernel = [trial.cpu_kernel_us for trial in row.figures if trial.cpu_kernel_us is not None]
+    if not len(row.figures) == len(user) == len(kernel):
         return None
     total = sum(user) + sum(kernel)
     return sum(user) / total if total else None

@@ -7,7 +7,6 @@ requests took beside a load. Every answer is a tick there, so that a server with
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,9 @@ import numpy as np
 from crumple.drawing import theme
 from crumple.drawing.page import HALF_PX, WIDE_PX, Chart
 from crumple.record import histogram
-from crumple.record.figures import Figures
 from crumple.run.report import bars, curves, ramp_chart
 from crumple.run.report.bars import label, row_axis
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.stats import stats
+from crumple.run.report.view import ExperimentView, RunView, ServerView, Start, over_starts
 from crumple.study.study_shape import RampShape
 
 ROW_PX = 40
@@ -111,32 +108,19 @@ def _ticks(row: ServerView) -> list[Row]:
     return [{"row": label(row), "ns": float(f"{ns:.4g}"), "colour": colour} for ns in times_ns]
 
 
-def _canary_ns(q: float, trial: Figures) -> float | None:
-    return trial.canary_ns.get(q)
-
-
 def _marks(row: ServerView) -> list[Row]:
     """Return quantiles over starts, the medians of single starts, and the median of the load's requests."""
     common = {"row": label(row), "colour": theme.colour_of(row.note.language), "end": 0.0}
     found = []
     for q, kind in QUANTILES.items():
-        value = _over_starts(row, partial(_canary_ns, q))
-        if value is not None:
-            found.append({**common, "kind": kind, "ns": value})
+        if value := over_starts(trial.canary_ns.get(q) for trial in row.figures):
+            found.append({**common, "kind": kind, "ns": value.estimate})
     if found:
         found[0]["end"] = found[-1]["ns"]
-    medians = [start.figures.canary_ns.get(0.5) for start in row.counting if start.figures]
-    singles = [ns for ns in medians if ns is not None]
+    singles = [ns for trial in row.figures if (ns := trial.canary_ns.get(0.5)) is not None]
     found += [{**common, "kind": "start", "ns": ns} for ns in singles if len(singles) > 1]
-    heavy = _over_starts(row, lambda trial: trial.response_ns.get(0.5))
-    return [*found, *([{**common, "kind": HEAVY, "ns": heavy}] if heavy is not None else [])]
-
-
-def _over_starts(row: ServerView, of: Callable[[Figures], float | None]) -> float | None:
-    """Return the geometric mean over starts, as for all figures; None if a start has no value."""
-    values = [of(start.figures) for start in row.counting if start.figures]
-    known = [value for value in values if value]
-    return stats.geometric_mean_interval(known).estimate if known and len(known) == len(values) else None
+    heavy = over_starts(trial.response_ns.get(0.5) for trial in row.figures)
+    return [*found, *([{**common, "kind": HEAVY, "ns": heavy.estimate}] if heavy else [])]
 
 
 def _answered(row: ServerView) -> str:

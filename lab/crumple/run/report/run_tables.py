@@ -10,12 +10,9 @@ from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
 from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
-from crumple.verdict.effect import Answer, Effect, Limit
+from crumple.verdict.effect import EXPECTED, Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
-
-# Stands before a figure that the study expects and no article gives.
-EXPECTED = "expected "
 
 
 @dataclass(frozen=True)

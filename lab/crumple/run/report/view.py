@@ -4,7 +4,7 @@ Everything that a report prints is computed here, once, from stored trials; form
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -86,6 +86,11 @@ class ServerView:
         return tuple(start for start in self.starts if start.counts)
 
     @property
+    def figures(self) -> tuple[Figures, ...]:
+        """The figures of these starts."""
+        return tuple(start.figures for start in self.counting if start.figures)
+
+    @property
     def engine_limited(self) -> tuple[Start, ...]:
         """The starts of which only the throughput enters summaries, as a lower bound."""
         return tuple(start for start in self.starts if start.engine_limited)
@@ -122,12 +127,15 @@ class ServerView:
     def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
         limit = self.limit(name)
         starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
-        values = [of(start.figures) for start in starts if start.figures]
-        known = [value for value in values if value is not None and value > 0]
-        if not known or len(known) < len(values):
-            return None
-        found = stats.geometric_mean_interval(known)
-        return replace(found, high=math.inf) if limit else found
+        found = over_starts(of(start.figures) for start in starts if start.figures)
+        return replace(found, high=math.inf) if found and limit else found
+
+
+def over_starts(each: Iterable[float | None]) -> Interval | None:
+    """Return the geometric mean of a figure over starts with its interval; None if a start has no value."""
+    values = [*each]
+    known = [value for value in values if value is not None and value > 0]
+    return stats.geometric_mean_interval(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True)
