@@ -43,12 +43,12 @@ class Effect:
 
     label: str
     of: str
-    to: str
-    published: float | None
-    ratio: Interval | None
     answer: Answer
     reason: str
     what: str
+    to: str = ""
+    published: float | None = None
+    ratio: Interval | None = None
     direction: Answer | None = None
     blocks_needed: int | None = None
     value: Interval | None = None

@@ -226,13 +226,13 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
     assert claim.cost is not None
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
-        return untestable(what, "this machine", "it was not measured with this run", published)
+        return untestable(what, "this machine", "it was not measured with this run", published, Alone())
     seen = Seen(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
     opinion = opinions.within(seen, span, _counts_as(span, "ns"))
     effect = Effect(
-        label=claim.cost.replace("_", " "), of="this machine", to="", published=None, ratio=None,
-        answer=opinion.answer, reason=f"{opinion.reason}{how_far(opinion)}", value=seen.shown, unit="ns",
-        bound=published, what=what, repeated="readings", bounds=opinion.bounds, margin=opinion.margin,
+        label=claim.cost.replace("_", " "), of="this machine", answer=opinion.answer,
+        reason=f"{opinion.reason}{how_far(opinion)}", what=what, value=seen.shown, unit="ns",
+        bound=published, repeated="readings", bounds=opinion.bounds, margin=opinion.margin,
     )  # fmt: skip
     return effect, ()
 
@@ -346,10 +346,7 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
             )
         else:
             answer, reason = Answer.SUPPORTED, _as_declared(meant, observed[0])
-        effect = Effect(
-            label=server, of=server, to="", published=None, ratio=None, answer=answer,
-            reason=reason, bound=declared, what=WHAT,
-        )  # fmt: skip
+        effect = Effect(label=server, of=server, answer=answer, reason=reason, what=WHAT, bound=declared)
         yield effect, alone.trials
 
 
