@@ -144,22 +144,6 @@ class Objective:
         """The objective as `parse` reads it."""
         return ", ".join(str(term) for term in self.terms)
 
-    @property
-    def requests_needed(self) -> int:
-        """How many requests it takes to know all its terms."""
-        return max(term.requests_needed for term in self.terms)
-
-    def holds(self, record: TrialRecord) -> bool | None:
-        """False if a term does not hold; None if no term is known not to hold and one is not known."""
-        answers = [term.holds(record) for term in self.terms]
-        if False in answers:
-            return False
-        return None if None in answers else True
-
-    def broken(self, record: TrialRecord) -> tuple[Term, ...]:
-        """The terms known not to hold."""
-        return tuple(term for term in self.terms if term.holds(record) is False)
-
 
 def asked(terms: Sequence[Term]) -> dict[float, float]:
     """Limits of the terms in ns, by quantile of the response times (max: 1), to compare lateness with."""
