@@ -7,7 +7,7 @@ caller provides how the server is started, the engine called and a record judged
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
@@ -79,25 +79,20 @@ def find(
     return course.found()
 
 
+@dataclass
 class _Course:
     """The state of a search."""
 
-    def __init__(
-        self,
-        question: Question,
-        site: Site,
-        run: Run,
-        clock: Callable[[], float],
-        watcher: Watcher,
-        began_s: float,
-    ) -> None:
-        self._question = question
-        self._site = site
-        self._run = run
-        self._clock = clock
-        self._watcher = watcher
-        self._began_s = self._start_began_s = began_s
-        self._durations = next_level.durations(question.objective, question.budget_s)
+    _question: Question
+    _site: Site
+    _run: Run
+    _clock: Callable[[], float]
+    _watcher: Watcher
+    _began_s: float
+
+    def __post_init__(self) -> None:
+        self._start_began_s = self._began_s
+        self._durations = next_level.durations(self._question.objective, self._question.budget_s)
         self._beside_s = [BESIDE_S]
         self._opening_s = 0.0
         self._guess: Guess | None = None
