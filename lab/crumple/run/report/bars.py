@@ -105,25 +105,19 @@ def _bars(
         ),
     )
     y = row_axis(rows)
-    colour = alt.Color("colour:N", scale=None)
     by_row = alt.Chart(theme.rows(summaries)).encode(y=y)
-    drawn = (
-        bars
-        if bars is not None
-        else by_row.mark_bar(height=ROW_PX * 0.46).encode(
-            x=x, color=colour, opacity=alt.Opacity("pale:Q", scale=None)
-        )
-    )
+    if bars is None:
+        colour, pale = alt.Color("colour:N", scale=None), alt.Opacity("pale:Q", scale=None)
+        drawn = [by_row.mark_bar(height=ROW_PX * 0.46).encode(x=x, color=colour, opacity=pale)]
+    else:
+        # The bars have their own ends, so a point that is not seen has the axis.
+        axis = alt.Chart(theme.rows([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)
+        drawn = [axis, bars]
     whiskers = by_row.mark_rule(color=theme.INK, strokeWidth=1.4).encode(
         x=alt.X("low:Q", title=title), x2="high:Q"
     )
     figure = by_row.mark_text(align="left", dx=9, fontWeight="bold").encode(x="reach:Q", text="figure:N")
-    anchor = (
-        [alt.Chart(theme.rows([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)]
-        if bars is not None
-        else []
-    )
-    layers = [*anchor, drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
+    layers = [*drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
     return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
