@@ -49,7 +49,6 @@ CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 3, 0.7
 CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
 # The number of requests in flight is steady after this many times the response time of one.
 SETTLE_ANSWERS = 4.0
-_SEED_BITS = 48
 
 
 # The last argument may be called while the load runs, to end it.
@@ -345,7 +344,7 @@ class _Course:
             requests=place.requests,
             shape=shape,
             stop=stop,
-            options=replace(place.options, seed=drawn.getrandbits(_SEED_BITS)),
+            options=replace(place.options, seed=drawn.getrandbits(engine_spec.SEED_BITS)),
             # The number of threads is at most half of the usable cores.
             usable_cores=2 * self._site.threads_most,
             warm_up_s=warm_up_s,
@@ -356,10 +355,7 @@ class _Course:
             if watched is not None:
                 watched(progress)
 
-        return self._run(spec.model_copy(update={"progress": self._progress}), told, end_early or EndEarly())
-
-    @property
-    def _progress(self) -> contract.ProgressSpec:
-        return contract.ProgressSpec(
+        lines = contract.ProgressSpec(
             every_ms=watch.EVERY_MS, slower_than_ns=watch.slower_than_ns(self._question.objective)
         )
+        return self._run(spec.model_copy(update={"progress": lines}), told, end_early or EndEarly())

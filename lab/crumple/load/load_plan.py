@@ -100,19 +100,16 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
         expect_status=flags.expect_status,
         expect_body=flags.expect_body,
     )
-    file = flags.request_file
+    file, how = flags.request_file, {"per_request": per_request, "literal": flags.no_vary}
+    found: tuple[contract.Request, ...] | None
     if file is None:
-        one = mistakes.of(lambda: request.meant(written, per_request=per_request, literal=flags.no_vary))
-        mistakes.none()
-        assert one
-        return (one,)
-    _check_file_alone(flags, path, mistakes)
-    several = mistakes.of(
-        lambda: request.several(file, written, per_request=per_request, literal=flags.no_vary)
-    )
+        found = mistakes.of(lambda: (request.meant(written, **how),))
+    else:
+        _check_file_alone(flags, path, mistakes)
+        found = mistakes.of(lambda: request.several(file, written, **how))
     mistakes.none()
-    assert several
-    return several
+    assert found
+    return found
 
 
 def _body(flags: RequestFlags) -> tuple[str | None, str | None]:

@@ -115,7 +115,8 @@ class Term:
     def _beyond_doubt(self, record: TrialRecord) -> bool:
         """Whether so many lie above the limit that no further request could bring the value below it."""
         if self.quantity == "failed":
-            return _lost(record) > max(1.0, self.limit * self.requests_needed)
+            lost = record.outcomes.failed + record.outcomes.not_sent
+            return lost > max(1.0, self.limit * self.requests_needed)
         if self.quantile is not None:
             return self._times(record).count_above(self.limit) > SAMPLES_BEYOND
         return self.quantity == "throughput"
@@ -204,7 +205,3 @@ def _quantile(quantity: str) -> float | None:
     found = _QUANTILE.fullmatch(quantity)
     q = float(found[1]) / 100 if found else 0.0
     return q if 0 < q < 1 else None
-
-
-def _lost(record: TrialRecord) -> int:
-    return record.outcomes.failed + record.outcomes.not_sent

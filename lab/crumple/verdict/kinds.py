@@ -146,7 +146,9 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
         opinion = opinions.beyond(seen, claim.bound, worded, above)
         if isinstance(seen, _Counted) and opinion.answer is Answer.UNDECIDED:
             opinion = seen.with_requests(opinion, claim.bound)
-        shown = seen.shown if evidence.metric.unit == "share" else _from_0(seen.shown)
+        shown = seen.shown
+        if evidence.metric.unit != "share":
+            shown = replace(shown, low=max(0.0, shown.low))
         yield told(case, evidence, server, alone, shown, opinion, bound)
 
 
@@ -239,10 +241,6 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
 
 def _counts_as(span: Span, unit: str) -> str:
     return f"what counts as that figure ({amounts(span.low, span.high, unit)})"
-
-
-def _from_0(value: Interval) -> Interval:
-    return replace(value, low=max(0.0, value.low))
 
 
 STALLS_FROM, STALLS_NOT_BELOW = 0.5, 0.1

@@ -372,4 +372,4 @@ def _measured(record: contract.TrialRecord) -> str:
 def _each(spent: "Spent") -> str:
     if spent.cpu_per_request_us is None:
         return ""
-    return f"{numerals.micros(spent.cpu_per_request_us)} CPU/request, "
+    return f"{numerals.significant(spent.cpu_per_request_us)}{NARROW}µs CPU/request, "

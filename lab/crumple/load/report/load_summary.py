@@ -14,7 +14,7 @@ from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_figures import QUANTILES, Load, Spread
+from crumple.load.report.load_figures import QUANTILES, Load
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 # From this width on, a row also explains which span its time measures.
@@ -97,7 +97,7 @@ def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
         cells = [*say.quantiles(spread, QUANTILES), numerals.duration(spread.max_ns)]
         table.add_row(title, *cells, *([meaning] if explained else []))
     yield table
-    if any(_lacks(spread) for spread in shown.values()):
+    if any(len(spread.quantile_ns) < len(QUANTILES) for spread in shown.values()):
         yield Text(say.TOO_FEW, style="dim")
 
 
@@ -107,10 +107,6 @@ def _rows(load: Load) -> tuple[str, ...]:
     if failed and not load.record.outcomes.ok:
         return failed
     return _ROWS_OPEN if load.record.spec.shape.kind == "open" else _ROWS_CLOSED
-
-
-def _lacks(spread: Spread) -> bool:
-    return len(spread.quantile_ns) < len(QUANTILES)
 
 
 def _histogram(load: Load, columns: int) -> Iterator[Text]:

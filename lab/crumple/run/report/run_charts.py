@@ -146,9 +146,6 @@ def _chart(rows: Sequence[Row]) -> alt.Chart:
     return alt.Chart(theme.rows(rows))
 
 
-EFFECTS = "published-and-measured"
-
-
 @dataclass(frozen=True)
 class ChartKind(Chart[ExperimentView]):
     """A chart of an experiment. `where`: which experiments have it."""
@@ -224,10 +221,12 @@ KINDS = (
         where=lambda experiment: not is_ramp(experiment),
     ),
 )
-EFFECTS_TITLE = "Published and measured"
-EFFECTS_CAPTION = (
+EFFECTS: Chart[RunView] = Chart(
+    "published-and-measured",
+    "Published and measured",
     "Diamonds are the published ratios, dots the measured ones with their 95 % intervals; the band is "
-    "what counts as the published size. Logarithmic."
+    "what counts as the published size. Logarithmic.",
+    bars.effects,
 )
 
 
@@ -247,9 +246,9 @@ def write(view: RunView, folder: Path) -> list[Path]:
 
 
 def _all(view: RunView) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    effects = theme.unchecked(lambda: bars.effects(view, WIDE_PX))
+    effects = EFFECTS.drawn(view, WIDE_PX)
     if effects is not None:
-        yield EFFECTS, effects
+        yield EFFECTS.name, effects
     for experiment in view.experiments:
         for kind in KINDS:
             chart = kind.drawn(experiment, HALF_PX if kind.half else WIDE_PX)

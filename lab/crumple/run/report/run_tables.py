@@ -325,7 +325,8 @@ def _fact(name: str, value: Any) -> str:
             return numerals.share(value)
         return f"{value:,}" if isinstance(value, int) else numerals.significant(value)
     if isinstance(value, list | tuple):
-        return " · ".join(_fact("", part) if not isinstance(part, list) else _joined(part) for part in value)
+        parts = ("+".join(map(str, part)) if isinstance(part, list) else _fact("", part) for part in value)
+        return " · ".join(parts)
     return str(value)
 
 
@@ -342,7 +343,3 @@ def _cost(readings_ns: Sequence[float]) -> str:
     return (
         f"{numerals.duration(middle)} [{low}{thin}–{thin}{high}{thin}{unit} in {len(readings_ns)} readings]"
     )
-
-
-def _joined(part: list[Any]) -> str:
-    return "+".join(str(each) for each in part)
