@@ -207,7 +207,7 @@ def blocks(counts: Sequence[int], rows: int) -> list[str]:
 def ruler(
     marks: Iterable[tuple[str, float]], across: Axis, columns: int, between: str = " ", apart: int = 1
 ) -> str:
-    """A line with each word centred at its value, unless it would lie less than `apart` from an earlier one."""
+    """A line with each word centred at its value; one within `apart` of an earlier one is left out."""
     line = [between] * columns
     for word, value in marks:
         start = round(across.place(value) * (columns - 1)) - len(word) // 2
