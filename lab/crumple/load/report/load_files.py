@@ -219,10 +219,7 @@ def _max_ns(encoded: str) -> int:
 
 
 def _spread(spread: Spread) -> dict[str, Any]:
-    quantiles = {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}
-    return {
-        "count": spread.count, "mean_ns": spread.mean_ns, "max_ns": spread.max_ns, "quantile_ns": quantiles
-    }  # fmt: skip
+    return {**asdict(spread), "quantile_ns": {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}}
 
 
 def _step(step: Step) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from crumple.study.study import Experiment, Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import experiments_of, looks_of
 from crumple.verdict.effect import Limit
+from crumple.verdict.evidence import FAILED_SHARE_MAX
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
-FAILED_SHARE_MARKED = 0.01
 SPEED = "throughput"
 
 # Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
@@ -58,7 +58,7 @@ class Start:
     @property
     def lossy(self) -> bool:
         """Whether more than 1 % of its requests failed; reports mark the start wherever it appears."""
-        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
+        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MAX
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
@@ -87,7 +87,7 @@ class ServerView:
 
     @property
     def figures(self) -> tuple[Figures, ...]:
-        """The figures of these starts."""
+        """The figures of the starts that enter summaries."""
         return tuple(start.figures for start in self.counting if start.figures)
 
     @property
