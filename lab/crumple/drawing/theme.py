@@ -78,7 +78,7 @@ def seconds_axis(until_s: float, ticks: int) -> alt.X:
 
 
 def quantile_axis(depth: int) -> alt.X:
-    """An axis on which a quantile q is placed at 1/(1−q), in the field `x`, up to ten to the power `depth`."""
+    """An axis on which a quantile q is placed at 1/(1−q), in the field `x`; its end is at 10**depth."""
     return alt.X(
         "x:Q",
         title=None,

@@ -167,7 +167,7 @@ def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:
 def _arranged(
     panels: Sequence[alt.LayerChart], titles: Sequence[alt.TitleParams], columns: int, across_px: int
 ) -> alt.ConcatChart:
-    # "flush" aligns panels by their plots, whatever the widths of their labels. All titles have as many lines.
+    # "flush" aligns panels by their plots, whatever the widths of their labels. All titles are as high.
     down_px = 76 + 15 * len(titles[0].subtitle)
     return alt.concat(*panels, columns=columns, bounds="flush", spacing={"row": down_px, "column": across_px})
 
