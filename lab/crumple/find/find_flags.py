@@ -82,8 +82,7 @@ class ServerFlags:
     path: str | None = flag(
         SERVER,
         "PATH",
-        "Request this path instead of a workload. The flags of the request and of the expected answer "
-        "apply.",
+        "Request this path instead of a workload. The flags of the request and of the expected answer apply.",
     )
     setting: list[str] | None = flag(SERVER, "NAME=VALUE", "Set a setting of the server. May be repeated.")
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import Axis
-from crumple.find.level import Level, Part
+from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
 
