@@ -105,8 +105,8 @@ def _open(made: Made, looks: Looks) -> Iterator[int]:
             continue
         seen, opinion = made.opinion(pair, made.done, looks)
         effect = Effect(
-            "", "e:a", "e:b", None, seen.shown, opinion.answer, "", "", blocks_needed=opinion.blocks_needed,
-            blocks_hoped=opinion.blocks_hoped,
+            label="", of="e:a", to="e:b", ratio=seen.shown, answer=opinion.answer, reason="", what="",
+            blocks_needed=opinion.blocks_needed, blocks_hoped=opinion.blocks_hoped,
         )  # fmt: skip
         said = Verdict("", "", "order", opinion.answer, False, (effect,), "", ())
         _, needed, _ = verdict.outlook(said, made.done, scales)

@@ -1,6 +1,5 @@
 """The flags of `crumple load` → the engine's spec, whole; or every mistake in them at once."""
 
-import dataclasses
 import os
 from importlib import metadata
 from pathlib import Path
@@ -287,13 +286,6 @@ def test_all_mistakes_are_reported_at_once() -> None:
     )
     assert len(said) == 8
     assert all("; " in line for line in said)
-
-
-def test_every_flag_of_a_shape_has_its_field() -> None:
-    from crumple.load.load_shape import WrittenShape
-
-    names = {field.name for field in dataclasses.fields(LoadFlags)}
-    assert {field.name for field in dataclasses.fields(WrittenShape)} <= names
 
 
 def test_the_engine_reads_the_spec_as_written() -> None:

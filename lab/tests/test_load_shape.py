@@ -7,13 +7,14 @@ from crumple import contract
 from crumple.contract import AfterDuration, AfterRequests, ClosedShape, OpenShape, RampShape, Rate
 from crumple.errors import UsageError
 from crumple.load import load_shape as load_shape
-from crumple.load.load_shape import MeantShape, WrittenShape
+from crumple.load.load_flags import ShapeFlags
+from crumple.load.load_shape import MeantShape
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 def _course(**written: Any) -> MeantShape:
-    return load_shape.meant(WrittenShape(**written))
+    return load_shape.meant(ShapeFlags(**written))
 
 
 def _flat(per_s: float, duration_s: float) -> Rate:

@@ -16,7 +16,7 @@ from crumple.errors import NotFound, NotStored, UsageError
 from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.run import run_file, store
-from crumple.run.report.run_json import data
+from crumple.run.report.run_json import data, finite, interval
 from crumple.run.report.run_sentences import difference as change
 from crumple.run.report.view import view
 from crumple.verdict import comparison, verdict_sentences
@@ -158,16 +158,13 @@ def _document(compared: Comparison) -> dict[str, Any]:
 
 
 def _entry(each: Difference) -> dict[str, Any]:
-    ratio = each.ratio
     return {
         "experiment": each.experiment,
         "server": each.server,
         "metric": each.metric,
-        "ratio": None if ratio is None else {"estimate": ratio.estimate, "low": ratio.low,
-                                             "high": ratio.high if math.isfinite(ratio.high) else None,
-                                             "confidence": ratio.confidence, "n": ratio.n},
-        "visible": each.visible if each.visible is None or math.isfinite(each.visible) else None,
+        "ratio": interval(each.ratio),
+        "visible": finite(each.visible),
         "limit": each.limit or None,
         "change": each.change,
         "reason": each.reason,
-    }  # fmt: skip
+    }

@@ -3,7 +3,6 @@
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +15,10 @@ from crumple.errors import CrumpleError
 from crumple.find import conduct, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
-from crumple.find.find_plan import CeilingOf, ServerPlan, UrlPlan
-from crumple.find.report import find_output as find_export
-from crumple.find.report import find_output as find_html
-from crumple.find.report import find_output as find_summary
+from crumple.find.find_plan import CeilingOf
+from crumple.find.report import find_output
 from crumple.find.report.find_figures import Finding
-from crumple.find.search import Ending, Site, Unanswered
+from crumple.find.search import Ending, Question, Site, Unanswered
 from crumple.interrupt import interruptible
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
@@ -45,15 +42,15 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
-    for file, drawn in ((flags.html, find_html.html), (flags.csv, find_export.levels_csv)):
+    for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
         if file is not None:
-            _write(file, drawn(finding))
+            output.save(file, drawn(finding))
     if finding.found.ending == "interrupted":
         output.say("interrupted; the result covers the time before")
     if flags.json:
-        output.as_json(find_export.document(finding))
+        output.as_json(find_output.document(finding))
     else:
-        output.drawn(find_summary.text(finding))
+        output.drawn(find_output.text(finding))
     return CODES[finding.found.ending]
 
 
@@ -63,8 +60,8 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
     asked = f"{plan.requests[0].method} {url}"
     if len(plan.requests) > 1:
         asked = f"{len(plan.requests)} requests by weight to {url}"
-    search = _Search(plan, asked, plan.resolved.is_local, project.root())
-    return search.carry_out(lambda ceiling_of: find_plan.site_of_url(plan, ceiling_of), flags.quiet)
+    site_with = partial(find_plan.site_of_url, plan)
+    return _searched(plan.question, project.root(), site_with, asked, plan.resolved.is_local, flags.quiet)
 
 
 def _of_server(name: str, flags: FindFlags) -> Finding | None:
@@ -78,51 +75,49 @@ def _of_server(name: str, flags: FindFlags) -> Finding | None:
         output.say(f"building {description.name} (once; later searches reuse it)")
     built = servers.build(description)
     asked = f"server {plan.label}, {f'workload {plan.workload.name}' if plan.workload else flags.path}"
-    search = _Search(plan, asked, True, here.root)
-    return search.carry_out(lambda ceiling_of: find_plan.site_of_server(plan, built, ceiling_of), flags.quiet)
+    site_with = partial(find_plan.site_of_server, plan, built)
+    return _searched(plan.question, here.root, site_with, asked, True, flags.quiet)
 
 
-@dataclass(frozen=True)
-class _Search:
-    """One search, of a URL or of a server."""
-
-    plan: UrlPlan | ServerPlan
-    asked: str
-    is_local: bool
-    root: Path
-
-    def carry_out(self, site_with: Callable[[CeilingOf], Site], quiet: bool) -> Finding | None:
-        """Search; the budget starts here. None: it was interrupted before the first level was over."""
-        question, loader = self.plan.question, engine.load(self.root)
-        output.end_leftovers()
-        output.say_not_kept(ceiling.cache())
-        began_s, began_unix_s = time.monotonic(), time.time()
-        raise_open_files()
-        try:
-            with (
-                interruptible(),
-                alone.beside(output.say_disturbed),
-                FindView(question.by, question.budget_s, quiet=quiet) as view,
-            ):
-                site = site_with(_Ceilings(loader))
-                run = partial(engine.run, loader)
-                found = conduct.find(question, site, run, time.monotonic, view, began_s)
-        except Unanswered as nothing:
-            raise CrumpleError(unanswered(nothing.record)) from None
-        if found.ending == "interrupted" and not found.levels:
-            output.say("interrupted before the first level was over")
-            return None
-        return Finding(
-            question=question,
-            found=found,
-            asked=self.asked,
-            command=command(sys.argv[1:], question.seed),
-            afresh=site.afresh,
-            server_cores=len(site.server_cores) or None,
-            is_local=self.is_local,
-            engine_version=loader.version,
-            began_unix_s=began_unix_s,
-        )
+def _searched(
+    question: Question,
+    root: Path,
+    site_with: Callable[[CeilingOf], Site],
+    asked: str,
+    is_local: bool,
+    quiet: bool,
+) -> Finding | None:
+    """Search; the budget starts here. None: it was interrupted before the first level was over."""
+    loader = engine.load(root)
+    output.end_leftovers()
+    output.say_not_kept(ceiling.cache())
+    began_s, began_unix_s = time.monotonic(), time.time()
+    raise_open_files()
+    try:
+        with (
+            interruptible(),
+            alone.beside(output.say_disturbed),
+            FindView(question.by, question.budget_s, quiet=quiet) as view,
+        ):
+            site = site_with(_Ceilings(loader))
+            run = partial(engine.run, loader)
+            found = conduct.find(question, site, run, time.monotonic, view, began_s)
+    except Unanswered as nothing:
+        raise CrumpleError(unanswered(nothing.record)) from None
+    if found.ending == "interrupted" and not found.levels:
+        output.say("interrupted before the first level was over")
+        return None
+    return Finding(
+        question=question,
+        found=found,
+        asked=asked,
+        command=command(sys.argv[1:], question.seed),
+        afresh=site.afresh,
+        server_cores=len(site.server_cores) or None,
+        is_local=is_local,
+        engine_version=loader.version,
+        began_unix_s=began_unix_s,
+    )
 
 
 class _Ceilings:
@@ -136,10 +131,3 @@ class _Ceilings:
         if self._reached is None:
             self._reached = ceiling.measured_after(self._loader, record, ceiling.cache())
         return self._reached
-
-
-def _write(file: Path, text: str) -> None:
-    try:
-        output.write(file, text)
-    except OSError as error:
-        raise CrumpleError(f"cannot write {file}: {error.strerror}", "name another file") from None

@@ -2,21 +2,17 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
-from crumple.errors import CrumpleError
 from crumple.load import engine_spec, load_plan, objective
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
-from crumple.load.report import load_files as load_export
-from crumple.load.report import load_summary, masked
+from crumple.load.report import load_files, load_summary, masked
 from crumple.load.report.load_figures import Condition, Load
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
@@ -92,33 +88,20 @@ def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Loa
 
 
 def _write(result: Load, flags: OutputFlags) -> None:
-    drawn: dict[Path, Callable[[Load], str]] = {
-        file: draw
-        for file, draw in (
-            (flags.csv, load_export.series_csv),
-            (load_plan.requests_csv(flags), load_export.requests_csv),
-            (flags.hdr, load_export.hdr_log),
-            (flags.html, _page),
-        )
-        if file is not None
-    }
-    for file, draw in drawn.items():
-        try:
-            output.write(file, draw(result))
-        except OSError as error:
-            raise CrumpleError(f"cannot write {file}: {error.strerror}", "name another file") from None
-
-
-def _page(result: Load) -> str:
-    # The charts take a second to import, so import them only for --html.
-    from crumple.load.report import load_files as load_html
-
-    return load_html.html(result)
+    drawn = (
+        (flags.csv, load_files.series_csv),
+        (load_plan.requests_csv(flags), load_files.requests_csv),
+        (flags.hdr, load_files.hdr_log),
+        (flags.html, load_files.html),
+    )
+    for file, draw in drawn:
+        if file is not None:
+            output.save(file, draw(result))
 
 
 def _show(result: Load, as_json: bool) -> None:
     if as_json:
-        output.as_json(load_export.document(result))
+        output.as_json(load_files.document(result))
     else:
         output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:

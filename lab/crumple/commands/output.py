@@ -20,6 +20,7 @@ from rich.text import Text
 from crumple import start
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import Terminal, shown_json, shown_text
+from crumple.errors import CrumpleError
 from crumple.machine import leftovers
 
 # Between the columns of a table.
@@ -52,6 +53,14 @@ def plain(text: str) -> None:
 def write(file: Path, text: str) -> None:
     """Write a text, a page or a document to a file. Raises OSError."""
     file.write_text(shown_text(text), encoding="utf-8")
+
+
+def save(file: Path, text: str) -> None:
+    """Write a file that a flag names. Raises CrumpleError."""
+    try:
+        write(file, text)
+    except OSError as error:
+        raise CrumpleError(f"cannot write {file}: {error.strerror}", "name another file") from None
 
 
 def as_table(

@@ -76,13 +76,13 @@ def check(names: list[str], as_json: bool) -> int:
     return 1 if any(one.wrong for one in verified) else 0
 
 
+@dataclass(frozen=True)
 class _Verifying:
     """Verifies servers, one after the other."""
 
-    def __init__(self, workloads: dict[str, Workload], load: Engine, databases: OnDemand) -> None:
-        self._workloads = workloads
-        self._load = load
-        self._databases = databases
+    workloads: dict[str, Workload]
+    load: Engine
+    databases: OnDemand
 
     def of(self, one: Chosen) -> Verified:
         """Build the server, start it, make all checks, and end it."""
@@ -103,8 +103,8 @@ class _Verifying:
                     address=running.address,
                     keeps=one.description.keeps_connections(running.settings),
                     pids=Pids(running.guarded.guard_pid),
-                    workloads=self._workloads,
-                    load=self._load,
+                    workloads=self.workloads,
+                    load=self.load,
                     files_left=running.files_left,
                     database=data,
                     no_database=no_database,
@@ -119,11 +119,11 @@ class _Verifying:
 
     def _database(self, one: Chosen, cores: tuple[int, ...]) -> tuple[Database | None, str]:
         """Return the database, which all servers share, or None and why there is none (empty: not needed)."""
-        known = [self._workloads[name] for name in one.description.workloads if name in self._workloads]
+        known = [self.workloads[name] for name in one.description.workloads if name in self.workloads]
         if not any(workload.database for workload in known):
             return None, ""
         try:
-            return self._databases.ready(cores), ""
+            return self.databases.ready(cores), ""
         except (DatabaseMissing, DatabaseFailed) as error:
             return None, str(error)
 

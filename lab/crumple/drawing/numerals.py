@@ -58,11 +58,6 @@ def rate(per_s: float | None) -> str:
     return ABSENT if per_s is None else f"{significant(per_s)}{NARROW}/s"
 
 
-def micros(us: float | None) -> str:
-    """A time in microseconds: "4.27 µs"."""
-    return ABSENT if us is None else f"{significant(us)}{NARROW}µs"
-
-
 def share(part: float | None) -> str:
     """A share as per cent. Only exactly 0 is "0 %"; a share that rounds to it is "below 0.01 %"."""
     if part is None:

@@ -92,23 +92,6 @@ class Drawing:
     half: bool
 
 
-def drawing(
-    name: str,
-    title: str,
-    caption: str,
-    wide: alt.TopLevelMixin | None,
-    narrow: alt.TopLevelMixin | None,
-    *,
-    half: bool = False,
-) -> Drawing:
-    """A chart as an element of the page; `name` makes its ids differ from those of other charts."""
-
-    def inline(chart: alt.TopLevelMixin | None, suffix: str) -> Markup:
-        return Markup(theme.inline_svg(chart, f"{name}-{suffix}", f"{title}. {caption}") if chart else "")
-
-    return Drawing(title, caption, inline(wide, "wide"), inline(narrow, "narrow"), half)
-
-
 def style() -> Markup:
     """The style sheet, with the rules that give charts their colours."""
     return Markup((_HERE / "style.css").read_text(encoding="utf-8") + theme.style_rules())
@@ -201,7 +184,12 @@ class Chart(Generic[Subject]):
         if wide is None:
             return None
         narrow = None if self.half else self.drawn(subject, NARROW_PX)
-        return drawing(self.file_stem(subject), self.title, self.caption, wide, narrow, half=self.half)
+
+        def inline(chart: alt.TopLevelMixin | None, width: str) -> Markup:
+            name, said = f"{self.file_stem(subject)}-{width}", f"{self.title}. {self.caption}"
+            return Markup(theme.inline_svg(chart, name, said) if chart else "")
+
+        return Drawing(self.title, self.caption, inline(wide, "wide"), inline(narrow, "narrow"), self.half)
 
 
 def drawings(charts: Iterable[Chart[Subject]], subject: Subject) -> list[Drawing]:

@@ -21,6 +21,7 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals
@@ -138,6 +139,16 @@ def harmless(text: Text) -> Text:
     return text.blank_copy().join(pieces)
 
 
+def named(facts: Iterable[tuple[str, str]]) -> Table:
+    """A table of facts, each with its name."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    for name, said in facts:
+        table.add_row(name, Text(said))
+    return table
+
+
 Point = tuple[float, float | None]
 # A character, and the number of the line that it belongs to; None: nothing is drawn there.
 Cell = tuple[str, int | None]
@@ -191,6 +202,19 @@ def blocks(counts: Sequence[int], rows: int) -> list[str]:
         "".join(_BLOCKS[min(8, max(0, height - 8 * below))] for height in eighths)
         for below in reversed(range(rows))
     ]
+
+
+def ruler(
+    marks: Iterable[tuple[str, float]], across: Axis, columns: int, between: str = " ", apart: int = 1
+) -> str:
+    """A line with each word centred at its value; one within `apart` of an earlier one is left out."""
+    line = [between] * columns
+    for word, value in marks:
+        start = round(across.place(value) * (columns - 1)) - len(word) // 2
+        start = min(max(0, start), columns - len(word))
+        if all(cell == between for cell in line[max(0, start - apart) : start + len(word) + apart]):
+            line[start : start + len(word)] = word
+    return "".join(line)
 
 
 def round_between(low: float, high: float) -> list[float]:

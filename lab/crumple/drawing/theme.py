@@ -15,28 +15,24 @@ import altair as alt
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
+from crumple.drawing import terminal
+
 TIME_LABEL = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~g') + ' s' : "
     "datum.value >= 1e6 ? format(datum.value / 1e6, '~g') + ' ms' : format(datum.value / 1e3, '~g') + ' µs'"
 )
-# For an axis on which a quantile q is placed at 1/(1−q).
-QUANTILE_LABEL = "format(1 - 1 / datum.value, '.6~%')"
-SECONDS_LABEL = "datum.label + ' s'"
 # The form that tables use.
 COUNT_LABEL = "format(datum.value, ',~r')"
 PLAIN_LABEL = "datum.value >= 1e3 ? format(datum.value, '~s') : format(datum.value, '~r')"
 
 BESIDE = 1.05
-_DECADES = [10.0**power for power in range(3, 12)]
-_FINER = [tick * step for tick in _DECADES for step in (1, 2, 5)]
+_LEAST_NS = 1e3
+_FINER = [10.0**power * step for power in range(3, 12) for step in (1, 2, 5)]
 
 
 def time_ticks(domain: Sequence[float]) -> list[float]:
-    """Round times in ns between two ends: powers of ten if there are three, else also 2 and 5 times them."""
-    tens = [tick for tick in _DECADES if domain[0] <= tick <= domain[1]]
-    if len(tens) > 2:
-        return tens
-    return [tick for tick in _FINER if domain[0] <= tick <= domain[1]]
+    """Round times in ns between two ends, none below a microsecond."""
+    return terminal.round_between(max(domain[0], _LEAST_NS), domain[1])
 
 
 def round_times(low: float, high: float) -> tuple[float, float]:
@@ -54,6 +50,45 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
     steps = (decade * factor for factor in (1, 2, 2.5, 5, 10, 20))
     step = next(step for step in steps if math.floor(high / step) - math.ceil(low / step) < most)
     return [number * step for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
+
+
+Channel = TypeVar("Channel", alt.X, alt.Y)
+
+
+def time_axis(channel: type[Channel], field: str, domain: Sequence[float], **axis: Any) -> Channel:
+    """A logarithmic axis of times in ns; `axis`: other options of it."""
+    return channel(
+        field,
+        title=None,
+        scale=alt.Scale(type="log", domain=list(domain), nice=False),
+        axis=alt.Axis(values=time_ticks(domain), labelExpr=TIME_LABEL, **axis),
+    )
+
+
+def seconds_axis(until_s: float, ticks: int) -> alt.X:
+    """An axis of the seconds since the first request, in the field `s`."""
+    return alt.X(
+        "s:Q",
+        title=None,
+        scale=alt.Scale(domain=[0, until_s], nice=False),
+        axis=alt.Axis(
+            tickCount=ticks, grid=False, format="~g", labelExpr="datum.label + ' s'", labelFlush=True
+        ),
+    )
+
+
+def quantile_axis(depth: int) -> alt.X:
+    """An axis on which a quantile q is placed at 1/(1−q), in the field `x`; its end is at 10**depth."""
+    return alt.X(
+        "x:Q",
+        title=None,
+        scale=alt.Scale(type="log", domain=[1, 10**depth], nice=False),
+        axis=alt.Axis(
+            values=[2, *(10**power for power in range(1, depth + 1))],
+            labelExpr="format(1 - 1 / datum.value, '.6~%')",
+            labelFlush=True,
+        ),
+    )
 
 
 Chart = TypeVar("Chart")
@@ -127,6 +162,13 @@ def layered(*charts: alt.Chart | alt.LayerChart) -> alt.LayerChart:
     drawn = alt.layer(*charts)
     assert isinstance(drawn, alt.LayerChart)
     return drawn
+
+
+def fitted(chart: alt.TopLevelMixin, width_px: int, height_px: int) -> alt.TopLevelMixin:
+    """The chart in that width, axes and labels included."""
+    return chart.properties(
+        width=width_px, height=height_px, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+    )
 
 
 def unchecked(draw: Callable[[], Chart]) -> Chart:

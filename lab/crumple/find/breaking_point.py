@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,22 +46,8 @@ CROWDED_SHARE, NEAR = 0.4, 1.2
 PACE_KEPT, FAR = 0.97, 1.2
 
 
-class Law(Protocol):
-    """How likely a level is at each breaking point. `prior`: the probabilities of the law's own unknowns."""
-
-    prior: Floats
-
-    def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
-        """How likely the level is: unknown × grid. `logs`: the grid of breaking points, as logarithms."""
-
-    def before(self, logs: Floats) -> Floats | None:
-        """How likely what is known before the first level is, in the same form; None: nothing is known."""
-
-    def blind(self, evidence: Evidence) -> float:
-        """How likely the evidence is if the level says nothing of the load."""
-
-    def reach(self, logs: Floats) -> Floats:
-        """Unknown × grid: the load at which a level says most, as a logarithm."""
+# How likely a level is at each breaking point: unknown × grid. `prior`: how likely each unknown is.
+Law = QueueLaw | ShareLaw
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ caller provides how the server is started, the engine called and a record judged
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
@@ -49,7 +49,6 @@ CALM_REQUESTS, CALM_REQUESTS_MIN, CALM_S = 20, 3, 0.7
 CALM_ANSWERS, CALM_BUDGET_SHARE = 6.0, 0.08
 # The number of requests in flight is steady after this many times the response time of one.
 SETTLE_ANSWERS = 4.0
-_SEED_BITS = 48
 
 
 # The last argument may be called while the load runs, to end it.
@@ -79,25 +78,20 @@ def find(
     return course.found()
 
 
+@dataclass
 class _Course:
     """The state of a search."""
 
-    def __init__(
-        self,
-        question: Question,
-        site: Site,
-        run: Run,
-        clock: Callable[[], float],
-        watcher: Watcher,
-        began_s: float,
-    ) -> None:
-        self._question = question
-        self._site = site
-        self._run = run
-        self._clock = clock
-        self._watcher = watcher
-        self._began_s = self._start_began_s = began_s
-        self._durations = next_level.durations(question.objective, question.budget_s)
+    _question: Question
+    _site: Site
+    _run: Run
+    _clock: Callable[[], float]
+    _watcher: Watcher
+    _began_s: float
+
+    def __post_init__(self) -> None:
+        self._start_began_s = self._began_s
+        self._durations = next_level.durations(self._question.objective, self._question.budget_s)
         self._beside_s = [BESIDE_S]
         self._opening_s = 0.0
         self._guess: Guess | None = None
@@ -350,7 +344,7 @@ class _Course:
             requests=place.requests,
             shape=shape,
             stop=stop,
-            options=replace(place.options, seed=drawn.getrandbits(_SEED_BITS)),
+            options=replace(place.options, seed=drawn.getrandbits(engine_spec.SEED_BITS)),
             # The number of threads is at most half of the usable cores.
             usable_cores=2 * self._site.threads_most,
             warm_up_s=warm_up_s,
@@ -361,10 +355,7 @@ class _Course:
             if watched is not None:
                 watched(progress)
 
-        return self._run(spec.model_copy(update={"progress": self._progress}), told, end_early or EndEarly())
-
-    @property
-    def _progress(self) -> contract.ProgressSpec:
-        return contract.ProgressSpec(
+        lines = contract.ProgressSpec(
             every_ms=watch.EVERY_MS, slower_than_ns=watch.slower_than_ns(self._question.objective)
         )
+        return self._run(spec.model_copy(update={"progress": lines}), told, end_early or EndEarly())

@@ -16,16 +16,16 @@ from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
-from crumple.load import engine_spec, load_plan, load_shape, objective
+from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
-from crumple.load.load_shape import CONNECTIONS_OPEN_MAX, ArrivalKind
+from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
 from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
-from crumple.machine.facts import UnreadError, usable_cores
+from crumple.machine.facts import usable_cores
 from crumple.parsing import did_you_mean
 from crumple.record import validity
 from crumple.record.validity import Validity
@@ -135,7 +135,7 @@ def _question(flags: FindFlags, to: contract.Target | None, seed: int) -> Questi
     if flags.warm_up is not None:
         typed = flags.warm_up
         warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", typed)) or WARM_UP_S
-    arrivals = mistakes.of(lambda: _arrivals(flags.arrivals))
+    arrivals = mistakes.of(lambda: load_shape.read_arrivals(flags.arrivals))
     waits = mistakes.of(lambda: load_shape.pause(flags.pause))
     pause_ms, pause = waits or (0.0, "fixed")
     mistakes.of(lambda: load_shape.whole("-c", flags.connections))
@@ -247,14 +247,6 @@ def _by(text: str) -> By:
     raise UsageError(f"--by {text}: what is raised is rate or connections", "write --by rate")
 
 
-def _arrivals(text: str | None) -> ArrivalKind:
-    if text in (None, "poisson"):
-        return "poisson"
-    if text == "even":
-        return "even"
-    raise UsageError(f"--arrivals {text}: arrivals are even or poisson", "write --arrivals poisson")
-
-
 def _budget_s(text: str | None) -> float:
     if text is None:
         return BUDGET_S
@@ -267,22 +259,16 @@ def _budget_s(text: str | None) -> float:
 def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:
     """The most connections the search may open. Raises UsageError where `asked` are not possible."""
     files = facts.open_files_hard() - descriptors_beside(threads)
-    ports = (
-        files if to and to.address.startswith("unix:") else _ports() * max(1, len(to.sources) if to else 1)
-    )
+    if to and to.address.startswith("unix:"):
+        ports = files
+    else:
+        of_one = load_plan.ports_of_an_address() or CONNECTIONS_CLOSED_MAX
+        ports = of_one * max(1, len(to.sources) if to else 1)
     fit = min(files, ports)
     if asked is not None and asked > fit:
         what = "files that may be open" if files < ports else "ports an address has"
         raise UsageError(f"-c {asked}: there are no more than {fit:,} {what} here", f"write -c {fit} or less")
     return asked or min(fit, CONNECTIONS_OPEN_MAX if by == "rate" else CONNECTIONS_CLOSED_MAX)
-
-
-def _ports() -> int:
-    try:
-        first, last = facts.port_range()
-    except UnreadError:
-        return CONNECTIONS_CLOSED_MAX
-    return last - first + 1
 
 
 def _workload(
@@ -335,5 +321,5 @@ def _check_folder(flag: str, file: Path | None) -> None:
 
 def _given(flags: FindFlags, names: Sequence[str]) -> list[str]:
     """The flags among `names` that were typed, as they are typed."""
-    unset = {each.name: each.default for each in fields(FindFlags)}
-    return [f"--{name.replace('_', '-')}" for name in names if getattr(flags, name) != unset[name]]
+    known = {each.name: each for each in fields(FindFlags)}
+    return [load_flags.names(known[name])[0] for name in names if getattr(flags, name) != known[name].default]

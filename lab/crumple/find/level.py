@@ -12,6 +12,7 @@ from crumple.contract import OpenShape, Outcomes, ProbeRecord, TrialRecord
 from crumple.find.next_level import Purpose, Step
 from crumple.find.seen import Base, Evidence, Judged, Outcome
 from crumple.find.watch import Course, Watch
+from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
 from crumple.record import engine_limits, failures, histogram, lateness
 from crumple.record.validity import Validity
@@ -149,7 +150,7 @@ def level(
         statuses=dict(failures.unexpected(record).most_common()),
         backlog_grew=grew,
         connections_most=max(record.series.connections, default=0),
-        connections_limit=_connections_limit(record),
+        connections_limit=connections_of(record.spec.shape),
         server_cores_busy=_cores_busy(record.probes.server, record.measured_ns),
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
@@ -287,11 +288,6 @@ def _quantile_ns(record: TrialRecord, q: float) -> float | None:
     if not histogram.printable(q, stored.count):
         return None
     return histogram.decoded(stored).quantile_ns(q)
-
-
-def _connections_limit(record: TrialRecord) -> int:
-    shape = record.spec.shape
-    return shape.to_connections if shape.kind == "ramp" else shape.connections
 
 
 def _cores_busy(probe: ProbeRecord | None, measured_ns: int) -> float | None:

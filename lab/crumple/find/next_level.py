@@ -220,12 +220,14 @@ def of_server(tried: Sequence[Tried]) -> list[Judged]:
     return [each.judged for each in tried if not each.is_limited]
 
 
+@dataclass
 class _Search:
-    def __init__(self, tried: Sequence[Tried], left_s: float, aim: Aim) -> None:
-        self._tried = tried
-        self._left_s = left_s
-        self._aim = aim
-        self._levels = [each for each in tried if not self._is_chance(each)]
+    _tried: Sequence[Tried]
+    _left_s: float
+    _aim: Aim
+
+    def __post_init__(self) -> None:
+        self._levels = [each for each in self._tried if not self._is_chance(each)]
         self._held = [each for each in self._levels if each.held]
         self._broke = [each for each in self._levels if not each.held and not each.is_limited]
         self._limited = [each for each in self._levels if each.is_limited]
@@ -306,8 +308,7 @@ class _Search:
         return min(each.load for each in (*self._broke, *self._limited)) / step
 
     def _binding(self) -> Binding | None:
-        server = [each.judged for each in self._levels if not each.is_limited]
-        return binding(server, self._aim.arrivals, self._aim.calm)
+        return binding(of_server(self._levels), self._aim.arrivals, self._aim.calm)
 
     def _engine_gave_in(self, found: Binding | None) -> bool:
         if not self._limited or found is None:

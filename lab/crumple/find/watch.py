@@ -79,7 +79,7 @@ class Course:
         self._count(record.measured_ns / 1e9, record.scheduled, record.outcomes, slow, late_s=0.0)
 
     def _count(self, at_s: float, scheduled: int, outcomes: Outcomes, slow: int, late_s: float) -> None:
-        ended, lost = _ended(outcomes), outcomes.failed + outcomes.not_sent
+        ended, lost = outcomes.total - outcomes.unfinished, outcomes.failed + outcomes.not_sent
         late = outcomes.timeout + outcomes.connect_timeout + outcomes.not_sent
         refused = lost - late
         if self.limit_s is None:
@@ -226,7 +226,3 @@ def slower_than_ns(objective: Objective) -> tuple[int, ...]:
         round(term.limit) for term in objective.terms if term.is_time and term.share_limit is not None
     }
     return tuple(sorted(times_ns))
-
-
-def _ended(outcomes: Outcomes) -> int:
-    return outcomes.total - outcomes.unfinished

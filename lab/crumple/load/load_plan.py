@@ -7,7 +7,7 @@ makes a spec for each request of a load: it is sent once on a connection of its 
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ from crumple.errors import Mistakes, UsageError
 from crumple.load import engine_spec, load_shape, request, target
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
-from crumple.load.load_shape import WrittenShape
 from crumple.load.target import Resolved
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
@@ -44,7 +43,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     resolved = mistakes.of(lambda: target_of(url, flags))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
-    meant = mistakes.of(lambda: load_shape.meant(_written(flags)))
+    meant = mistakes.of(lambda: load_shape.meant(flags))
     options = mistakes.of(lambda: options_of(flags, usable))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
@@ -101,19 +100,16 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
         expect_status=flags.expect_status,
         expect_body=flags.expect_body,
     )
-    file = flags.request_file
+    file, how = flags.request_file, {"per_request": per_request, "literal": flags.no_vary}
+    found: tuple[contract.Request, ...] | None
     if file is None:
-        one = mistakes.of(lambda: request.meant(written, per_request=per_request, literal=flags.no_vary))
-        mistakes.none()
-        assert one
-        return (one,)
-    _check_file_alone(flags, path, mistakes)
-    several = mistakes.of(
-        lambda: request.several(file, written, per_request=per_request, literal=flags.no_vary)
-    )
+        found = mistakes.of(lambda: (request.meant(written, **how),))
+    else:
+        _check_file_alone(flags, path, mistakes)
+        found = mistakes.of(lambda: request.several(file, written, **how))
     mistakes.none()
-    assert several
-    return several
+    assert found
+    return found
 
 
 def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
@@ -193,10 +189,6 @@ def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     parsed = [mistakes.of(partial(objective.parse, text)) for text in conditions]
     mistakes.none()
     return tuple(term for each in parsed if each for term in each.terms)
-
-
-def _written(flags: LoadFlags) -> WrittenShape:
-    return WrittenShape(**{each.name: getattr(flags, each.name) for each in fields(WrittenShape)})
 
 
 def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
@@ -290,7 +282,7 @@ def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mi
             f"{connections:,} connections need more than the {descriptors:,} files that may be open here",
             "raise the limit (ulimit -Hn), or use fewer connections",
         )
-    ports = _ports()
+    ports = ports_of_an_address()
     if ports is None or to.address.startswith("unix:"):
         return
     if connections > ports * max(1, len(to.sources)):
@@ -302,7 +294,8 @@ def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mi
         )
 
 
-def _ports() -> int | None:
+def ports_of_an_address() -> int | None:
+    """Return how many local ports each address has; None if that cannot be read."""
     try:
         first, last = facts.port_range()
     except UnreadError:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
+from crumple.load.load_flags import ShapeFlags
 
 UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 # The engine's own limit.
@@ -81,20 +82,6 @@ _RAMP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(/s)?\s*-\s*(\d+(?:\.\d+)?)\s*(/s)?\s*
 
 
 @dataclass(frozen=True)
-class WrittenShape:
-    """The flags that make a shape, as typed; None: not given."""
-
-    requests: int | None = None
-    connections: int | None = None
-    duration: str | None = None
-    rate: str | None = None
-    arrivals: str | None = None
-    steps: str | None = None
-    ramp: str | None = None
-    pause: str | None = None
-
-
-@dataclass(frozen=True)
 class MeantShape:
     """When requests are due, and what ends the measured phase."""
 
@@ -112,7 +99,7 @@ class Ramp:
     over_s: float | None
 
 
-def meant(written: WrittenShape) -> MeantShape:
+def meant(written: ShapeFlags) -> MeantShape:
     """Return the shape that the flags mean together. Raises UsageError with every mistake in them."""
     mistakes = Mistakes()
     drawn = mistakes.of(lambda: ramp(written.ramp))
@@ -201,7 +188,7 @@ def pause(text: str | None) -> tuple[float, contract.PauseKind] | None:
     return round(seconds * 1e3, 6), "exponential" if about else "fixed"
 
 
-def _check_together(written: WrittenShape, drawn: Ramp | None, mistakes: Mistakes) -> None:
+def _check_together(written: ShapeFlags, drawn: Ramp | None, mistakes: Mistakes) -> None:
     shapes = {"--rate": written.rate, "--steps": written.steps, "--ramp": written.ramp}
     given = [flag for flag, text in shapes.items() if text is not None]
     if len(given) > 1:
@@ -220,13 +207,13 @@ def _check_together(written: WrittenShape, drawn: Ramp | None, mistakes: Mistake
 
 
 def _meant(
-    written: WrittenShape,
+    written: ShapeFlags,
     drawn: Ramp | None,
     waits: tuple[float, contract.PauseKind],
     duration_s: float | None,
 ) -> MeantShape | None:
     """Return the shape; None where the ramp is invalid, which has been reported already."""
-    arrivals = _arrivals(written.arrivals)
+    arrivals = read_arrivals(written.arrivals)
     limit = CONNECTIONS_OPEN_MAX if written.connections is None else written.connections
     if written.steps is not None:
         return _stepped(steps(written.steps, duration_s), limit, arrivals)
@@ -238,7 +225,8 @@ def _meant(
     return _closed(written, waits, duration_s) if written.ramp is None else None
 
 
-def _arrivals(text: str | None) -> ArrivalKind:
+def read_arrivals(text: str | None) -> ArrivalKind:
+    """Return the kind of arrivals of an open shape. Raises UsageError."""
     if text in (None, "poisson"):
         return "poisson"
     if text == "even":
@@ -311,7 +299,7 @@ def _ramped(
 
 
 def _closed(
-    written: WrittenShape, waits: tuple[float, contract.PauseKind], duration_s: float | None
+    written: ShapeFlags, waits: tuple[float, contract.PauseKind], duration_s: float | None
 ) -> MeantShape:
     connections, requests = written.connections, written.requests
     if connections is None:

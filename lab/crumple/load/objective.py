@@ -115,7 +115,8 @@ class Term:
     def _beyond_doubt(self, record: TrialRecord) -> bool:
         """Whether so many lie above the limit that no further request could bring the value below it."""
         if self.quantity == "failed":
-            return _lost(record) > max(1.0, self.limit * self.requests_needed)
+            lost = record.outcomes.failed + record.outcomes.not_sent
+            return lost > max(1.0, self.limit * self.requests_needed)
         if self.quantile is not None:
             return self._times(record).count_above(self.limit) > SAMPLES_BEYOND
         return self.quantity == "throughput"
@@ -143,22 +144,6 @@ class Objective:
     def __str__(self) -> str:
         """The objective as `parse` reads it."""
         return ", ".join(str(term) for term in self.terms)
-
-    @property
-    def requests_needed(self) -> int:
-        """How many requests it takes to know all its terms."""
-        return max(term.requests_needed for term in self.terms)
-
-    def holds(self, record: TrialRecord) -> bool | None:
-        """False if a term does not hold; None if no term is known not to hold and one is not known."""
-        answers = [term.holds(record) for term in self.terms]
-        if False in answers:
-            return False
-        return None if None in answers else True
-
-    def broken(self, record: TrialRecord) -> tuple[Term, ...]:
-        """The terms known not to hold."""
-        return tuple(term for term in self.terms if term.holds(record) is False)
 
 
 def asked(terms: Sequence[Term]) -> dict[float, float]:
@@ -220,7 +205,3 @@ def _quantile(quantity: str) -> float | None:
     found = _QUANTILE.fullmatch(quantity)
     q = float(found[1]) / 100 if found else 0.0
     return q if 0 < q < 1 else None
-
-
-def _lost(record: TrialRecord) -> int:
-    return record.outcomes.failed + record.outcomes.not_sent

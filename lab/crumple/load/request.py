@@ -153,7 +153,8 @@ def meant(written: Written, *, per_request: bool = False, literal: bool = False)
     request has a connection of its own.
     """
     mistakes = Mistakes()
-    method = (written.method or ("GET" if _bodiless(written) else "POST")).upper()
+    bodiless = written.body is None and written.body_file is None
+    method = (written.method or ("GET" if bodiless else "POST")).upper()
     if not _TOKEN.fullmatch(method):
         mistakes.add(f"{written.method} is no HTTP method", "write GET or POST, for instance")
     headers = _headers(written, per_request, mistakes)
@@ -245,10 +246,6 @@ def _status(written: int | str | None) -> int | None:
     if not STATUS_MIN <= int(text) <= STATUS_MAX:
         raise UsageError(f"no answer has the status {text}", f"expect one from {STATUS_MIN} to {STATUS_MAX}")
     return int(text)
-
-
-def _bodiless(written: Written) -> bool:
-    return written.body is None and written.body_file is None
 
 
 def _varies(path: str, texts: Sequence[str], mistakes: Mistakes) -> bool:

@@ -242,9 +242,8 @@ def _no_knee(
     # The effect has no interval that says how many blocks count, so add those that do not count here.
     needed = needed and needed + max(0, case.look.blocks - len(seen))
     effect = Effect(
-        label=server, of=server, to="", published=None, ratio=None, answer=opinion.answer,
-        reason=case.reason(opinion, evidence, [server], len(seen)), blocks_needed=needed,
-        bound=bound, what=evidence.phrase, blocks_hoped=needed,
+        label=server, of=server, answer=opinion.answer, what=evidence.phrase, bound=bound,
+        reason=case.reason(opinion, evidence, [server], len(seen)), blocks_needed=needed, blocks_hoped=needed,
     )  # fmt: skip
     return effect, tuple(trial.trial_id for trial in seen)
 

@@ -14,7 +14,7 @@ from crumple.stats.stats import SLACK, Interval
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
 from crumple.study.study import Scale, Study
 from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import BLOCKS_MIN, Alone, Evidence, Paired, Place, block_of, placed
+from crumple.verdict.evidence import BLOCKS_MIN, Alone, Evidence, Place, block_of, placed
 from crumple.verdict.verdict_sentences import number
 
 # An effect, and the ids of the trials it rests on.
@@ -70,14 +70,11 @@ class Case:
         return f"{said} ({_time(seconds)})" if seconds else said
 
 
-def untestable(
-    what: str, of: str, why: str, bound: str = "", evidence: Alone | Paired | None = None
-) -> Judged:
-    """Return the effect of a comparison that could not be measured. `evidence`: what was read of it."""
+def untestable(what: str, of: str, why: str, bound: str, evidence: Alone) -> Judged:
+    """Return the effect of a server that could not be measured. `evidence`: what was read of it."""
     effect = Effect(
-        label=of, of=of, to="", published=None, ratio=None, answer=Answer.NOT_TESTABLE, reason=why,
-        bound=bound, what=what, refused=evidence is not None and evidence.refused,
-        more_may_help=evidence is not None and evidence.more_may_help,
+        label=of, of=of, answer=Answer.NOT_TESTABLE, reason=why, what=what, bound=bound,
+        refused=evidence.refused, more_may_help=evidence.more_may_help,
     )  # fmt: skip
     return effect, ()
 
@@ -88,11 +85,11 @@ def told(
     """Return the effect that holds the value of one server and a rule's opinion of it."""
     left_out = f"; left out: {alone.left_out}" if alone.left_out else ""
     effect = Effect(
-        label=of, of=of, to="", published=None, ratio=None, answer=opinion.answer,
+        label=of, of=of, answer=opinion.answer,
         reason=f"{case.reason(opinion, evidence, [of], value.n)}{left_out}",
-        blocks_needed=opinion.blocks_needed, value=value, unit=evidence.metric.unit, bound=bound,
-        what=evidence.phrase, bounds=opinion.bounds, limit=alone.limit,
-        blocks_hoped=opinion.blocks_hoped, margin=opinion.margin,
+        what=evidence.phrase, value=value, unit=evidence.metric.unit, bound=bound, limit=alone.limit,
+        bounds=opinion.bounds, margin=opinion.margin, blocks_needed=opinion.blocks_needed,
+        blocks_hoped=opinion.blocks_hoped,
     )  # fmt: skip
     return effect, alone.trials
 
@@ -160,7 +157,7 @@ def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -
 def blocks_of(
     claim: Claim, figures: Sequence[Figures], failed: Mapping[str, str], looks: Mapping[str, Looks]
 ) -> Blocks:
-    """Return the claim's blocks. A block counts if each of its servers was tried there, even if that failed."""
+    """Return the claim's blocks: those in which each of its servers was tried, even if that failed."""
     servers = servers_of(claim)
     done = min((_done_by(own, name, figures, failed) for name, own in servers.items()), default=0)
     together = ONCE if isinstance(claim, ModelClaim) else _together([*_looks(claim, looks)])

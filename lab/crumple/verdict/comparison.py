@@ -19,7 +19,7 @@ from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Limit
-from crumple.verdict.evidence import SPEED
+from crumple.verdict.evidence import FAILED_SHARE_MAX, SPEED
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 Place = tuple[str, str]
@@ -147,7 +147,6 @@ FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
 SHARE_SEEN = 0.001
 # A single start that fails may be chance.
 FAILING_MIN = 2
-FAILED_SHARE_MAX = 0.01
 # Facts that change times, and that may differ between two machines or between two days on one machine.
 LASTING = ("cpu_model", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
 

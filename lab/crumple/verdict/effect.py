@@ -11,6 +11,8 @@ from crumple.stats.stats import Interval
 
 # Whether a figure is only a lower or an upper bound, because the engine was the limit of some trials.
 Limit = Literal["", "at least", "at most"]
+# Stands before a figure that the study expects and no article gives.
+EXPECTED = "expected "
 
 
 class Answer(StrEnum):
@@ -41,12 +43,12 @@ class Effect:
 
     label: str
     of: str
-    to: str
-    published: float | None
-    ratio: Interval | None
     answer: Answer
     reason: str
     what: str
+    to: str = ""
+    published: float | None = None
+    ratio: Interval | None = None
     direction: Answer | None = None
     blocks_needed: int | None = None
     value: Interval | None = None

@@ -14,6 +14,7 @@ from crumple.record.figures import Figures
 from crumple.record.metrics import LATE, METRICS, Metric
 from crumple.study import claim
 from crumple.verdict.effect import Limit
+from crumple.verdict.verdict_sentences import listed
 
 FAILED_SHARE_MAX = 0.01
 # A share of fewer requests than this is a matter of chance.
@@ -27,37 +28,37 @@ FAILS = "and a server that fails is not ranked by its speed"
 
 
 @dataclass(frozen=True)
-class Paired:
-    """Values of two servers, block by block. `untestable`: why no comparison is made, or empty.
+class Selected:
+    """The blocks that count. `untestable`: why no comparison is made, or empty.
 
     `left_out`: why some blocks are missing although enough are left, or empty. `trials`: ids of the trials
-    behind the values. `limit`: the ratio is only a bound, because the engine was the limit of some trials.
+    behind the values. `limit`: the figure is only a bound, because the engine was the limit of some trials.
     `refused`: the comparison is untestable because a server failed too much, or too many of its trials have
     no figure. `more_may_help`: more blocks may make it testable.
     """
 
-    of_values: tuple[float, ...]
-    to_values: tuple[float, ...]
-    trials: tuple[str, ...]
-    untestable: str
-    left_out: str
+    trials: tuple[str, ...] = ()
+    untestable: str = ""
+    left_out: str = ""
     limit: Limit = ""
     refused: bool = False
     more_may_help: bool = False
 
 
 @dataclass(frozen=True)
-class Alone:
-    """Values of one server, one for each block; the other fields are those of `Paired`."""
+class Paired(Selected):
+    """Values of two servers, block by block."""
 
-    values: tuple[float, ...]
-    figures: tuple[Figures, ...]
-    trials: tuple[str, ...]
-    untestable: str
-    left_out: str
-    limit: Limit = ""
-    refused: bool = False
-    more_may_help: bool = False
+    of_values: tuple[float, ...] = ()
+    to_values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alone(Selected):
+    """Values of one server, one for each block."""
+
+    values: tuple[float, ...] = ()
+    figures: tuple[Figures, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Evidence:
         refused = "; ".join(dict.fromkeys(filter(None, map(self._refused, (one, other)))))
         more = self._more_may_help(one) and self._more_may_help(other)
         if refused:
-            return Paired((), (), (), refused, "", refused=True, more_may_help=more)
+            return Paired(untestable=refused, refused=True, more_may_help=more)
         ours, theirs = self._by_block(one), self._by_block(other)
         common = [
             block for block in ours
@@ -110,19 +111,18 @@ class Evidence:
         absent = "; ".join(dict.fromkeys([*self._absences(one, True), *self._absences(other, True)]))
         if len(common) < BLOCKS_MIN:
             few = _too_few("both have a valid trial", len(common), absent)
-            return Paired((), (), (), few, "", more_may_help=more)
+            return Paired(untestable=few, more_may_help=more)
         limited = [any(not each[block].valid for block in common) for each in (ours, theirs)]
         if self._measures_speed and all(limited):
             why = f"the engine was the limit of both {of} and {to}, so that only their lower bounds are known"
-            return Paired((), (), (), why, "")
+            return Paired(untestable=why)
         ids = [key for block in common for key in (*self._ids(ours[block]), *self._ids(theirs[block]))]
         return Paired(
-            tuple(self._value(ours[block]) or 0.0 for block in common),
-            tuple(self._value(theirs[block]) or 0.0 for block in common),
-            tuple(dict.fromkeys(ids)),
-            "",
-            absent,
-            _limit(*limited) if self._measures_speed else "",
+            trials=tuple(dict.fromkeys(ids)),
+            left_out=absent,
+            limit=_limit(*limited) if self._measures_speed else "",
+            of_values=tuple(self._value(ours[block]) or 0.0 for block in common),
+            to_values=tuple(self._value(theirs[block]) or 0.0 for block in common),
         )
 
     def alone(self, name: str, *, above_0: bool = False) -> Alone:
@@ -130,40 +130,37 @@ class Evidence:
         place = self.place(name)
         refused, more = self._refused(place), self._more_may_help(place)
         if refused:
-            return Alone((), (), (), refused, "", refused=True, more_may_help=more)
+            return Alone(untestable=refused, refused=True, more_may_help=more)
         trials = [trial for trial in self._by_block(place).values() if not self._mute(trial, above_0=above_0)]
         absent = "; ".join(self._absences(place, above_0))
         if not trials and absent:
-            return Alone((), (), (), absent, "", more_may_help=more)
+            return Alone(untestable=absent, more_may_help=more)
         if len(trials) < BLOCKS_MIN:
             few = _too_few("it has a valid trial", len(trials), absent)
-            return Alone((), (), (), few, "", more_may_help=more)
-        values = tuple(self._value(trial) or 0.0 for trial in trials)
-        ids = tuple(key for trial in trials for key in self._ids(trial))
+            return Alone(untestable=few, more_may_help=more)
         limited = self._measures_speed and not all(trial.valid for trial in trials)
-        return Alone(values, tuple(trials), ids, "", absent, "at least" if limited else "")
+        return Alone(
+            trials=tuple(key for trial in trials for key in self._ids(trial)),
+            left_out=absent,
+            limit="at least" if limited else "",
+            values=tuple(self._value(trial) or 0.0 for trial in trials),
+            figures=tuple(trials),
+        )
 
     def rows(self, experiment: str) -> dict[tuple[str, bool], dict[int, float]]:
         """Return the logarithms of the values of each server and twin, by block; they show the noise.
 
         Trials that are not valid, and those that failed more than 1 % of their requests, are left out.
         """
-        if experiment not in self._rows:
-            self._rows[experiment] = self._rows_of(experiment)
-        return self._rows[experiment]
+        return self._rows.get(experiment, {})
 
     @cached_property
     def _rows(self) -> dict[str, dict[tuple[str, bool], dict[int, float]]]:
-        return {}
-
-    def _rows_of(self, experiment: str) -> dict[tuple[str, bool], dict[int, float]]:
-        found: dict[tuple[str, bool], dict[int, float]] = {}
+        found: dict[str, dict[tuple[str, bool], dict[int, float]]] = {}
         for trial in self.trials:
-            if trial.experiment != experiment or not trial.valid or self._fails(trial):
-                continue
-            if self._mute(trial, above_0=True) is None:
-                logarithm = math.log(self._value(trial) or 1.0)
-                found.setdefault((trial.server, trial.twin), {})[trial.block] = logarithm
+            if trial.valid and not self._fails(trial) and self._mute(trial, above_0=True) is None:
+                of_server = found.setdefault(trial.experiment, {}).setdefault((trial.server, trial.twin), {})
+                of_server[trial.block] = math.log(self._value(trial) or 1.0)
         return found
 
     def _by_block(self, place: Place, *, twin: bool = False) -> dict[int, Figures]:
@@ -367,10 +364,7 @@ class Evidence:
     def _named(self, blocks: Sequence[int], experiment: str) -> str:
         if len(blocks) > 1 and list(blocks) == self.blocks(experiment):
             return f"all {len(blocks)} blocks"
-        numbers = [str(block) for block in blocks]
-        if len(numbers) == 1:
-            return f"block {numbers[0]}"
-        return f"blocks {', '.join(numbers[:-1])} and {numbers[-1]}"
+        return f"block{'s' if len(blocks) > 1 else ''} {listed([str(block) for block in blocks])}"
 
 
 def _id(place: Place, block: int) -> str:

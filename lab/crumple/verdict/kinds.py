@@ -33,7 +33,7 @@ from crumple.subject.effects import Observed
 from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, how_far, told, untestable
-from crumple.verdict.effect import Answer, Effect, Opinion
+from crumple.verdict.effect import EXPECTED, Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, derived, seen_in
 from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.verdict_sentences import amount, amounts, number
@@ -146,7 +146,9 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
         opinion = opinions.beyond(seen, claim.bound, worded, above)
         if isinstance(seen, _Counted) and opinion.answer is Answer.UNDECIDED:
             opinion = seen.with_requests(opinion, claim.bound)
-        shown = seen.shown if evidence.metric.unit == "share" else _from_0(seen.shown)
+        shown = seen.shown
+        if evidence.metric.unit != "share":
+            shown = replace(shown, low=max(0.0, shown.low))
         yield told(case, evidence, server, alone, shown, opinion, bound)
 
 
@@ -203,7 +205,7 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
     """Yield the comparison of each server's metric, or of a cost of the machine, with the claimed figure."""
     low, high = claim.size
     span = Span.around(low, high, claim.tolerance)
-    whose = "" if claim.expected is None else "expected "
+    whose = "" if claim.expected is None else EXPECTED
     if claim.cost is not None:
         yield _cost(claim, case, span, whose + amounts(low, high, "ns"))
         return
@@ -226,23 +228,19 @@ def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
     assert claim.cost is not None
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
-        return untestable(what, "this machine", "it was not measured with this run", published)
+        return untestable(what, "this machine", "it was not measured with this run", published, Alone())
     seen = Seen(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
     opinion = opinions.within(seen, span, _counts_as(span, "ns"))
     effect = Effect(
-        label=claim.cost.replace("_", " "), of="this machine", to="", published=None, ratio=None,
-        answer=opinion.answer, reason=f"{opinion.reason}{how_far(opinion)}", value=seen.shown, unit="ns",
-        bound=published, what=what, repeated="readings", bounds=opinion.bounds, margin=opinion.margin,
+        label=claim.cost.replace("_", " "), of="this machine", answer=opinion.answer,
+        reason=f"{opinion.reason}{how_far(opinion)}", what=what, value=seen.shown, unit="ns",
+        bound=published, repeated="readings", bounds=opinion.bounds, margin=opinion.margin,
     )  # fmt: skip
     return effect, ()
 
 
 def _counts_as(span: Span, unit: str) -> str:
     return f"what counts as that figure ({amounts(span.low, span.high, unit)})"
-
-
-def _from_0(value: Interval) -> Interval:
-    return replace(value, low=max(0.0, value.low))
 
 
 STALLS_FROM, STALLS_NOT_BELOW = 0.5, 0.1
@@ -346,10 +344,7 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
             )
         else:
             answer, reason = Answer.SUPPORTED, _as_declared(meant, observed[0])
-        effect = Effect(
-            label=server, of=server, to="", published=None, ratio=None, answer=answer,
-            reason=reason, bound=declared, what=WHAT,
-        )  # fmt: skip
+        effect = Effect(label=server, of=server, answer=answer, reason=reason, what=WHAT, bound=declared)
         yield effect, alone.trials
 
 

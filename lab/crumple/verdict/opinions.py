@@ -282,12 +282,7 @@ def sized(seen: Seen, published: float, tolerance: float, whose: str = "publishe
 def alike(seen: Seen, published: float, tolerance: float) -> Opinion:
     """Judge a published ratio of about 1: alike if the whole interval lies within the tolerance."""
     span = Span.around(published, published, tolerance)
-    likeness = f"what counts as alike ({span})"
-    if span.holds(seen.support):
-        return seen.decided(Answer.SUPPORTED, f"the whole interval lies in {likeness}", *span.ends)
-    if side := span.beside(seen.contradiction):
-        return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {likeness}", *span.ends)
-    return seen.undecided(f"the interval lies only partly in {likeness}", *span.ends)
+    return within(seen, span, f"what counts as alike ({span})")
 
 
 def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:

@@ -95,7 +95,7 @@ def judge(
 
     last = at(known.done)
     if scale is not None and scale not in claim.scales:
-        return _unasked(claim, scale, last.effects)
+        return _unasked(last, scale, claim.scales)
     # A server that fails is not ranked by its speed, even if an earlier look had decided the claim.
     if known.looks.once or last.answer in DECIDED or any(effect.refused for effect in last.effects):
         return last
@@ -176,24 +176,22 @@ def _too_early(effect: Effect, look: Look) -> Effect:
     )
 
 
-def _unasked(claim: Claim, scale: str, effects: tuple[Effect, ...]) -> Verdict:
-    """Return the verdict on a claim that the study excludes at this scale; it shows no figure."""
-    reason = verdict_sentences.unasked(scale, claim.scales)
+def _unasked(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
+    """Return the verdict on a claim that the study asks at these scales only; it shows no figure."""
+    reason = verdict_sentences.unasked(scale, scales)
     untested = partial(
         replace, ratio=None, value=None, answer=Answer.NOT_TESTABLE, direction=None, blocks_needed=None,
         reason=reason,
     )  # fmt: skip
-    return Verdict(
-        claim_id=claim.id,
-        text=claim.text,
-        kind=claim.kind,
+    return replace(
+        said,
         answer=Answer.NOT_TESTABLE,
         in_size_only=False,
-        effects=tuple(untested(effect) for effect in effects),
+        effects=tuple(untested(effect) for effect in said.effects),
         sentence=f"Not testable here. {verdict_sentences.capital(reason)}.",
         trials=(),
-        place=claim.place or "",
-        conditions=claim.conditions,
+        blocks=0,
+        doubt="",
     )
 
 
@@ -217,9 +215,10 @@ def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a claim has come. `servers`: experiment → the servers in it whose trials the claim uses.
+    """How far a claim has come.
 
-    A cost of the machine uses none. `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
+    `servers`: experiment → the servers in it whose trials the claim uses; none for a cost of the machine.
+    `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
     blocks each of them would have in all when the claim is probably decided, at 80 % power. None if it is
     decided, if the number is not known, or if it is more than the scale has even with the truth at the far
     end of an 80 % interval. `why`: a clause.

@@ -42,10 +42,9 @@ def near_limit(warned: Sequence[tuple[str, int, int]]) -> str:
     parts = [f"{number} of {of} trials of {server}" for server, number, of in warned[:NAMED_MAX]]
     if len(warned) > NAMED_MAX:
         parts.append(f"half or more of those of {len(warned) - NAMED_MAX} other servers")
-    named = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     return (
         "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
-        f"the server, in {named}."
+        f"the server, in {listed(parts)}."
     )
 
 
@@ -242,3 +241,8 @@ def _magnitude(value: float) -> int:
 
 def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

@@ -27,14 +27,8 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
     if not rows:
         return None
     times_ns = [row["ns"] for row in rows] + ([finding.time_limit_ns] if finding.time_limit_ns else [])
-    low, high = min(times_ns) / 1.4, max(times_ns) * 1.4
     x = _load_axis(finding, rows)
-    y = alt.Y(
-        "ns:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
-        axis=alt.Axis(values=theme.time_ticks([low, high]), labelExpr=theme.TIME_LABEL),
-    )
+    y = theme.time_axis(alt.Y, "ns:Q", (min(times_ns) / 1.4, max(times_ns) * 1.4))
     points = alt.Chart(theme.rows([row for row in rows if row["what"] == "time"]))
     medians = alt.Chart(theme.rows([row for row in rows if row["what"] == "p50"]))
     layers = [
@@ -48,8 +42,7 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
             shape=_by_outcome(rows, _SHAPES, alt.Shape),
         ),
     ]
-    chart = alt.layer(*layers).properties(width=width_px, height=HEIGHT_PX)
-    return chart.properties(autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+    return theme.fitted(alt.layer(*layers), width_px, HEIGHT_PX)
 
 
 CHARTS = (

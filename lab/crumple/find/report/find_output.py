@@ -15,8 +15,7 @@ from rich.text import Text
 
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import Axis
-from crumple.find.level import Level, Part
-from crumple.find.report import find_sentences
+from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
 
@@ -27,21 +26,15 @@ def html(finding: Finding) -> str:
     from crumple.drawing import page
     from crumple.find.report.find_charts import CHARTS
 
-    return (
-        page.templates()
-        .get_template("find.html.j2")
-        .render(
-            finding=finding,
-            found=finding.found,
-            say=say,
-            style=page.style(),
-            drawings=page.drawings(CHARTS, finding),
-            heads=find_sentences.heads(finding),
-            levels=[
-                (find_sentences.cells(finding, level), find_sentences.verdict(level))
-                for level in finding.rows
-            ],
-        )
+    template = page.templates().get_template("find.html.j2")
+    return template.render(
+        finding=finding,
+        found=finding.found,
+        say=say,
+        style=page.style(),
+        drawings=page.drawings(CHARTS, finding),
+        heads=say.heads(finding),
+        levels=[(say.cells(finding, level), say.verdict(level)) for level in finding.rows],
     )
 
 
@@ -67,7 +60,7 @@ def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
     yield Text(", ".join(say.circumstances(finding)), style="dim")
     yield Text()
     yield Text(say.headline(finding), style="bold green" if good else "bold yellow")
-    yield _facts(finding)
+    yield terminal.named(say.facts(finding))
     yield Text()
     drawn = plot(finding, columns)
     yield from drawn
@@ -78,30 +71,15 @@ def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
         yield Text(problem, style="yellow")
 
 
-def _facts(finding: Finding) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, said in say.facts(finding):
-        table.add_row(name, Text(said))
-    return table
-
-
 def _levels(finding: Finding) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in find_sentences.heads(finding):
+    for head in say.heads(finding):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("", overflow="fold")
     for level in finding.rows:
-        table.add_row(*find_sentences.cells(finding, level), _verdict(level))
+        verdict = Text(f"{say.GLYPHS[level.outcome]} {say.verdict(level)}", style=STYLES[level.outcome])
+        table.add_row(*say.cells(finding, level), verdict)
     return table
-
-
-def _verdict(level: Level) -> Text:
-    return Text(
-        f"{find_sentences.GLYPHS[level.outcome]} {find_sentences.verdict(level)}",
-        style=STYLES[level.outcome],
-    )
 
 
 def _problems(finding: Finding) -> list[str]:
@@ -178,16 +156,11 @@ def _framed(grid: list[list[tuple[str, str]]], up: Axis) -> list[Text]:
 
 def _ruler(finding: Finding, across: Axis, wide: int) -> list[Text]:
     """The lowest and the highest load shown, and between them the breaking point."""
-    line = [" "] * wide
     point = finding.found.point
-    loads = [across.low, across.high, *([point.estimate] if point else [])]
-    for load in reversed(loads):
-        word = say.figure(load, finding.by_rate)
-        start = min(max(0, round(across.place(load) * (wide - 1)) - len(word) // 2), wide - len(word))
-        if all(cell == " " for cell in line[max(0, start - 2) : start + len(word) + 2]):
-            line[start : start + len(word)] = word
-    indent = " " * (LABEL_COLUMNS - 1)
-    return [Text(f"{indent}└{'─' * wide}", style="dim"), Text(f"{indent} {''.join(line)}", style="dim")]
+    loads = [*([point.estimate] if point else []), across.high, across.low]
+    marks = [(say.figure(load, finding.by_rate), load) for load in loads]
+    line, indent = terminal.ruler(marks, across, wide, apart=2), " " * (LABEL_COLUMNS - 1)
+    return [Text(f"{indent}└{'─' * wide}", style="dim"), Text(f"{indent} {line}", style="dim")]
 
 
 def _legend(finding: Finding, marks: Sequence[Mark]) -> Text:

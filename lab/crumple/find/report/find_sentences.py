@@ -5,18 +5,14 @@ The summary, the page and the live view all take their words from here.
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.level import ALIVE, KEEPS_UP, Level, Part
-from crumple.record import failures as failed
-
-if TYPE_CHECKING:
-    from crumple.find.report.find_figures import Finding
-from datetime import UTC, datetime
-
 from crumple.find.next_level import Outlook
+from crumple.record import failures as failed
 from crumple.stats import sequential
 
 if TYPE_CHECKING:

@@ -168,8 +168,12 @@ def _body_bytes(first: Example) -> int | None:
 
 def _kept_bytes(first: Example) -> int | None:
     """The length of a body that was kept whole, in bytes; None if it may be cut, or bytes were replaced."""
-    kept = len(first.body.encode(errors="surrogatepass"))
+    kept = _kept(first)
     return kept if first.head and kept < KEPT_BYTES and "\ufffd" not in first.body else None
+
+
+def _kept(example: Example) -> int:
+    return len(example.body.encode(errors="surrogatepass"))
 
 
 def _part(first: Example) -> str:
@@ -214,7 +218,6 @@ def _cut(said: str) -> str:
 
 
 WIDTH_MIN, WIDTH_MAX = 80, 160
-EXAMPLE_BODY_BYTES = 1024
 
 
 @dataclass(frozen=True)
@@ -306,13 +309,9 @@ def _parts(exchange: Exchange) -> list[RenderableType]:
         parts.append(Text())
         came = came_lines(example)
         parts += [Text(f"< {line}".rstrip()) for line in came]
-        parts += [Text(_cut_exchange(exchange), style="dim")] if _is_cut(example) else []
+        parts += [Text(_cut_exchange(exchange), style="dim")] if _kept(example) >= KEPT_BYTES else []
         parts += [Text()] if came else []
     return [*parts, _verdict(exchange)]
-
-
-def _is_cut(example: contract.Example) -> bool:
-    return len(example.body.encode(errors="surrogatepass")) >= EXAMPLE_BODY_BYTES
 
 
 def _cut_exchange(exchange: Exchange) -> str:

@@ -204,18 +204,8 @@ def quantiles(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     if not rows:
         return None
     depth = math.ceil(math.log10(max(row["x"] for row in rows)))
-    x = alt.X(
-        "x:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=[1, 10**depth], nice=False),
-        axis=alt.Axis(
-            values=[2, *(10**power for power in range(1, depth + 1))],
-            labelExpr=theme.QUANTILE_LABEL,
-            labelFlush=True,
-        ),
-    )
-    lines = _lines(rows, _TIMES).encode(x=x, y=_time_axis(rows))
-    return _fitted(lines, width_px, HIGH_PX)
+    lines = _lines(rows, _TIMES).encode(x=theme.quantile_axis(depth), y=_time_axis(rows))
+    return theme.fitted(lines, width_px, HIGH_PX)
 
 
 def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
@@ -225,17 +215,9 @@ def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
         return None
     ends = zip(edges_ns[:-1], edges_ns[1:], counts, strict=True)
     rows = [{"from": low, "to": high, "floor": 0, "value": count} for low, high, count in ends if count]
-    domain = [edges_ns[0], edges_ns[-1]]
-    x = alt.X(
-        "from:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(
-            values=theme.time_ticks(domain), labelExpr=theme.TIME_LABEL, grid=False, labelFlush=True
-        ),
-    )
+    x = theme.time_axis(alt.X, "from:Q", (edges_ns[0], edges_ns[-1]), grid=False, labelFlush=True)
     drawn = alt.Chart(theme.rows(rows)).mark_bar(color=BLUE, binSpacing=0)
-    return _fitted(drawn.encode(x=x, x2="to:Q", y=_count_axis(rows), y2="floor:Q"), width_px, HIGH_PX)
+    return theme.fitted(drawn.encode(x=x, x2="to:Q", y=_count_axis(rows), y2="floor:Q"), width_px, HIGH_PX)
 
 
 def cpu_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
@@ -291,18 +273,7 @@ def _over_time(
     load: Load, rows: Sequence[Row], colours: Mapping[str, str], width_px: int, height_px: int, y: alt.Y
 ) -> alt.TopLevelMixin:
     warm_up_s = load.record.warm_up_ns / SECOND_NS
-    x = alt.X(
-        "s:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, warm_up_s + load.measured_s], nice=False),
-        axis=alt.Axis(
-            tickCount=8 if width_px > 700 else 4,
-            grid=False,
-            format="~g",
-            labelExpr=theme.SECONDS_LABEL,
-            labelFlush=True,
-        ),
-    )
+    x = theme.seconds_axis(warm_up_s + load.measured_s, 8 if width_px > 700 else 4)
     layers = [_lines(rows, colours).encode(x=x, y=y, detail="run:N")]
     if warm_up_s:
         shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
@@ -310,7 +281,7 @@ def _over_time(
     begins = [{"s": warm_up_s + step.from_s} for step in load.steps[1:]]
     if begins:
         layers.insert(0, alt.Chart(theme.rows(begins)).mark_rule(color=theme.GRID).encode(x=x))
-    return _fitted(alt.layer(*layers), width_px, height_px)
+    return theme.fitted(alt.layer(*layers), width_px, height_px)
 
 
 def _lines(rows: Sequence[Row], colours: Mapping[str, str]) -> alt.Chart:
@@ -331,18 +302,10 @@ def _time_axis(rows: Sequence[Row]) -> alt.Y:
     if high < _TIMES_RATIO_MIN * low:
         middle = math.sqrt(low * high)
         low, high = middle / math.sqrt(_TIMES_RATIO_MIN), middle * math.sqrt(_TIMES_RATIO_MIN)
-    scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    axis = alt.Axis(values=theme.time_ticks([low, high]), labelExpr=theme.TIME_LABEL)
-    return alt.Y("value:Q", title=None, scale=scale, axis=axis)
+    return theme.time_axis(alt.Y, "value:Q", (low, high))
 
 
 def _count_axis(rows: Sequence[Row], unit: str | None = None) -> alt.Y:
     top = max((row["value"] for row in rows), default=0) * 1.08 or 1.0
     axis = alt.Axis(tickCount=4, labelExpr=theme.PLAIN_LABEL)
     return alt.Y("value:Q", title=unit, scale=alt.Scale(domain=[0, top], nice=False), axis=axis)
-
-
-def _fitted(chart: alt.TopLevelMixin, width_px: int, height_px: int) -> alt.TopLevelMixin:
-    return chart.properties(
-        width=width_px, height=height_px, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
-    )

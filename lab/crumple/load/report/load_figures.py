@@ -4,7 +4,7 @@ All that summary, page and exports print is computed here; they only put it into
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -184,12 +184,12 @@ class Load:
     @property
     def slow_connects(self) -> int:
         """How many connects took so long that the kernel had sent the SYN again."""
-        return _decoded(self.record.histograms.connect_time).count_above(_SYN_AGAIN_NS)
+        return histogram.decoded(self.record.histograms.connect_time).count_above(_SYN_AGAIN_NS)
 
     @cached_property
     def response_times(self) -> Times:
         """Response times of the ok answers."""
-        return _decoded(self.record.histograms.response_time)
+        return histogram.decoded(self.record.histograms.response_time)
 
     @cached_property
     def log_times(self) -> tuple[Times, ...]:
@@ -299,15 +299,11 @@ def spread_of(stored: contract.Histogram) -> Spread:
     """Return the figures of a record's histogram. Raises NotStored where it is damaged."""
     if not histogram.printable(QUANTILES[0], stored.count):
         return Spread(stored.count, stored.mean_ns, stored.max_ns, {})
-    spread = _spread(_decoded(stored), stored.max_ns)
     # Use the engine's own mean, which is more exact than one from the buckets.
-    return Spread(stored.count, stored.mean_ns, stored.max_ns, spread.quantile_ns)
+    spread = _spread(histogram.decoded(stored), stored.max_ns)
+    return replace(spread, count=stored.count, mean_ns=stored.mean_ns)
 
 
 def _spread(times: Times, max_ns: int | None) -> Spread:
     carried = [q for q in QUANTILES if histogram.printable(q, times.count)]
     return Spread(times.count, times.mean_ns, max_ns, {q: times.quantile_ns(q) for q in carried})
-
-
-def _decoded(stored: contract.Histogram) -> Times:
-    return histogram.decode(stored.encoded) if stored.count else histogram.merge([])

@@ -12,10 +12,9 @@ from typing import Any
 from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
-from crumple.load.report import answer_sentences
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
+from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spread, Step
 from crumple.record import failures, histogram
 from crumple.record.failures import Unexpected
 
@@ -55,7 +54,7 @@ def html(load: Load) -> str:
             for name, number in record.outcomes.as_dict().items()
             if number and name != "ok"
         ],
-        facts=[(name, said) for name, said in say.facts(load) if said],
+        facts=say.facts(load),
     )
 
 
@@ -69,7 +68,7 @@ def _step_row(load: Load, number: int) -> Row:
     step = load.steps[number]
     spread = step.spread
     counts = (numerals.rate(step.due_per_s), numerals.rate(step.throughput_per_s), f"{step.failed:,}")
-    return Row(say.rate(step), f"from {say.seconds(step.from_s)}", (*counts, *_cells(spread)))
+    return Row(say.rate(step.rate), f"from {say.seconds(step.from_s)}", (*counts, *_cells(spread)))
 
 
 def _kind_row(kind: Kind) -> Row:
@@ -136,7 +135,7 @@ def hdr_log(load: Load) -> str:
         f"#[Logged with crumple {record.engine_version}: {load.url}]",
         "#[Values are response times of ok answers in nanoseconds, from due to the last byte; "
         "Interval_Max in milliseconds]",
-        f"#[Answers by status: {answer_sentences.statuses(record) or 'none'}]",
+        f"#[Answers by status: {answers.statuses(record) or 'none'}]",
         "#[Histogram log format version 1.3]",
         f"#[StartTime: {began_s:.3f} (seconds since epoch), {datetime.fromtimestamp(began_s, UTC):%c} UTC]",
         f"#[BaseTime: {began_s:.3f} (seconds since epoch)]",
@@ -178,12 +177,12 @@ def document(load: Load) -> dict[str, Any]:
         "sent_bytes_per_s": load.per_s(record.sent_bytes),
         "times": {name: _spread(spread) for name, spread in load.spreads.items()},
         "steps": [_step(step) for step in load.steps],
-        "engine": _spent(load.engine),
+        "engine": load.engine and asdict(load.engine),
         "engine_share": load.engine_share,
         "ceiling_per_s": load.ceiling_per_s,
         "ceiling_at_least": load.ceiling_at_least,
         "held_mean_ns": load.held_mean_ns,
-        "server": _spent(load.server),
+        "server": load.server and asdict(load.server),
         "record": record.model_dump(mode="json"),
     }
 
@@ -220,10 +219,7 @@ def _max_ns(encoded: str) -> int:
 
 
 def _spread(spread: Spread) -> dict[str, Any]:
-    quantiles = {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}
-    return {
-        "count": spread.count, "mean_ns": spread.mean_ns, "max_ns": spread.max_ns, "quantile_ns": quantiles
-    }  # fmt: skip
+    return {**asdict(spread), "quantile_ns": {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}}
 
 
 def _step(step: Step) -> dict[str, Any]:
@@ -237,7 +233,3 @@ def _step(step: Step) -> dict[str, Any]:
         "throughput_per_s": step.throughput_per_s,
         "response_time": _spread(step.spread),
     }
-
-
-def _spent(spent: Spent | None) -> dict[str, Any] | None:
-    return None if spent is None else asdict(spent)

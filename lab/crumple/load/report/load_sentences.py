@@ -13,7 +13,7 @@ from crumple.load.report import answer_sentences as answers
 from crumple.record import failures
 
 if TYPE_CHECKING:
-    from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread, Step
+    from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
 
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
@@ -196,14 +196,15 @@ def slow_connects(load: "Load") -> str:
 
 
 def facts(load: "Load") -> list[tuple[str, str]]:
-    """The other facts, beside times and requests, by name; empty where there is nothing to say."""
-    return [
+    """The other facts, beside times and requests, by name; those with nothing to say are left out."""
+    rows = [
         ("throughput", throughput(load)),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
         ("engine", engine(load)),
         ("server", server(load)),
     ]
+    return [(name, said) for name, said in rows if said]
 
 
 def throughput(load: "Load") -> str:
@@ -276,11 +277,6 @@ def server(load: "Load") -> str:
     )
 
 
-def rate(step: "Step") -> str:
-    """The rate of a step: "1,000 /s", "100 to 2,000 /s"."""
-    return _rate(step.rate)
-
-
 def quantiles(spread: "Spread", wanted: tuple[float, ...]) -> list[str]:
     """Each wanted quantile, or a dash where there are too few samples for it."""
     return [numerals.duration(spread.quantile_ns.get(q)) for q in wanted]
@@ -315,12 +311,13 @@ def _rates(rates: tuple[contract.Rate, ...]) -> str:
     if len(rates) == 1:
         only = rates[0]
         over = f" over {seconds(only.duration_s)}" if only.from_per_s != only.to_per_s else ""
-        return f"{_rate(only)}{over}"
+        return f"{rate(only)}{over}"
     first, last = rates[0].from_per_s, rates[-1].to_per_s
     return f"{len(rates)} steps from {_plain(first)} to {_plain(last)}{NARROW}/s"
 
 
-def _rate(each: contract.Rate) -> str:
+def rate(each: contract.Rate) -> str:
+    """The rate of a step: "1,000 /s", "100 to 2,000 /s"."""
     said = f"{_plain(each.to_per_s)}{NARROW}/s"
     return said if each.from_per_s == each.to_per_s else f"{_plain(each.from_per_s)} to {said}"
 
@@ -375,4 +372,4 @@ def _measured(record: contract.TrialRecord) -> str:
 def _each(spent: "Spent") -> str:
     if spent.cpu_per_request_us is None:
         return ""
-    return f"{numerals.micros(spent.cpu_per_request_us)} CPU/request, "
+    return f"{numerals.significant(spent.cpu_per_request_us)}{NARROW}µs CPU/request, "

@@ -14,7 +14,7 @@ from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_figures import QUANTILES, Load, Spread
+from crumple.load.report.load_figures import QUANTILES, Load
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 # From this width on, a row also explains which span its time measures.
@@ -48,7 +48,7 @@ def summary(load: Load, columns: int) -> RenderableType:
         *_times(load, columns >= _EXPLAINED),
         *_histogram(load, columns),
         Text(),
-        _facts(load),
+        terminal.named([("requests", say.requests(load.record)), *say.facts(load)]),
         *_kinds(load),
         *_steps(load),
     )
@@ -97,7 +97,7 @@ def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
         cells = [*say.quantiles(spread, QUANTILES), numerals.duration(spread.max_ns)]
         table.add_row(title, *cells, *([meaning] if explained else []))
     yield table
-    if any(_lacks(spread) for spread in shown.values()):
+    if any(len(spread.quantile_ns) < len(QUANTILES) for spread in shown.values()):
         yield Text(say.TOO_FEW, style="dim")
 
 
@@ -107,10 +107,6 @@ def _rows(load: Load) -> tuple[str, ...]:
     if failed and not load.record.outcomes.ok:
         return failed
     return _ROWS_OPEN if load.record.spec.shape.kind == "open" else _ROWS_CLOSED
-
-
-def _lacks(spread: Spread) -> bool:
-    return len(spread.quantile_ns) < len(QUANTILES)
 
 
 def _histogram(load: Load, columns: int) -> Iterator[Text]:
@@ -126,31 +122,11 @@ def _histogram(load: Load, columns: int) -> Iterator[Text]:
             drawn.append(block, style=_TAIL if edge_ns >= tail_ns else "cyan")
         yield drawn
     axis = terminal.Axis(edges_ns[0], edges_ns[-1], logarithmic=True)
-    marks = {say.quantile(q): response.quantile_ns.get(q) for q in (0.5, 0.99, 0.999, 0.9)}
-    yield Text(_ruler(axis, {word: ns for word, ns in marks.items() if ns}, columns, "─"), style="dim")
-    ticks = {numerals.duration(ns): ns for ns in terminal.round_between(edges_ns[0], edges_ns[-1])}
-    yield Text(_ruler(axis, ticks, columns, " "), style="dim")
-
-
-def _ruler(axis: terminal.Axis, marks: dict[str, float], columns: int, between: str) -> str:
-    """Draw each mark centred at its value; leave out a mark that would touch an earlier one."""
-    line = [between] * columns
-    for word, value in marks.items():
-        start = round(axis.place(value) * (columns - 1)) - len(word) // 2
-        start = min(max(0, start), columns - len(word))
-        if all(cell == between for cell in line[max(0, start - 1) : start + len(word) + 1]):
-            line[start : start + len(word)] = word
-    return "".join(line)
-
-
-def _facts(load: Load) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
-    for name, said in [("requests", say.requests(load.record)), *say.facts(load)]:
-        if said:
-            table.add_row(name, Text(said))
-    return table
+    known = response.quantile_ns
+    marks = [(say.quantile(q), known[q]) for q in (0.5, 0.99, 0.999, 0.9) if known.get(q)]
+    yield Text(terminal.ruler(marks, axis, columns, "─"), style="dim")
+    ticks = [(numerals.duration(ns), ns) for ns in terminal.round_between(edges_ns[0], edges_ns[-1])]
+    yield Text(terminal.ruler(ticks, axis, columns), style="dim")
 
 
 def _kinds(load: Load) -> Iterator[RenderableType]:
@@ -185,7 +161,7 @@ def _steps(load: Load) -> Iterator[RenderableType]:
         table.add_column(head, justify="right", no_wrap=True)
     for step in load.steps:
         table.add_row(
-            say.rate(step),
+            say.rate(step.rate),
             say.seconds(step.from_s),
             numerals.rate(step.due_per_s),
             numerals.rate(step.throughput_per_s),

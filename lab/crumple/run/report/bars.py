@@ -105,26 +105,20 @@ def _bars(
         ),
     )
     y = row_axis(rows)
-    colour = alt.Color("colour:N", scale=None)
     by_row = alt.Chart(theme.rows(summaries)).encode(y=y)
-    drawn = (
-        bars
-        if bars is not None
-        else by_row.mark_bar(height=ROW_PX * 0.46).encode(
-            x=x, color=colour, opacity=alt.Opacity("pale:Q", scale=None)
-        )
-    )
+    if bars is None:
+        colour, pale = alt.Color("colour:N", scale=None), alt.Opacity("pale:Q", scale=None)
+        drawn = [by_row.mark_bar(height=ROW_PX * 0.46).encode(x=x, color=colour, opacity=pale)]
+    else:
+        # The bars have their own ends, so a point that is not seen has the axis.
+        axis = alt.Chart(theme.rows([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)
+        drawn = [axis, bars]
     whiskers = by_row.mark_rule(color=theme.INK, strokeWidth=1.4).encode(
         x=alt.X("low:Q", title=title), x2="high:Q"
     )
     figure = by_row.mark_text(align="left", dx=9, fontWeight="bold").encode(x="reach:Q", text="figure:N")
-    anchor = (
-        [alt.Chart(theme.rows([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)]
-        if bars is not None
-        else []
-    )
-    layers = [*anchor, drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
-    return _fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
+    layers = [*drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
+    return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
 def _within_sight(
@@ -203,10 +197,9 @@ def _start_points(
 
 
 def _user_share(row: ServerView) -> float | None:
-    figures = [start.figures for start in row.counting if start.figures]
-    user = [trial.cpu_user_us for trial in figures if trial.cpu_user_us is not None]
-    kernel = [trial.cpu_kernel_us for trial in figures if trial.cpu_kernel_us is not None]
-    if not len(figures) == len(user) == len(kernel):
+    user = [trial.cpu_user_us for trial in row.figures if trial.cpu_user_us is not None]
+    kernel = [trial.cpu_kernel_us for trial in row.figures if trial.cpu_kernel_us is not None]
+    if not len(row.figures) == len(user) == len(kernel):
         return None
     total = sum(user) + sum(kernel)
     return sum(user) / total if total else None
@@ -262,7 +255,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
         ),
         base.mark_point(shape="circle", size=50, filled=True, opacity=1, color=theme.INK).encode(x=x),
     ]
-    return _fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
+    return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
 def row_axis(rows: Sequence[ServerView]) -> alt.Y:
@@ -281,9 +274,3 @@ def _rows_axis(names: Sequence[str], shown_as: str = "datum.label") -> alt.Y:
         labelExpr=shown_as,
     )
     return alt.Y("row:N", sort=list(names), title=None, axis=axis, scale=alt.Scale(domain=list(names)))
-
-
-def _fitted(chart: alt.LayerChart, width_px: int, height_px: int) -> alt.LayerChart:
-    return chart.properties(
-        width=width_px, height=height_px, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
-    )

@@ -22,7 +22,7 @@ AXIS_PX = 52
 OWN_AXIS_PX = 34
 SECOND_NS = 1e9
 MEDIAN = 0.5
-_DEEPEST = 1_000.0
+_DEPTH = 3
 
 
 def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
@@ -46,7 +46,7 @@ def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixi
         own = [{**p, "line": str(n)} for n, line in enumerate(curves[row.name]) for p in line]
         panel = _quantile_panel(row, own, behind, domain, index % columns == 0)
         panels.append(panel.properties(width=panel_px, height=panel_px * 0.85, title=titles[index]))
-    return _arranged(panels, columns, GAP_PX, _remark_lines(titles))
+    return _arranged(panels, titles, columns, GAP_PX)
 
 
 def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
@@ -62,7 +62,7 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
         _time_panel(row).properties(width=panel_px, height=panel_px * 0.55, title=title)
         for row, title in zip(drawn, titles, strict=True)
     ]
-    return _arranged(panels, columns, GAP_PX + OWN_AXIS_PX, _remark_lines(titles)) if panels else None
+    return _arranged(panels, titles, columns, GAP_PX + OWN_AXIS_PX) if panels else None
 
 
 def steady(row: ServerView) -> str:
@@ -86,7 +86,7 @@ def curve(start: Start) -> list[dict[str, float]]:
         return []
     stored = record.histograms.response_time
     times = histogram.decode(stored.encoded)
-    deepest = min(_DEEPEST, stored.count / histogram.SAMPLES_BEYOND)
+    deepest = min(10.0**_DEPTH, stored.count / histogram.SAMPLES_BEYOND)
     if deepest <= 1.1:
         return []
     quantiles = {1 - 1 / float(x): round(float(x), 3) for x in np.geomspace(1.05, deepest, 40)}
@@ -103,18 +103,7 @@ def _middle(lines: Sequence[list[dict[str, float]]]) -> list[dict[str, float]]:
 def _quantile_panel(
     row: ServerView, own: list[Any], behind: alt.Data, domain: list[float], leftmost: bool
 ) -> alt.LayerChart:
-    x = alt.X(
-        "x:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=[1, _DEEPEST], nice=False),
-        axis=alt.Axis(values=[2, 10, 100, 1000], labelExpr=theme.QUANTILE_LABEL, labelFlush=True),
-    )
-    y = alt.Y(
-        "ns:Q",
-        title=None,
-        scale=alt.Scale(type="log", domain=domain, nice=False),
-        axis=alt.Axis(values=theme.time_ticks(domain), labelExpr=theme.TIME_LABEL, labels=leftmost),
-    )
+    x, y = theme.quantile_axis(_DEPTH), theme.time_axis(alt.Y, "ns:Q", domain, labels=leftmost)
     others = alt.Chart(behind).mark_line(color=theme.CONTEXT, strokeWidth=1)
     others = others.transform_filter(alt.datum.line != row.name)
     front = alt.Chart(theme.rows(own)).mark_line(
@@ -128,12 +117,7 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
     points = [point for start in starts for point in _speeds(start)]
     longest_s = max((point["s"] for point in points), default=1.0)
     warm_up_s = max(start.trial.record.warm_up_ns for start in starts if start.trial.record) / SECOND_NS
-    x = alt.X(
-        "s:Q",
-        title=None,
-        scale=alt.Scale(domain=[0, longest_s], nice=False),
-        axis=alt.Axis(tickCount=3, grid=False, format="~g", labelExpr=theme.SECONDS_LABEL, labelFlush=True),
-    )
+    x = theme.seconds_axis(longest_s, 3)
     top = max((point["speed"] for point in points), default=1.0) * 1.08 or 1.0
     y = alt.Y(
         "speed:Q",
@@ -180,15 +164,11 @@ def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:
     ]
 
 
-def _remark_lines(titles: Sequence[alt.TitleParams]) -> int:
-    return max((len(title.subtitle) for title in titles), default=0)
-
-
 def _arranged(
-    panels: Sequence[alt.LayerChart], columns: int, across_px: int, remark_lines: int
+    panels: Sequence[alt.LayerChart], titles: Sequence[alt.TitleParams], columns: int, across_px: int
 ) -> alt.ConcatChart:
-    # "flush" aligns panels by their plots, whatever the widths of their labels.
-    down_px = 76 + 15 * remark_lines
+    # "flush" aligns panels by their plots, whatever the widths of their labels. All titles are as high.
+    down_px = 76 + 15 * len(titles[0].subtitle)
     return alt.concat(*panels, columns=columns, bounds="flush", spacing={"row": down_px, "column": across_px})
 
 

@@ -15,13 +15,12 @@ from crumple.run.report.view import RunView
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import EXPECTED, Answer, Effect
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import capital, ends, value_ends
 
 # The log distance of a measured 0 from what was claimed.
 FARTHEST = math.log(1_000)
-EXPECTED = "expected "
 # Printed instead of an interval that tells nothing.
 TWO_BLOCKS = "two blocks"
 # If two names together are longer than this, a sentence does not repeat them.

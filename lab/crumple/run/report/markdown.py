@@ -108,8 +108,8 @@ def _claims(view: RunView) -> Iterator[str]:
     yield run_sentences.twins(view)
     yield f"_{run_sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.asked for effect in v.effects):
-        yield _image(run_charts.EFFECTS_TITLE, run_charts.EFFECTS)
-        yield run_charts.EFFECTS_CAPTION
+        yield _image(run_charts.EFFECTS.title, run_charts.EFFECTS.name)
+        yield run_charts.EFFECTS.caption
 
 
 def _said(view: RunView, verdict: Verdict) -> str:

@@ -129,19 +129,12 @@ def _strokes(experiment: ExperimentView, panels: Sequence[Panel]) -> dict[str, S
 def _panel(panel: Panel, frame: Frame, number: int, of: int) -> alt.LayerChart:
     crowd = len(panel.lines) if frame.label_px else 0
     y, unit = _scale(panel, max(FIRST_PX if number == 0 else PANEL_PX, LINE_PX * crowd))
+    drawn = [(panel.lines[name], stroke) for name, stroke in frame.strokes.items() if name in panel.lines]
     layers = [
         *_grid(frame, y, labelled=number == of - 1),
         *_knees(frame, y, named=number == 0),
-        *(
-            _band(panel.lines[server], stroke, y)
-            for server, stroke in frame.strokes.items()
-            if server in panel.lines
-        ),
-        *(
-            _line(panel.lines[server], stroke, y)
-            for server, stroke in frame.strokes.items()
-            if server in panel.lines
-        ),
+        *(_band(rows, stroke, y) for rows, stroke in drawn),
+        *(_line(rows, stroke, y) for rows, stroke in drawn),
         *(_names(panel, frame, y) if frame.label_px else []),
         *(_knee_names(frame, y) if number == 0 else []),
     ]

@@ -131,8 +131,8 @@ def _line(row: ServerView, along: Along, ramp: Course, kind: Kind) -> list[Row]:
     # The axis of times is logarithmic, so interpolate them on logarithms.
     there, back = (np.log, np.exp) if kind == "time" else (np.asarray, np.asarray)
     starts = []
-    for start in row.counting:
-        seen = along(start.figures) if start.figures else ()
+    for trial in row.figures:
+        seen = along(trial)
         if len(seen) > 1:
             x = [ramp.users(at_s) for at_s, _ in seen]
             y = there([value for _, value in seen])
@@ -216,18 +216,14 @@ def _deepest(experiment: ExperimentView) -> float | None:
 
     Every start of such a server has enough of them in each of a few stretches.
     """
-    measured = [row for row in experiment.servers if row.counting]
+    measured = [row.figures for row in experiment.servers if row.figures]
     for q in DEEP:
-        lengths = [
-            min(len(_stretches(start.figures, q)) for start in row.counting if start.figures)
-            for row in measured
-        ]
+        lengths = [min(len(_stretches(trial, q)) for trial in trials) for trials in measured]
         if 2 * sum(length >= STRETCHES_MIN for length in lengths) >= len(lengths):
             return q
     return None
 
 
 def _knee(row: ServerView) -> Interval | None:
-    trials = [start.figures for start in row.counting if start.figures]
-    found = [trial.knee for trial in trials if trial.knee]
-    return over_starts(found) if found and len(found) == len(trials) else None
+    found = [trial.knee for trial in row.figures if trial.knee]
+    return over_starts(found) if found and len(found) == len(row.figures) else None

@@ -7,7 +7,6 @@ requests took beside a load. Every answer is a tick there, so that a server with
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,9 @@ import numpy as np
 from crumple.drawing import theme
 from crumple.drawing.page import HALF_PX, WIDE_PX, Chart
 from crumple.record import histogram
-from crumple.record.figures import Figures
 from crumple.run.report import bars, curves, ramp_chart
 from crumple.run.report.bars import label, row_axis
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
-from crumple.stats import stats
+from crumple.run.report.view import ExperimentView, RunView, ServerView, Start, over_starts
 from crumple.study.study_shape import RampShape
 
 ROW_PX = 40
@@ -43,17 +40,10 @@ def canary(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | Non
     marks = [mark for row in rows for mark in _marks(row)]
     times_ns = [each["ns"] for each in (*ticks, *marks)]
     domain = theme.round_times(min(times_ns), max(times_ns))
-    axis = alt.Axis(
-        values=theme.time_ticks(domain), labelExpr=theme.TIME_LABEL, orient="top", labelFlush=True, grid=True
-    )
-    x = alt.X("ns:Q", title=None, axis=axis, scale=alt.Scale(type="log", domain=list(domain), nice=False))
+    x = theme.time_axis(alt.X, "ns:Q", domain, orient="top", labelFlush=True, grid=True)
     y = row_axis(rows)
     layers = [*_drawn(ticks, marks, x, y), *_words(rows, marks, domain, width_px, x, y)]
-    return alt.layer(*layers).properties(
-        width=width_px,
-        height=ROW_PX * len(rows),
-        autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
-    )
+    return theme.fitted(alt.layer(*layers), width_px, ROW_PX * len(rows))
 
 
 def _drawn(ticks: Sequence[Row], marks: Sequence[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
@@ -118,32 +108,19 @@ def _ticks(row: ServerView) -> list[Row]:
     return [{"row": label(row), "ns": float(f"{ns:.4g}"), "colour": colour} for ns in times_ns]
 
 
-def _canary_ns(q: float, trial: Figures) -> float | None:
-    return trial.canary_ns.get(q)
-
-
 def _marks(row: ServerView) -> list[Row]:
     """Return quantiles over starts, the medians of single starts, and the median of the load's requests."""
     common = {"row": label(row), "colour": theme.colour_of(row.note.language), "end": 0.0}
     found = []
     for q, kind in QUANTILES.items():
-        value = _over_starts(row, partial(_canary_ns, q))
-        if value is not None:
-            found.append({**common, "kind": kind, "ns": value})
+        if value := over_starts(trial.canary_ns.get(q) for trial in row.figures):
+            found.append({**common, "kind": kind, "ns": value.estimate})
     if found:
         found[0]["end"] = found[-1]["ns"]
-    medians = [start.figures.canary_ns.get(0.5) for start in row.counting if start.figures]
-    singles = [ns for ns in medians if ns is not None]
+    singles = [ns for trial in row.figures if (ns := trial.canary_ns.get(0.5)) is not None]
     found += [{**common, "kind": "start", "ns": ns} for ns in singles if len(singles) > 1]
-    heavy = _over_starts(row, lambda trial: trial.response_ns.get(0.5))
-    return [*found, *([{**common, "kind": HEAVY, "ns": heavy}] if heavy is not None else [])]
-
-
-def _over_starts(row: ServerView, of: Callable[[Figures], float | None]) -> float | None:
-    """Return the geometric mean over starts, as for all figures; None if a start has no value."""
-    values = [of(start.figures) for start in row.counting if start.figures]
-    known = [value for value in values if value]
-    return stats.geometric_mean_interval(known).estimate if known and len(known) == len(values) else None
+    heavy = over_starts(trial.response_ns.get(0.5) for trial in row.figures)
+    return [*found, *([{**common, "kind": HEAVY, "ns": heavy.estimate}] if heavy else [])]
 
 
 def _answered(row: ServerView) -> str:
@@ -167,9 +144,6 @@ def _answers_ns(start: Start) -> list[float]:
 
 def _chart(rows: Sequence[Row]) -> alt.Chart:
     return alt.Chart(theme.rows(rows))
-
-
-EFFECTS = "published-and-measured"
 
 
 @dataclass(frozen=True)
@@ -247,10 +221,12 @@ KINDS = (
         where=lambda experiment: not is_ramp(experiment),
     ),
 )
-EFFECTS_TITLE = "Published and measured"
-EFFECTS_CAPTION = (
+EFFECTS: Chart[RunView] = Chart(
+    "published-and-measured",
+    "Published and measured",
     "Diamonds are the published ratios, dots the measured ones with their 95 % intervals; the band is "
-    "what counts as the published size. Logarithmic."
+    "what counts as the published size. Logarithmic.",
+    bars.effects,
 )
 
 
@@ -270,9 +246,9 @@ def write(view: RunView, folder: Path) -> list[Path]:
 
 
 def _all(view: RunView) -> Iterator[tuple[str, alt.TopLevelMixin]]:
-    effects = theme.unchecked(lambda: bars.effects(view, WIDE_PX))
+    effects = EFFECTS.drawn(view, WIDE_PX)
     if effects is not None:
-        yield EFFECTS, effects
+        yield EFFECTS.name, effects
     for experiment in view.experiments:
         for kind in KINDS:
             chart = kind.drawn(experiment, HALF_PX if kind.half else WIDE_PX)

@@ -5,6 +5,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 
 from crumple.drawing.terminal import shown_json
@@ -81,9 +82,9 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "to": effect.to,
         "published": effect.published,
         "expected": effect.expected,
-        "ratio": _interval(effect.ratio),
+        "ratio": interval(effect.ratio),
         "metric": effect.what,
-        "value": _interval(effect.value),
+        "value": interval(effect.value),
         "unit": effect.unit,
         "bound": effect.bound or None,
         "answer": effect.answer.value,
@@ -128,7 +129,7 @@ def _server(row: ServerView) -> dict[str, Any]:
 
 
 def _summary(row: ServerView, name: str) -> dict[str, Any] | None:
-    found = _interval(row.summaries[name])
+    found = interval(row.summaries[name])
     return found and {**found, "limit": row.limit(name) or None}
 
 
@@ -165,31 +166,26 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
     }
 
 
-def _interval(interval: Interval | None) -> dict[str, Any] | None:
-    if interval is None:
+def interval(found: Interval | None) -> dict[str, Any] | None:
+    """Return an interval as reports write it: an end that is not known is null."""
+    if found is None:
         return None
-    return {
-        "estimate": interval.estimate,
-        "low": _finite(interval.low),
-        "high": _finite(interval.high),
-        "confidence": interval.confidence,
-        "n": interval.n,
-    }
+    return {**asdict(found), "low": finite(found.low), "high": finite(found.high)}
 
 
 def _noise(noise: Noise) -> dict[str, Any]:
     twins = noise.twins
     return {
-        "spread": _finite(noise.spread),
-        "visible": _finite(noise.visible),
+        "spread": finite(noise.spread),
+        "visible": finite(noise.visible),
         "blocks": noise.blocks,
         "twins": None if twins is None else {
-            "server": twins.server, "ratio": _interval(twins.ratio), "different": twins.called_different,
+            "server": twins.server, "ratio": interval(twins.ratio), "different": twins.called_different,
         },
         "why_unknown": noise.why or None,
     }  # fmt: skip
 
 
-def _finite(value: float | None) -> float | None:
-    # JSON has no infinity, so an end that is not known is null.
+def finite(value: float | None) -> float | None:
+    """Return the number; None if it is infinite, because JSON has no infinity."""
     return value if value is not None and math.isfinite(value) else None

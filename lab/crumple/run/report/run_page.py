@@ -5,13 +5,12 @@ Pure: RunViews → str. `run_sentences` and `run_tables` make the content, templ
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 
-from crumple.drawing import numerals, page, terminal, theme
-from crumple.drawing.page import NARROW_PX, WIDE_PX, Drawing, drawings
-from crumple.run.report import bars, findings, run_charts, run_sentences, run_tables, run_text, server_names
+from crumple.drawing import numerals, page, terminal
+from crumple.drawing.page import drawings
+from crumple.run.report import findings, run_sentences, run_tables, run_text, server_names
 from crumple.run.report.markdown import overview as of_runs
-from crumple.run.report.run_charts import KINDS
+from crumple.run.report.run_charts import EFFECTS, KINDS
 from crumple.run.report.run_text import WIDTH_MAX, WIDTH_MIN
 from crumple.run.report.view import RunView
 from crumple.verdict.effect import Answer
@@ -31,7 +30,7 @@ def html(view: RunView) -> str:
         answer=findings.answer(view),
         claims=run_tables.claims(view),
         not_asked=run_tables.not_asked(view),
-        effects=_effects(view),
+        effects=EFFECTS.on_page(view),
         experiments=[
             (shown, run_tables.servers(shown), drawings(KINDS, shown)) for shown in view.experiments
         ],
@@ -40,15 +39,6 @@ def html(view: RunView) -> str:
         trials=run_tables.trials(view),
         unsound=[*view.failed, *view.not_valid],
         skipped=run_sentences.skips(view),
-    )
-
-
-def _effects(view: RunView) -> Drawing | None:
-    wide, narrow = (theme.unchecked(partial(bars.effects, view, width)) for width in (WIDE_PX, NARROW_PX))
-    if wide is None:
-        return None
-    return page.drawing(
-        run_charts.EFFECTS, run_charts.EFFECTS_TITLE, run_charts.EFFECTS_CAPTION, wide, narrow
     )
 
 

@@ -17,7 +17,7 @@ from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment, Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 CLOSED = (
@@ -232,8 +232,8 @@ def noise(shown: ExperimentView, metric: str = "throughput") -> str:
 def visible(shown: ExperimentView) -> str:
     """Return the visible difference of every metric: "Seen in four runs of five: throughput 9.1 %, …"."""
     known = {name: of.visible for name, of in shown.noise.items() if of.visible is not None}
-    listed = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
-    return f"Seen in four runs of five: {listed}." if listed else ""
+    seen = ", ".join(f"{phrase(name)} {difference(ratio)}" for name, ratio in known.items())
+    return f"Seen in four runs of five: {seen}." if seen else ""
 
 
 def twins(view: RunView) -> str:
@@ -344,9 +344,9 @@ def circumstances(view: RunView) -> list[str]:
     """Return the run's scale, seed, beginning and duration, a few words each."""
     run = view.run
     said = [f"scale {run.scale}", f"seed {run.seed}"]
-    began = _instant(run.began)
+    began = instant(run.began)
     said.append(f"{began:%Y-%m-%d %H:%M} UTC" if began else run.began)
-    ended = _instant(run.ended)
+    ended = instant(run.ended)
     if began and ended:
         said.append(f"took {numerals.seconds((ended - began).total_seconds())}")
     elif run.ended is None:
@@ -381,17 +381,14 @@ def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
     return f"{said} ({IN_SIZE_ONLY})" if partly == len(alike) else f"{said} ({partly} {IN_SIZE_ONLY})"
 
 
-def listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def _until(phase: Until) -> str:
     if phase.requests is not None:
         return numerals.count(phase.requests, "request")
     return numerals.seconds(phase.duration_s or 0.0)
 
 
-def _instant(written: str | None) -> datetime | None:
+def instant(written: str | None) -> datetime | None:
+    """Return when a run began or ended; None if it does not say so."""
     try:
         return datetime.fromisoformat(written) if written else None
     except ValueError:

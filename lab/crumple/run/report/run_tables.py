@@ -10,12 +10,9 @@ from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
 from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
-from crumple.verdict.effect import Answer, Effect, Limit
+from crumple.verdict.effect import EXPECTED, Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
-
-# Stands before a figure that the study expects and no article gives.
-EXPECTED = "expected "
 
 
 @dataclass(frozen=True)
@@ -328,7 +325,8 @@ def _fact(name: str, value: Any) -> str:
             return numerals.share(value)
         return f"{value:,}" if isinstance(value, int) else numerals.significant(value)
     if isinstance(value, list | tuple):
-        return " · ".join(_fact("", part) if not isinstance(part, list) else _joined(part) for part in value)
+        parts = ("+".join(map(str, part)) if isinstance(part, list) else _fact("", part) for part in value)
+        return " · ".join(parts)
     return str(value)
 
 
@@ -345,7 +343,3 @@ def _cost(readings_ns: Sequence[float]) -> str:
     return (
         f"{numerals.duration(middle)} [{low}{thin}–{thin}{high}{thin}{unit} in {len(readings_ns)} readings]"
     )
-
-
-def _joined(part: list[Any]) -> str:
-    return "+".join(str(each) for each in part)

@@ -14,10 +14,10 @@ from rich.text import Text
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown_text
 from crumple.run.report import findings, run_sentences, run_tables, server_names
-from crumple.run.report.findings import EXPECTED, Finding, StudyAnswer
+from crumple.run.report.findings import Finding, StudyAnswer
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.study.claim import Claim
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import EXPECTED, Answer, Effect
 from crumple.verdict.verdict_sentences import amount
 
 WIDTH_MIN, WIDTH_MAX = 80, 110
@@ -55,7 +55,8 @@ def _page(view: RunView, columns: int) -> Group:
         parts += [_answer(view), _claims(view, columns)]
         parts.append(Text(server_names.of_all([view]), style="dim"))
     for shown in view.experiments:
-        parts += [Text(), _heading(shown), _servers(shown, columns), *_marks(shown), _noise(shown)]
+        heading = Text.assemble((shown.name, "bold"), f"  {shown.experiment.title}")
+        parts += [Text(), heading, _servers(shown, columns), *_marks(shown), _noise(shown)]
     parts += [Text(), *_validity(view)]
     if said := run_sentences.twins(view):
         parts.append(Text(said, style="dim"))
@@ -119,13 +120,9 @@ def _measured(claim: run_tables.ClaimRow, told_apart: bool = False) -> list[str]
 def _held_against(effect: run_tables.EffectRow) -> str:
     if effect.published == numerals.ABSENT:
         return str(effect.measured)
-    if effect.published.startswith(run_tables.EXPECTED):
+    if effect.published.startswith(EXPECTED):
         return f"{effect.measured} {effect.published}"
     return f"{effect.measured} {'claimed' if effect.claimed else 'published'} {effect.published}"
-
-
-def _heading(shown: ExperimentView) -> Text:
-    return Text.assemble((shown.name, "bold"), f"  {shown.experiment.title}")
 
 
 def _servers(shown: ExperimentView, columns: int) -> Table:

@@ -7,7 +7,6 @@ is short, by the settings that differ from those of its variants. Tables and cha
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from itertools import combinations
 
 from crumple.run.report import run_sentences
@@ -15,6 +14,7 @@ from crumple.run.report.view import RunView
 from crumple.study.claim import placed
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict_sentences import listed
 
 LONG = 28
 
@@ -112,17 +112,14 @@ def _told_apart(label: str, names: Mapping[str, str]) -> str:
 
 def _settings(server: str, others: Iterable[str]) -> str:
     """Return in words the settings that tell the server from the others: the shortest one if it is enough."""
-    mine = _of(server)
+    _, mine = _parts(server)
     if not mine:
         return "as it is"
-    own = [setting for setting in mine if not all(setting in _of(other) for other in others)]
-    apart = [setting for setting in own if not any(setting in _of(other) for other in others)]
+    theirs = [settings for _, settings in map(_parts, others)]
+    own = [setting for setting in mine if not all(setting in settings for settings in theirs)]
+    apart = [setting for setting in own if not any(setting in settings for settings in theirs)]
     chosen = [min(apart, key=len)] if apart else own or list(mine)
     return f"with {' and '.join(chosen)}"
-
-
-def _of(server: str) -> tuple[str, ...]:
-    return tuple(filter(None, server.partition("[")[2].rstrip("]").split(",")))
 
 
 _KERNEL = re.compile(r"\d+\.\d+")
@@ -150,13 +147,14 @@ def _found(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
     machines = [view.run.machine for view, _ in seen]
     cores = _distinct(str(machine["cores"]) for machine in machines if machine.get("cores"))
     kernels = _distinct(_first(_KERNEL, str(machine.get("kernel", ""))) for machine in machines)
-    months = _distinct(_month(view) for view, _ in seen)
+    began = (run_sentences.instant(view.run.began) for view, _ in seen)
+    months = _distinct(f"{month:%B %Y}" for month in began if month)
     on = f"on {' or '.join(cores)} core{'' if cores == ['1'] else 's'}" if cores else ""
     under = f"under Linux {' or '.join(kernels)}" if kernels else ""
     parts = [
-        f"with {run_sentences.listed(sorted(runtimes))}" if runtimes else "",
+        f"with {listed(sorted(runtimes))}" if runtimes else "",
         f"{on} {under}".strip(),
-        run_sentences.listed(months) if months else "",
+        listed(months) if months else "",
     ]
     said = ", ".join(filter(None, parts))
     return f"Found {said}." if said else ""
@@ -170,13 +168,6 @@ def _runtime(view: RunView, server: str) -> str:
         return f"{titled(view, server)} of unknown version" if known else ""
     name, version = found
     return f"{RUNTIMES.get(name, name)} {_first(_VERSION, version) or version}"
-
-
-def _month(view: RunView) -> str:
-    try:
-        return f"{datetime.fromisoformat(view.run.began):%B %Y}"
-    except ValueError:
-        return ""
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str:

@@ -4,7 +4,7 @@ Everything that a report prints is computed here, once, from stored trials; form
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,10 +22,10 @@ from crumple.study.study import Experiment, Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import experiments_of, looks_of
 from crumple.verdict.effect import Limit
+from crumple.verdict.evidence import FAILED_SHARE_MAX
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
-FAILED_SHARE_MARKED = 0.01
 SPEED = "throughput"
 
 # Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
@@ -58,7 +58,7 @@ class Start:
     @property
     def lossy(self) -> bool:
         """Whether more than 1 % of its requests failed; reports mark the start wherever it appears."""
-        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
+        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MAX
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
@@ -84,6 +84,11 @@ class ServerView:
     def counting(self) -> tuple[Start, ...]:
         """The starts that enter summaries."""
         return tuple(start for start in self.starts if start.counts)
+
+    @property
+    def figures(self) -> tuple[Figures, ...]:
+        """The figures of the starts that enter summaries."""
+        return tuple(start.figures for start in self.counting if start.figures)
 
     @property
     def engine_limited(self) -> tuple[Start, ...]:
@@ -122,12 +127,15 @@ class ServerView:
     def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
         limit = self.limit(name)
         starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
-        values = [of(start.figures) for start in starts if start.figures]
-        known = [value for value in values if value is not None and value > 0]
-        if not known or len(known) < len(values):
-            return None
-        found = stats.geometric_mean_interval(known)
-        return replace(found, high=math.inf) if limit else found
+        found = over_starts(of(start.figures) for start in starts if start.figures)
+        return replace(found, high=math.inf) if found and limit else found
+
+
+def over_starts(each: Iterable[float | None]) -> Interval | None:
+    """Return the geometric mean of a figure over starts with its interval; None if a start has no value."""
+    values = [*each]
+    known = [value for value in values if value is not None and value > 0]
+    return stats.geometric_mean_interval(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True)
