@@ -242,7 +242,7 @@ def _status(written: int | str | None) -> int | None:
         return None
     if not text.isdecimal():
         raise UsageError(f"the status {written} cannot be expected", "write one, such as 404, or 2xx")
-    if not STATUS_MIN <= int(text) <= STATUS_MAX:
+    if len(text) > len(str(STATUS_MAX)) or not STATUS_MIN <= int(text) <= STATUS_MAX:
         raise UsageError(f"no answer has the status {text}", f"expect one from {STATUS_MIN} to {STATUS_MAX}")
     return int(text)
 
