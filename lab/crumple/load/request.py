@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from crumple import contract, parsing
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import target
 

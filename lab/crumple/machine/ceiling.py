@@ -21,7 +21,8 @@ import platformdirs
 from pydantic import Field, TypeAdapter, ValidationError
 
 from crumple import contract, engine, parsing
-from crumple.contract import Frozen, TrialRecord, TrialSpec
+from crumple.contract import TrialRecord, TrialSpec
+from crumple.contract_base import Frozen
 from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
 from crumple.machine import alone, capacity, facts

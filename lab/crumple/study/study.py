@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from crumple import contract, parsing
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.machine.capacity import Placement
 from crumple.study.claim import Claim, ScaleName, Text, impossible
