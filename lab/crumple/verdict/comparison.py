@@ -15,6 +15,7 @@ from scipy.stats import fisher_exact
 
 from crumple import parsing
 from crumple.errors import NotStored
+from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
@@ -147,7 +148,6 @@ FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
 SHARE_SEEN = 0.001
 # A single start that fails may be chance.
 FAILING_MIN = 2
-FAILED_SHARE_MAX = 0.01
 # Facts that change times, and that may differ between two machines or between two days on one machine.
 LASTING = ("cpu_model", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
 
@@ -305,13 +305,13 @@ def _fails_now(before: Side, after: Side, place: Place) -> str:
     if len(failing) < FAILING_MIN or place not in before.failed or _failing(before, place):
         return ""
     return (
-        f"in {len(failing)} of {len(known)} starts more than 1 % of its requests fail "
-        f"(up to {max(failing) * 100:.2g} %), and in none did before"
+        f"in {len(failing)} of {len(known)} starts more than {failures.SHARE_MAX * 100:g} % of its requests "
+        f"fail (up to {max(failing) * 100:.2g} %), and in none did before"
     )
 
 
 def _failing(side: Side, place: Place) -> list[float]:
-    return [share for share in side.failed.get(place, ()) if share > FAILED_SHARE_MAX]
+    return [share for share in side.failed.get(place, ()) if share > failures.SHARE_MAX]
 
 
 def _judged(found: Sequence[_Found]) -> list[Difference]:

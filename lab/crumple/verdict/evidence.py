@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from crumple.record import failures
 from crumple.record.figures import Figures
 from crumple.record.metrics import LATE, METRICS, Metric
 from crumple.study import claim
 from crumple.verdict.effect import Limit
 
-FAILED_SHARE_MAX = 0.01
 # A share of fewer requests than this is a matter of chance.
 ENDED_MIN = 10
 BLOCKS_MIN = 2
@@ -252,7 +252,7 @@ class Evidence:
         return self._failing(place) or self._mostly_unread(place)
 
     def _is_marked(self, trial: Figures) -> bool:
-        return not self.metric.despite_failures and trial.failed_share > FAILED_SHARE_MAX
+        return not self.metric.despite_failures and trial.failed_share > failures.SHARE_MAX
 
     def _fails(self, trial: Figures) -> bool:
         """Whether the trial, or its partner in `against`, failed too many requests to count."""
@@ -265,7 +265,7 @@ class Evidence:
             return ""
         most = max(trial.failed_share for trial in marked)
         where = self._named([trial.block for trial in marked], place.experiment)
-        limit = f"{FAILED_SHARE_MAX * 100:g} %"
+        limit = f"{failures.SHARE_MAX * 100:g} %"
         return (
             f"{place.server} failed more than {limit} of its requests in {where} "
             f"(up to {most * 100:.2g} %), {FAILS}"

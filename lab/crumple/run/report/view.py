@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crumple.contract import OUTCOMES
+from crumple.record import failures
 from crumple.record.failures import Unanswered, unanswered
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
@@ -25,7 +26,6 @@ from crumple.verdict.effect import Limit
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
-FAILED_SHARE_MARKED = 0.01
 SPEED = "throughput"
 
 # Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
@@ -58,7 +58,7 @@ class Start:
     @property
     def lossy(self) -> bool:
         """Whether more than 1 % of its requests failed; reports mark the start wherever it appears."""
-        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MARKED
+        return self.figures is not None and self.figures.failed_share > failures.SHARE_MAX
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
