@@ -7,7 +7,7 @@ import pytest
 import stand_ins
 import tiny_servers
 from crumple.errors import UsageError
-from crumple.find import find_plan as find_plan
+from crumple.find import find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_plan import ServerPlan, UrlPlan
 from crumple.machine import facts

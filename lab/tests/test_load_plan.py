@@ -22,7 +22,7 @@ from crumple.contract import (
     WarmUp,
 )
 from crumple.errors import UsageError
-from crumple.load import load_plan as load_plan
+from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.machine import facts
 

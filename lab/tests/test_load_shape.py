@@ -8,7 +8,7 @@ import pytest
 from crumple import contract
 from crumple.contract import AfterDuration, AfterRequests, ClosedShape, OpenShape, RampShape, Rate
 from crumple.errors import UsageError
-from crumple.load import load_shape as load_shape
+from crumple.load import load_shape
 from crumple.load.load_shape import MeantShape, WrittenShape
 from hypothesis import given
 from hypothesis import strategies as st

@@ -17,9 +17,7 @@ from crumple.find import conduct, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.find_plan import CeilingOf, ServerPlan, UrlPlan
-from crumple.find.report import find_output as find_export
-from crumple.find.report import find_output as find_html
-from crumple.find.report import find_output as find_summary
+from crumple.find.report import find_output
 from crumple.find.report.find_figures import Finding
 from crumple.find.search import Ending, Site, Unanswered
 from crumple.interrupt import interruptible
@@ -45,15 +43,15 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
-    for file, drawn in ((flags.html, find_html.html), (flags.csv, find_export.levels_csv)):
+    for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
         if file is not None:
             _write(file, drawn(finding))
     if finding.found.ending == "interrupted":
         output.say("interrupted; the result covers the time before")
     if flags.json:
-        output.as_json(find_export.document(finding))
+        output.as_json(find_output.document(finding))
     else:
-        output.drawn(find_summary.text(finding))
+        output.drawn(find_output.text(finding))
     return CODES[finding.found.ending]
 
 

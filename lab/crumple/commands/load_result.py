@@ -15,8 +15,7 @@ from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
-from crumple.load.report import load_files as load_export
-from crumple.load.report import load_summary, masked
+from crumple.load.report import load_files, load_summary, masked
 from crumple.load.report.load_figures import Condition, Load
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
@@ -95,10 +94,10 @@ def _write(result: Load, flags: OutputFlags) -> None:
     drawn: dict[Path, Callable[[Load], str]] = {
         file: draw
         for file, draw in (
-            (flags.csv, load_export.series_csv),
-            (load_plan.requests_csv(flags), load_export.requests_csv),
-            (flags.hdr, load_export.hdr_log),
-            (flags.html, _page),
+            (flags.csv, load_files.series_csv),
+            (load_plan.requests_csv(flags), load_files.requests_csv),
+            (flags.hdr, load_files.hdr_log),
+            (flags.html, load_files.html),
         )
         if file is not None
     }
@@ -109,16 +108,9 @@ def _write(result: Load, flags: OutputFlags) -> None:
             raise CrumpleError(f"cannot write {file}: {error.strerror}", "name another file") from None
 
 
-def _page(result: Load) -> str:
-    # The charts take a second to import, so import them only for --html.
-    from crumple.load.report import load_files as load_html
-
-    return load_html.html(result)
-
-
 def _show(result: Load, as_json: bool) -> None:
     if as_json:
-        output.as_json(load_export.document(result))
+        output.as_json(load_files.document(result))
     else:
         output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:

@@ -16,7 +16,6 @@ from crumple.drawing.numerals import NARROW
 from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
-from crumple.find.report import find_sentences
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_output import STYLES
 from crumple.find.search import By
@@ -59,7 +58,7 @@ class FindView:
 
     def planned(self, outlook: Outlook) -> None:
         """Print the outlook on a line that stays."""
-        self._line(Text(find_sentences.outlook(outlook, self._budget_s).replace(NARROW, " "), style="dim"))
+        self._line(Text(say.outlook(outlook, self._budget_s).replace(NARROW, " "), style="dim"))
 
     def trying(self, step: Step) -> None:
         """Show the load on the bottom line."""

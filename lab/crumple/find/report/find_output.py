@@ -16,7 +16,6 @@ from rich.text import Text
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import Axis
 from crumple.find.level import Level, Part
-from crumple.find.report import find_sentences
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
 
@@ -36,11 +35,8 @@ def html(finding: Finding) -> str:
             say=say,
             style=page.style(),
             drawings=page.drawings(CHARTS, finding),
-            heads=find_sentences.heads(finding),
-            levels=[
-                (find_sentences.cells(finding, level), find_sentences.verdict(level))
-                for level in finding.rows
-            ],
+            heads=say.heads(finding),
+            levels=[(say.cells(finding, level), say.verdict(level)) for level in finding.rows],
         )
     )
 
@@ -89,17 +85,17 @@ def _facts(finding: Finding) -> Table:
 
 def _levels(finding: Finding) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in find_sentences.heads(finding):
+    for head in say.heads(finding):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("", overflow="fold")
     for level in finding.rows:
-        table.add_row(*find_sentences.cells(finding, level), _verdict(level))
+        table.add_row(*say.cells(finding, level), _verdict(level))
     return table
 
 
 def _verdict(level: Level) -> Text:
     return Text(
-        f"{find_sentences.GLYPHS[level.outcome]} {find_sentences.verdict(level)}",
+        f"{say.GLYPHS[level.outcome]} {say.verdict(level)}",
         style=STYLES[level.outcome],
     )
 

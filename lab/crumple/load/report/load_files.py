@@ -12,7 +12,6 @@ from typing import Any
 from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
-from crumple.load.report import answer_sentences
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
@@ -136,7 +135,7 @@ def hdr_log(load: Load) -> str:
         f"#[Logged with crumple {record.engine_version}: {load.url}]",
         "#[Values are response times of ok answers in nanoseconds, from due to the last byte; "
         "Interval_Max in milliseconds]",
-        f"#[Answers by status: {answer_sentences.statuses(record) or 'none'}]",
+        f"#[Answers by status: {answers.statuses(record) or 'none'}]",
         "#[Histogram log format version 1.3]",
         f"#[StartTime: {began_s:.3f} (seconds since epoch), {datetime.fromtimestamp(began_s, UTC):%c} UTC]",
         f"#[BaseTime: {began_s:.3f} (seconds since epoch)]",
