@@ -6,13 +6,13 @@ kinds.py and along_load.py draw conclusions from the values.
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from crumple.record import failures
 from crumple.record.figures import Figures
-from crumple.record.metrics import LATE, METRICS, Metric
+from crumple.record.metrics import LATE, Metric
 from crumple.study import claim
 from crumple.verdict.effect import Limit
 
@@ -382,20 +382,6 @@ def placed(name: str, experiment: str) -> Place:
     """Return the place that "server" or "experiment:server" names; "server" alone is in `experiment`."""
     own, server = claim.placed(name)
     return Place(experiment if own is None else own, server)
-
-
-def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
-    """Return the metric of that name, taken while so many users were connected if `users` is given.
-
-    Raises KeyError if there is no such metric, and ValueError if it is not known along a ramp.
-    """
-    found = METRICS[metric]
-    return found.while_connected(*users) if users else found
-
-
-def derived(title: str, unit: str, of: Callable[[Figures], float | None], absent: str) -> Metric:
-    """Return a metric that only one claim uses."""
-    return Metric(title, unit, "lower", of, despite_failures=True, absent=absent)
 
 
 def _limit(of: bool, to: bool) -> Limit:
