@@ -19,7 +19,8 @@ from crumple.stats import stats
 from crumple.stats.sequential import Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
-from crumple.study.study import Experiment, Scale
+from crumple.study.study import Experiment
+from crumple.study.study_scale import Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import experiments_of, looks_of
 from crumple.verdict.effect import Limit
