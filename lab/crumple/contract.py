@@ -8,8 +8,7 @@ from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
-from crumple.contract_base import Count, Counted, CpuTimes, Lenient
-from crumple.contract_base import Frozen as Frozen
+from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient
 
 CONTRACT_VERSION: Final = 4
 

@@ -1,4 +1,7 @@
-"""Base classes of the documents in contract.py, which is generated; what is computed from their fields."""
+"""Base classes of the documents in contract.py, which is generated; what is computed from their fields.
+
+The files that the lab reads and stores are derived from `Frozen`, too.
+"""
 
 from typing import Annotated, Protocol
 

@@ -190,9 +190,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise FileInvalid([Problem(path, "", "does not exist")]) from None
+        raise FileInvalid([Problem(path, "", "does not exist", "check the path")]) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise FileInvalid([Problem(path, "", f"cannot be read: {error}")]) from None
+        raise FileInvalid([Problem(path, "", f"cannot be read: {error}", "check the file")]) from None
     except tomllib.TOMLDecodeError as error:
         raise FileInvalid([Problem(path, "", f"is not TOML: {error}", "mend that line")]) from None
     except ValueError:

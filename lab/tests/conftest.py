@@ -19,6 +19,7 @@ from crumple.record import disturbance
 from stand_ins import Stage
 from starting import pytest_runtest_call as pytest_runtest_call
 from starting import pytest_runtest_protocol as pytest_runtest_protocol
+from starting import pytest_runtest_teardown as pytest_runtest_teardown
 from users_cache import users_cache as users_cache
 
 # The workers of pytest-xdist inherit these from its first process, in which readline sets them to 80 and 24.

@@ -33,7 +33,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     refused = item.stash[REFUSED] = list[str]()
     with pytest.MonkeyPatch.context() as patch:
         for owner, name in WAYS:
-            patch.setattr(owner, name, _refusing(f"{owner.__name__}.{name}", refused))
+            patch.setattr(owner, name, _refusing(item.nodeid, f"{owner.__name__}.{name}", refused))
         return (yield)
 
 
@@ -46,11 +46,22 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     return result
 
 
-def _refusing(way: str, refused: list[str]) -> Callable[..., NoReturn]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail the test also where that happened while a fixture ended."""
+    refused = item.stash.get(REFUSED, [])
+    before = len(refused)
+    result = yield
+    if len(refused) > before:
+        pytest.fail(refused[before], pytrace=False)
+    return result
+
+
+def _refusing(test: str, way: str, refused: list[str]) -> Callable[..., NoReturn]:
     def refuse(*arguments: object, **_: object) -> NoReturn:
         command = f" of {arguments[1]!s:.80}" if len(arguments) > 1 else ""
         refused.append(
-            f"this test starts a process ({way}{command}) and is not marked; mark it @pytest.mark.starts, or "
+            f"{test} starts a process ({way}{command}) and is not marked; mark it @pytest.mark.starts, or "
             "all tests of its file: pytestmark = pytest.mark.starts"
         )
         pytest.fail(refused[-1])

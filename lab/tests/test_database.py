@@ -15,9 +15,7 @@ import pymysql
 import pytest
 from crumple.errors import DatabaseFailed, DatabaseMissing, UsageError
 from crumple.machine.leftovers import ScratchFolder
-from crumple.subject import database
-from crumple.subject import database_process as database_files
-from crumple.subject import database_process as database_process
+from crumple.subject import database, database_process
 from crumple.subject.database import Database
 from crumple.subject.database_process import Process
 from crumple.subject.table_rows import BOOKS, books, wp_options
@@ -28,24 +26,24 @@ TEN = "SELECT id, title, author, year, pages FROM books ORDER BY id LIMIT 10"
 
 
 @pytest.fixture(scope="module")
-def found() -> database_files.Programs:
+def found() -> database_process.Programs:
     try:
-        return database_files.programs()
+        return database_process.programs()
     except DatabaseMissing as missing:
         pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="module")
-def unchanged(found: database_files.Programs) -> Iterator[Database]:
+def unchanged(found: database_process.Programs) -> Iterator[Database]:
     """A private database for tests that change nothing in it."""
     with database.private(()) as data:
         yield data
 
 
 @pytest.fixture(scope="module")
-def users(found: database_files.Programs) -> Iterator[Process]:
+def users(found: database_process.Programs) -> Iterator[Process]:
     """A database that stands for the user's own, which crumple did not start."""
-    data = database_files.filled(found)
+    data = database_process.filled(found)
     with database_process.running(found, cores=(), data=data) as process:
         done(process, "CREATE USER alice@127.0.0.1 IDENTIFIED BY 'p@ss/word'")
         yield process
@@ -105,7 +103,7 @@ def test_it_has_both_tables_counts_queries_and_is_removed(found):
 
 
 def test_it_accepts_more_connections_than_the_default_limit_of_open_files(found):
-    with database_process.running(found, cores=(), data=database_files.filled(found)) as process:
+    with database_process.running(found, cores=(), data=database_process.filled(found)) as process:
         (said,) = done(process, "SHOW VARIABLES LIKE 'open_files_limit'")
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         assert int(said[1]) >= min(hard, 2_000)
@@ -182,19 +180,19 @@ def test_it_ends_with_a_lab_that_is_killed(found):
 
 def test_another_user_gets_files_of_its_own(found, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    place = database_files.filled(found)
+    place = database_process.filled(found)
     assert place.is_relative_to(tmp_path) and (place / "crumple").is_dir()
     made = place.stat().st_ctime_ns
-    assert database_files.filled(found) == place and place.stat().st_ctime_ns == made
+    assert database_process.filled(found) == place and place.stat().st_ctime_ns == made
     left = {file.name for file in place.parent.iterdir()}
     assert left == {place.name, f"{place.name}.lock"}
 
 
 def test_a_failed_creation_leaves_no_files(found, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(database_files.tables, "statements", lambda: ["NO SUCH STATEMENT"])
+    monkeypatch.setattr(database_process.tables, "statements", lambda: ["NO SUCH STATEMENT"])
     with pytest.raises(DatabaseFailed, match="making the database's files ended with code 1") as caught:
-        database_files.filled(found)
+        database_process.filled(found)
     assert any("NO SUCH STATEMENT" in line for line in caught.value.output_tail)
     assert [file.suffix for file in (tmp_path / "crumple" / "database").iterdir()] == [".lock"]
 
@@ -210,7 +208,7 @@ def test_a_full_disk_is_one_sentence(found, monkeypatch):
         scratches.append(made())
         return scratches[-1]
 
-    data = database_files.filled(found)
+    data = database_process.filled(found)
     monkeypatch.setattr(ScratchFolder, "made", noted)
     monkeypatch.setattr(database_process.shutil, "copytree", full)
     with pytest.raises(DatabaseFailed) as caught, database_process.running(found, cores=(), data=data):
@@ -223,7 +221,7 @@ def test_a_full_disk_is_one_sentence(found, monkeypatch):
 
 
 def test_a_missing_mariadb_is_reported_with_its_package(monkeypatch):
-    monkeypatch.setattr(database_files.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(database_process.shutil, "which", lambda *_, **__: None)
     with pytest.raises(DatabaseMissing) as caught, database.on_demand() as databases:
         databases.ready(())
     said = "mariadbd is not installed; install it with: apt-get install mariadb-server-core"

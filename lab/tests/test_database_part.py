@@ -14,10 +14,10 @@ from crumple.errors import DatabaseMissing
 from crumple.machine import capacity
 from crumple.run import database_part, trial
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
-from crumple.study.study import Experiment, Scale, Until, WarmUp
+from crumple.study.study import Experiment
+from crumple.study.study_scale import Scale, Until, WarmUp
 from crumple.study.study_shape import ClosedShape
-from crumple.subject import database, servers, workload
-from crumple.subject import database_process as database_files
+from crumple.subject import database, database_process, servers, workload
 from crumple.subject.database import OnDemand
 
 pytestmark = pytest.mark.starts
@@ -67,7 +67,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 @pytest.fixture(scope="module")
 def filled() -> Path:
     try:
-        return database_files.filled(database_files.programs())
+        return database_process.filled(database_process.programs())
     except DatabaseMissing as missing:
         pytest.skip(str(missing))
 
@@ -157,7 +157,7 @@ def test_a_database_that_dies_fails_only_its_trial(filled, tmp_path):
 
 
 def test_without_a_database_the_trial_names_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(database_files.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(database_process.shutil, "which", lambda *_, **__: None)
     with database.on_demand() as databases:
         cores = capacity.cores_for("shared", 1).server
         rows = workload.find(ROOT)["rows"]

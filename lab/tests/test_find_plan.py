@@ -7,9 +7,10 @@ import pytest
 import stand_ins
 import tiny_servers
 from crumple.errors import UsageError
-from crumple.find import find_plan as find_plan
+from crumple.find import find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_plan import ServerPlan, UrlPlan
+from crumple.machine import facts
 from crumple.subject import workload
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
@@ -99,6 +100,11 @@ def test_flags_override_the_defaults() -> None:
         ({"budget": "soon"}, "--budget soon: that is no duration; "),
         ({"connections": 0}, "-c 0: that is too few; write 1 or more"),
         ({"connections": 10**9}, "-c 1000000000: there are no more than "),
+        ({"threads": 10**30}, f"--threads {10**30}: that is too many; write 1024 or less"),
+        (
+            {"objective": "p99<24h"},
+            "--objective p99<24h: no level of this budget sees enough of it; lower its limit",
+        ),
         ({"arrivals": "odd"}, "--arrivals odd: arrivals are even or poisson; write --arrivals poisson"),
         (
             {"arrivals": "even", "by": "connections"},
@@ -126,6 +132,15 @@ def test_flags_override_the_defaults() -> None:
 def test_a_mistake_is_one_line_that_names_the_remedy(flags: dict[str, Any], line: str) -> None:
     said = mistakes(lambda: of_url(**flags))
     assert said.startswith(line) and "\n" not in said
+
+
+def test_threads_that_leave_no_files_for_connections_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "open_files_hard", lambda: 335)
+    assert of_url(threads=100).question.connections_most == 3
+    assert mistakes(lambda: of_url(threads=101)) == (
+        "--threads 101 need all the 335 files that may be open here; raise the limit (ulimit -Hn), or write "
+        "fewer"
+    )
 
 
 def test_the_budget_that_an_error_proposes_is_accepted() -> None:

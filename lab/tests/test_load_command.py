@@ -22,8 +22,7 @@ from crumple.commands import load as command
 from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
-from crumple.load import engine_spec, habits
-from crumple.load import load_flags as load_flags
+from crumple.load import engine_spec, habits, load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report.load_figures import Condition, Load
 from crumple.record.validity import Validity

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.load.report import load_files as load_export
+from crumple.load.report import load_files
 from crumple.load.report.load_figures import Condition
 from crumple.record import histogram
 from golden_file import alike, as_golden
@@ -19,7 +19,7 @@ LONGEST_NS = 300_000_000_000
 
 def test_the_series_has_a_row_per_interval_with_units_in_its_names() -> None:
     load = synthetic_load.frozen()
-    header, *rows = csv.reader(load_export.series_csv(load).splitlines())
+    header, *rows = csv.reader(load_files.series_csv(load).splitlines())
     assert header == [
         "at_ns", "duration_ns", "phase", "ok", "failed", "response_time_p50_ns", "response_time_p99_ns",
         "response_time_max_ns", "scheduled", "engine_late_p99_ns", "connections",
@@ -33,7 +33,7 @@ def test_the_series_has_a_row_per_interval_with_units_in_its_names() -> None:
 
 def test_requests_have_a_row_each_and_statuses_a_column() -> None:
     load = synthetic_load.several()
-    rows = list(csv.DictReader(load_export.requests_csv(load).splitlines()))
+    rows = list(csv.DictReader(load_files.requests_csv(load).splitlines()))
     assert [row["request"] for row in rows] == [kind.record.name for kind in load.kinds]
     orders = rows[1]
     assert (orders["ok"], orders["wrong-status"], orders["reset"]) == ("27000", "2500", "500")
@@ -44,13 +44,13 @@ def test_requests_have_a_row_each_and_statuses_a_column() -> None:
 
 
 def test_the_log_names_the_statuses() -> None:
-    said = load_export.hdr_log(synthetic_load.failing())
+    said = load_files.hdr_log(synthetic_load.failing())
     assert "#[Answers by status: 95,000 × 200, 5,000 × 500]" in said.splitlines()
-    assert "#[Answers by status: none]" in load_export.hdr_log(synthetic_load.silent()).splitlines()
+    assert "#[Answers by status: none]" in load_files.hdr_log(synthetic_load.silent()).splitlines()
 
 
 def test_the_document_counts_answers_and_keeps_the_first_of_each_kind_whole() -> None:
-    read = json.loads(json.dumps(load_export.document(synthetic_load.failing())))
+    read = json.loads(json.dumps(load_files.document(synthetic_load.failing())))
     assert read["statuses"] == {"200": 95_000, "500": 5_000}
     assert read["failed_share"] == pytest.approx(5_009 / 100_009)
     fault, reset = read["unexpected"]
@@ -60,14 +60,14 @@ def test_the_document_counts_answers_and_keeps_the_first_of_each_kind_whole() ->
 
 
 def test_the_document_has_each_request_and_the_users_without_an_answer() -> None:
-    several = load_export.document(synthetic_load.several())["requests"]
+    several = load_files.document(synthetic_load.several())["requests"]
     assert [(each["name"], round(each["share"], 2)) for each in several[:2]] == [
         ("list", 0.6), ("POST /orders", 0.3)
     ]  # fmt: skip
     assert several[1]["statuses"] == {"201": 27_000, "415": 2_500}
-    starved = load_export.document(synthetic_load.starved())
+    starved = load_files.document(synthetic_load.starved())
     assert (starved["users"], starved["users_unanswered"]) == (64, 56)
-    closing = load_export.document(synthetic_load.closing())
+    closing = load_files.document(synthetic_load.closing())
     assert (closing["connections_closed_by_server"], closing["slow_connects"]) == (4_000, 100)
 
 
@@ -81,7 +81,7 @@ def read_log(path: Path) -> tuple[HistogramLogReader, list[HdrHistogram]]:
 def test_another_implementation_reads_the_log(tmp_path: Path) -> None:
     load = synthetic_load.stepped()
     path = tmp_path / "load.hlog"
-    path.write_text(load_export.hdr_log(load), encoding="utf-8")
+    path.write_text(load_files.hdr_log(load), encoding="utf-8")
     reader, intervals = read_log(path)
     record = load.record
     began_s = (record.began_unix_ns + record.warm_up_ns) / 1e9
@@ -100,17 +100,17 @@ def test_another_implementation_reads_the_log(tmp_path: Path) -> None:
 
 def test_a_second_without_answers_is_in_the_log(tmp_path: Path) -> None:
     path = tmp_path / "load.hlog"
-    path.write_text(load_export.hdr_log(synthetic_load.frozen()), encoding="utf-8")
+    path.write_text(load_files.hdr_log(synthetic_load.frozen()), encoding="utf-8")
     counts = [interval.get_total_count() for interval in read_log(path)[1]]
     assert counts == [1_000] * 4 + [0] * 2 + [1_000] * 4
 
 
 def test_the_log_says_its_units_and_has_maxima_in_milliseconds() -> None:
     load = synthetic_load.constant()
-    lines = load_export.hdr_log(load).splitlines()
+    lines = load_files.hdr_log(load).splitlines()
     assert "#[Histogram log format version 1.3]" in lines
     assert any("in nanoseconds" in line for line in lines if line.startswith("#"))
-    assert load_export.LEGEND in lines
+    assert load_files.LEGEND in lines
     maxima_ms = [float(line.split(",")[2]) for line in lines if line[0].isdigit()]
     assert max(maxima_ms) == pytest.approx(load.spreads["response_time"].max_ns / 1e6, rel=1e-3)
     assert [line.split(",")[0] for line in lines if line[0].isdigit()][:2] == ["0.000", "1.000"]
@@ -118,7 +118,7 @@ def test_the_log_says_its_units_and_has_maxima_in_milliseconds() -> None:
 
 @pytest.mark.parametrize("name", ["constant", "stepped"])
 def test_the_document_equals_the_golden_file(name: str) -> None:
-    found = load_export.document(getattr(synthetic_load, name)())
+    found = load_files.document(getattr(synthetic_load, name)())
     del found["record"]  # it is tested with the contract, and another zlib may write other bytes
     said = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     alike(json.loads(said), json.loads(as_golden(f"load-{name}.json", said)))
@@ -127,7 +127,7 @@ def test_the_document_equals_the_golden_file(name: str) -> None:
 def test_the_document_carries_the_whole_record() -> None:
     unknown = Condition("p99>1s", None, needed=1_000, had=0, of_answers=True)
     load = synthetic_load.silent(fail_if=(unknown,))
-    read = json.loads(json.dumps(load_export.document(load), allow_nan=False))
+    read = json.loads(json.dumps(load_files.document(load), allow_nan=False))
     assert contract.TrialRecord.model_validate(read["record"]) == load.record
     assert read["fail_if"] == [{"condition": "p99>1s", "holds": None, "needed": 1_000, "had": 0}]
     assert read["validity"]["word"] == "not-valid"

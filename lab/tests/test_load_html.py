@@ -9,8 +9,7 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.drawing.page import NARROW_PX, WIDE_PX, Chart, unbroken
-from crumple.load.report import load_charts as load_charts
-from crumple.load.report import load_charts as load_rows
+from crumple.load.report import load_charts
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import Load
 from crumple.load.report.load_files import html
@@ -117,8 +116,8 @@ def with_connections(load: Load, connections: range) -> Load:
 
 
 def test_connections_are_drawn_only_if_they_change() -> None:
-    assert load_rows.connections(made("stepped")) == []
-    assert len(load_rows.connections(with_connections(made("stepped"), range(120)))) == 120
+    assert load_charts.connections(made("stepped")) == []
+    assert len(load_charts.connections(with_connections(made("stepped"), range(120)))) == 120
 
 
 def test_ids_in_the_page_are_unique() -> None:
@@ -142,7 +141,7 @@ def test_markup_in_an_address_stays_text() -> None:
 
 
 def test_a_line_over_time_has_a_gap_where_nothing_was_answered() -> None:
-    rows = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p50"]
+    rows = [row for row in load_charts.response_times(made("frozen")) if row["line"] == "p50"]
     runs = {row["run"] for row in rows}
     assert len(runs) == 2
     assert not [row for row in rows if 6 <= row["s"] < 8]
@@ -150,8 +149,8 @@ def test_a_line_over_time_has_a_gap_where_nothing_was_answered() -> None:
 
 def test_a_percentile_over_time_is_drawn_from_intervals_with_enough_answers() -> None:
     # 2,000 answers per 100 ms are enough for a p99; 100 are not, but the 1,000 of a second are.
-    fine = [row for row in load_rows.response_times(made("constant")) if row["line"] == "p99"]
-    coarse = [row for row in load_rows.response_times(made("frozen")) if row["line"] == "p99"]
+    fine = [row for row in load_charts.response_times(made("constant")) if row["line"] == "p99"]
+    coarse = [row for row in load_charts.response_times(made("frozen")) if row["line"] == "p99"]
     assert len(fine) == 120
     assert len(coarse) == 8
     assert [row["s"] for row in coarse][:2] == [2.5, 3.5]
@@ -161,20 +160,20 @@ def test_a_long_load_is_reduced_to_what_a_page_can_show() -> None:
     asked = synthetic_load.spec(contract.ClosedShape(connections=4))
     record = synthetic_load.record(asked, [100] * 200, median_ns=1e6)
     load = synthetic_load.load(record)
-    for rows in (load_rows.response_times(load), load_rows.outcomes(load)):
+    for rows in (load_charts.response_times(load), load_charts.outcomes(load)):
         for line in {row["line"] for row in rows}:
             drawn = [row for row in rows if row["line"] == line]
-            assert 1 < len(drawn) <= load_rows.INTERVALS_MAX
+            assert 1 < len(drawn) <= load_charts.INTERVALS_MAX
             assert drawn[-1]["s"] == pytest.approx(202, abs=60)
-    answered = [row["value"] for row in load_rows.outcomes(load) if row["line"] == "ok"]
+    answered = [row["value"] for row in load_charts.outcomes(load) if row["line"] == "ok"]
     assert answered == pytest.approx([100] * len(answered))
 
 
 def test_few_samples_draw_a_short_curve() -> None:
     few = documents.histogram(synthetic_load.times(200, 1e6, 0.3))
-    rows = load_rows.quantile_rows("response time", few)
+    rows = load_charts.quantile_rows("response time", few)
     assert rows[-1]["x"] == pytest.approx(20)  # 95 %
-    assert load_rows.quantile_rows("response time", documents.histogram({1_000: 19})) == []
+    assert load_charts.quantile_rows("response time", documents.histogram({1_000: 19})) == []
 
 
 def test_a_shortened_last_interval_is_not_drawn_as_a_dip() -> None:
@@ -183,22 +182,22 @@ def test_a_shortened_last_interval_is_not_drawn_as_a_dip() -> None:
     cut = series.model_copy(
         update={"duration_ns": (*series.duration_ns[:-1], 1_000_000), "ok": (*series.ok[:-1], 0)}
     )
-    rows = load_rows.outcomes(synthetic_load.load(load.record.model_copy(update={"series": cut})))
+    rows = load_charts.outcomes(synthetic_load.load(load.record.model_copy(update={"series": cut})))
     assert min(row["value"] for row in rows if row["line"] == "ok") == pytest.approx(20_000)
 
 
 def test_memory_is_the_peak_of_the_summary() -> None:
     watched = made("constant").record.probes.server
     assert watched is not None
-    assert max(row["value"] for row in load_rows.memory(watched)) == watched.window.rss_max_bytes
+    assert max(row["value"] for row in load_charts.memory(watched)) == watched.window.rss_max_bytes
     pss = (None, *[1_000] * 119, None)
     shared = watched.model_copy(update={"samples": watched.samples.model_copy(update={"pss_bytes": pss})})
-    assert {row["value"] for row in load_rows.memory(shared)} == {1_000}
-    assert len(load_rows.memory(shared)) == 119
+    assert {row["value"] for row in load_charts.memory(shared)} == {1_000}
+    assert len(load_charts.memory(shared)) == 119
 
 
 def test_cores_kept_busy_add_up_to_the_time_spent() -> None:
     engine = made("constant").record.probes.engine
-    rows = load_rows.cpu("engine", engine)
+    rows = load_charts.cpu("engine", engine)
     spent_ns = engine.samples.cpu_user_ns[-1] + engine.samples.cpu_kernel_ns[-1]
     assert sum(row["value"] for row in rows) * synthetic_load.INTERVAL_NS == pytest.approx(spent_ns)

@@ -21,7 +21,7 @@ from crumple.contract import (
     WarmUp,
 )
 from crumple.errors import UsageError
-from crumple.load import load_plan as load_plan
+from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.machine import facts
 
@@ -145,6 +145,7 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
     ("flags", "line"),
     [
         ({"threads": 0}, "--threads 0: that is too few; write 1 or more"),
+        ({"threads": 1_025}, "--threads 1025: that is too many; write 1024 or less"),
         (
             {"threads": 9, "connections": 8},
             "--threads 9 are more than the 8 connections; write --threads 8 or less",
@@ -157,6 +158,14 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
             "--cores 7,8: there is no core 8 to use; choose among 0, 1, 2, 3, 4, 5, 6, 7",
         ),
         ({"watch": "x"}, "--watch x: that is no process; write its pid, or :8080 for its port"),
+        (
+            {"watch": "1" * 5_000},
+            f"--watch {'1' * 5_000}: that is no process; write its pid, or :8080 for its port",
+        ),
+        (
+            {"expect_status": "1" * 5_000},
+            f"no answer has the status {'1' * 5_000}; expect one from 200 to 599",
+        ),
         ({"watch": ":0"}, "--watch :0: that is no process; write its pid, or :8080 for its port"),
         (
             {"watch": "4194305"},

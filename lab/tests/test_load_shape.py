@@ -1,12 +1,14 @@
 """Load shapes as typed: what the flags mean together, and every combination that is refused."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from crumple import contract
 from crumple.contract import AfterDuration, AfterRequests, ClosedShape, OpenShape, RampShape, Rate
 from crumple.errors import UsageError
-from crumple.load import load_shape as load_shape
+from crumple.load import load_shape
 from crumple.load.load_flags import ShapeFlags
 from crumple.load.load_shape import MeantShape
 from hypothesis import given
@@ -138,6 +140,13 @@ def test_what_the_flags_mean(
             {"requests": 5, "connections": 6},
             "-c 6 is more than the -n 5 requests there are; write -c 5 or less, or more requests",
         ),
+        ({"requests": 10**12 + 1}, "-n 1000000000001: that is too many; write 1000000000000 or less"),
+        ({"requests": 10**400, "rate": "5"}, f"-n {10**400}: that is too many; write 1000000000000 or less"),
+        (
+            {"connections": 4_000_001, "rate": "5"},
+            "-c 4000001: that is too many; write 4000000 or less",
+        ),
+        ({"requests": -5, "connections": 6}, "-n -5: that is too few; write 1 or more"),
         ({"duration": "0"}, "-z 0: a duration is more than 0; write 30s, for instance"),
         ({"rate": "0"}, "--rate 0: at a rate of 0 nothing is sent; write 1 or more, or 0.1"),
         (
@@ -208,6 +217,19 @@ def test_what_the_flags_mean(
         ({"ramp": "5-5"}, "--ramp 5-5: it does not rise; write -c 5"),
         ({"ramp": "5-5/s"}, "--ramp 5-5/s: it does not rise; write --rate 5"),
         ({"ramp": "0-0"}, "--ramp 0-0: it does not rise; end it higher"),
+        ({"ramp": "0-4000001"}, "--ramp 0-4000001: that is too many users; end it at 4000000 or less"),
+        (
+            {"ramp": f"0-1{'0' * 400}"},
+            f"--ramp 0-1{'0' * 400}: that is too many users; end it at 4000000 or less",
+        ),
+        (
+            {"ramp": f"1-1{'0' * 400}/s"},
+            f"--ramp 1-1{'0' * 400}/s: that is too high a rate; write 10000000 or less",
+        ),
+        (
+            {"ramp": "-5-5"},
+            "--ramp -5-5: that is no ramp; write users as 0-500:5m, or rates as 1000-5000/s:1m",
+        ),
         (
             {"ramp": "0.5-2"},
             "--ramp 0.5-2: there are no parts of users; write whole numbers, or rates: 0.5-2/s",
@@ -226,6 +248,23 @@ def test_invalid_shapes_are_refused(written: dict[str, Any], line: str) -> None:
     with pytest.raises(UsageError) as caught:
         _course(**written)
     assert str(caught.value) == line
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("SECONDS", load_shape.DURATION_MAX_S),
+        ("REQUESTS", load_shape.REQUESTS_MAX),
+        ("CONNECTIONS", load_shape.CONNECTIONS_MAX),
+        ("THREADS", load_shape.THREADS_MAX),
+        ("PER_S", load_shape.RATE_MAX_PER_S),
+    ],
+)
+def test_the_limits_are_those_of_the_engine(name: str, most: float) -> None:
+    bounds = (Path(__file__).parents[2] / "engine" / "src" / "bounds.rs").read_text(encoding="utf-8")
+    found = re.search(rf"const {name}: .* = (.+)\.\.=(.+);", bounds)
+    assert found is not None and float(found[2]) == most
+    assert name != "PER_S" or float(found[1]) == load_shape.RATE_MIN_PER_S
 
 
 def test_a_step_without_time_left_is_refused() -> None:

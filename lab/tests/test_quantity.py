@@ -57,7 +57,13 @@ def test_rates(text: str, per_s: float) -> None:
     assert load_shape.read_rate_per_s("--rate", text) == per_s
 
 
-@pytest.mark.parametrize("text", ["0", "0.0", "0/s", "-5", "x", "", "10/m", "1e9", "nan", "1_000"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0", "0.0", "0/s", "-5", "x", "", "10/m", "1e9", "nan", "1_000",
+        "0.0000001", "10000001", "1" + "0" * 400,
+    ],
+)  # fmt: skip
 def test_invalid_rates_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=f"^--rate {text}: "):
         load_shape.read_rate_per_s("--rate", text)

@@ -12,7 +12,8 @@ from crumple.errors import DatabaseMissing
 from crumple.machine import capacity
 from crumple.run import trial
 from crumple.run.store import RunStore, TrialIdentity
-from crumple.study.study import Experiment, Scale, Until, WarmUp
+from crumple.study.study import Experiment
+from crumple.study.study_scale import Scale, Until, WarmUp
 from crumple.study.study_shape import ClosedShape
 from crumple.subject import database, server_check, server_toml, servers, workload
 from crumple.subject.database import OnDemand

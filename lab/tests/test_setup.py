@@ -12,9 +12,7 @@ import tiny_servers
 from crumple import project
 from crumple.errors import DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
-from crumple.subject import database_process as database_files
-from crumple.subject import installing, workload
-from crumple.subject import installing as setup_database
+from crumple.subject import database_process, installing, workload
 from crumple.subject.build import Lack
 from crumple.subject.installing import POLICY_TEXT, Package
 
@@ -286,7 +284,7 @@ def test_a_database_is_installed_for_servers_whose_workloads_need_it(tmp_path, a
     def missing() -> None:
         raise DatabaseMissing("mariadbd is not installed", "install it")
 
-    monkeypatch.setattr(database_files, "programs", missing)
+    monkeypatch.setattr(database_process, "programs", missing)
     tiny = tiny_servers.described(tmp_path)
     console = Console()
     say = console.lines.append
@@ -298,7 +296,7 @@ def test_a_database_is_installed_for_servers_whose_workloads_need_it(tmp_path, a
 
 
 def test_no_database_is_looked_for_if_no_workload_needs_it(tmp_path, apt_log, monkeypatch):
-    monkeypatch.setattr(setup_database, "lacks", lambda: pytest.fail("looked for it"))
+    monkeypatch.setattr(installing, "lacks", lambda: pytest.fail("looked for it"))
     prepare(Console(), tiny_servers.described(tmp_path))
 
 

@@ -12,6 +12,7 @@ from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.study import study
 from crumple.study.claim import OrderClaim, RatioClaim
 from crumple.study.names import Known
+from crumple.study.study_scale import Scale, WarmUp
 from crumple.study.study_shape import OpenShape, RampShape
 
 KNOWN = Known(
@@ -343,15 +344,15 @@ def test_a_variant_has_its_label_wherever_it_is_named() -> None:
     meant = study.parse(written, FILE, KNOWN)
     experiment = meant.experiments["shared"]
     assert experiment.servers[0] == experiment.twin == label
-    assert experiment.scales["quick"].warm_up_for(label) == study.WarmUp(duration_s=9)
-    assert experiment.scales["quick"].warm_up_for("go-nethttp") == study.WarmUp(duration_s=1)
+    assert experiment.scales["quick"].warm_up_for(label) == WarmUp(duration_s=9)
+    assert experiment.scales["quick"].warm_up_for("go-nethttp") == WarmUp(duration_s=1)
     order, ratio = meant.claims
     assert isinstance(order, OrderClaim) and order.tiers[0] == (label,)
     assert isinstance(ratio, RatioClaim) and ratio.pairs[0].of == label
 
 
 def test_the_warm_up_of_a_server_applies_to_its_variants() -> None:
-    quick = study.Scale.model_validate(
+    quick = Scale.model_validate(
         {"blocks": 1, "warm_up_of": {"java": {"duration_s": 24}}, "stop": {"duration_s": 4}}
     )
     assert quick.warm_up_for("java[threads=9]") == quick.warm_up_of["java"]
@@ -433,7 +434,7 @@ def test_a_scale_may_judge_before_its_last_block(least: int | None) -> None:
 
 
 def test_a_server_may_take_part_in_fewer_blocks() -> None:
-    scale = study.Scale.model_validate(
+    scale = Scale.model_validate(
         {"blocks": 5, "blocks_of": {"php": 2, "php[workers=9]": 3, "go": 7}, "stop": {"duration_s": 4}}
     )
     expected = {"php": 2, "php[workers=8]": 2, "php[workers=9]": 3, "go": 5, "java": 5}
@@ -441,7 +442,7 @@ def test_a_server_may_take_part_in_fewer_blocks() -> None:
 
 
 def test_a_server_may_have_a_warm_up_of_its_own() -> None:
-    scale = study.Scale.model_validate(
+    scale = Scale.model_validate(
         {
             "blocks": 1,
             "warm_up": {"duration_s": 4},

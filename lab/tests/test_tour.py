@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import stand_ins
 from crumple.commands import run
-from crumple.commands import run as run_command
 from crumple.subject import installing
 
 
@@ -16,7 +15,7 @@ def test_it_first_prints_how_long_it_takes(
 ) -> None:
     monkeypatch.setenv("CRUMPLE_ROOT", str(stand_ins.project(tmp_path / "project")))
     monkeypatch.setattr(installing, "prepare", lambda *_, **__: [])
-    monkeypatch.setattr(run_command, "new", lambda *_: 0)
+    monkeypatch.setattr(run, "new", lambda *_: 0)
     run.tour(open_it=False, as_json=False)
     first = capsys.readouterr().err.splitlines()[0]
     assert first.endswith("at the shortest scale (about 4 minutes after the set-up), and shows the verdicts")
@@ -31,7 +30,7 @@ def test_an_interrupted_set_up_cleans_up(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(
         installing, "prepare", lambda *_, **__: at_sigterm.append(signal.getsignal(signal.SIGTERM))
     )
-    monkeypatch.setattr(run_command, "new", lambda *_: 0)
+    monkeypatch.setattr(run, "new", lambda *_: 0)
     assert run.tour(open_it=False, as_json=False) == 0
     # By default SIGTERM ends the process at once, without cleaning up.
     assert at_sigterm and at_sigterm[0] is not signal.SIG_DFL

@@ -161,7 +161,7 @@ def test_a_bug_in_the_lab_fails_one_trial(
     assert "ZeroDivisionError" in stored.failure.message and "bug in crumple" in stored.failure.message
 
 
-def test_an_interruption_stores_no_trial_and_leaves_no_process(
+def test_an_interruption_stores_no_trial_and_ends_the_server(
     acts: Stage, tmp_path: Path, run: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -170,7 +170,7 @@ def test_an_interruption_stores_no_trial_and_leaves_no_process(
     monkeypatch.setattr(trial, "spec_of", interrupt)
     with pytest.raises(KeyboardInterrupt):
         _conduct(tmp_path, run)
-    assert run.ids() == set() and acts.open == 0
+    assert run.ids() == set() and (acts.started, acts.open) == (["go-nethttp"], 0)
 
 
 def test_a_full_disk_is_raised_and_not_stored_as_a_failed_trial(

@@ -120,13 +120,13 @@ def _shared(
     flags: FindFlags, to: contract.Target | None, mistakes: Mistakes
 ) -> tuple[Options | None, Question | None]:
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
-    question = mistakes.of(lambda: _question(flags, to, options.seed if options else 0))
+    question = mistakes.of(lambda: _question(flags, to, options))
     for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
         mistakes.of(partial(_check_folder, flag, file))
     return options, question
 
 
-def _question(flags: FindFlags, to: contract.Target | None, seed: int) -> Question:
+def _question(flags: FindFlags, to: contract.Target | None, options: Options | None) -> Question:
     mistakes = Mistakes()
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
@@ -147,7 +147,7 @@ def _question(flags: FindFlags, to: contract.Target | None, seed: int) -> Questi
         mistakes.add("--arrivals is about a rate, and connections have none", "leave it out")
     if meant and budget_s:
         _check_objective(meant, budget_s, mistakes)
-    threads = flags.threads or max(1, len(facts.usable_cores()) // 2)
+    threads = (options and options.threads) or max(1, len(facts.usable_cores()) // 2)
     most = mistakes.of(lambda: _connections_most(by or "rate", flags.connections, threads, to))
     mistakes.none()
     assert meant and by and budget_s and arrivals and most
@@ -160,7 +160,7 @@ def _question(flags: FindFlags, to: contract.Target | None, seed: int) -> Questi
         arrivals=arrivals,
         pause_ms=pause_ms,
         pause=pause,
-        seed=seed,
+        seed=options.seed if options else 0,
     )
 
 
@@ -232,11 +232,10 @@ def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mist
             mistakes.add(
                 f"--objective {term}: a throughput grows with the load, until it breaks", "leave it out"
             )
-        elif term.is_time and LIMITS_IN_BUDGET * term.limit / 1e9 > budget_s:
-            least_s = math.ceil(LIMITS_IN_BUDGET * term.limit / 1e9)
-            mistakes.add(
-                f"--objective {term}: no level of this budget sees enough of it", f"give --budget {least_s}s"
-            )
+        elif term.is_time and (needed_s := LIMITS_IN_BUDGET * term.limit / 1e9) > budget_s:
+            possible = needed_s <= load_shape.DURATION_MAX_S
+            remedy = f"give --budget {math.ceil(needed_s)}s" if possible else "lower its limit"
+            mistakes.add(f"--objective {term}: no level of this budget sees enough of it", remedy)
 
 
 def _by(text: str) -> By:
@@ -259,6 +258,11 @@ def _budget_s(text: str | None) -> float:
 def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:
     """The most connections the search may open. Raises UsageError where `asked` are not possible."""
     files = facts.open_files_hard() - descriptors_beside(threads)
+    if files < 1:
+        raise UsageError(
+            f"--threads {threads} need all the {facts.open_files_hard():,} files that may be open here",
+            "raise the limit (ulimit -Hn), or write fewer",
+        )
     if to and to.address.startswith("unix:"):
         ports = files
     else:
@@ -266,7 +270,7 @@ def _connections_most(by: By, asked: int | None, threads: int, to: contract.Targ
         ports = of_one * max(1, len(to.sources) if to else 1)
     fit = min(files, ports)
     if asked is not None and asked > fit:
-        what = "files that may be open" if files < ports else "ports an address has"
+        what = "files that may be open" if files <= ports else "ports an address has"
         raise UsageError(f"-c {asked}: there are no more than {fit:,} {what} here", f"write -c {fit} or less")
     return asked or min(fit, CONNECTIONS_OPEN_MAX if by == "rate" else CONNECTIONS_CLOSED_MAX)
 

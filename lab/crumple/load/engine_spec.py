@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import random
+import re
 import signal
 import socket
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ RATE_PER_THREAD_PER_S = 50_000
 # A refusal comes at once, so a connect that takes longer is not refused.
 KNOCK_S = 0.25
 SEED_BITS = 48  # so that every reader of JSON holds it exactly
+# Python converts no text of thousands of digits.
+_NUMBER = re.compile(r"\d{1,30}")
 
 
 def drawn_seed() -> int:
@@ -164,7 +167,7 @@ def _knock(address: str) -> None:
 def watched_pid(text: str) -> int:
     """The process meant by a pid, or by a colon and the port it listens on. Raises UsageError."""
     is_port, number = text.startswith(":"), text.removeprefix(":")
-    if not number.isdecimal() or int(number) == 0:
+    if not _NUMBER.fullmatch(number) or int(number) == 0:
         raise UsageError(f"--watch {text}: that is no process", "write its pid, or :8080 for its port")
     if is_port:
         return process_tree.owner(int(number))

@@ -142,7 +142,7 @@ def _check_no_duration(flags: RequestFlags) -> None:
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
     """Return what the load needs beside its shape. Raises UsageError."""
     mistakes = Mistakes()
-    mistakes.of(lambda: load_shape.whole("--threads", flags.threads))
+    mistakes.of(lambda: load_shape.whole("--threads", flags.threads, most=load_shape.THREADS_MAX))
     mistakes.of(lambda: load_shape.whole("--seed", flags.seed, least=0))
     if flags.seed is not None and flags.seed >= 1 << 63:
         mistakes.add(

@@ -14,8 +14,12 @@ from crumple.errors import Mistakes, UsageError
 from crumple.load.load_flags import ShapeFlags
 
 UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-# The engine's own limit.
+# The engine's own limits, from engine/src/bounds.rs.
 DURATION_MAX_S = 86_400.0
+REQUESTS_MAX = 1_000_000_000_000
+CONNECTIONS_MAX = 4_000_000
+THREADS_MAX = 1_024
+RATE_MIN_PER_S, RATE_MAX_PER_S = 1e-6, 10_000_000.0
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 
@@ -47,7 +51,16 @@ def read_rate_per_s(flag: str, text: str) -> float:
         raise UsageError(f"{flag} {text}: that is no rate", "write requests per second, for instance 1000")
     if float(written) == 0:
         raise UsageError(f"{flag} {text}: at a rate of 0 nothing is sent", "write 1 or more, or 0.1")
+    _check_rate(flag, text, float(written))
     return float(written)
+
+
+def _check_rate(flag: str, text: str, per_s: float) -> None:
+    """Return if the engine takes the rate. Raises UsageError."""
+    if per_s < RATE_MIN_PER_S:
+        raise UsageError(f"{flag} {text}: that is too low a rate", f"write {RATE_MIN_PER_S:.6f} or more")
+    if per_s > RATE_MAX_PER_S:
+        raise UsageError(f"{flag} {text}: that is too high a rate", f"write {RATE_MAX_PER_S:.0f} or less")
 
 
 def read_cores(flag: str, text: str) -> tuple[int, ...]:
@@ -62,10 +75,13 @@ def read_cores(flag: str, text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def whole(flag: str, number: int | None, least: int = 1) -> None:
-    """Return if `number` is `least` or more, or not given. Raises UsageError."""
+def whole(flag: str, number: int | None, least: int = 1, most: int | None = None) -> int | None:
+    """Return `number` if it is from `least` to `most`, or not given. Raises UsageError."""
     if number is not None and number < least:
         raise UsageError(f"{flag} {number}: that is too few", f"write {least} or more")
+    if number is not None and most is not None and number > most:
+        raise UsageError(f"{flag} {number}: that is too many", f"write {most} or less")
+    return number
 
 
 ArrivalKind = Literal["even", "poisson"]
@@ -104,17 +120,16 @@ def meant(written: ShapeFlags) -> MeantShape:
     mistakes = Mistakes()
     drawn = mistakes.of(lambda: ramp(written.ramp))
     _check_together(written, drawn, mistakes)
-    mistakes.of(lambda: whole("-n", written.requests))
-    mistakes.of(lambda: whole("-c", written.connections))
+    # A count that is too small or too large is left out from here on, since no shape can have it.
+    requests = mistakes.of(lambda: whole("-n", written.requests, most=REQUESTS_MAX))
+    connections = mistakes.of(lambda: whole("-c", written.connections, most=CONNECTIONS_MAX))
     typed = written.duration
     duration_s = None if typed is None else mistakes.of(lambda: read_duration_s("-z", typed))
     if written.rate is not None:
         mistakes.of(lambda: read_rate_per_s("--rate", str(written.rate)))
     waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
-    # A count that is too small has been reported, and no shape can have it.
-    counts = {"requests": written.requests, "connections": written.connections}
-    sound = replace(written, **{name: None for name, number in counts.items() if number and number < 0})
-    shape = mistakes.of(lambda: _meant(sound, drawn, waits, duration_s))
+    counted = replace(written, requests=requests, connections=connections)
+    shape = mistakes.of(lambda: _meant(counted, drawn, waits, duration_s))
     mistakes.none()
     assert shape
     return shape
@@ -171,6 +186,10 @@ def ramp(text: str | None) -> Ramp | None:
     if high == low:
         instead = f"--rate {high:g}" if of_rates else f"-c {high:g}"
         raise UsageError(f"--ramp {text}: it does not rise", f"write {instead}" if high else "end it higher")
+    if of_rates:
+        _check_rate("--ramp", text, high)
+    elif high > CONNECTIONS_MAX:
+        raise UsageError(f"--ramp {text}: that is too many users", f"end it at {CONNECTIONS_MAX} or less")
     if not of_rates and not (low.is_integer() and high.is_integer()):
         raise UsageError(
             f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
@@ -305,7 +324,7 @@ def _closed(
     if connections is None:
         # More connections than requests would have nothing to send.
         connections = min(CONNECTIONS, requests or CONNECTIONS)
-    elif requests is not None and connections > requests > 0:
+    elif requests is not None and connections > requests:
         raise UsageError(
             f"-c {connections} is more than the -n {requests} requests there are",
             f"write -c {requests} or less, or more requests",

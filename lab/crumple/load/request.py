@@ -18,7 +18,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from crumple import contract, parsing
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import target
 
@@ -243,7 +243,7 @@ def _status(written: int | str | None) -> int | None:
         return None
     if not text.isdecimal():
         raise UsageError(f"the status {written} cannot be expected", "write one, such as 404, or 2xx")
-    if not STATUS_MIN <= int(text) <= STATUS_MAX:
+    if len(text) > len(str(STATUS_MAX)) or not STATUS_MIN <= int(text) <= STATUS_MAX:
         raise UsageError(f"no answer has the status {text}", f"expect one from {STATUS_MIN} to {STATUS_MAX}")
     return int(text)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crumple.contract import RampShape, Samples, Series, TrialRecord
-from crumple.record import histogram, lateness
+from crumple.record import failures, histogram, lateness
 from crumple.record.histogram import Times
 from crumple.record.lateness import Part
 
@@ -26,7 +26,6 @@ BINS = 30
 FIFTHS = 5
 # The share of a ramp's bins whose median may be missing because the engine was late.
 LATE_BINS_MAX = 0.1
-FAILED_SHARE_MAX = 0.01
 ROUNDS_MIN = 10
 # Losses in one bin may be chance. The server causes them if this many bins in a row lose LOST_MIN requests
 # together.
@@ -88,7 +87,7 @@ class Point:
         """Requests that failed, with those waiting where none is answered; 0 where at most 1 % failed."""
         if not self.ok and self.waiting:
             return self.failed + self.waiting
-        return self.failed if self.failed_share > FAILED_SHARE_MAX else 0.0
+        return self.failed if self.failed_share > failures.SHARE_MAX else 0.0
 
     def quantile_ns(self, q: float) -> float | None:
         """The quantile in ns; None with too few samples, or where it includes the engine's lateness."""

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import fmean, median
 
-from crumple.contract import ClosedShape, Frozen, OpenShape, ProbeRecord, RampShape, Samples, TrialRecord
+from crumple.contract import ClosedShape, OpenShape, ProbeRecord, RampShape, Samples, TrialRecord
+from crumple.contract_base import Frozen
 
 OTHERS_TOO_MUCH = 0.05
 STEAL_TOO_MUCH = 0.02

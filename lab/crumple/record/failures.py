@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from crumple import contract
 from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
 
-# A trial with a larger share is marked wherever it is shown (rule 20 of the method).
+# A trial, or a part of one, with a larger share is marked wherever it is shown, and not ranked by its speed
+# (rule 20 of the method).
 SHARE_MAX = 0.01
 STATUSES_NAMED = 3
 

@@ -129,6 +129,8 @@ def _is_number(text: str) -> bool:
 LITTLES_LAW_TOLERANCE = 0.02
 # If the engine waited for a core for longer than this, the program it waited for is the more likely cause.
 WAITED_SHARE_MAX = 0.05
+# With a larger share of failures the law is not checked, as each is counted with the shortest backoff only.
+# Above which share a trial is marked is another question (failures.py).
 FAILED_MAX = 0.01
 REQUESTS_MIN = 1_000
 # How many standard errors a sum of random pauses may be off its mean.

@@ -59,6 +59,20 @@ class Metric:
         return replace(self, title=f"{self.title} at {low:g} to {high:g} users", of=of, why=why)
 
 
+def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
+    """Return the metric of that name, taken while so many users were connected if `users` is given.
+
+    Raises KeyError if there is no such metric, and ValueError if it is not known along a ramp.
+    """
+    found = METRICS[metric]
+    return found.while_connected(*users) if users else found
+
+
+def derived(title: str, unit: str, of: Callable[[Figures], float | None], absent: str) -> Metric:
+    """Return a metric that only one claim uses."""
+    return Metric(title, unit, "lower", of, despite_failures=True, absent=absent)
+
+
 def phrase(metric: str) -> str:
     """The metric's title within a sentence."""
     return METRICS[metric].phrase

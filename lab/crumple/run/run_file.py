@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from crumple import parsing
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
 from crumple.project import PACKAGE

@@ -67,7 +67,8 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
     if stored.warnings:
         first = stored.warnings[0]
         parts.append(f"warning: {in_short(first) if kind(first) in said else first}")
-    return "  ".join(parts), "yellow" if starved or failed > 0.01 * record.scheduled else "green"
+    marked = (failures.share(record.outcomes) or 0.0) > failures.SHARE_MAX
+    return "  ".join(parts), "yellow" if starved or marked else "green"
 
 
 class LiveView:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Collection, Sequence
 from typing import TypeVar
 
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.errors import NotFound, UsageError
 from crumple.run.store import TrialIdentity
 from crumple.study.claim import ScaleName

@@ -15,7 +15,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError
 
-from crumple.contract import Frozen, TrialRecord
+from crumple.contract import TrialRecord
+from crumple.contract_base import Frozen
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 from crumple.parsing import first_fault
 from crumple.record.disturbance import Disturbance

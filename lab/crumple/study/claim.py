@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 
 ScaleName = Literal["tour", "quick", "full", "published"]
 SCALES: tuple[ScaleName, ...] = ("tour", "quick", "full", "published")

@@ -4,26 +4,23 @@
 """
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from crumple import contract, parsing
-from crumple.contract import Frozen
+from crumple import parsing
+from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.machine.capacity import Placement
 from crumple.study.claim import Claim, ScaleName, Text, impossible
 from crumple.study.names import Known, unknown_names
-from crumple.study.study_shape import ClosedShape, OpenShape, PerSecond, RampShape, Seconds, Shape, merged
+from crumple.study.study_scale import Parameters, Scale, check_scale
+from crumple.study.study_shape import PerSecond, Seconds, Shape, merged
 from crumple.subject import server_toml
 
 Connection = Literal["keep-alive", "per-request"]
-Said = TypeVar("Said")
 
-# In a shorter slice the edges, where users start and stop, are too large a part.
-SLICE_MIN_S = 0.2
 # A trial's id begins with its experiment's name and becomes a file name, with "/" written as "__".
 _NAME = re.compile(r"(?=.{1,64}$)[A-Za-z0-9]+([-_][A-Za-z0-9]+)*")
 
@@ -35,16 +32,6 @@ def _name_of_experiment(name: str) -> str:
             "write up to 64 letters (a to z) and digits, single - or _ between them",
         )
     return name
-
-
-def _value_of_parameter(value: Any) -> Any:
-    # Checked here, because pydantic reports a wrong value of a union once for each of its types.
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise impossible("is no value of a parameter", "write a number, or text in quotes")
-    return value
-
-
-Parameters = dict[str, Annotated[int | float | str, BeforeValidator(_value_of_parameter)]]
 
 
 class Article(Frozen):
@@ -63,46 +50,6 @@ class Prose(Frozen):
     differs: str = ""
 
 
-class Until(Frozen):
-    """When a phase ends, as written: `{duration_s=…}` or `{requests=…, within_s=…}`."""
-
-    duration_s: Seconds | None = None
-    requests: Annotated[int, Field(ge=1)] | None = None
-    within_s: Seconds | None = None
-
-    @model_validator(mode="after")
-    def _one_way_to_end(self) -> "Until":
-        if (self.duration_s is None) == (self.requests is None):
-            raise impossible("needs either duration_s or requests", "write one of them")
-        if self.requests is not None and self.within_s is None:
-            raise impossible("requests without within_s could run forever", "add within_s = 120")
-        if self.duration_s is not None and self.within_s is not None:
-            raise impossible("within_s belongs to requests", "remove within_s")
-        return self
-
-    def stop(self) -> contract.AfterRequests | contract.AfterDuration:
-        """The same in the form that the engine takes."""
-        if self.requests is not None and self.within_s is not None:
-            return contract.AfterRequests(requests=self.requests, within_s=self.within_s)
-        assert self.duration_s is not None
-        return contract.AfterDuration(duration_s=self.duration_s)
-
-    @property
-    def at_most_s(self) -> float:
-        """The longest it can take, in seconds."""
-        return self.duration_s or self.within_s or 0.0
-
-
-class WarmUp(Until):
-    """Load before the measured window; `connections` None: as many as the shape has.
-
-    `pauses`: whether users pause as the shape says; without pauses a runtime warms up sooner.
-    """
-
-    connections: Annotated[int, Field(ge=1)] | None = None
-    pauses: bool = True
-
-
 class Timeouts(Frozen):
     """When the engine gives up on a connection and on a request."""
 
@@ -116,49 +63,6 @@ class Canary(Frozen):
     workload: str
     parameters: Parameters = Field(default_factory=dict)
     rate_per_s: Annotated[PerSecond, Field(le=1_000)] = 10.0
-
-
-class Scale(Frozen):
-    """How often and how long to measure: `blocks` repetitions, each a warm-up and a measured window.
-
-    `warm_up_of`: server → a warm-up of its own, for runtimes that compile while they run. `blocks_of`: server
-    → the number of blocks, from the first on, in which it takes part, for servers beside the main question.
-    `slices`: the number of turns in which each start is measured; meanwhile its block's others are suspended.
-    `least_blocks`: claims are judged after so many blocks and after each further one, up to `blocks`; without
-    it all blocks are run and claims are judged once.
-    `twin`: whether each block has a twin, which takes the time of one more trial.
-    `shape`, `parameters` and `servers` replace the experiment's; `note` says what that leaves out.
-    """
-
-    blocks: Annotated[int, Field(ge=1, le=1_000)]
-    least_blocks: Annotated[int, Field(ge=2)] | None = None
-    blocks_of: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
-    warm_up: WarmUp | None = None
-    warm_up_of: dict[str, WarmUp] = Field(default_factory=dict)
-    stop: Until
-    slices: Annotated[int, Field(ge=1, le=100)] = 1
-    twin: bool = True
-    shape: Shape | None = None
-    parameters: Parameters = Field(default_factory=dict)
-    servers: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
-    note: str = ""
-
-    def warm_up_for(self, server: str) -> WarmUp | None:
-        """The warm-up of that server's trials; a server's entry applies to its variants, too."""
-        return _said_of(server, self.warm_up_of, self.warm_up)
-
-    def blocks_for(self, server: str) -> int:
-        """In how many blocks that server has a trial; a server's entry applies to its variants, too."""
-        return min(self.blocks, _said_of(server, self.blocks_of, self.blocks))
-
-    @property
-    def warm_ups(self) -> tuple[WarmUp, ...]:
-        """Every warm-up of this scale."""
-        return (*([self.warm_up] if self.warm_up else []), *self.warm_up_of.values())
-
-
-def _said_of(server: str, table: Mapping[str, Said], otherwise: Said) -> Said:
-    return table.get(server, table.get(server_toml.server_of(server), otherwise))
 
 
 class Experiment(Frozen):
@@ -203,13 +107,9 @@ class Experiment(Frozen):
         return self
 
     @model_validator(mode="after")
-    def _scales_fit_the_shape(self) -> "Experiment":
+    def _scales_fit(self) -> "Experiment":
         for name, scale in self.scales.items():
-            _check_servers(name, scale, self)
-            _check_blocks(name, scale, self.twin)
-            _check_warm_ups(name, scale, scale.shape or self.shape)
-            _check_course(name, scale.stop, scale.shape or self.shape)
-            _check_slices(name, scale, self)
+            check_scale(name, scale, self.servers, self.twin, self.shape, self.canary is not None)
         return self
 
     def at(self, scale: ScaleName) -> "Experiment":
@@ -225,92 +125,6 @@ class Experiment(Frozen):
             "scales": {scale: meant.model_copy(update={"servers": None})},
         }
         return self.model_copy(update=update)
-
-
-def _check_servers(name: str, scale: Scale, experiment: Experiment) -> None:
-    if scale.servers is None:
-        return
-    others = sorted(set(scale.servers) - set(experiment.servers))
-    if others:
-        raise impossible(
-            f"scale {name} has {', '.join(others)}, which the experiment has not",
-            "a scale may only leave out servers; list them in the experiment",
-        )
-    if scale.twin and experiment.twin not in scale.servers:
-        raise impossible(
-            f"scale {name} leaves out {experiment.twin}, which is the twin", "list it, or choose another twin"
-        )
-
-
-def _check_blocks(name: str, scale: Scale, twin: str) -> None:
-    if scale.least_blocks is not None and scale.least_blocks > scale.blocks:
-        raise impossible(
-            f"scale {name} judges after {scale.least_blocks} blocks, and has {scale.blocks} at most",
-            f"set least_blocks to {scale.blocks} or fewer, or leave it out",
-        )
-    if scale.twin and scale.blocks_for(twin) < scale.blocks:
-        raise impossible(
-            f"scale {name} has {twin}, the twin, in {scale.blocks_for(twin)} of {scale.blocks} blocks",
-            "leave it out of blocks_of, or choose another twin",
-        )
-
-
-def _check_warm_ups(name: str, scale: Scale, shape: Shape) -> None:
-    for warm_up in scale.warm_ups:
-        by_users = warm_up.requests or warm_up.connections or not warm_up.pauses
-        if isinstance(shape, OpenShape) and by_users:
-            raise impossible(
-                f"scale {name} warms an open shape up by requests, on so many connections or without pauses",
-                "write warm_up = { duration_s = … }",
-            )
-        if (warm_up.connections or 0) > shape.most:
-            raise impossible(
-                f"scale {name} warms up with {warm_up.connections} of {shape.most} connections",
-                f"set warm_up.connections to {shape.most} or fewer, or leave it out",
-            )
-
-
-def _check_slices(name: str, scale: Scale, experiment: Experiment) -> None:
-    """Check that only a closed load without pauses and canary, ended by time, is sliced.
-
-    A load that changes over time, that pauses, or that has a canary must be measured without interruption.
-    """
-    if scale.slices == 1:
-        return
-    shape = scale.shape or experiment.shape
-    if not isinstance(shape, ClosedShape) or shape.pause_ms or experiment.canary:
-        raise impossible(
-            f"scale {name} slices a load that is not a closed shape without pauses and without a canary",
-            "leave slices out",
-        )
-    if scale.stop.duration_s is None:
-        raise impossible(
-            f"scale {name} slices a load that its requests end", "write stop = { duration_s = … }"
-        )
-    if scale.stop.duration_s < scale.slices * SLICE_MIN_S * (1 - 1e-9):
-        raise impossible(
-            f"scale {name} has slices of {scale.stop.duration_s / scale.slices:.2g} s, and "
-            f"{SLICE_MIN_S:g} s is the least",
-            f"write slices = {max(1, int(scale.stop.duration_s / SLICE_MIN_S))}",
-        )
-
-
-def _check_course(name: str, stop: Until, shape: Shape) -> None:
-    """Check that a shape that changes over time is measured to its end."""
-    if isinstance(shape, ClosedShape):
-        return
-    if isinstance(shape, OpenShape) and len(shape.steps_per_s) < 2 and shape.to_per_s is None:
-        return
-    if stop.duration_s is None:
-        raise impossible(
-            f"scale {name} would end the shape by requests, before its course is over",
-            "write stop = { duration_s = … }",
-        )
-    if isinstance(shape, RampShape) and (shape.over_s or 0.0) > stop.duration_s:
-        raise impossible(
-            f"scale {name} measures {stop.duration_s:g} s of a ramp that takes {shape.over_s:g} s",
-            f"write stop = {{ duration_s = {shape.over_s:g} }}, or give the scale a shape = {{ over_s = … }}",
-        )
 
 
 class Study(Frozen):

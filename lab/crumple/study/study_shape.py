@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from crumple import contract
-from crumple.contract import Frozen, PauseKind
+from crumple.contract import PauseKind
+from crumple.contract_base import Frozen
 from crumple.study.claim import impossible
 
 Connections = Annotated[int, Field(ge=1, le=100_000)]

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from crumple import parsing
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.errors import CrumpleError, FileInvalid, NotFound, Problem, UsageError
 from crumple.parsing import did_you_mean
 

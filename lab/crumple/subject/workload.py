@@ -21,7 +21,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from crumple import contract, parsing
-from crumple.contract import Frozen
+from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem, UsageError
 from crumple.subject.table_rows import Table, books, wp_options
 

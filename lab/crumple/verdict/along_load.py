@@ -15,14 +15,14 @@ import numpy as np
 
 from crumple.record.curve import LASTING_BINS, covers, sound, timed
 from crumple.record.figures import Figures
-from crumple.record.metrics import METRICS
+from crumple.record.metrics import METRICS, derived
 from crumple.stats.knee import SIDE_MIN, Knee, over_starts
 from crumple.stats.stats import Interval
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, told, untestable
 from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import Alone, Evidence, block_of, derived
+from crumple.verdict.evidence import Alone, Evidence, block_of
 from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.verdict_sentences import amount, number
 

@@ -12,7 +12,8 @@ from crumple.record.metrics import Metric
 from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.stats.stats import SLACK, Interval
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
-from crumple.study.study import Scale, Study
+from crumple.study.study import Study
+from crumple.study.study_scale import Scale
 from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import BLOCKS_MIN, Alone, Evidence, Place, block_of, placed
 from crumple.verdict.verdict_sentences import number

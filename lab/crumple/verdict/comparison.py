@@ -15,11 +15,12 @@ from scipy.stats import fisher_exact
 
 from crumple import parsing
 from crumple.errors import NotStored
+from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Limit
-from crumple.verdict.evidence import FAILED_SHARE_MAX, SPEED
+from crumple.verdict.evidence import SPEED
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 Place = tuple[str, str]
@@ -304,13 +305,13 @@ def _fails_now(before: Side, after: Side, place: Place) -> str:
     if len(failing) < FAILING_MIN or place not in before.failed or _failing(before, place):
         return ""
     return (
-        f"in {len(failing)} of {len(known)} starts more than 1 % of its requests fail "
-        f"(up to {max(failing) * 100:.2g} %), and in none did before"
+        f"in {len(failing)} of {len(known)} starts more than {failures.SHARE_MAX * 100:g} % of its requests "
+        f"fail (up to {max(failing) * 100:.2g} %), and in none did before"
     )
 
 
 def _failing(side: Side, place: Place) -> list[float]:
-    return [share for share in side.failed.get(place, ()) if share > FAILED_SHARE_MAX]
+    return [share for share in side.failed.get(place, ()) if share > failures.SHARE_MAX]
 
 
 def _judged(found: Sequence[_Found]) -> list[Difference]:

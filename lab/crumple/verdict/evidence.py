@@ -6,17 +6,17 @@ kinds.py and along_load.py draw conclusions from the values.
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from crumple.record import failures
 from crumple.record.figures import Figures
-from crumple.record.metrics import LATE, METRICS, Metric
+from crumple.record.metrics import LATE, Metric
 from crumple.study import claim
 from crumple.verdict.effect import Limit
 from crumple.verdict.verdict_sentences import listed
 
-FAILED_SHARE_MAX = 0.01
 # A share of fewer requests than this is a matter of chance.
 ENDED_MIN = 10
 BLOCKS_MIN = 2
@@ -249,7 +249,7 @@ class Evidence:
         return self._failing(place) or self._mostly_unread(place)
 
     def _is_marked(self, trial: Figures) -> bool:
-        return not self.metric.despite_failures and trial.failed_share > FAILED_SHARE_MAX
+        return not self.metric.despite_failures and trial.failed_share > failures.SHARE_MAX
 
     def _fails(self, trial: Figures) -> bool:
         """Whether the trial, or its partner in `against`, failed too many requests to count."""
@@ -262,7 +262,7 @@ class Evidence:
             return ""
         most = max(trial.failed_share for trial in marked)
         where = self._named([trial.block for trial in marked], place.experiment)
-        limit = f"{FAILED_SHARE_MAX * 100:g} %"
+        limit = f"{failures.SHARE_MAX * 100:g} %"
         return (
             f"{place.server} failed more than {limit} of its requests in {where} "
             f"(up to {most * 100:.2g} %), {FAILS}"
@@ -376,20 +376,6 @@ def placed(name: str, experiment: str) -> Place:
     """Return the place that "server" or "experiment:server" names; "server" alone is in `experiment`."""
     own, server = claim.placed(name)
     return Place(experiment if own is None else own, server)
-
-
-def seen_in(metric: str, users: tuple[int, int] | None = None) -> Metric:
-    """Return the metric of that name, taken while so many users were connected if `users` is given.
-
-    Raises KeyError if there is no such metric, and ValueError if it is not known along a ramp.
-    """
-    found = METRICS[metric]
-    return found.while_connected(*users) if users else found
-
-
-def derived(title: str, unit: str, of: Callable[[Figures], float | None], absent: str) -> Metric:
-    """Return a metric that only one claim uses."""
-    return Metric(title, unit, "lower", of, despite_failures=True, absent=absent)
 
 
 def _limit(of: bool, to: bool) -> Limit:

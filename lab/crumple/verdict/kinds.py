@@ -14,7 +14,7 @@ from itertools import combinations, product
 from typing import cast
 
 from crumple.record.figures import Figures
-from crumple.record.metrics import METRICS
+from crumple.record.metrics import METRICS, derived, seen_in
 from crumple.stats import stats
 from crumple.stats.moderated import BLOCKS_MOST
 from crumple.stats.stats import Interval
@@ -34,7 +34,7 @@ from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, how_far, told, untestable
 from crumple.verdict.effect import EXPECTED, Answer, Effect, Opinion
-from crumple.verdict.evidence import Alone, Evidence, derived, seen_in
+from crumple.verdict.evidence import Alone, Evidence
 from crumple.verdict.opinions import Seen, Shared, Span
 from crumple.verdict.verdict_sentences import amount, amounts, number
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from crumple.record.validity import Validity
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
-FAILED_SHARE_MARKED = 0.01
 SECOND_NS = 1e9
 # The smallest ratio between the ends of a drawn histogram; a narrower one would show its own buckets.
 _NARROWEST = 2.0
@@ -135,8 +134,8 @@ class Load:
         """Whether over 1 % of requests were lost or of users unanswered: marked beside every speed."""
         lost = failures.lost_share(self.record.outcomes)
         silent = self.unanswered
-        return (lost or 0.0) > FAILED_SHARE_MARKED or (
-            silent is not None and silent.connections > FAILED_SHARE_MARKED * silent.of
+        return (lost or 0.0) > failures.SHARE_MAX or (
+            silent is not None and silent.connections > failures.SHARE_MAX * silent.of
         )
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from crumple import contract
-from crumple.record import histogram
+from crumple.record import failures, histogram
 from crumple.record.curve import Point, together
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
@@ -26,7 +26,6 @@ GRID = 81
 DEEP = (0.99, 0.9)
 STRETCHES_MIN = 4
 CORES_MIN = 0.005
-FAILED_MIN = 0.01
 WAITING_MIN = 2.0
 # A count that grows by less than GROWTH_MIN, or by less than GROWTH_PER_USER per user, is not drawn, because
 # it hardly depends on the load.
@@ -115,7 +114,7 @@ def _tells(panel: Panel, ramp: Course) -> bool:
     if panel.name == "cores":
         return top >= CORES_MIN
     if panel.name == "failed":
-        return top > FAILED_MIN
+        return top > failures.SHARE_MAX
     if panel.name == "waiting":
         # Without pauses every user waits all the time.
         return ramp.counted == "users" and top >= WAITING_MIN

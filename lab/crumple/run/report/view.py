@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from crumple.contract import OUTCOMES
+from crumple.record import failures
 from crumple.record.failures import Unanswered, unanswered
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
@@ -18,11 +19,11 @@ from crumple.stats import stats
 from crumple.stats.sequential import Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
-from crumple.study.study import Experiment, Scale
+from crumple.study.study import Experiment
+from crumple.study.study_scale import Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import experiments_of, looks_of
 from crumple.verdict.effect import Limit
-from crumple.verdict.evidence import FAILED_SHARE_MAX
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
@@ -58,7 +59,7 @@ class Start:
     @property
     def lossy(self) -> bool:
         """Whether more than 1 % of its requests failed; reports mark the start wherever it appears."""
-        return self.figures is not None and self.figures.failed_share > FAILED_SHARE_MAX
+        return self.figures is not None and self.figures.failed_share > failures.SHARE_MAX
 
     @cached_property
     def unanswered(self) -> Unanswered | None:
