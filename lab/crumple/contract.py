@@ -349,9 +349,11 @@ Outcome = Literal[
 "closed-early": The peer closed the connection before the answer was whole.
 "connect-timeout": The connection was not established in time.
 "timeout": The answer was not whole in time.
-"malformed": What came was not an HTTP/1.1 answer to this request.
+"malformed": What came was no HTTP/1.x answer to this request, or its head exceeded a bound of the
+engine, or TLS failed.
 "not-sent": The request was due, but was never sent.
-"unfinished": The request was sent, and had no answer yet when the phase ended.
+"unfinished": The request was sent, or waited for its connection, and the engine had not read its whole
+answer when the trial ended.
 """
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
