@@ -13,7 +13,7 @@ from crumple import contract
 from pydantic import ValidationError
 
 CONTRACT = Path(__file__).parents[2] / "contract"
-DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord}
+DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord, "progress": contract.Progress}
 
 
 def _normal(value: Any) -> Any:
