@@ -55,7 +55,7 @@ class Expect(Frozen):
     body_sha256: str | None
     """SHA-256 of the body in hex, checked in a sample of the answers; null if it varies."""
 
-    hash_one_in: Count
+    hash_one_in: Annotated[int, Field(ge=0, le=4_294_967_295)]
     """Size of that sample: the first answer of each connection, and one in this many answers; 0 = none."""
 
 
@@ -79,7 +79,7 @@ class Request(Frozen):
     values that vary. If not, braces are braces.
     """
 
-    weight: Count = 1
+    weight: Annotated[int, Field(ge=0, le=4_294_967_295)] = 1
     """How often it is sent, in proportion to the other requests."""
 
     expect: Expect
@@ -211,7 +211,7 @@ class Probe(Frozen):
     """How often processes are sampled: the engine's own and, if given, those of the server."""
 
     interval_ms: Count
-    server_pid: int | None
+    server_pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)] | None
     """Root of the server's process tree; null if the server is not on this machine."""
 
 

@@ -147,11 +147,12 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
     """Return what the load needs beside its shape. Raises UsageError."""
     mistakes = Mistakes()
     mistakes.of(lambda: load_shape.whole("--threads", flags.threads))
-    mistakes.of(lambda: load_shape.whole("--seed", flags.seed, least=0))
     if flags.seed is not None and flags.seed >= 1 << 63:
         mistakes.add(
             f"--seed {flags.seed}: that is too large", f"write one below {1 << engine_spec.SEED_BITS}"
         )
+    else:
+        mistakes.of(lambda: load_shape.whole("--seed", flags.seed, least=0))
     request_s = _timeout_s("--timeout", flags.timeout, engine_spec.REQUEST_S, mistakes)
     # A user who waits one second for the whole request does not wait five for the connection.
     connect_s = _timeout_s(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from crumple import contract
+from crumple.contract_base import COUNT_MAX
 from crumple.errors import Mistakes, UsageError
 
 UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
@@ -62,9 +63,14 @@ def read_cores(flag: str, text: str) -> tuple[int, ...]:
 
 
 def whole(flag: str, number: int | None, least: int = 1) -> None:
-    """Return if `number` is `least` or more, or not given. Raises UsageError."""
+    """Return if `number` is `least` or more and fits into the engine's spec, or is not given.
+
+    Raises UsageError.
+    """
     if number is not None and number < least:
         raise UsageError(f"{flag} {number}: that is too few", f"write {least} or more")
+    if number is not None and number > COUNT_MAX:
+        raise UsageError(f"{flag} {number}: that is too many", f"write {COUNT_MAX} or less")
 
 
 ArrivalKind = Literal["even", "poisson"]
@@ -124,9 +130,10 @@ def meant(written: WrittenShape) -> MeantShape:
     if written.rate is not None:
         mistakes.of(lambda: read_rate_per_s("--rate", str(written.rate)))
     waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
-    # A count that is too small has been reported, and no shape can have it.
+    # A count that is too small or too large has been reported, and no shape can have it.
     counts = {"requests": written.requests, "connections": written.connections}
-    sound = replace(written, **{name: None for name, number in counts.items() if number and number < 0})
+    unfit = {name: None for name, number in counts.items() if number and not 0 <= number <= COUNT_MAX}
+    sound = replace(written, **unfit)
     shape = mistakes.of(lambda: _meant(sound, drawn, waits, duration_s))
     mistakes.none()
     assert shape
@@ -188,6 +195,8 @@ def ramp(text: str | None) -> Ramp | None:
         raise UsageError(
             f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
         )
+    if not of_rates:
+        whole("--ramp", int(high))
     over_s = read_duration_s("--ramp", found[5]) if found[5] is not None else None
     return Ramp(low, high, of_rates, over_s)
 
