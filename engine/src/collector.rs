@@ -119,7 +119,7 @@ impl Collector {
         *self.outcomes.of(Outcome::NotSent) += left.measured;
     }
 
-    /// Returns a line of progress: the figures of the last full second, and the totals so far.
+    /// Returns a line of progress as of `now_ns`.
     pub fn progress(&self, course: &Course, now_ns: u64) -> String {
         let phase = course.phase(now_ns).unwrap_or(Phase::Measured);
         let last = self.intervals.recent();

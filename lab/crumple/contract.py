@@ -724,7 +724,7 @@ class Measured(Lenient):
 
 
 class Progress(Lenient):
-    """One line of progress: the figures of the last full second, and the totals so far, warm-up included."""
+    """One line of progress: figures of the last second, and the totals so far, warm-up included."""
 
     at_s: float
     """Since the first instant."""
@@ -737,9 +737,17 @@ class Progress(Lenient):
     """Requests that failed so far."""
 
     throughput_per_s: float
+    """Over the last second."""
+
     p50_ns: Count | None
+    """Of the last 100 ms."""
+
     p99_ns: Count | None
+    """Of the ten intervals of 100 ms of the last second, the highest 99th percentile."""
+
     max_ns: Count | None
+    """Over the last second."""
+
     connections: Count
     """Open connections."""
 
