@@ -33,8 +33,9 @@ use crate::spec::Pacing;
 use crate::tally::Tally;
 use crate::user::User;
 
-/// A connection that failed is replaced after this time. If it were replaced at once, a server that refuses a few
-/// connections would refuse most requests: a refusal takes less time than an answer, so refusals would be more often.
+/// A connection that failed is replaced after this time. If it were replaced at once, most requests to a server that
+/// refuses some connections would be refused: a refusal takes less time than an answer, so the next attempt would
+/// follow sooner.
 const BACKOFF_NS: u64 = 10_000_000;
 /// If the server's backlog was full, connecting is tried again after this time.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
