@@ -80,7 +80,20 @@ BASES = {"Outcomes": "Counted", "ProbeWindow": "CpuTimes"}
 # Enumerations whose values are also a tuple.
 VALUES = {"Outcome": "OUTCOMES"}
 
-PLAIN = {"string": "str", "boolean": "bool", "number": "float", "integer": "int"}
+PLAIN = {"string": "str", "boolean": "bool", "number": "float"}
+
+# The least and the most that an integer of the engine holds, by its format in the schema. `uint` is Rust's
+# usize, which has 64 bits on the machines that the engine runs on.
+INTEGERS = {
+    "int32": (-(2**31), 2**31 - 1),
+    "uint8": (0, 2**8 - 1),
+    "uint16": (0, 2**16 - 1),
+    "uint32": (0, 2**32 - 1),
+    "uint64": (0, 2**64 - 1),
+    "uint": (0, 2**64 - 1),
+}
+# What contract_base.py calls a Count.
+COUNT = (0, 2**64 - 1)
 
 OPENING = '''\
 """The documents that lab and engine exchange: `TrialSpec` goes in, `Progress` and `TrialRecord` come out.
@@ -183,10 +196,14 @@ class Models:
             case {"const": value}:
                 return f"Literal[{json.dumps(value)}]"
             # The bounds of numbers in columns are not checked: there are thousands.
-            case {"type": "integer", "minimum": 0, "maximum": int(most)} if not in_column:
-                return f"Annotated[int, Field(ge=0, le={most:_})]"
-            case {"type": "integer", "minimum": 0} if not in_column:
-                return "Count"
+            case {"type": "integer"} if in_column:
+                return "int"
+            case {"type": "integer", "format": str(size)} if size in INTEGERS:
+                least, most = INTEGERS[size]
+                least, most = max(least, part.get("minimum", least)), min(most, part.get("maximum", most))
+                if (least, most) == COUNT:
+                    return "Count"
+                return f"Annotated[int, Field(ge={least:_}, le={most:_})]"
             case {"type": "array", "prefixItems": list(items)}:
                 return f"tuple[{', '.join(self._type(item) for item in items)}]"
             case {"type": "array", "items": item}:

@@ -119,7 +119,7 @@ impl Collector {
         *self.outcomes.of(Outcome::NotSent) += left.measured;
     }
 
-    /// Returns a line of progress: the figures of the last full second, and the totals so far.
+    /// Returns a line of progress as of `now_ns`.
     pub fn progress(&self, course: &Course, now_ns: u64) -> String {
         let phase = course.phase(now_ns).unwrap_or(Phase::Measured);
         let last = self.intervals.recent();
@@ -215,5 +215,67 @@ impl Collector {
             warm_up: self.warm_up,
             probes,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::Stop;
+
+    const MS: u64 = 1_000_000;
+
+    /// Returns the tally of an interval of one thread, with as many answers of each time as `times` says.
+    fn tally(phase: Phase, outcomes: Outcomes, statuses: &[(u16, u64)], times: &[(u64, u64)]) -> Tally {
+        let mut tally = Tally::new(phase, 1);
+        let kind = &mut tally.kinds[0];
+        kind.outcomes = outcomes;
+        for &(status, count) in statuses {
+            (0..count).for_each(|_| kind.statuses.count(status));
+        }
+        for &(ns, count) in times {
+            (0..count).for_each(|_| kind.response_time.record(ns));
+        }
+        tally
+    }
+
+    /// The lab's tests read the same line. Numbers beside one another differ, so that none is taken for another.
+    #[test]
+    fn a_line_of_progress_is_the_golden_one() {
+        let mut spec: TrialSpec =
+            serde_json::from_str(include_str!("../../contract/golden/spec.json")).unwrap();
+        spec.threads = 1;
+        spec.progress.slower_than_ns = vec![5 * MS, 20 * MS];
+        let mut collector = Collector::new(&spec.plan().map_err(|failure| failure.error).unwrap());
+        let by_time = |ms: u64| Stop { requests: None, within_ns: ms * MS };
+        let course = Course::new(Some(by_time(1_000)), by_time(10_000));
+        course.begin(5_000 * MS);
+
+        let before = Outcomes { ok: 100, reset: 1, ..Outcomes::default() };
+        let mut warm_up = tally(Phase::WarmUp, before, &[(200, 100)], &[(MS, 100)]);
+        warm_up.connections_open = 16;
+        collector.add(&warm_up);
+        let outcomes = Outcomes {
+            ok: 200,
+            wrong_status: 2,
+            wrong_body: 3,
+            refused: 4,
+            reset: 5,
+            closed_early: 6,
+            connect_timeout: 7,
+            timeout: 8,
+            malformed: 9,
+            not_sent: 10,
+            unfinished: 0,
+        };
+        let times = [(2 * MS, 150), (8 * MS, 49), (30 * MS, 1)];
+        let mut measured = tally(Phase::Measured, outcomes, &[(200, 203), (503, 2)], &times);
+        measured.counts.scheduled = 284;
+        measured.waiting = vec![12, 6];
+        measured.connections_open = 32;
+        collector.add(&measured);
+
+        let golden = include_str!("../../contract/golden/progress.json");
+        assert_eq!(collector.progress(&course, 6_500 * MS) + "\n", golden);
     }
 }

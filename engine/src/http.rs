@@ -2,6 +2,7 @@
 //! a copy.
 
 pub mod answer;
+mod chunked;
 pub mod deck;
 pub mod feed;
 pub mod head;

@@ -2,8 +2,6 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
-#![warn(clippy::undocumented_unsafe_blocks)]
-
 mod bounds;
 pub mod clock;
 mod collecting;

@@ -25,11 +25,12 @@ pub enum Outcome {
     ConnectTimeout,
     /// The answer was not whole in time.
     Timeout,
-    /// What came was not an HTTP/1.1 answer to this request.
+    /// What came was no HTTP/1.x answer to this request, or its head exceeded a bound of the engine, or TLS failed.
     Malformed,
     /// The request was due, but was never sent.
     NotSent,
-    /// The request was sent, and had no answer yet when the phase ended.
+    /// The request was sent, or waited for its connection, and the engine had not read its whole answer when the trial
+    /// ended.
     Unfinished,
 }
 
@@ -72,7 +73,7 @@ impl Outcomes {
         }
     }
 
-    /// Returns the number of requests that ended while the clock ran, and not as `ok`.
+    /// Returns the number of requests with any outcome but `ok`, `not-sent` and `unfinished`.
     pub fn failed(&self) -> u64 {
         self.total() - self.ok - self.not_sent - self.unfinished
     }

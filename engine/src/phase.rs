@@ -1,5 +1,5 @@
-//! The phase of a trial: warm-up, measured, or over. This is the only state that the engine's threads share while the
-//! clock runs. It consists of a few atomics, without a lock.
+//! When the phases of a trial begin and end, and which phase it is now. The engine's threads share this while the
+//! clock runs. It is a few atomics, so that no thread waits for a lock.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,24 +14,27 @@ pub enum Phase {
     Measured,
 }
 
-/// The end of a phase: after `requests` (if given), and after `within_ns` at the latest.
+/// What ends a phase: that this many of its requests have ended, if a number is given, and at the latest that it has
+/// lasted for `within_ns`.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop {
     pub requests: Option<u64>,
     pub within_ns: u64,
 }
 
-/// What the warm-up has of the load: how many of its connections, and whether their users pause.
+/// The load of the warm-up.
 #[derive(Clone, Copy, Debug)]
 pub struct WarmUp {
+    /// The number of connections that the warm-up uses.
     pub connections: usize,
+    /// Whether users pause as the shape says. If not, each sends its next request at once.
     pub pauses: bool,
     pub stop: Stop,
 }
 
 const NOT_YET: u64 = u64::MAX;
 
-/// The course of one trial, on the monotonic clock.
+/// The phases of one trial on the monotonic clock, and their requests where a number of requests ends a phase.
 pub struct Course {
     began_ns: AtomicU64,
     warm_up_for_ns: u64,
@@ -42,21 +45,21 @@ pub struct Course {
     measured: Count,
 }
 
-/// The number of requests issued and ended, where a number ends the phase. All threads write to these, so each has a
-/// cache line of its own, apart from what is only read.
-#[repr(align(128))]
+/// How many requests of a phase were issued, and how many have ended. They are counted only if there is a `limit`:
+/// the number of requests that ends the phase.
 struct Count {
     limit: Option<u64>,
     issued: Apart,
     ended: Apart,
 }
 
+/// A number that all threads write to. It shares no cache line with anything else: each write takes the line from the
+/// other cores. It has two lines of 64 bytes, as some processors fetch lines in pairs.
 #[repr(align(128))]
 struct Apart(AtomicU64);
 
 impl Course {
-    /// A trial that has not begun. Each phase ends after its number of requests, if it has one, and at its time limit
-    /// at the latest.
+    /// The course of a trial that has not begun; without a warm-up if `warm_up` is `None`.
     pub fn new(warm_up: Option<Stop>, measured: Stop) -> Self {
         Self {
             began_ns: AtomicU64::new(NOT_YET),
@@ -69,7 +72,7 @@ impl Course {
         }
     }
 
-    /// Begins the trial at `began_ns`, which is now or soon. All threads must be ready.
+    /// Begins the trial at `began_ns`, which is now or a little later.
     pub fn begin(&self, began_ns: u64) {
         self.began_ns.store(began_ns, Relaxed);
         self.begin_measuring(began_ns + self.warm_up_for_ns);
@@ -79,7 +82,8 @@ impl Course {
         self.began_ns.load(Relaxed)
     }
 
-    /// Returns the phase at `now_ns`, or `None` if the trial is over.
+    /// Returns the phase at `now_ns`, or `None` if the trial is over. Before the first instant it is `WarmUp`, even
+    /// if the trial has no warm-up.
     #[inline]
     pub fn phase(&self, now_ns: u64) -> Option<Phase> {
         if now_ns < self.measured_from_ns() {
@@ -91,7 +95,7 @@ impl Course {
         }
     }
 
-    /// Returns the phase that the trial begins with, even before its first instant.
+    /// Returns the phase that begins at the first instant.
     pub fn first_phase(&self) -> Phase {
         if self.warm_up_for_ns == 0 { Phase::Measured } else { Phase::WarmUp }
     }
@@ -102,14 +106,15 @@ impl Course {
         if due_ns < self.measured_from_ns() { Phase::WarmUp } else { Phase::Measured }
     }
 
-    /// Ends the trial early, at `now_ns`. What has been measured is kept.
+    /// Ends the trial at `now_ns`, unless it ends earlier.
     pub fn stop(&self, now_ns: u64) {
-        let now_ns = now_ns.max(self.began_ns()); // The first instant may still be to come.
+        let now_ns = now_ns.max(self.began_ns()); // `began_ns` may be later than now.
         self.measured_from_ns.fetch_min(now_ns, Relaxed);
         self.ends_at_ns.fetch_min(now_ns, Relaxed);
     }
 
-    /// Returns when measuring begins. This may still change: a warm-up by number may end early.
+    /// Returns when the measured phase begins. Until then this may change to an earlier instant: if the last request
+    /// of a warm-up by number ends, or if the trial is stopped.
     pub fn measured_from_ns(&self) -> u64 {
         self.measured_from_ns.load(Relaxed)
     }
@@ -125,13 +130,15 @@ impl Course {
         }
     }
 
-    /// Issues the next request. Returns its phase, or `None` if the phase has none left or the trial is over.
+    /// Issues one more request of the present phase and returns that phase, or `None` if the phase has no request
+    /// left or the trial is over.
     #[inline]
     pub fn issue(&self, now_ns: u64) -> Option<Phase> {
         self.phase(now_ns).filter(|&phase| self.count(phase).issue())
     }
 
-    /// Counts one request of `phase` that ended at `now_ns`. The last one ends its phase.
+    /// Counts one request of `phase` that ended at `now_ns`. If a number of requests ends the phase and this was the
+    /// last of them, the phase ends now.
     #[inline]
     pub fn end_one(&self, phase: Phase, now_ns: u64) {
         if self.count(phase).end_one() {
@@ -145,7 +152,7 @@ impl Course {
         }
     }
 
-    /// Returns the number of requests that `phase` was to send and did not.
+    /// Returns how many of the requests that `phase` has by number were never issued; 0 if it has no number.
     pub fn never_issued(&self, phase: Phase) -> u64 {
         let count = self.count(phase);
         count.limit.map_or(0, |limit| limit.saturating_sub(count.issued.0.load(Relaxed)))
@@ -171,7 +178,7 @@ impl Count {
 
     #[inline]
     fn issue(&self) -> bool {
-        // Load first: otherwise threads without work would increase the counter without end.
+        // Load first: where no request is left, nothing is written, and no other core loses the cache line.
         self.limit.is_none_or(|limit| {
             self.issued.0.load(Relaxed) < limit && self.issued.0.fetch_add(1, Relaxed) < limit
         })

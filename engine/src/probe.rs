@@ -20,3 +20,9 @@ fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with(name))?;
     line[name.len()..].split_ascii_whitespace().next()?.parse().ok()
 }
+
+/// Returns how much a number that only rises rose from one reading to a later one, or `None` if one of the readings
+/// lacks it.
+fn rise(from: Option<u64>, to: Option<u64>) -> Option<u64> {
+    Some(to?.saturating_sub(from?))
+}

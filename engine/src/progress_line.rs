@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::outcome::Outcomes;
 use crate::phase::Phase;
 
-/// One line of progress: the figures of the last full second, and the totals so far, warm-up included.
+/// One line of progress: figures of the last second, and the totals so far, warm-up included.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProgressLine {
     /// Since the first instant.
@@ -18,9 +18,13 @@ pub struct ProgressLine {
     pub ok: u64,
     /// Requests that failed so far.
     pub failed: u64,
+    /// Over the last second.
     pub throughput_per_s: f64,
+    /// Of the last 100 ms.
     pub p50_ns: Option<u64>,
+    /// Of the ten intervals of 100 ms of the last second, the highest 99th percentile.
     pub p99_ns: Option<u64>,
+    /// Over the last second.
     pub max_ns: Option<u64>,
     /// Open connections.
     pub connections: u64,

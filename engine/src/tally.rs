@@ -6,7 +6,8 @@ use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::record::{Example, NotSent};
 
-/// What is timed, except for response times, which belong to a kind of request. The record says what each means.
+/// What is timed, except for response times, which belong to a kind of request. `Histograms` in record.rs says what
+/// each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
     Service,
@@ -21,9 +22,10 @@ pub enum Time {
     TakenOver,
 }
 
+/// The number of variants of `Time`, of which `TakenOver` is the last.
 pub const TIMES: usize = Time::TakenOver as usize + 1;
 
-/// A histogram for each time.
+/// A histogram for each variant of `Time`.
 pub struct Times([Histogram; TIMES]);
 
 impl Times {
@@ -55,7 +57,7 @@ impl Default for Times {
     }
 }
 
-/// What is counted, besides the outcomes.
+/// What is counted for all kinds of requests together, besides the outcomes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub scheduled: u64,
@@ -65,13 +67,15 @@ pub struct Counts {
     pub sent_bytes: u64,
     pub connections_opened: u64,
     pub connections_closed_by_server: u64,
-    /// Answers that the kernel was asked to stamp and did not stamp.
+    /// Answers with the outcome `ok` without a usable timestamp of the kernel, although it was asked for one.
     pub unstamped: u64,
-    /// How long answers waited until the engine took them up, in total.
+    /// How long whole answers had been there when the engine counted them, in total.
     pub held_ns: u64,
     /// How long users had nothing in flight because the engine had not got to them, in total.
     pub users_waited_ns: u64,
+    /// Users who had a request in flight in the measured phase. Only a thread's last tally has this number.
     pub users: u64,
+    /// Those of them who got no whole answer in the measured phase. Only a thread's last tally has this number.
     pub users_unanswered: u64,
 }
 
@@ -92,7 +96,8 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// Whole answers by status. Only a few statuses come, and mostly the same one.
+/// The number of whole answers with each status. It is a list, as only a few statuses come, and most often the first
+/// of the list.
 #[derive(Clone, Debug, Default)]
 pub struct Statuses(Vec<(u16, u64)>);
 
@@ -134,26 +139,32 @@ pub struct Tally {
     pub phase: Phase,
     /// The number of the interval in its phase.
     pub index: u64,
+    /// When the interval is to end; once the tally is handed over, when that was.
     pub ends_at_ns: u64,
-    /// The requests of this phase that were sent, or that the engine tried to send, by kind.
+    /// The results of the requests of this phase that were sent, or that the engine tried to send, by kind.
     pub kinds: Box<[KindTally]>,
     /// Requests of this phase that found no connection in time, and therefore have no kind.
     pub too_late: u64,
-    /// Requests of the warm-up that ended, were sent or were given up after it.
+    /// Requests of the warm-up that ended or were given up after it, and that the measured phase does not count as
+    /// its own.
     pub stragglers: Outcomes,
+    /// Requests of the warm-up that were sent or given up after it.
     pub stragglers_scheduled: u64,
-    /// Requests of the warm-up that this phase counts as its own.
+    /// Requests of the warm-up that ended after it, and that the measured phase counts as its own.
     pub taken_over: u64,
     pub counts: Counts,
     pub times: Times,
-    /// Why TLS failed the first time.
+    /// Why TLS failed the first time on this thread.
     pub tls_fault: Option<String>,
+    /// The bound of the engine that a head on this thread exceeded first.
     pub head_fault: Option<&'static str>,
-    /// The first exchanges of their kind, outcome and status.
+    /// The examples of this interval, each with its kind of request.
     pub examples: Vec<(u16, Example)>,
     /// Connections open when the interval ended.
     pub connections_open: u64,
-    /// For each of the times that are counted: how many more requests wait for longer than in the interval before.
+    /// For each of the plan's `slower_than_ns`: the number of requests in flight for longer at the end of the
+    /// interval, minus that number at the end of the interval before. It is empty unless the interval is a whole one
+    /// of the measured phase.
     pub waiting: Vec<i64>,
     /// Whether this is the thread's last tally.
     pub is_last: bool,
@@ -230,7 +241,7 @@ impl Tally {
         }
     }
 
-    /// Counts a request of this kind, due `before_ns` before this phase, as one of this phase.
+    /// Counts a request of this kind, which was due `before_ns` before this phase, as one of this phase.
     #[inline]
     pub fn take_over(&mut self, kind: u16, before_ns: u64) {
         self.taken_over += 1;

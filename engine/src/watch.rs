@@ -1,4 +1,5 @@
-//! The probes of one trial on the trial's clock: when to sample, how often, and what the samples add up to.
+//! The probes of one trial: which of them read when, and what their readings come to in the record. What they read,
+//! and how, is in `probe/`.
 
 use crate::clock::now_ns;
 use crate::phase::Course;
@@ -20,11 +21,13 @@ pub struct Watches {
     sockets: Sockets,
     machine: Machine,
     pace: Pace,
+    /// Whether the beginning of the measured phase was sampled.
     is_open: bool,
 }
 
 impl Watches {
-    /// Samples the engine itself, its `threads` that send, and the server's process tree if it is known.
+    /// `threads` are those of the engine's threads that send. `server` is the root of the server's process tree, if
+    /// it is known.
     pub fn new(threads: &[Pid], server: Option<Pid>) -> Self {
         Self {
             engine: Watch::new(std::process::id() as Pid),
@@ -37,13 +40,13 @@ impl Watches {
         }
     }
 
-    /// Returns whether the measured phase has begun and its beginning was not sampled yet.
+    /// Returns whether the measured phase has begun by `now_ns`, and its beginning was not sampled yet.
     pub fn are_to_open(&self, course: &Course, now_ns: u64) -> bool {
         !self.is_open && now_ns >= course.measured_from_ns()
     }
 
-    /// Takes the samples that were due at `due_ns`, as many as the pace allows. If the measured phase has begun,
-    /// takes full ones.
+    /// Takes the samples that were due at `due_ns`. The first call in the measured phase reads everything. Any other
+    /// call reads as much as the pace allows.
     pub fn sample(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
         if self.are_to_open(course, now_ns) {
             self.open(course, now_ns);
@@ -62,7 +65,7 @@ impl Watches {
         self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
     }
 
-    /// Takes the last samples, full ones, as the measured phase is over.
+    /// Reads everything at the end of the measured phase.
     pub fn close(&mut self, course: &Course) {
         self.machine.close();
         self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
@@ -77,13 +80,13 @@ impl Watches {
         self.sockets.sample(now_ns, course.began_ns());
         let row_cost_ns = own_cpu_ns() - began_cpu_ns;
         self.read_more(&mut samples);
-        // Account for the row only now: otherwise expensive rows would leave no turn to the other readings.
+        // Account for the row only now: otherwise the pace would allow no other readings while rows are expensive.
         self.pace.spent_on_row(now_ns, row_cost_ns);
         self.watches().zip(&samples).for_each(|(watch, sample)| watch.keep(sample));
     }
 
-    /// Reads into `samples`, one for each tree, as much of the rest as the pace allows. What was not read for longest
-    /// comes first.
+    /// Reads the parts of each tree that are expensive (`DEAR`) into its sample, as many as the pace allows. The part
+    /// that was read longest ago comes first.
     fn read_more(&mut self, samples: &mut [Sample]) {
         let each = self.watches().enumerate();
         let mut turns: Vec<(u64, usize, usize)> = each
@@ -124,12 +127,14 @@ impl Watches {
 /// Samples one process tree, and reads all of it at both ends of the measured phase.
 struct Watch {
     probe: Processes,
-    /// When each of `DEAR` was read last.
+    /// When each of `DEAR` was read last in a call of `read_more`; 0 = never.
     read_ns: [u64; DEAR.len()],
     samples: Spool<Sample>,
+    /// The number of samples taken.
     taken: usize,
-    /// The positions of the samples at the beginning and at the end of the measured phase.
+    /// The position of the sample at the beginning of the measured phase.
     opened: Option<usize>,
+    /// The position of the sample at the end of the measured phase.
     closed: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! The hot loop: it serves the connections of one thread, from readiness to the next request. Per request it
-//! allocates, locks and formats nothing, and it visits no connection that has nothing to do.
+//! The hot loop: it serves the connections of one thread, from readiness to the next request. For a request it
+//! allocates, locks and formats nothing, and it looks at no connection that has nothing to do.
 
 mod account;
 mod examples;
@@ -21,7 +21,7 @@ use self::hash_sample::HashSample;
 use crate::connection::Wire;
 use crate::http::feed::Feed;
 use crate::in_flight::InFlight;
-use crate::ledger::{INTERVAL_NS, Ledger};
+use crate::ledger::Ledger;
 use crate::load::{Act, Due, Load, Users, share};
 use crate::net::{Network, Ready};
 use crate::outcome::Outcome;
@@ -33,24 +33,28 @@ use crate::spec::Pacing;
 use crate::tally::Tally;
 use crate::user::User;
 
-/// A connection that failed is replaced after this pause, as a user would do. If it were replaced at once, a server
-/// that refuses connections would fail most requests, as failures take the least time.
+/// A connection that failed is replaced after this time. If it were replaced at once, most requests to a server that
+/// refuses some connections would be refused: a refusal takes less time than an answer, so the next attempt would
+/// follow sooner.
 const BACKOFF_NS: u64 = 10_000_000;
-/// If a backlog was full, connecting is tried again after this pause.
+/// If the server's backlog was full, connecting is tried again after this time.
 const BACKLOG_POLL_NS: u64 = 1_000_000;
-/// The most connections that are opened before answers are read again. Opening one takes some 20 µs, about as long as
-/// five answers.
+/// The most connections that are opened before answers are read again. Opening one takes some 20 µs, as long as
+/// reading about five answers.
 const OPENED_AT_ONCE: usize = 64;
 const EVENTS_AT_ONCE: usize = 256;
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// What a thread shares with the others, and what it has alone.
+/// What a loop needs to know and to reach of the trial: the course, which all threads share, and the thread's own
+/// number, requests and channels.
 pub struct Place<'a> {
     pub course: &'a Course,
     /// The index of this thread among the plan's threads.
     pub thread: usize,
     pub feed: Feed,
+    /// Tallies go to the collector through this channel.
     pub outbox: Sender<Box<Tally>>,
+    /// Tallies that the collector has added up come back through this channel.
     pub spent: Receiver<Box<Tally>>,
 }
 
@@ -65,31 +69,36 @@ pub struct Loop<'a, N: Network, L> {
     account: Account<'a>,
     /// The requests in flight, in the order of their due times.
     in_flight: InFlight,
-    /// For each of the times that are counted: how many of them had waited for longer when the last interval ended.
+    /// For each of the plan's `slower_than_ns`: the number of requests that had been in flight for longer when the
+    /// last interval ended.
     waiting: Vec<i64>,
-    /// Attempts to connect: when each began, and its user. Some are over.
+    /// Attempts to connect, each with the instant at which it began and its user, in the order of these instants. An
+    /// attempt that is over stays in the list until all before it are over.
     connecting: VecDeque<(u64, u32)>,
-    /// Users who met a full backlog, with the beginning of the attempt; and when the first of them is to try again.
+    /// Attempts that found the server's backlog full, each with the instant at which it began and its user.
     again: VecDeque<(u64, u32)>,
+    /// When the first of `again` is to be tried again.
     again_at_ns: u64,
-    /// Sockets with more to read than one turn allowed, as they were reported.
+    /// Reports of sockets that had more to read than one turn allows.
     unread: Vec<Ready>,
-    /// What is ready and has not been handled yet.
+    /// Reports that have not been handled yet.
     ready: Vec<Ready>,
-    /// Answers of the present batch that have been read and not counted yet.
+    /// Requests that have ended and are not counted yet: the user of each, and how it ended.
     ended: Vec<(u32, Outcome)>,
-    /// Which answers are hashed, by kind.
+    /// Which answers are hashed, for each kind of request.
     samples: Box<[HashSample]>,
     random: Xoshiro256PlusPlus,
     /// The number of connections opened in this turn.
     opened: usize,
-    /// Requests that follow an answer and wait for a later turn to open a connection.
+    /// Requests that are due and whose users have no connection, as it was closed after the last answer. A later turn
+    /// opens one for each.
     to_open: VecDeque<Act>,
-    /// The last reading of the clock in this turn; 0 = none.
+    /// When the last request ended since the thread last waited; 0 = none has. The next turn takes this for the
+    /// present time, which saves a reading of the clock.
     seen_ns: u64,
 }
 
-/// The users, as far as the load may see them.
+/// What the load may ask about the users.
 struct Seen<'b, S>(&'b [User<S>]);
 
 impl<S> Users for Seen<'_, S> {
@@ -158,7 +167,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         self.finish()
     }
 
-    /// Closes the interval or the phase that ended before `now_ns`.
+    /// Closes the warm-up or the interval if it has ended by `now_ns`.
     #[inline]
     fn account_for(&mut self, phase: Phase, now_ns: u64) {
         let is_over = phase == Phase::Measured || now_ns >= self.course.measured_from_ns();
@@ -171,14 +180,15 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         }
     }
 
-    /// Counts the requests that have waited for longer than each of `slower_than_ns`. The cost grows with their
-    /// number.
+    /// Counts, for each of `slower_than_ns`, the requests that have been in flight for longer. This takes the longer,
+    /// the more they are.
     #[cold]
     fn count_waiting(&mut self, phase: Phase, now_ns: u64) {
         if phase == Phase::WarmUp {
             return;
         }
-        // In a closed shape this includes requests that the warm-up left in flight.
+        // In a closed shape this includes the requests that the warm-up left in flight, which the measured phase may
+        // count as its own.
         let from_ns = if L::IS_OPEN { self.course.measured_from_ns() } else { 0 };
         let waiting = &mut self.account.tally().waiting;
         for (slower_than_ns, before) in self.plan.slower_than_ns.iter().zip(&mut self.waiting) {
@@ -198,7 +208,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             }
         }
         let never_opened = self.to_open.iter().filter_map(|act| match act {
-            // If a number of requests ends the phase, this one is already issued.
+            // If a number of requests ends the phase, this one was issued, so it has to be counted: as not sent.
             Act::Send { phase, .. } if self.plan.stop.requests.is_some() => Some(*phase),
             _ => None,
         });
@@ -208,7 +218,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         self.account.finish(&self.users, &mut self.wire, ended_ns)
     }
 
-    /// Returns for how long there is nothing to do but wait for answers.
+    /// Returns how long the thread may sleep: until something is to be done even if no answer comes.
     #[inline]
     fn sleep_ns(&mut self, phase: Phase, now_ns: u64) -> u64 {
         if self.plan.pacing == Pacing::Spin
@@ -241,5 +251,3 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
 
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const SAMPLE_PURPOSE: u64 = 0x5a3b_0000;
-
-const _: () = assert!(INTERVAL_NS > BACKLOG_POLL_NS);

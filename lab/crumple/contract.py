@@ -54,7 +54,7 @@ class Expect(Frozen):
     body_sha256: str | None
     """SHA-256 of the body in hex, checked in a sample of the answers; null if it varies."""
 
-    hash_one_in: Count
+    hash_one_in: Annotated[int, Field(ge=0, le=4_294_967_295)]
     """Size of that sample: the first answer of each connection, and one in this many answers; 0 = none."""
 
 
@@ -78,7 +78,7 @@ class Request(Frozen):
     values that vary. If not, braces are braces.
     """
 
-    weight: Count = 1
+    weight: Annotated[int, Field(ge=0, le=4_294_967_295)] = 1
     """How often it is sent, in proportion to the other requests."""
 
     expect: Expect
@@ -210,7 +210,7 @@ class Probe(Frozen):
     """How often processes are sampled: the engine's own and, if given, those of the server."""
 
     interval_ms: Count
-    server_pid: int | None
+    server_pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)] | None
     """Root of the server's process tree; null if the server is not on this machine."""
 
 
@@ -348,9 +348,11 @@ Outcome = Literal[
 "closed-early": The peer closed the connection before the answer was whole.
 "connect-timeout": The connection was not established in time.
 "timeout": The answer was not whole in time.
-"malformed": What came was not an HTTP/1.1 answer to this request.
+"malformed": What came was no HTTP/1.x answer to this request, or its head exceeded a bound of the
+engine, or TLS failed.
 "not-sent": The request was due, but was never sent.
-"unfinished": The request was sent, and had no answer yet when the phase ended.
+"unfinished": The request was sent, or waited for its connection, and the engine had not read its whole
+answer when the trial ended.
 """
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -721,7 +723,7 @@ class Measured(Lenient):
 
 
 class Progress(Lenient):
-    """One line of progress: the figures of the last full second, and the totals so far, warm-up included."""
+    """One line of progress: figures of the last second, and the totals so far, warm-up included."""
 
     at_s: float
     """Since the first instant."""
@@ -734,9 +736,17 @@ class Progress(Lenient):
     """Requests that failed so far."""
 
     throughput_per_s: float
+    """Over the last second."""
+
     p50_ns: Count | None
+    """Of the last 100 ms."""
+
     p99_ns: Count | None
+    """Of the ten intervals of 100 ms of the last second, the highest 99th percentile."""
+
     max_ns: Count | None
+    """Over the last second."""
+
     connections: Count
     """Open connections."""
 

@@ -7,7 +7,9 @@ from typing import Annotated, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Count = Annotated[int, Field(ge=0)]
+# The engine reads counts into 64 bits.
+COUNT_MAX = 2**64 - 1
+Count = Annotated[int, Field(ge=0, le=COUNT_MAX)]
 
 
 class Frozen(BaseModel):

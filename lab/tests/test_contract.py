@@ -13,7 +13,7 @@ from crumple import contract
 from pydantic import ValidationError
 
 CONTRACT = Path(__file__).parents[2] / "contract"
-DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord}
+DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord, "progress": contract.Progress}
 
 
 def _normal(value: Any) -> Any:
@@ -69,11 +69,42 @@ def test_a_default_of_a_field_that_is_no_more_is_found() -> None:
         _generator().Models(documents)
 
 
-def test_a_type_that_is_not_known_is_refused() -> None:
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "object", "additionalProperties": True},
+        {"type": "integer"},
+        {"type": "integer", "format": "uint128", "minimum": 0},
+    ],
+    ids=str,
+)
+def test_a_type_that_is_not_known_is_refused(part: dict[str, Any]) -> None:
     documents = _documents()
-    documents["progress"]["properties"]["left_s"] = {"type": "object", "additionalProperties": True}
+    documents["progress"]["properties"]["left_s"] = part
     with pytest.raises(ValueError, match="no type yet"):
         _generator().Models(documents)
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "least", "most"),
+    [
+        (documents.spec(), "seed", 0, 2**64 - 1),
+        (documents.spec(), "threads", 0, 2**64 - 1),
+        (documents.spec().requests[0], "weight", 0, 2**32 - 1),
+        (documents.spec().requests[0].expect, "status", 0, 2**16 - 1),
+        (documents.spec().probe, "server_pid", -(2**31), 2**31 - 1),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_number_that_the_engine_cannot_hold_is_refused(
+    document: contract.Frozen, field: str, least: int, most: int
+) -> None:
+    written = document.model_dump(by_alias=True)
+    for number in (least, most):
+        assert getattr(type(document).model_validate(written | {field: number}), field) == number
+    for number in (least - 1, most + 1):
+        with pytest.raises(ValidationError, match=field):
+            type(document).model_validate(written | {field: number})
 
 
 def test_an_unknown_field_is_refused() -> None:

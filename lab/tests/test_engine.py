@@ -32,6 +32,34 @@ def test_a_spec_goes_in_and_its_record_comes_out(tmp_path: Path) -> None:
     assert [(line.ok, line.p99_ns) for line in seen] == [(10, None)]
 
 
+def test_a_line_of_progress_is_read_as_the_engine_writes_it(tmp_path: Path) -> None:
+    """The engine's own tests hold what it writes to the same line."""
+    line = (Path(__file__).parents[2] / "contract" / "golden" / "progress.json").read_text().strip()
+    seen: list[contract.Progress] = []
+    running = _engine(tmp_path, f"print({line!r}, file=sys.stderr, flush=True)")
+    engine.run(running, documents.spec(), seen.append)
+    outcomes = documents.outcomes(
+        ok=200, wrong_status=2, wrong_body=3, refused=4, reset=5, closed_early=6, connect_timeout=7,
+        timeout=8, malformed=9, not_sent=10,
+    )  # fmt: skip
+    assert seen[1:] == [
+        contract.Progress(
+            at_s=1.5,
+            phase="measured",
+            ok=300,
+            failed=45,
+            throughput_per_s=1_500.0,
+            p50_ns=2_000_895,
+            p99_ns=8_003_583,
+            max_ns=30_015_487,
+            connections=32,
+            left_s=9.5,
+            statuses={200: 303, 503: 2},
+            measured=contract.Measured(seconds=0.5, scheduled=284, outcomes=outcomes, slower=(62, 7)),
+        )
+    ]
+
+
 def test_without_an_engine_each_place_searched_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,14 +14,14 @@ use crate::record::{Log, Series, encoded};
 use crate::spool::Spool;
 use crate::tally::{Tally, Time};
 
-/// The number of intervals that the log keeps as one, unless the shape is a ramp.
+/// The number of intervals that one entry of the log covers, unless the shape is a ramp.
 const INTERVALS_LOGGED_AS_ONE: u64 = 10;
-/// The figures of a ramp are read along its course. So its log has this many entries, or more if an entry would
-/// otherwise be longer than `INTERVALS_LOGGED_AS_ONE` intervals.
+/// The figures of a ramp are read along its course. So an entry of its log covers fewer intervals if the ramp is
+/// short: as few as there can be if the log is to have at most this many entries.
 const PIECES_OF_A_RAMP: u64 = 30;
-/// The number of intervals that a line of progress covers.
+/// The most intervals that a line of progress covers.
 const INTERVALS_SHOWN: usize = 10;
-/// The number of log entries that wait for threads which are behind, before the first is written.
+/// The most entries of the log that are kept for threads that are behind. If there are more, the first is written.
 const ENTRIES_OPEN: usize = 3;
 
 /// One interval of the series, over all threads.
@@ -34,7 +34,7 @@ struct Interval {
     connections: u64,
     response_time: Histogram,
     engine_lateness: Histogram,
-    /// The number of threads whose tally has come.
+    /// The number of tallies that have come: one comes from each thread.
     heard: usize,
 }
 
@@ -52,28 +52,35 @@ struct Row {
     engine_late_p99_ns: Option<u64>,
 }
 
-/// Whether the interval is of the measured phase, and its number. The warm-up sorts before the measured phase.
+/// Whether the interval is of the measured phase, and its number in its phase. By this key the warm-up comes before
+/// the measured phase.
 type Key = (bool, u64);
 
 pub struct Intervals {
     threads: usize,
     logged_as_one: u64,
+    /// Intervals for which tallies are still to come.
     open: BTreeMap<Key, Interval>,
-    /// The last intervals; the earlier ones are in `rows`.
+    /// The last closed intervals, at most `INTERVALS_SHOWN`. The earlier ones are in `rows`.
     recent: BTreeMap<Key, Row>,
     rows: Spool<(Key, Row)>,
-    /// Entries of the log that are not written yet.
+    /// The last entries of the log, by number. The earlier ones are in `log`.
     entries: BTreeMap<u64, HdrHistogram<u64>>,
     log: Spool<(u64, String)>,
 }
 
-/// The figures of the last full second.
+/// The figures of the last closed intervals.
 #[derive(Default)]
 pub struct Recent {
+    /// Over all of these intervals.
     pub throughput_per_s: f64,
+    /// Of the last interval.
     pub p50_ns: Option<u64>,
+    /// The highest of these intervals' 99th percentiles.
     pub p99_ns: Option<u64>,
+    /// The longest time of all of these intervals.
     pub max_ns: Option<u64>,
+    /// At the end of the last interval.
     pub connections: u64,
 }
 
@@ -143,7 +150,7 @@ impl Intervals {
 
     /// Returns the series and the log. Every thread must have handed in its last tally.
     pub fn finish(&mut self, course: &Course) -> (Series, Log) {
-        // A thread that did not run for a whole interval has no tally for it.
+        // An interval is still open if a thread did not run in it, as that thread has no tally for it.
         while let Some((&key, _)) = self.open.first_key_value() {
             self.close(key);
         }
@@ -173,7 +180,7 @@ impl Intervals {
     }
 }
 
-/// Returns the number of intervals that the log keeps as one.
+/// Returns the number of intervals that one entry of the log covers.
 fn logged_as_one(plan: &Plan) -> u64 {
     if plan.shape.is_ramp() {
         (plan.stop.within_ns / INTERVAL_NS).div_ceil(PIECES_OF_A_RAMP).clamp(1, INTERVALS_LOGGED_AS_ONE)
@@ -182,7 +189,8 @@ fn logged_as_one(plan: &Plan) -> u64 {
     }
 }
 
-/// Returns the log in order. If a thread was far behind, an entry has a second part, which is merged with the first.
+/// Returns the log, in order. `entries` are the numbers of entries and their histograms. If a thread was far behind,
+/// an entry was written in several parts, which are merged.
 fn logged(mut entries: Vec<(u64, String)>, intervals: u64, course: &Course) -> Log {
     entries.sort_by_key(|&(entry, _)| entry);
     let each_ns = INTERVAL_NS * intervals;
@@ -283,7 +291,7 @@ mod tests {
         assert_eq!((&log.at_ns[..], counts(&log)), (&[0, 1_000 * MS][..], vec![30, 30]));
     }
 
-    /// One thread does not run for ten seconds, and hands in no tallies for these intervals.
+    /// One of two threads does not run for ten seconds, and hands in no tallies for these intervals.
     #[test]
     fn a_thread_that_skips_intervals_leaves_the_log_in_order() {
         let busy = (0..120).map(|index| tally(index, 1));

@@ -3,8 +3,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::head::{Framing, Head, HeadMemo, LONGEST_BODY_BYTES, Malformed};
-use super::lines::{self, FieldLines, LONGEST_TRAILERS_BYTES, PartialHead};
+use super::chunked::{After, Chunked};
+use super::head::{Framing, Head, HeadMemo, Malformed};
+use super::lines::{self, PartialHead};
 use crate::outcome::Outcome;
 
 /// The answer that counts as `ok`.
@@ -42,36 +43,14 @@ enum Stage {
     Sized {
         left: u64,
     },
-    ChunkSize {
-        size: u64,
-        digits: u8,
-        line: ChunkLine,
-    },
+    /// In the content of a chunk.
     Chunk {
         left: u64,
     },
-    ChunkEnd {
-        carriage_return: bool,
-    },
-    /// In the lines that may follow the last chunk, of which `bytes` have come. They must be fields, but are not
-    /// used.
-    Trailer {
-        lines: FieldLines,
-        bytes: u16,
-    },
+    /// Before, between or after the contents of chunks.
+    ChunkFraming(Chunked),
     UntilClose,
     Whole,
-}
-
-/// The position in the line that holds a chunk's size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ChunkLine {
-    Size,
-    /// In the blanks after the size, of which this many have come. No digit may follow.
-    Blank(u16),
-    /// In what follows the size and is not used. This many bytes of it have come.
-    Extension(u16),
-    CarriageReturn,
 }
 
 #[derive(Debug, Default)]
@@ -144,9 +123,7 @@ impl Answer {
         self.body_bytes += bytes;
         match &mut self.stage {
             Stage::Sized { left } if *left == bytes => self.stage = Stage::Whole,
-            Stage::Chunk { left } if *left == bytes => {
-                self.stage = Stage::ChunkEnd { carriage_return: false }
-            }
+            Stage::Chunk { left } if *left == bytes => self.stage = CHUNK_END,
             Stage::Sized { left } | Stage::Chunk { left } => *left -= bytes,
             _ => {}
         }
@@ -298,7 +275,7 @@ impl Answer {
             _ => match head.framing {
                 Framing::Sized(0) => Stage::Whole,
                 Framing::Sized(left) => Stage::Sized { left },
-                Framing::Chunked => FIRST_CHUNK,
+                Framing::Chunked => Stage::ChunkFraming(Chunked::BEGIN),
                 Framing::UntilClose => Stage::UntilClose,
             },
         };
@@ -324,12 +301,15 @@ impl Answer {
             Stage::Chunk { left } => {
                 let taken = self.take_content(bytes, left);
                 let left = left - taken as u64;
-                let end = Stage::ChunkEnd { carriage_return: false };
-                self.stage = if left == 0 { end } else { Stage::Chunk { left } };
+                self.stage = if left == 0 { CHUNK_END } else { Stage::Chunk { left } };
                 Ok(taken)
             }
-            Stage::ChunkSize { .. } | Stage::ChunkEnd { .. } | Stage::Trailer { .. } => {
-                self.stage = self.after_framing_byte(bytes[0])?;
+            Stage::ChunkFraming(position) => {
+                self.stage = match position.after(bytes[0])? {
+                    After::Framing(next) => Stage::ChunkFraming(next),
+                    After::Content(left) => Stage::Chunk { left },
+                    After::Nothing => Stage::Whole,
+                };
                 Ok(1)
             }
             Stage::Head | Stage::Whole => Ok(0),
@@ -351,19 +331,6 @@ impl Answer {
         let head = head[..head.len().min(KEPT_HEAD_BYTES)].to_vec();
         self.more.get_or_insert_default().kept = Some(Kept { head, body: Vec::new() });
     }
-
-    /// Returns the stage after one byte of chunked framing (RFC 9112, 7.1).
-    fn after_framing_byte(&self, byte: u8) -> Result<Stage, Malformed> {
-        match self.stage {
-            Stage::ChunkSize { size, digits, line } => chunk_size(size, digits, line, byte),
-            Stage::ChunkEnd { carriage_return: false } if byte == b'\r' => {
-                Ok(Stage::ChunkEnd { carriage_return: true })
-            }
-            Stage::ChunkEnd { carriage_return: true } if byte == b'\n' => Ok(FIRST_CHUNK),
-            Stage::Trailer { lines, bytes } => trailer(lines, bytes, byte),
-            _ => Err(Malformed),
-        }
-    }
 }
 
 impl More {
@@ -381,47 +348,7 @@ impl More {
 /// The most bytes that are kept of an answer's head.
 pub const KEPT_HEAD_BYTES: usize = 4096;
 const KEPT_BODY_BYTES: usize = 1024;
-const FIRST_CHUNK: Stage = Stage::ChunkSize { size: 0, digits: 0, line: ChunkLine::Size };
-const FIRST_TRAILER: Stage = Stage::Trailer { lines: FieldLines::BEGIN, bytes: 0 };
-const LONGEST_EXTENSION_BYTES: u16 = 4096;
-/// As many hex digits as 64 bits hold.
-const MOST_DIGITS: u8 = 16;
-
-fn chunk_size(size: u64, digits: u8, line: ChunkLine, byte: u8) -> Result<Stage, Malformed> {
-    let on = |line| Ok(Stage::ChunkSize { size, digits, line });
-    match (line, byte) {
-        (ChunkLine::CarriageReturn, b'\n') if size == 0 => Ok(FIRST_TRAILER),
-        (ChunkLine::CarriageReturn, b'\n') => Ok(Stage::Chunk { left: size }),
-        (ChunkLine::CarriageReturn, _) => Err(Malformed),
-        (_, b'\r') if digits > 0 => on(ChunkLine::CarriageReturn),
-        (_, b'\r' | b'\n') => Err(Malformed),
-        (ChunkLine::Size | ChunkLine::Blank(_), b';') if digits > 0 => on(ChunkLine::Extension(0)),
-        (ChunkLine::Size, b' ' | b'\t') if digits > 0 => on(ChunkLine::Blank(0)),
-        (ChunkLine::Blank(bytes), b' ' | b'\t') if bytes < LONGEST_EXTENSION_BYTES => {
-            on(ChunkLine::Blank(bytes + 1))
-        }
-        (ChunkLine::Extension(bytes), _) if bytes < LONGEST_EXTENSION_BYTES => {
-            on(ChunkLine::Extension(bytes + 1))
-        }
-        (ChunkLine::Size, _) if digits < MOST_DIGITS => {
-            let digit = (byte as char).to_digit(16).ok_or(Malformed)?;
-            let size = size << 4 | u64::from(digit);
-            if size > LONGEST_BODY_BYTES {
-                return Err(Malformed);
-            }
-            Ok(Stage::ChunkSize { size, digits: digits + 1, line })
-        }
-        _ => Err(Malformed),
-    }
-}
-
-fn trailer(lines: FieldLines, bytes: u16, byte: u8) -> Result<Stage, Malformed> {
-    if bytes == LONGEST_TRAILERS_BYTES {
-        return Err(Malformed);
-    }
-    let goes_on = lines.after(byte)?.map(|lines| Stage::Trailer { lines, bytes: bytes + 1 });
-    Ok(goes_on.unwrap_or(Stage::Whole))
-}
+const CHUNK_END: Stage = Stage::ChunkFraming(Chunked::AFTER_CONTENT);
 
 #[cfg(test)]
 #[path = "answer_tests.rs"]

@@ -1,7 +1,7 @@
 //! Answers with known outcomes. Each is fed whole, byte by byte, and cut in two at every place.
 
 use super::*;
-use crate::http::lines::LONGEST_HEAD_BYTES;
+use crate::http::lines::{LONGEST_HEAD_BYTES, LONGEST_TRAILERS_BYTES};
 
 fn expectation(body: &str) -> Expectation {
     Expectation {

@@ -1,37 +1,39 @@
 //! The lines of a head, and of the trailers after a last chunk, byte by byte: where they end, and whether HTTP allows
 //! them (RFC 9112, 2.2, 4 and 5). `head.rs` reads their meaning.
 
-/// The longest head that is read. By default Tomcat sends no head beyond 8 KiB, and nginx takes none from a server
-/// behind it; HAProxy and Node.js's client take none beyond 16 KiB; Go's client takes 1 MB, and curl reads 300 KB. So
-/// 64 KiB is more than most clients can read. Only a head that comes in pieces is kept, as far as it has come. A peer
-/// can make every connection keep this much: 640 MB at 10,000 connections.
+/// The longest head that the engine reads. There is a bound because a head that comes in pieces is kept until it is
+/// whole: a peer can make every connection keep this much, 640 MB at 10,000 connections. It is longer than what
+/// servers send and proxies take by default: Tomcat sends at most 8 KiB, nginx takes at most 8 KiB from the server
+/// behind it, and HAProxy 16 KiB. Of clients, Node.js's takes 16 KiB, curl 300 KiB and Go's 10 MiB.
 pub const LONGEST_HEAD_BYTES: usize = 64 * 1024;
-/// The longest trailers that are read.
+/// The longest trailers that the engine reads.
 pub const LONGEST_TRAILERS_BYTES: u16 = 16 * 1024;
-/// The most fields of a head or of trailers, as in hyper and in Python's http.client.
+/// The most fields of a head, or of trailers, that the engine reads. hyper and Python's http.client have the same
+/// bound.
 pub const MOST_FIELDS: usize = 100;
 
-/// What came is not an HTTP/1.1 answer.
+/// What came is no HTTP/1.x answer, or exceeds a bound of the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// Returns whether `byte` may stand in the name of a method or a field (RFC 9110, 5.6.2).
+/// Returns whether `byte` may stand in a method or in the name of a field (RFC 9110, 5.6.2).
 pub fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns whether `byte` may stand in the value of a field (RFC 9110, 5.5).
+/// Returns whether `byte` may stand in the value of a field (RFC 9110, 5.5) or in a reason phrase (RFC 9112, 4).
 pub fn is_value(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }
 
-/// The position in field lines. A line may end with a line feed alone (RFC 9112, 2.2). A line that begins with a
-/// blank continues the field before it (obs-fold; "a user agent … MUST replace each received obs-fold with one or
-/// more SP octets prior to interpreting the field value", RFC 9112, 5.2).
+/// A position in field lines: what the bytes so far allow the next byte to be. A line may end with a line feed alone
+/// (RFC 9112, 2.2). A line that begins with a blank continues the field before it (obs-fold; "a user agent … MUST
+/// replace each received obs-fold with one or more SP octets prior to interpreting the field value", RFC 9112, 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldLines {
     part: FieldPart,
-    /// The number of fields before this one.
+    /// The number of fields before the present one. At `Next`, the present field is the one whose line has ended, as
+    /// the next line may continue it.
     fields: u8,
 }
 
@@ -43,7 +45,9 @@ enum FieldPart {
     Next,
     Name,
     Value,
+    /// After the carriage return that ends a field's line.
     CarriageReturn,
+    /// After the carriage return of the empty line that ends the lines.
     LastCarriageReturn,
 }
 
@@ -53,7 +57,7 @@ impl FieldLines {
     /// Returns the position after the next byte, or `None` if that byte ends the lines.
     ///
     /// # Errors
-    /// `Malformed` for a byte that may not stand there, and for too many fields.
+    /// `Malformed` for a byte that may not stand there, and for the byte that shows that a field too many is whole.
     pub fn after(self, byte: u8) -> Result<Option<Self>, Malformed> {
         use FieldPart::{CarriageReturn, First, LastCarriageReturn, Name, Next, Value};
         let mut fields = self.fields;
@@ -82,10 +86,10 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// The position in a head.
+/// A position in a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeadLines {
-    /// In the empty lines that may come first.
+    /// In the empty lines that may come before the status line.
     Empty {
         carriage_return: bool,
     },
@@ -96,20 +100,24 @@ enum HeadLines {
     Fields(FieldLines),
 }
 
-/// Version and status. A zero stands for any digit.
+/// Version and status. A zero stands for any digit. The minor version may also be 0.
 const STATUS: &[u8] = b"HTTP/1.1 000";
 const MINOR_VERSION_AT: usize = 7;
 
 impl HeadLines {
     const BEGIN: Self = Self::Empty { carriage_return: false };
 
-    /// Returns whether there are too many fields, which shows when the line after them begins.
+    /// Returns whether `byte`, the next one, shows that a field too many is whole, by beginning another line. A blank
+    /// shows nothing, as it continues the field.
     fn has_most_fields_before(self, byte: u8) -> bool {
         matches!(self, Self::Fields(FieldLines { part: FieldPart::Next, fields })
             if usize::from(fields) == MOST_FIELDS && !is_blank(byte))
     }
 
-    /// Does what `FieldLines::after` does.
+    /// Returns the position after the next byte, or `None` if that byte ends the head.
+    ///
+    /// # Errors
+    /// `Malformed` for a byte that may not stand there, and for the byte that shows that a field too many is whole.
     fn after(self, byte: u8) -> Result<Option<Self>, Malformed> {
         let next = match (self, byte) {
             (Self::Empty { .. }, b'\n') => Self::Empty { carriage_return: false },
@@ -140,8 +148,8 @@ impl HeadLines {
     }
 }
 
-/// Returns why a head that begins with `bytes`, and breaks no rule so far, is not read any further: the engine's
-/// bound that it exceeds.
+/// Returns the bound of the engine that a head beginning with `bytes` exceeds, or `None` if it exceeds none, or if it
+/// breaks a rule of HTTP before that.
 pub fn fault(bytes: impl Iterator<Item = u8>) -> Option<&'static str> {
     let mut lines = HeadLines::BEGIN;
     for (at, byte) in bytes.enumerate() {
@@ -162,7 +170,7 @@ pub fn fault(bytes: impl Iterator<Item = u8>) -> Option<&'static str> {
 const _: () = assert!(LONGEST_HEAD_BYTES == 64 * 1024 && MOST_FIELDS == 100, "as `fault` says");
 
 /// A head that comes in pieces. Each byte is looked at once, so that a head costs the same however it is cut. The
-/// parser is called only when the whole head is there.
+/// parser is called only when the whole head has come.
 #[derive(Debug)]
 pub struct PartialHead {
     bytes: Vec<u8>,
@@ -178,7 +186,7 @@ impl PartialHead {
     /// it.
     ///
     /// # Errors
-    /// `Malformed` as soon as no head can begin with these bytes.
+    /// `Malformed` as soon as no head that the engine reads can begin with these bytes.
     pub fn take(&mut self, piece: &[u8]) -> Result<Option<usize>, Malformed> {
         let room = LONGEST_HEAD_BYTES - self.bytes.len();
         for (at, &byte) in piece.iter().enumerate() {
@@ -195,12 +203,12 @@ impl PartialHead {
         Ok(None)
     }
 
-    /// Returns what has come of the head.
+    /// Returns the head as far as it has come.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Appends a piece. The room grows by doubling, but never beyond the longest head.
+    /// Appends a piece. The capacity grows by doubling, but never beyond the longest head.
     fn keep(&mut self, piece: &[u8]) {
         let needed = self.bytes.len() + piece.len();
         if needed > self.bytes.capacity() {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rise;
 use crate::record::{SampleColumns, Window};
 
 /// One reading of a process tree. CPU and switches are cumulative.
@@ -42,7 +43,6 @@ impl Window {
         if first.processes == 0 || last.processes == 0 {
             return None;
         }
-        let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
         // The sum is exact. Its split into user and kernel time is estimated from ticks at each reading, so either
         // part may be less than before.
         let user_ns = |sample: &Sample| sample.cpu_user_ns;
@@ -53,8 +53,8 @@ impl Window {
         Some(Self {
             cpu_user_ns: spent_user_ns,
             cpu_kernel_ns: spent_ns - spent_user_ns,
-            voluntary_switches: between(first.voluntary_switches, last.voluntary_switches),
-            involuntary_switches: between(first.involuntary_switches, last.involuntary_switches),
+            voluntary_switches: rise(first.voluntary_switches, last.voluntary_switches),
+            involuntary_switches: rise(first.involuntary_switches, last.involuntary_switches),
             rss_max_bytes: max(|sample| sample.rss_bytes),
             pss_max_bytes: samples.iter().filter_map(|sample| sample.pss_bytes).max(),
             processes_max: max(|sample| sample.processes),

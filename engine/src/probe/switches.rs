@@ -54,8 +54,6 @@ impl Switches {
             if now.is_none_or(|now| now.0 < counts.0 || now.1 < counts.1) {
                 self.ended = (self.ended.0 + counts.0, self.ended.1 + counts.1);
                 self.window.ended += 1;
-            } else {
-                continue;
             }
         }
         let began = self.present.keys().filter(|tid| !before.contains_key(tid)).count() as u64;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpu_clock::thread_ns;
 use super::reread::reread;
+use super::rise;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
 use crate::spool::Spool;
@@ -93,10 +94,9 @@ impl Thread {
 
 impl Reading {
     fn window(opened: Self, closed: Self) -> Option<ThreadWindow> {
-        let between = |from: Option<u64>, to: Option<u64>| Some(to?.saturating_sub(from?));
         Some(ThreadWindow {
-            cpu_ns: between(opened.cpu_ns, closed.cpu_ns)?,
-            run_queue_ns: between(opened.run_queue_ns, closed.run_queue_ns),
+            cpu_ns: rise(opened.cpu_ns, closed.cpu_ns)?,
+            run_queue_ns: rise(opened.run_queue_ns, closed.run_queue_ns),
         })
     }
 }

@@ -10,6 +10,9 @@ use crate::user::User;
 
 /// A user is fetched into the cache this many answers before its own is read.
 const PREFETCHED_AHEAD: usize = 4;
+/// The length of a cache line of every x86-64 processor.
+#[cfg(target_arch = "x86_64")]
+const LINE_BYTES: usize = 64;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
     /// Reads what has come. If nothing is due while the answers are read, it reads all of them before it counts the
@@ -169,11 +172,13 @@ fn prefetch<S>(user: &User<S>) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        const { assert!(size_of::<User<S>>() >= 2 * LINE_BYTES) };
         let first = std::ptr::from_ref(user).cast::<i8>();
-        // SAFETY: both lines belong to the user, and fetching changes nothing.
+        // SAFETY: `add` stays in the user, which is at least two lines long, as asserted above. A prefetch is a hint: it
+        // changes no memory and no register, whatever the address.
         unsafe {
             _mm_prefetch(first, _MM_HINT_T0);
-            _mm_prefetch(first.add(64), _MM_HINT_T0);
+            _mm_prefetch(first.add(LINE_BYTES), _MM_HINT_T0);
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -194,6 +194,8 @@ def ramp(text: str | None) -> Ramp | None:
         raise UsageError(
             f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
         )
+    if not of_rates:
+        whole("--ramp", int(high))
     over_s = read_duration_s("--ramp", found[5]) if found[5] is not None else None
     return Ramp(low, high, of_rates, over_s)
 
