@@ -21,7 +21,7 @@ from crumple.run.session import Next, Open, Place
 from crumple.stats import moderated
 from crumple.stats.moderated import Estimate
 from crumple.stats.sequential import Look, Looks
-from crumple.study.study_scale import Scale, Until
+from crumple.study.study_load import Scale, Until
 from crumple.verdict import opinions, verdict
 from crumple.verdict.effect import Effect, Opinion
 from crumple.verdict.opinions import Seen

@@ -23,7 +23,7 @@ from crumple.stats.moderated import Estimate
 from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
-from crumple.study.study_scale import Scale, Until
+from crumple.study.study_load import Scale, Until
 from crumple.verdict import verdict
 from crumple.verdict.case import Case, Facts
 from crumple.verdict.effect import Answer

@@ -4,6 +4,7 @@ The work of a command is in `commands`, which is imported only when the command 
 appears at once.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from crumple import start
-from crumple.commands import ending
-from crumple.errors import UsageError
+from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
 from crumple.load import habits, load_flags
@@ -377,16 +377,54 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 
 
 def main() -> None:
-    """Run the `crumple` command and exit with its code."""
+    """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
-    sys.exit(ending.exit_code(_called))
+    try:
+        with interruptible():
+            start.check_memory()
+            habits.check(sys.argv[1:])
+            code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
+            # Flush here, where a failed write can still be reported.
+            sys.stdout.flush()
+        sys.exit(code)
+    except CrumpleError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        sys.exit(start.INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of stdout has closed the pipe.
+        sys.stderr.close()
+        _leave_unsaid()
+        sys.exit(0)
+    except OSError as error:
+        # An error that no other code handles: a full disk behind stdout, for instance.
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(f"cannot continue: {where}{error.strerror or error}; fix that, then try again")
+        _leave_unsaid()
+        sys.exit(EXIT_NO)
+    except Exception as error:
+        # Typer's usage errors have no common type that is public in all its versions.
+        if not hasattr(error, "format_message"):
+            raise
+        command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
+        remedy = habits.instead(command, getattr(error, "option_name", ""))
+        said = getattr(error, "message", "") if remedy else error.format_message().rstrip(".")
+        _complain(f"{said}; {remedy or f'see: {command} --help'}")
+        sys.exit(EXIT_USAGE)
 
 
-def _called() -> int | None:
-    with interruptible():
-        start.check_memory()
-        habits.check(sys.argv[1:])
-        code: int | None = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
-        # Flush here, where a failed write can still be reported.
+def _complain(line: str) -> None:
+    # Imported here because help needs no rich, and it takes as long to import as all else.
+    from crumple.drawing.terminal import shown_text
+
+    print(shown_text(line), file=sys.stderr)
+
+
+def _leave_unsaid() -> None:
+    """Discard what stdout could not take: otherwise Python writes it again at exit, and complains."""
+    try:
         sys.stdout.flush()
-    return code
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

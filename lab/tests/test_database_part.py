@@ -15,8 +15,7 @@ from crumple.machine import capacity
 from crumple.run import database_part, trial
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
-from crumple.study.study_scale import Scale, Until, WarmUp
-from crumple.study.study_shape import ClosedShape
+from crumple.study.study_load import ClosedShape, Scale, Until, WarmUp
 from crumple.subject import database, database_process, servers, workload
 from crumple.subject.database import OnDemand
 

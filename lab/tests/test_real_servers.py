@@ -13,8 +13,7 @@ from crumple.machine import capacity
 from crumple.run import trial
 from crumple.run.store import RunStore, TrialIdentity
 from crumple.study.study import Experiment
-from crumple.study.study_scale import Scale, Until, WarmUp
-from crumple.study.study_shape import ClosedShape
+from crumple.study.study_load import ClosedShape, Scale, Until, WarmUp
 from crumple.subject import database, server_check, server_toml, servers, workload
 from crumple.subject.database import OnDemand
 from crumple.subject.effects import Pids

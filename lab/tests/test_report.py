@@ -21,7 +21,7 @@ from crumple.run.report.view import RunView, view
 from crumple.run.run_file import TIME_OVER, RunFile
 from crumple.run.run_plan import plan
 from crumple.run.store import Failure
-from crumple.study.study_shape import Shape
+from crumple.study.study_load import Shape
 from golden_file import alike, as_golden
 from pydantic import TypeAdapter
 

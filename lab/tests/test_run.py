@@ -23,7 +23,7 @@ from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.run.store import RunStore, StoredTrial, TrialIdentity
 from crumple.study.study import Canary, Study
-from crumple.study.study_shape import ClosedShape
+from crumple.study.study_load import ClosedShape
 from crumple.subject import servers
 from rich.console import Console
 from stand_ins import Stage

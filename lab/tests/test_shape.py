@@ -3,7 +3,7 @@
 import pytest
 from crumple import contract
 from crumple.contract import Rate
-from crumple.study.study_shape import ClosedShape, OpenShape, RampShape, merged
+from crumple.study.study_load import ClosedShape, OpenShape, RampShape, merged
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -12,8 +12,7 @@ from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.study import study
 from crumple.study.claim import OrderClaim, RatioClaim
 from crumple.study.names import Known
-from crumple.study.study_scale import Scale, WarmUp
-from crumple.study.study_shape import OpenShape, RampShape
+from crumple.study.study_load import OpenShape, RampShape, Scale, WarmUp
 
 KNOWN = Known(
     servers=dict.fromkeys(documents.KNOWN_SERVERS, ("hello",)) | {"java-only-todos": ("todos",)},

@@ -20,7 +20,7 @@ from crumple.run.ready import Elsewhere, Ready
 from crumple.run.run_file import RunFile
 from crumple.run.run_plan import Block
 from crumple.run.store import Failure, Programs, RunStore, StoredTrial, TrialIdentity
-from crumple.study.study_scale import Scale
+from crumple.study.study_load import Scale
 from crumple.subject import database, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
 from crumple.subject.workload import Workload

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.claim import ScaleName
 from crumple.study.study import Study
-from crumple.study.study_scale import Until
+from crumple.study.study_load import Until
 
 # Assumed until measured: a server's start, and the lab's own time around a load.
 START_S = 0.5

@@ -27,7 +27,7 @@ from crumple.run.canary import Canary
 from crumple.run.ready import Elsewhere, Lent
 from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
-from crumple.study.study_scale import Scale
+from crumple.study.study_load import Scale
 from crumple.subject import answer_check, servers
 from crumple.subject.database import OnDemand
 from crumple.subject.workload import Workload

@@ -15,8 +15,7 @@ from crumple.errors import FileInvalid, NotFound, Problem, UsageError
 from crumple.machine.capacity import Placement
 from crumple.study.claim import Claim, ScaleName, Text, impossible
 from crumple.study.names import Known, unknown_names
-from crumple.study.study_scale import Parameters, Scale, check_scale
-from crumple.study.study_shape import PerSecond, Seconds, Shape, merged
+from crumple.study.study_load import Parameters, PerSecond, Scale, Seconds, Shape, check_scale, merged
 from crumple.subject import server_toml
 
 Connection = Literal["keep-alive", "per-request"]

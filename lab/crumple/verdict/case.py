@@ -13,7 +13,7 @@ from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.stats.stats import SLACK, Interval
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
 from crumple.study.study import Study
-from crumple.study.study_scale import Scale
+from crumple.study.study_load import Scale
 from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import BLOCKS_MIN, Alone, Evidence, Place, block_of, placed
 from crumple.verdict.verdict_sentences import number

@@ -18,7 +18,7 @@ from crumple.stats import stats
 from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.study.claim import Claim, ScaleName, ShareClaim
 from crumple.study.study import Study
-from crumple.study.study_scale import Scale
+from crumple.study.study_load import Scale
 from crumple.verdict import along_load, kinds, opinions, verdict_sentences
 from crumple.verdict.case import Case, Facts, Judged, blocks_of, last_look, looks_of, servers_of, within
 from crumple.verdict.effect import Answer, Effect

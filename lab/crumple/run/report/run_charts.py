@@ -19,7 +19,7 @@ from crumple.record import histogram
 from crumple.run.report import bars, curves, ramp_chart
 from crumple.run.report.bars import label, row_axis
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start, over_starts
-from crumple.study.study_shape import RampShape
+from crumple.study.study_load import RampShape
 
 ROW_PX = 40
 TICKS_MAX = 120

@@ -15,7 +15,7 @@ from crumple.record.metrics import phrase
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment
-from crumple.study.study_scale import Scale, Until, WarmUp
+from crumple.study.study_load import Scale, Until, WarmUp
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed

@@ -20,7 +20,7 @@ from crumple.stats.sequential import Looks
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment
-from crumple.study.study_scale import Scale
+from crumple.study.study_load import Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import experiments_of, looks_of
 from crumple.verdict.effect import Limit
