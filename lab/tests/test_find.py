@@ -101,8 +101,9 @@ def test_a_running_process_is_never_started_again() -> None:
 
 
 def test_each_load_has_its_own_seed_and_a_repeated_search_the_same_seeds() -> None:
-    first, second = usual()[0], SyntheticServer(2_000.0)
-    searched(second)
+    first, second = SyntheticServer(2_000.0), SyntheticServer(2_000.0)
+    for server in (first, second):
+        searched(server, budget_s=30.0)
     seeds = [spec.seed for spec in first.loads]
     assert len(set(seeds)) == len(seeds)
     assert [spec.model_dump() for spec in first.loads] == [spec.model_dump() for spec in second.loads]
@@ -195,7 +196,8 @@ def test_the_view_is_told_what_the_budget_can_reach() -> None:
     (outlook,) = notes.outlooks
     assert 8 <= outlook.levels <= 14 and outlook.load == pytest.approx(49, rel=0.2)
     assert (outlook.least_s, outlook.most_s) == (1.0, 6.0)
-    _, notes = searched(SyntheticServer(400.0), by="connections", objective=objective.parse("p50<250ms"))
+    half = objective.parse("p50<250ms")
+    _, notes = searched(SyntheticServer(400.0), by="connections", objective=half, budget_s=20.0)
     assert notes.outlooks[0].load is None
 
 
@@ -237,7 +239,7 @@ def test_an_interrupted_search_keeps_its_levels() -> None:
 
 def test_a_guess_limited_by_its_connections_is_not_at_capacity() -> None:
     bound = SyntheticServer(50_000.0, takes_s=0.05)
-    found, _ = searched(bound, objective=objective.parse("p99<250ms"))
+    found, _ = searched(bound, objective=objective.parse("p99<250ms"), budget_s=30.0)
     assert found.guess is not None and found.guess.per_s < 2_000 and not found.is_flat_out
     assert found.calm is not None and found.calm.pace is None
 
@@ -258,7 +260,7 @@ def test_a_guess_is_at_capacity_if_its_answers_take_twice_as_long_as_a_single_on
 
 def test_one_disturbed_level_does_not_move_the_result() -> None:
     for slip in (1, 2, 4):
-        found, _ = searched(SyntheticServer(2_000.0, slip_at=(slip,)))
+        found, _ = searched(SyntheticServer(2_000.0, slip_at=(slip,)), budget_s=60.0)
         assert found.point is not None
         assert found.point.low <= 2_000 - EDGE_BELOW_CAPACITY_PER_S <= found.point.high
 

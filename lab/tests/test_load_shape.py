@@ -136,9 +136,8 @@ def test_what_the_flags_mean(
         ({"connections": -5, "rate": "5"}, "-c -5: that is too few; write 1 or more"),
         ({"connections": -5}, "-c -5: that is too few; write 1 or more"),
         ({"requests": -5}, "-n -5: that is too few; write 1 or more"),
-        ({"requests": 2**64}, f"-n {2**64}: that is too many; write {2**64 - 1} or less"),
-        ({"connections": 2**64, "rate": "5"}, f"-c {2**64}: that is too many; write {2**64 - 1} or less"),
-        ({"ramp": f"0-{2**64}"}, f"--ramp {2**64}: that is too many; write {2**64 - 1} or less"),
+        ({"requests": 2**64}, f"-n {2**64}: that is too many; write 1000000000000 or less"),
+        ({"connections": 2**64, "rate": "5"}, f"-c {2**64}: that is too many; write 4000000 or less"),
         (
             {"requests": 5, "connections": 6},
             "-c 6 is more than the -n 5 requests there are; write -c 5 or less, or more requests",

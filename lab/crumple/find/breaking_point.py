@@ -13,7 +13,7 @@ so do few starts.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ WITHIN_MEDIAN, BETWEEN_MEDIAN = 0.01, 0.025
 # (Wichmann & Hill, Perception & Psychophysics 2001: otherwise one outlier moves the whole estimate.)
 LAPSE = 0.04
 GRID_STEP = 0.004
+# How many products of levels are kept for the next step of the search: some megabytes each.
+PRODUCTS_KEPT = 24
 # Standard deviations beyond which a normal distribution is cut off.
 REACH = 4.0
 # How far beyond the loads tried the grid reaches, as a factor.
@@ -63,16 +65,15 @@ class Posterior:
     """The posterior of the breaking point by one part, given levels (at least one), on a logarithmic grid."""
 
     def __init__(self, levels: Sequence[Judged], name: str, law: Law) -> None:
-        self._grid = _grid(levels)
+        self._grid = _grid(_ends(levels))
         self._law = law
         seen = [(level, evidence) for level in levels if (evidence := level.of(name)) is not None]
-        self.starts = len({level.start for level, _ in seen})
+        starts = sorted({level.start for level, _ in seen})
+        self.starts = len(starts)
         self._likelihood: dict[int, Floats] = {}
-        for start in sorted({level.start for level, _ in seen}):
-            each = [self._of_level(level, evidence) for level, evidence in seen if level.start == start]
-            if not self._likelihood and (before := law.before(self._grid)) is not None:
-                each.append(_blurred(before, WITHIN))
-            self._likelihood[start] = _product(each)
+        for start in starts:
+            of_start = tuple(each for each in seen if each[0].start == start)
+            self._likelihood[start] = _of_levels(law, of_start, _ends(levels), start == starts[0])
 
     @cached_property
     def interval(self) -> Interval:
@@ -101,11 +102,6 @@ class Posterior:
             weights = weights * sum(told)
         at = self._law.reach(self._grid) if telling else self._grid
         return self._loads_at(weights, at, shares)
-
-    def _of_level(self, level: Judged, evidence: Evidence) -> Floats:
-        """Within × unknown × grid: how likely the level is if the machine's speed varies by that spread."""
-        likely = self._law.likelihood(level, evidence, self._grid)
-        return (1 - LAPSE) * _blurred(likely, WITHIN) + LAPSE * self._law.blind(evidence)
 
     @cached_property
     def _spread(self) -> dict[int, Floats]:
@@ -214,9 +210,35 @@ def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:
     return load > FAR * edge and answers / seconds >= PACE_KEPT * load
 
 
-def _grid(levels: Sequence[Judged]) -> Floats:
-    loads, reach = np.log([level.load for level in levels]), np.log(BEYOND)
-    return np.arange(loads.min() - reach, loads.max() + reach, GRID_STEP)
+@lru_cache(maxsize=PRODUCTS_KEPT)
+def _of_levels(
+    law: Law, seen: tuple[tuple[Judged, Evidence], ...], ends: tuple[float, float], is_first: bool
+) -> Floats:
+    """Within × unknown × grid: how likely the levels of one start are.
+
+    `is_first`: with what was known before the first level. A search asks for all its levels again after each
+    new one, so the product of those before is kept.
+    """
+    grid = _grid(ends)
+    if not seen:
+        before = law.before(grid) if is_first else None
+        return np.ones(1) if before is None else _product([_blurred(before, WITHIN)])
+    level, evidence = seen[-1]
+    # How likely the level is if the machine's speed varies by each of these spreads.
+    likely = _blurred(law.likelihood(level, evidence, grid), WITHIN)
+    likely = (1 - LAPSE) * likely + LAPSE * law.blind(evidence)
+    return _product([_of_levels(law, seen[:-1], ends, is_first), likely])
+
+
+def _ends(levels: Sequence[Judged]) -> tuple[float, float]:
+    loads = [level.load for level in levels]
+    return min(loads), max(loads)
+
+
+def _grid(ends: tuple[float, float]) -> Floats:
+    """Return a grid of loads, as logarithms, that reaches beyond the lowest and highest load tried."""
+    reach = math.log(BEYOND)
+    return np.arange(math.log(ends[0]) - reach, math.log(ends[1]) + reach, GRID_STEP)
 
 
 def _likely(spreads: Floats, median: float) -> Floats:

@@ -70,6 +70,7 @@ class QueueLaw:
     def __init__(
         self, limit: float, limit_s: float, calm: Base, arrivals: float, level_s: float, near: float
     ) -> None:
+        self._of = limit, limit_s, calm, arrivals
         self._level_s, self._near = level_s, near
         self._log_share = math.log(1 / limit)
         self._room_s = max(limit_s - calm.median_s, ROOM_SHARE_MIN * limit_s)
@@ -83,6 +84,14 @@ class QueueLaw:
         share, more = _MORE
         likely = _AS_SAID * stats.norm.pdf(DEVIATIONS, 0.0, known_to) + share * more.pdf(DEVIATIONS)
         self.prior: Floats = likely / likely.sum()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both give every level the same likelihood."""
+        return isinstance(other, QueueLaw) and self._of == other._of
+
+    def __hash__(self) -> int:
+        """Equal laws have the same hash."""
+        return hash(self._of)
 
     def beyond_s(self, capacity: float) -> float:
         """How many seconds a wait that passed the limit stays beyond it at the breaking point, on average."""
@@ -238,6 +247,7 @@ class ShareLaw:
     """
 
     def __init__(self, limit: float, together: float, gap: float = 0.0) -> None:
+        self._of = limit, together, gap
         self._together = together
         beyond = HELD_BEYOND * gap if gap else np.zeros(1)
         unknown = np.meshgrid(POWERS, FLOORS * limit, beyond, indexing="ij")
@@ -252,6 +262,14 @@ class ShareLaw:
         )
         self._telling = math.log(math.log1p(odds) / -math.log1p(-limit))
         self.prior: Floats = np.full(len(powers), 1 / len(powers))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both give every level the same likelihood."""
+        return isinstance(other, ShareLaw) and self._of == other._of
+
+    def __hash__(self) -> int:
+        """Equal laws have the same hash."""
+        return hash(self._of)
 
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
         """How likely the level is: curves × grid. `logs`: the grid of breaking points, as logarithms."""
