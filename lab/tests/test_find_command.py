@@ -120,6 +120,7 @@ def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> Fo
         return conduct.find(question(budget_s=budget_s), server.site(), server.run, server.clock, view)
 
 
+@pytest.mark.long
 def test_each_level_is_printed_as_a_line_during_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     found = watched(Console(width=100, file=sys.stdout))
     outlook, *lines = capsys.readouterr().out.splitlines()
@@ -129,6 +130,7 @@ def test_each_level_is_printed_as_a_line_during_the_search(capsys: pytest.Captur
     assert max(map(len, lines)) <= 100
 
 
+@pytest.mark.long
 def test_on_a_terminal_the_status_line_is_removed_at_the_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -30,11 +30,11 @@ def searches(kind: str) -> tuple[Any, Found]:
         return question(), usual(afresh=kind == "found")[1]
     by_connections = {"by": "connections", "objective": objective.parse("p50<250ms")}
     asked: dict[str, tuple[SyntheticServer, dict[str, Any], bool]] = {
-        "connections": (SyntheticServer(400.0), by_connections, True),
+        "connections": (SyntheticServer(400.0), {**by_connections, "budget_s": 45.0}, True),
         "never": (SyntheticServer(400.0), {"objective": objective.parse("p50<1us")}, True),
         "engine": (SyntheticServer(20_000.0, engine_limit_per_s=6_000.0), {}, True),
-        "dies": (SyntheticServer(5_000.0, dies_above_per_s=1_500.0), {}, True),
-        "gone": (SyntheticServer(2_000.0, dies_above_per_s=1_500.0), {}, False),
+        "dies": (SyntheticServer(5_000.0, dies_above_per_s=1_500.0), {"budget_s": 45.0}, True),
+        "gone": (SyntheticServer(2_000.0, dies_above_per_s=1_500.0), {"budget_s": 45.0}, False),
         "budget": (SyntheticServer(8.0), {"budget_s": 10.0}, True),
         "highest": (SyntheticServer(400.0), {**by_connections, "connections_most": 50}, True),
     }
@@ -62,6 +62,7 @@ def finding(kind: str, **changes: Any) -> Finding:
     return replace(plain, **changes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "headline", "why"),
     [

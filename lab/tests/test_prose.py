@@ -105,6 +105,7 @@ def test_every_page_says_that_it_fetches_nothing(template: Path) -> None:
         ]
 
 
+@pytest.mark.long
 def test_pages_need_nothing_that_their_policy_forbids() -> None:
     evil = "![t](http://evil.example/track.png)\n\n<script src=//evil.example></script>"
     for said in (html(seen(evil)), load_page(synthetic_load.stepped())):

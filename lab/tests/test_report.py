@@ -143,6 +143,7 @@ def test_a_summary_of_two_experiments_fits_one_screen() -> None:
     assert len(text(seen(), width=110, styled=False).splitlines()) <= 50
 
 
+@pytest.mark.long
 def test_the_page_needs_no_network() -> None:
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", page()))
     assert all(address.startswith("http://www.w3.org/") for address in addresses), addresses
@@ -185,6 +186,7 @@ def test_experiments_and_claims_with_similar_names_have_different_ids() -> None:
     assert set(re.findall(r'href="#([^"]+)"', said)) <= set(ids)
 
 
+@pytest.mark.long
 def test_no_line_breaks_between_a_number_and_per_cent() -> None:
     parts = html(seen()).split("</style>")[1]
     prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)

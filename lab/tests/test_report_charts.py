@@ -35,6 +35,7 @@ def test_effects_are_drawn_for_published_ratios() -> None:
     assert bars.effects(view(synthetic_run.run_file(), []), page.WIDE_PX) is None
 
 
+@pytest.mark.long
 def test_charts_are_written_as_svg_and_png(tmp_path: Path) -> None:
     files = run_charts.write(seen(), tmp_path / "charts")
     assert len(files) == 2 * (1 + 2 * len(OF_ALL))

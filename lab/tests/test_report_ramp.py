@@ -128,6 +128,7 @@ def test_knees_are_those_of_the_claim() -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
 def test_the_specification_is_valid_and_names_every_server(width_px: int) -> None:
     drawn = ramp_chart.along_the_ramp(kept(), width_px)

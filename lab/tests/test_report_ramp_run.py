@@ -66,6 +66,7 @@ def test_each_experiment_has_the_charts_of_its_kind() -> None:
             assert f"charts/{shown.name}-{name}.png" in markdown(seen())
 
 
+@pytest.mark.long
 def test_comparisons_are_listed_only_if_there_are_several() -> None:
     assert "All 1 comparisons" not in page()
     order = next(claim for claim in run_tables.claims(seen()) if claim.verdict.kind == "order")

@@ -28,6 +28,7 @@ def page() -> str:
     return html(seen())
 
 
+@pytest.mark.long
 def test_engine_limited_throughput_is_a_lower_bound_in_tables_charts_and_json() -> None:
     separate = seen().experiments[1]
     (row,) = (each for each in run_tables.servers(separate) if each.server.name == "node-cluster")

@@ -182,6 +182,7 @@ def test_an_engine_limit_just_above_the_breaking_point_does_not_hide_it() -> Non
     assert ending == "found" and not any(each.is_limited for each in levels[-5:])
 
 
+@pytest.mark.long
 def test_single_levels_that_are_not_valid_do_not_stop_it() -> None:
     for seed in range(10):
         draws = random.Random(seed)

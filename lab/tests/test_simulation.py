@@ -19,6 +19,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 
+pytestmark = pytest.mark.long
+
 Floats = NDArray[np.float64]
 STUDIES = 3_000
 NOISE = 0.03

@@ -1,10 +1,13 @@
 """Knees of simulated ramps: users who pause, and a server with or without a pool of workers."""
 
 import numpy as np
+import pytest
 from crumple.record import histogram
 from crumple.record.curve import Curve, Point, users_knee
 from crumple.stats.knee import over_starts
 from numpy.random import Generator
+
+pytestmark = pytest.mark.long
 
 USERS, BINS, SECONDS = 500, 30, 60.0
 PAUSE_S, SERVICE_S = 1.0, 0.004
