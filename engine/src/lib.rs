@@ -4,6 +4,7 @@
 
 #![warn(clippy::undocumented_unsafe_blocks)]
 
+pub mod board;
 mod bounds;
 pub mod clock;
 mod collecting;
@@ -40,6 +41,7 @@ pub mod shape;
 mod socket;
 pub mod spec;
 mod spool;
+mod stage_watch;
 mod stream;
 mod tally;
 mod timers;

@@ -12,12 +12,14 @@ mod sending;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::account::Account;
 use self::hash_sample::HashSample;
+use crate::board::Board;
 use crate::connection::Wire;
 use crate::http::feed::Feed;
 use crate::in_flight::InFlight;
@@ -52,6 +54,8 @@ pub struct Place<'a> {
     pub feed: Feed,
     pub outbox: Sender<Box<Tally>>,
     pub spent: Receiver<Box<Tally>>,
+    /// Where it writes which requests are in flight, if a probe wants to know.
+    pub board: Option<Arc<Board>>,
 }
 
 pub struct Loop<'a, N: Network, L> {
@@ -65,6 +69,7 @@ pub struct Loop<'a, N: Network, L> {
     account: Account<'a>,
     /// The requests in flight, in the order of their due times.
     in_flight: InFlight,
+    board: Option<Arc<Board>>,
     /// For each of the times that are counted: how many of them had waited for longer when the last interval ended.
     waiting: Vec<i64>,
     /// Attempts to connect: when each began, and its user. Some are over.
@@ -118,6 +123,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             pacer: Pacer::new(plan.pacing),
             account: Account::new(plan, place.course, ledger),
             in_flight: InFlight::new(users),
+            board: place.board,
             waiting: vec![0; plan.slower_than_ns.len()],
             connecting: VecDeque::new(),
             again: VecDeque::new(),
