@@ -18,6 +18,7 @@ from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spent, Spread, Step
 from crumple.record import failures, histogram
 from crumple.record.failures import Unexpected
+from crumple.record.stages import Budget, NoBudget
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,7 @@ def document(load: Load) -> dict[str, Any]:
         "ceiling_at_least": load.ceiling_at_least,
         "held_mean_ns": load.held_mean_ns,
         "server": _spent(load.server),
+        "stages": _budget(load.budget),
         "record": record.model_dump(mode="json"),
     }
 
@@ -237,6 +239,17 @@ def _step(step: Step) -> dict[str, Any]:
         "throughput_per_s": step.throughput_per_s,
         "response_time": _spread(step.spread),
     }
+
+
+def _budget(found: Budget | NoBudget | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    if isinstance(found, NoBudget):
+        return asdict(found)
+    parts = {part.name: asdict(part) for part in found.parts}
+    for part in parts.values():
+        del part["name"]
+    return {"why": None, **asdict(found), "parts": parts}
 
 
 def _spent(spent: Spent | None) -> dict[str, Any] | None:
