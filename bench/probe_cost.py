@@ -1,6 +1,11 @@
 """What the probes cost the server: its throughput with and without them, in interleaved rounds.
 
-python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
+Without them means: without those that watch its processes; and, at thousands of connections, without the
+readings of stages. Beside the latter stands a twin that is without them as well, as the control.
+
+    python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
+
+Exits 1 if the readings of stages cost 1 % of the throughput or more.
 """
 
 import argparse
@@ -8,16 +13,67 @@ import argparse
 import load
 import options
 import project_servers
-from bounds import run
+import targets
+from bounds import Bounds, run
+from crumple import contract
 from crumple.stats import stats
 from crumple.subject import servers
 
 SERVERS = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
 WATCHED, UNWATCHED = "watched", "unwatched"
+STAGES, WITHOUT, TWIN = "stages", "without", "twin"
+COST_AT_MOST_PERCENT = 1
+# All connections are opened, and the server has seen each of them, before anything is measured.
+WARM_UP_S = 1.0
 
 
 def main() -> None:
     arguments = parse()
+    bounds = Bounds(judging=not arguments.shortest)
+    stages(arguments, bounds)
+    processes(arguments)
+    bounds.close()
+
+
+def stages(arguments: argparse.Namespace, bounds: Bounds) -> None:
+    """Prints what the readings of stages cost."""
+    print(
+        f"throughput of {arguments.connections:,} connections with stages over that without, "
+        f"{arguments.rounds} interleaved rounds of {arguments.seconds:g} s"
+    )
+    servers_there = targets.installed()
+    for name in list(servers_there)[: 1 if arguments.shortest else None]:
+        with servers_there[name](arguments.server_core) as address:
+            seen: dict[str, list[float]] = {STAGES: [], WITHOUT: [], TWIN: []}
+            loop_us: dict[str, list[float]] = {how: [] for how in seen}
+            readings, cost_ns = 0, 0
+            for how in load.interleaved(seen, arguments.rounds):
+                record, cost = load.measured(stages_spec(address, how == STAGES, arguments))
+                seen[how].append(cost.throughput_per_s)
+                loop_us[how].append(load.parts(record, cost)["loop"])
+                read = record.probes.stages
+                if (read is not None) != (how == STAGES) or (read and read.why):
+                    raise load.LoadError(f"{how}: the stages were not read as asked: {read and read.why}")
+                readings, cost_ns = (len(read.at_ns), sum(read.cost_ns)) if read else (readings, cost_ns)
+        ratio = stats.paired_ratio(seen[STAGES], seen[WITHOUT])
+        word = bounds.at_least(f"cost of stages, {name}", ratio, 1 - COST_AT_MOST_PERCENT / 100)
+        print(f"{name:24}{said(ratio)}   {word}")
+        print(f"{'  the twin without':24}{said(stats.paired_ratio(seen[TWIN], seen[WITHOUT]))}")
+        print(f"{'  CPU of the loop':24}{said(stats.paired_ratio(loop_us[STAGES], loop_us[WITHOUT]))}")
+        print(f"{'  the twin without':24}{said(stats.paired_ratio(loop_us[TWIN], loop_us[WITHOUT]))}")
+        each_us = cost_ns / max(1, readings) / 1e3
+        print(f"{'  the last':24}{readings} readings, {each_us:.0f} µs each", flush=True)
+
+
+def stages_spec(address: str, reads: bool, arguments: argparse.Namespace) -> contract.TrialSpec:
+    warm_up_s = 0.2 if arguments.shortest else WARM_UP_S
+    shape = load.closed(arguments.connections)
+    spec = load.spec(address, shape, arguments.seconds, arguments.load_core, warm_up_s=warm_up_s)
+    return spec.model_copy(update={"probe": spec.probe.model_copy(update={"stages": reads})})
+
+
+def processes(arguments: argparse.Namespace) -> None:
+    """Prints what it costs to watch the processes of servers."""
     described = project_servers.find()
     if arguments.shortest:
         project_servers.skip_unless_ready(described[name] for name in arguments.servers)
@@ -29,10 +85,11 @@ def main() -> None:
         built = servers.build(described[name])
         with servers.start(built, cores=(arguments.server_core,), settings={}) as running:
             ratio = compare(running.address, running.pid, arguments)
-        print(
-            f"{name:24}{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f}, 95 % interval)",
-            flush=True,
-        )
+        print(f"{name:24}{said(ratio)}", flush=True)
+
+
+def said(ratio: stats.Interval) -> str:
+    return f"{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f}, 95 % interval)"
 
 
 def parse() -> argparse.Namespace:
@@ -41,7 +98,10 @@ def parse() -> argparse.Namespace:
     options.cores(parser)
     parser.add_argument("--warm-up", type=float, default=5.0, help="seconds, once per server")
     parser.add_argument("--servers", type=options.words, default=SERVERS)
-    return options.parse(parser, rounds=1, seconds=0.3, warm_up=0.2, servers=[project_servers.SHORTEST])
+    parser.add_argument("--connections", type=int, default=5_000, help="of the load whose stages are read")
+    return options.parse(
+        parser, rounds=1, seconds=0.3, warm_up=0.2, connections=50, servers=[project_servers.SHORTEST]
+    )
 
 
 def compare(address: str, pid: int, arguments: argparse.Namespace) -> stats.Interval:

@@ -146,6 +146,7 @@ fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
         feed: feeds.remove(0),
         outbox,
         spent,
+        board: None,
     };
     let load = ClosedLoad::new(closed, &course, None, (0, 1), plan.seed);
     let worker = Loop::new(&plan, place, net, load);
@@ -191,7 +192,7 @@ fn spec(users: usize, pause_s: f64, seconds: f64) -> TrialSpec {
         "timeouts": {"connect_s": 1000.0, "request_s": 1000.0},
         "threads": 1,
         "cores": [],
-        "probe": {"interval_ms": 100, "server_pid": null},
+        "probe": {"interval_ms": 100, "server_pid": null, "stages": false},
         "progress": {"every_ms": 1000, "slower_than_ns": []},
         "examples": "unexpected",
         "seed": 1,

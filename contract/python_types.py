@@ -51,6 +51,8 @@ DEFAULTS = {
     "ClosedShape.pause": '"fixed"',
     "ClosedShape.pause_ms": "0.0",
     "OpenShape.arrivals": '"poisson"',
+    "Probe.stages": "False",
+    "Probes.stages": "None",
     "ProgressSpec.every_ms": "1000",
     "ProgressSpec.slower_than_ns": "()",
     "RampShape.pause": '"fixed"',

@@ -6,6 +6,7 @@ mod sending;
 
 use rustix::io::Errno;
 
+use crate::board::Local;
 use crate::http::answer::{Answer, Kept};
 use crate::http::head::HeadMemo;
 use crate::http::request::Request;
@@ -182,6 +183,11 @@ impl<S> Connection<S> {
     #[inline]
     pub fn arrivals(&self) -> (Arrival, u64) {
         (self.first, self.last_stamp)
+    }
+
+    /// Returns the local end of the present socket; `None` if it has none, or no port.
+    pub fn local<N: Network<Socket = S>>(&self, wire: &Wire<N>) -> Option<Local> {
+        wire.net.local(self.socket.as_ref()?)
     }
 
     /// Returns the token of the present socket of user `index`.

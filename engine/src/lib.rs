@@ -2,6 +2,7 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
+pub mod board;
 mod bounds;
 pub mod clock;
 mod collecting;
@@ -38,6 +39,7 @@ pub mod shape;
 mod socket;
 pub mod spec;
 mod spool;
+mod stage_watch;
 mod stream;
 mod tally;
 mod timers;

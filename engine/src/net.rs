@@ -9,6 +9,8 @@ use std::ops::RangeInclusive;
 
 use rustix::io::Errno;
 
+use crate::board::Local;
+
 pub use crate::socket::Received;
 
 /// What is ready on a socket.
@@ -89,6 +91,9 @@ pub trait Network {
 
     /// Returns why TLS failed.
     fn why(&self, socket: &Self::Socket) -> Option<String>;
+
+    /// Returns the local end of a socket that has begun to connect; `None` if it has no port.
+    fn local(&self, socket: &Self::Socket) -> Option<Local>;
 
     fn close(&mut self, socket: Self::Socket);
 }

@@ -42,6 +42,8 @@ pub struct Plan {
     pub cores: Vec<usize>,
     pub probe_interval_ns: u64,
     pub server_pid: Option<i32>,
+    /// Whether the stages of requests in flight are read.
+    pub stages: bool,
     pub progress_every_ns: u64,
     pub slower_than_ns: Vec<u64>,
     pub seed: u64,
@@ -80,6 +82,7 @@ impl TrialSpec {
             progress_every_ns: interval_ns(self.progress.every_ms, "progress.every_ms", &mut faults),
             slower_than_ns: self.progress.meant_slower_than(&mut faults),
             server_pid: self.probe.server_pid.map(|pid| faults.within(pid, bounds::PID, "probe.server_pid")),
+            stages: self.probe.stages,
             seed: self.seed,
             address,
             shape,

@@ -1,6 +1,7 @@
 //! What the operating system reports while the load runs. Probes read, and change nothing.
 
 mod cpu_clock;
+pub mod diag;
 pub mod machine;
 mod members;
 mod pace;
@@ -8,6 +9,7 @@ pub mod processes;
 mod reread;
 pub mod sample;
 pub mod sockets;
+pub mod stages;
 mod stat;
 mod switches;
 pub mod threads;

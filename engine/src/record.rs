@@ -269,6 +269,40 @@ pub struct Probes {
     pub threads: Vec<ThreadRecord>,
     pub sockets: SocketRecord,
     pub machine: MachineRecord,
+    /// Null if the spec does not ask for it.
+    pub stages: Option<StageRecord>,
+}
+
+/// At which stage requests in flight were: a row per reading, at random times. A reading draws some of the requests in flight
+/// at random, and looks up the server's end of their connections. What it drew is the sum of the columns after `drawn`.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StageRecord {
+    /// Since the first instant.
+    pub at_ns: Vec<u64>,
+    /// How much later than due the reading began.
+    pub late_ns: Vec<u64>,
+    /// CPU time of the reading.
+    pub cost_ns: Vec<u64>,
+    /// All requests in flight when the reading began.
+    pub in_flight: Vec<u64>,
+    pub drawn: Vec<u64>,
+    /// No program holds the server's end of the connection.
+    pub not_accepted: Vec<u64>,
+    /// The server has accepted the connection, and the engine has not sent all of the request: TLS is being agreed on,
+    /// or the request is long.
+    pub unsent: Vec<u64>,
+    /// The server has not read all that has arrived.
+    pub unread: Vec<u64>,
+    /// The server has read the request, and nothing waits on the way back.
+    pub inside: Vec<u64>,
+    /// Some of the answer waits on the way back, the server has closed its end, or the engine has the answer and has not
+    /// counted it yet.
+    pub returning: Vec<u64>,
+    /// The request ended while it was looked up.
+    pub thrown_away: Vec<u64>,
+    /// Why nothing could be read; null if it could. Then there are no rows.
+    pub why: Option<String>,
 }
 
 /// CPU time of the whole machine, over all that used it.

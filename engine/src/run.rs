@@ -10,19 +10,22 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use crate::board::Board;
 use crate::clock::{now_ns, unix_ahead_ns};
 use crate::collecting::{Channels, Collecting, Shared};
 use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
+use crate::load::share;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
-use crate::record::TrialRecord;
+use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::socket::Stamping;
 use crate::spec::{Pacing, TrialSpec};
+use crate::stage_watch::StageWatch;
 use crate::watch::Watches;
 use crate::worker::Place;
 use crate::worker::for_plan::Worker;
@@ -93,11 +96,13 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         Shape::Open(shape) => Some(Timetable::new(shape)),
         Shape::Closed(_) => None,
     };
+    let boards = boards(plan);
+    let stages = plan.stages.then(|| StageWatch::open(plan, boards.clone()));
     let begin = OnceLock::new();
     // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
-    let (began_unix_ns, mut collector, watches, filler) = thread::scope(|scope| {
+    let (began_unix_ns, mut collector, watches, filler, stages) = thread::scope(|scope| {
         if let Some(renderer) = renderer {
             spawn(scope, "renderer", || {
                 stand_back(plan);
@@ -105,21 +110,26 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             })?;
         }
         let (over, is_over) = mpsc::channel();
-        let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
+        let (reading, is_read) = mpsc::channel();
+        let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &boards, &begin);
         // At the first instant all threads are ready. In an open shape it is somewhat later, as requests that are due
         // while the threads wake up would be sent late.
         let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
         course.begin(beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
         let collecting = workers.and_then(|workers| collect(plan, &course, workers));
+        let staging = watch_stages(scope, plan, &course, stages, is_read);
         // No thread begins before the others: it would take their requests.
-        let _ = begin.set(filling.is_ok() && collecting.is_ok());
-        let (filling, (collecting, ended)) = (filling?, collecting?);
+        let _ = begin.set(filling.is_ok() && collecting.is_ok() && staging.is_ok());
+        let (filling, (collecting, ended), staging) = (filling?, collecting?, staging?);
         keep_clear(plan);
         wait_for_the_end(&course, &ended, enough);
+        drop(reading);
         let (collector, watches) = collecting.take_over().finish();
         drop(over);
-        Ok((beginning.unix_ns, collector, watches, filling.and_then(|filling| filling.join().ok())))
+        let filler = filling.and_then(|filling| filling.join().ok());
+        let stages = staging.and_then(|staging| staging.join().ok());
+        Ok((beginning.unix_ns, collector, watches, filler, stages))
     })?;
     match (timetable, filler) {
         (Some(table), Some(filler)) => {
@@ -129,7 +139,37 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         _ => collector.count_never_issued(&course),
     }
-    Ok(collector.record(spec, &course, began_unix_ns, watches.record(&course)))
+    let probes = Probes { stages: stages.map(StageWatch::record), ..watches.record(&course) };
+    Ok(collector.record(spec, &course, began_unix_ns, probes))
+}
+
+/// Returns a board for each worker, if the stages of requests in flight are to be read.
+fn boards(plan: &Plan) -> Vec<Arc<Board>> {
+    let threads = if plan.stages { plan.threads } else { 0 };
+    let users = |thread| share(plan.shape.connections(), thread, plan.threads);
+    (0..threads).map(|thread| Arc::new(Board::new(users(thread)))).collect()
+}
+
+/// Starts the thread that reads the stages of requests in flight. It ends when the other end of `ended` is dropped.
+fn watch_stages<'scope, 'env>(
+    scope: &'scope Scope<'scope, 'env>,
+    plan: &'env Plan,
+    course: &Arc<Course>,
+    stages: Option<StageWatch>,
+    ended: Receiver<()>,
+) -> Result<Option<ScopedJoinHandle<'scope, StageWatch>>, Failure> {
+    let Some(stages) = stages else {
+        return Ok(None);
+    };
+    let course = Arc::clone(course);
+    let watching = spawn(scope, "stages", move || {
+        // Requests of a closed load can wait for a reading. At a lower priority readings would come when the load rests.
+        if plan.pacing == Pacing::Spin || plan.shape.is_open() {
+            stand_back(plan);
+        }
+        stages.run(&course, &ended)
+    });
+    watching.map(Some)
 }
 
 /// Starts the thread that collects. Also returns the channel through which workers report that they have ended.
@@ -239,6 +279,7 @@ fn start<'scope, 'env>(
     course: &'env Course,
     timetable: Option<&'env Timetable>,
     feeds: Vec<Feed>,
+    boards: &[Arc<Board>],
     begin: &'env OnceLock<bool>,
 ) -> Result<Workers, Failure> {
     let (outbox, inbox) = mpsc::channel();
@@ -248,7 +289,14 @@ fn start<'scope, 'env>(
     for (index, feed) in feeds.into_iter().enumerate() {
         let (returned, spent) = mpsc::channel();
         returns.push(returned);
-        let place = Place { course, thread: index, feed, outbox: outbox.clone(), spent };
+        let place = Place {
+            course,
+            thread: index,
+            feed,
+            outbox: outbox.clone(),
+            spent,
+            board: boards.get(index).cloned(),
+        };
         let worker = Worker::new(plan, place, timetable)?;
         let core = plan.cores.get(index % plan.cores.len().max(1)).copied();
         let (telling, ending) = (telling.clone(), ending.clone());

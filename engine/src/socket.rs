@@ -216,6 +216,12 @@ fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
+/// Returns the address that the socket is bound to; `None` if it is no TCP socket, or has no port yet.
+pub fn local(socket: impl AsFd) -> Option<SocketAddr> {
+    let local = SocketAddr::try_from(net::getsockname(socket).ok()?).ok()?;
+    (local.port() != 0).then_some(local)
+}
+
 /// Returns the result of an attempt to connect, on a socket that has become writable.
 ///
 /// # Errors

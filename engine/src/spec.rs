@@ -201,6 +201,8 @@ pub struct ProbeSpec {
     pub interval_ms: u64,
     /// Root of the server's process tree; null if the server is not on this machine.
     pub server_pid: Option<i32>,
+    /// Whether to read, at random times, at which stage requests in flight are.
+    pub stages: bool,
 }
 
 /// The lines that the engine writes on standard error while the trial runs.

@@ -4,6 +4,7 @@
 //! for each load and not one for each load and kind of stream. All streams of a trial are alike, so the processor
 //! predicts the branch.
 
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
@@ -123,6 +124,13 @@ impl Stream {
         match &self.0 {
             Kind::Tls(_, session) => session.why(),
             Kind::Plain(_) => None,
+        }
+    }
+
+    /// Returns the local address; `None` if it is no TCP socket, or has no port yet.
+    pub fn local(&self) -> Option<SocketAddr> {
+        match &self.0 {
+            Kind::Plain(socket) | Kind::Tls(socket, _) => socket::local(socket),
         }
     }
 

@@ -116,6 +116,7 @@ impl Watches {
             threads: self.threads.records(),
             sockets: self.sockets.record(),
             machine: self.machine.record(),
+            stages: None,
         }
     }
 

@@ -12,12 +12,14 @@ mod sending;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use self::account::Account;
 use self::hash_sample::HashSample;
+use crate::board::Board;
 use crate::connection::Wire;
 use crate::http::feed::Feed;
 use crate::in_flight::InFlight;
@@ -56,6 +58,8 @@ pub struct Place<'a> {
     pub outbox: Sender<Box<Tally>>,
     /// Tallies that the collector has added up come back through this channel.
     pub spent: Receiver<Box<Tally>>,
+    /// Where it writes which requests are in flight, if a probe wants to know.
+    pub board: Option<Arc<Board>>,
 }
 
 pub struct Loop<'a, N: Network, L> {
@@ -69,6 +73,7 @@ pub struct Loop<'a, N: Network, L> {
     account: Account<'a>,
     /// The requests in flight, in the order of their due times.
     in_flight: InFlight,
+    board: Option<Arc<Board>>,
     /// For each of the plan's `slower_than_ns`: the number of requests that had been in flight for longer when the
     /// last interval ended.
     waiting: Vec<i64>,
@@ -127,6 +132,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
             pacer: Pacer::new(plan.pacing),
             account: Account::new(plan, place.course, ledger),
             in_flight: InFlight::new(users),
+            board: place.board,
             waiting: vec![0; plan.slower_than_ns.len()],
             connecting: VecDeque::new(),
             again: VecDeque::new(),

@@ -213,6 +213,9 @@ class Probe(Frozen):
     server_pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)] | None
     """Root of the server's process tree; null if the server is not on this machine."""
 
+    stages: bool = False
+    """Whether to read, at random times, at which stage requests in flight are."""
+
 
 class ProgressSpec(Frozen):
     """The lines that the engine writes on standard error while the trial runs."""
@@ -627,6 +630,51 @@ class MachineRecord(Frozen):
     unread: tuple[Unread, ...]
 
 
+class StageRecord(Frozen):
+    """At which stage requests in flight were: a row per reading, at random times. A reading draws some of
+    the requests in flight at random, and looks up the server's end of their connections. What it drew is
+    the sum of the columns after `drawn`.
+    """
+
+    at_ns: tuple[int, ...]
+    """Since the first instant."""
+
+    late_ns: tuple[int, ...]
+    """How much later than due the reading began."""
+
+    cost_ns: tuple[int, ...]
+    """CPU time of the reading."""
+
+    in_flight: tuple[int, ...]
+    """All requests in flight when the reading began."""
+
+    drawn: tuple[int, ...]
+    not_accepted: tuple[int, ...]
+    """No program holds the server's end of the connection."""
+
+    unsent: tuple[int, ...]
+    """The server has accepted the connection, and the engine has not sent all of the request: TLS is being
+    agreed on, or the request is long.
+    """
+
+    unread: tuple[int, ...]
+    """The server has not read all that has arrived."""
+
+    inside: tuple[int, ...]
+    """The server has read the request, and nothing waits on the way back."""
+
+    returning: tuple[int, ...]
+    """Some of the answer waits on the way back, the server has closed its end, or the engine has the
+    answer and has not counted it yet.
+    """
+
+    thrown_away: tuple[int, ...]
+    """The request ended while it was looked up."""
+
+    why: str | None
+    """Why nothing could be read; null if it could. Then there are no rows."""
+
+
 class Probes(Frozen):
     """Readings of the engine's own processes, of the server's if its pid was given, and of the machine."""
 
@@ -637,6 +685,8 @@ class Probes(Frozen):
 
     sockets: SocketRecord
     machine: MachineRecord
+    stages: StageRecord | None = None
+    """Null if the spec does not ask for it."""
 
 
 class TrialRecord(Frozen):

@@ -43,7 +43,7 @@ SPEC = TrialSpec(
     timeouts=Timeouts(connect_s=5, request_s=20),
     threads=1,
     cores=(),
-    probe=Probe(interval_ms=100, server_pid=None),
+    probe=Probe(interval_ms=100, server_pid=None, stages=True),
     seed=7,
 )
 
@@ -90,7 +90,7 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
                 )
             },
         ),
-        ({"watch": str(os.getpid())}, {"probe": Probe(interval_ms=100, server_pid=os.getpid())}),
+        ({"watch": str(os.getpid())}, {"probe": Probe(interval_ms=100, server_pid=os.getpid(), stages=True)}),
         (
             {"rate": "120000", "warm_up": "1s", "connections": 100},
             {

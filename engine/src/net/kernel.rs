@@ -8,6 +8,7 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 
 use super::{Network, Ready, Received};
+use crate::board::Local;
 use crate::clock::{now_ns, stamped_ns, unix_ahead_ns};
 use crate::failure::Failure;
 use crate::pacer;
@@ -177,6 +178,12 @@ impl Network for Kernel<'_> {
 
     fn why(&self, stream: &Stream) -> Option<String> {
         stream.why()
+    }
+
+    fn local(&self, stream: &Stream) -> Option<Local> {
+        let local = stream.local()?;
+        let source = self.plan.sources.iter().position(|source| *source == local.ip()).unwrap_or_default();
+        Some(Local { source: u16::try_from(source).ok()?, port: local.port() })
     }
 
     fn close(&mut self, stream: Stream) {

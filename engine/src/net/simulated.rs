@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use rustix::io::Errno;
 
 use super::{Network, Ready, Received};
+use crate::board::Local;
 
 /// What a peer does with a request, or with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,6 +279,11 @@ impl Network for Simulated {
 
     fn why(&self, _socket: &Socket) -> Option<String> {
         None
+    }
+
+    /// Each attempt to connect has a port of its own.
+    fn local(&self, socket: &Socket) -> Option<Local> {
+        Some(Local { source: 0, port: (socket.0 >> 32) as u16 })
     }
 
     fn close(&mut self, socket: Socket) {

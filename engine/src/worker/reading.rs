@@ -100,7 +100,12 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
     #[inline]
     pub(super) fn on_step(&mut self, index: u32, step: Step) {
         match step {
-            Step::Ended(outcome) => self.ended.push((index, outcome)),
+            Step::Ended(outcome) => {
+                if let Some(board) = &self.board {
+                    board.over(index);
+                }
+                self.ended.push((index, outcome));
+            }
             // Only the caller that reads handles `Unread`.
             Step::Pending | Step::Connected | Step::Unread => {}
             Step::Again => {
@@ -116,7 +121,11 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         let user = &mut self.users[index as usize];
         let began_ns = std::mem::replace(&mut user.sent_ns, now_ns);
         self.account.connected(user, began_ns, now_ns, L::IS_OPEN);
-        match user.connection.send(&mut self.wire, None) {
+        let sent = user.connection.send(&mut self.wire, None);
+        if let Some(board) = &self.board {
+            board.sent(index);
+        }
+        match sent {
             // Bytes that the server sent without a request, as SSH does, are not reported again.
             Step::Pending if ready.read => user.connection.advance(ready, &mut self.wire),
             step => step,
@@ -143,6 +152,9 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         let user = &mut self.users[index as usize];
         let (outcome, freed_ns) = self.account.count(user, &mut self.wire, outcome, now_ns, L::IS_OPEN);
         user.in_flight = None;
+        if let Some(board) = &self.board {
+            board.ended(index);
+        }
         user.since_ns = now_ns;
         self.in_flight.remove(index);
         if self.plan.connection == ConnectionUse::PerRequest {

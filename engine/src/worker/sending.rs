@@ -83,8 +83,14 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         let own = self.feed.bytes();
         user.connection.prepare(kind, own, may_repeat, hash);
         if has_socket {
+            if let Some(board) = &self.board {
+                board.sending(index);
+            }
             let own = if may_repeat { None } else { own };
             let step = user.connection.send(&mut self.wire, own);
+            if let Some(board) = &self.board {
+                board.sent(index);
+            }
             self.on_step(index, step);
         } else {
             self.connect(index, now_ns);
@@ -96,7 +102,13 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         self.opened += 1;
         let user = &mut self.users[index as usize];
         user.sent_ns = now_ns;
+        if let Some(board) = &self.board {
+            board.connecting(index);
+        }
         let step = user.connection.connect(&mut self.wire, index);
+        if let (Some(board), Some(local)) = (&self.board, user.connection.local(&self.wire)) {
+            board.opened_from(index, local);
+        }
         if matches!(step, Step::Pending | Step::Again) {
             self.connecting.push_back((now_ns, index));
         }

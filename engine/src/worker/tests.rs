@@ -1,6 +1,7 @@
 //! The hot loop over simulated sockets: what it counts, whatever a peer does. Times are exact, as the clock moves
 //! only while the loop waits.
 
+mod board;
 mod patience;
 
 use std::sync::mpsc;
@@ -9,6 +10,7 @@ use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::board::Board;
 use crate::collector::Collector;
 use crate::http::feed;
 use crate::net::simulated::{Reply, Script, Simulated};
@@ -53,6 +55,10 @@ fn spec(shape: Value, ms: u64, change: impl FnOnce(&mut Value)) -> TrialSpec {
 
 /// Returns the record of `spec` against a peer that behaves by `script`.
 fn run(spec: TrialSpec, script: Script) -> TrialRecord {
+    run_on(spec, script, None)
+}
+
+fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRecord {
     let plan = spec.plan().map_err(|failure| failure.error).unwrap();
     let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     course.begin(BEGAN_NS);
@@ -62,7 +68,7 @@ fn run(spec: TrialSpec, script: Script) -> TrialRecord {
     let (outbox, inbox) = mpsc::channel();
     let (_returned, spent) = mpsc::channel();
     let (mut feeds, _) = feed::feeds(&plan.requests, 1, plan.seed);
-    let place = Place { course: &course, thread: 0, feed: feeds.remove(0), outbox, spent };
+    let place = Place { course: &course, thread: 0, feed: feeds.remove(0), outbox, spent, board };
     let net = Simulated::new(script, plan.shape.connections(), now_ns);
     match &plan.shape {
         Shape::Closed(shape) => {

@@ -44,7 +44,7 @@ class Options:
     """What a load needs beside its shape. `threads` None: as many as suit the shape.
 
     `connect_s` and `request_s`: timeouts. `cores` empty: threads are not bound to cores. `server_pid`: the
-    root of the watched process tree.
+    root of the watched process tree. `stages`: whether to read at which stage requests in flight are.
     """
 
     connection: Literal["keep-alive", "per-request"] = "keep-alive"
@@ -55,6 +55,7 @@ class Options:
     kernel_timestamps: bool = True
     pacing: Literal["sleep", "spin"] = "sleep"
     server_pid: int | None = None
+    stages: bool = False
     seed: int = field(default_factory=drawn_seed)
 
 
@@ -94,7 +95,9 @@ def spec(
         timeouts=contract.Timeouts(connect_s=options.connect_s, request_s=options.request_s),
         threads=options.threads or threads_for(shape, usable_cores),
         cores=options.cores,
-        probe=contract.Probe(interval_ms=PROBE_INTERVAL_MS, server_pid=options.server_pid),
+        probe=contract.Probe(
+            interval_ms=PROBE_INTERVAL_MS, server_pid=options.server_pid, stages=options.stages
+        ),
         seed=options.seed,
     )
 

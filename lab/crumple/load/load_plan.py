@@ -60,12 +60,17 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             requests=requests,
             shape=meant.shape,
             stop=meant.stop,
-            options=options,
+            options=replace(options, stages=_shows_stages(resolved)),
             usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
         fail_if=fail_if,
     )
+
+
+def _shows_stages(resolved: Resolved) -> bool:
+    """Whether this machine may show at which stage requests are: it has the other ends of the connections."""
+    return resolved.is_local and not resolved.target.address.startswith("unix:")
 
 
 def target_of(url: str, flags: TargetFlags) -> Resolved:
@@ -312,7 +317,7 @@ def specs(spec: contract.TrialSpec) -> list[contract.TrialSpec]:
         "stop": contract.AfterRequests(requests=1, within_s=limits.connect_s + limits.request_s),
         "threads": 1,
         "cores": spec.cores[:1],
-        "probe": spec.probe.model_copy(update={"server_pid": None}),
+        "probe": spec.probe.model_copy(update={"server_pid": None, "stages": False}),
         "examples": "all",
     }
     return [spec.model_copy(update={**once, "requests": (request,)}) for request in spec.requests]

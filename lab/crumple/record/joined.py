@@ -56,6 +56,7 @@ from crumple.contract import (
     Samples,
     Series,
     SocketRecord,
+    StageRecord,
     ThreadRecord,
     ThreadWindow,
     TrialRecord,
@@ -92,7 +93,7 @@ PAGES_SHARED = Unread(
     field="pss_bytes", why="servers of the block share pages with it while it is measured in turns"
 )
 
-Table = TypeVar("Table", Series, Samples, ThreadRecord, SocketRecord)
+Table = TypeVar("Table", Series, Samples, ThreadRecord, SocketRecord, StageRecord)
 Counts = TypeVar("Counts", Outcomes, NotSent)
 Value = TypeVar("Value")
 
@@ -233,11 +234,13 @@ def _histogram(parts: Sequence[Histogram | None]) -> Histogram | None:
     return histogram.together(known) if known else None
 
 
-def _rows(placed: Sequence[_Slice], tables: Sequence[Table]) -> Table:
+def _rows(
+    placed: Sequence[_Slice], tables: Sequence[Table], no_columns: Collection[str] = NO_COLUMNS
+) -> Table:
     """Append the tables to one another, with `at_ns` converted to the time axis of the whole."""
     columns: dict[str, tuple[Any, ...]] = {}
     for name in type(tables[0]).model_fields:
-        if name in NO_COLUMNS:
+        if name in no_columns:
             continue
         parts = []
         for slice_, table in zip(placed, tables, strict=True):
@@ -290,6 +293,7 @@ def _probes(placed: Sequence[_Slice]) -> Probes:
             update={"unread": _unread(each.unread for each in sockets)}
         ),
         machine=_machine([each.machine for each in probes]),
+        stages=_stages(placed, [each.stages for each in probes]),
     )
 
 
@@ -345,6 +349,15 @@ def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
             cores=windows[0].cores,
         )
     return MachineRecord(window=whole, unread=_unread(part.unread for part in parts))
+
+
+def _stages(placed: Sequence[_Slice], parts: Sequence[StageRecord | None]) -> StageRecord | None:
+    stages = _all(parts)
+    if stages is None:
+        return None
+    # A slice without readings makes the whole one without: it would stand for the others alone.
+    unread = next((each for each in stages if each.why is not None), None)
+    return unread or _rows(placed, stages, no_columns=("why",))
 
 
 def _unread(parts: Iterable[Collection[Unread]]) -> tuple[Unread, ...]:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crumple import contract
-from crumple.record import failures, histogram
+from crumple.record import failures, histogram, stages
 from crumple.record.engine_limits import engine_share
 from crumple.record.failures import Unanswered, Unexpected, unanswered
 from crumple.record.histogram import Times
 
 if TYPE_CHECKING:
+    from crumple.record.stages import Budget, NoBudget
     from crumple.record.validity import Validity
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
@@ -227,6 +228,11 @@ class Load:
     def server(self) -> Spent | None:
         """What the watched server cost; None: was not watched, or not read."""
         return self._spent(self.record.probes.server)
+
+    @cached_property
+    def budget(self) -> "Budget | NoBudget | None":
+        """The mean response time by stages, or why that is not known; None: nobody asked."""
+        return stages.budget(self.record)
 
     @property
     def engine_share(self) -> float | None:

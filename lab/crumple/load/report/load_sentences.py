@@ -31,6 +31,19 @@ SPREADS = {
     "timed_out": ("timed out", "from due to giving up"),
     "unfinished_age": ("unfinished", "how long they had been due at the end"),
 }
+# Stage of a request → its name.
+_STAGES = {
+    "due": "due",
+    "not_accepted": "not accepted",
+    "unsent": "being sent",
+    "unread": "unread",
+    "inside": "inside",
+    "returning": "returning",
+    "unknown": "not told apart",
+}
+# Stages that are named however little time they take, if they were found; the others from this share on.
+_OFTEN = ("not_accepted", "unread", "inside", "returning")
+_NAMED_SHARE = 0.01
 # A load that ran for a smaller share of its time was ended early.
 _WHOLE = 0.99
 # With a smaller share of renewed connections, connections were kept alive as asked.
@@ -199,6 +212,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
     """The other facts, beside times and requests, by name; those with nothing to say are left out."""
     rows = [
         ("throughput", throughput(load)),
+        ("time", time(load)),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
         ("engine", engine(load)),
@@ -219,6 +233,25 @@ def throughput(load: "Load") -> str:
         numerals.size(load.per_s(count)) for count in (record.received_bytes, record.sent_bytes)
     )
     return f"{said}, {received}/s received, {sent}/s sent"
+
+
+def time(load: "Load") -> str:
+    """The mean response time by stages, beside the mean that was measured; empty if nobody asked."""
+    # Imported here because it needs numpy, which takes time before a load.
+    from crumple.record.stages import NoBudget
+
+    budget = load.budget
+    if budget is None:
+        return ""
+    if isinstance(budget, NoBudget):
+        return f"by stages not known: {budget.why}"
+    said = [
+        f"{_STAGES[part.name]} {numerals.duration(part.mean_ns)}"
+        for part in budget.parts
+        if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.sum_ns)
+    ]
+    whole, measured = numerals.duration(budget.sum_ns), numerals.duration(budget.measured_ns)
+    return f"{' · '.join(said)} = {whole} (measured {measured})"
 
 
 def connections(load: "Load") -> str:

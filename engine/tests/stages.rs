@@ -1,0 +1,339 @@
+//! At which stage requests in flight are found, with servers that keep them where the test knows.
+
+mod peer;
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use peer::tls::{Authority, play_tls};
+use peer::{HELLO, after, for_seconds, open, play, read_request, request, run, spec};
+use rustls::version::TLS13;
+use serde_json::{Value, json};
+
+const STAGES: [&str; 5] = ["not_accepted", "unsent", "unread", "inside", "returning"];
+/// The first connections are opened and accepted in this time.
+const SETTLED_NS: u64 = 300_000_000;
+const WAIT: Duration = Duration::from_millis(100);
+/// As `HELLO`, and the connection serves no other request.
+const BYE: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+
+/// What the readings of a trial found, on average for each reading once the trial has settled.
+struct Seen {
+    readings: usize,
+    in_flight: f64,
+    drawn: f64,
+    /// By stage, and thrown away.
+    found: Vec<(&'static str, f64)>,
+}
+
+impl Seen {
+    fn of(record: &Value) -> Self {
+        let stages = &record["probes"]["stages"];
+        assert_eq!(stages["why"], Value::Null);
+        let column = |name: &str| -> Vec<u64> { serde_json::from_value(stages[name].clone()).unwrap() };
+        let at_ns = column("at_ns");
+        assert!(at_ns.is_sorted());
+        let settled: Vec<usize> = (0..at_ns.len()).filter(|&row| at_ns[row] >= SETTLED_NS).collect();
+        let mean = |name: &str| {
+            let column = column(name);
+            assert_eq!(column.len(), at_ns.len(), "{name}");
+            settled.iter().map(|&row| column[row] as f64).sum::<f64>() / settled.len() as f64
+        };
+        let found: Vec<_> =
+            STAGES.into_iter().chain(["thrown_away"]).map(|name| (name, mean(name))).collect();
+        let seen =
+            Self { readings: settled.len(), in_flight: mean("in_flight"), drawn: mean("drawn"), found };
+        let sum: f64 = seen.found.iter().map(|(_, mean)| mean).sum();
+        assert!((sum - seen.drawn).abs() < 1e-6, "{:?}", seen.found);
+        assert!(column("drawn").iter().zip(column("in_flight")).all(|(&drawn, all)| drawn <= all.min(64)));
+        let spent_ns: u64 = column("cost_ns").iter().sum();
+        assert!(spent_ns > 0 && column("late_ns").len() == at_ns.len());
+        seen
+    }
+
+    fn mean(&self, stage: &str) -> f64 {
+        self.found.iter().find(|(name, _)| *name == stage).unwrap().1
+    }
+
+    /// Asserts that nearly all requests were at this stage, where they stay for ever.
+    fn assert_all(&self, stage: &str) {
+        self.assert_share(stage, 0.97);
+    }
+
+    /// Asserts that most requests were at this stage, where they stay for `WAIT`. On a busy machine they spend some
+    /// time elsewhere.
+    fn assert_most(&self, stage: &str) {
+        self.assert_share(stage, 0.7);
+    }
+
+    fn assert_share(&self, stage: &str, least: f64) {
+        assert!(self.readings >= 3, "{} readings", self.readings);
+        assert!(self.mean(stage) >= least * self.drawn && self.drawn > 0.0, "{stage}: {:?}", self.found);
+    }
+
+    fn assert_between(&self, stage: &str, least: f64, most: f64) {
+        let mean = self.mean(stage);
+        assert!((least..=most).contains(&mean), "{stage}: {:?} of {}", self.found, self.in_flight);
+    }
+}
+
+/// Returns a spec of this many users whose requests are watched for a second and a half.
+fn watched(address: &str, users: usize) -> Value {
+    let mut spec = spec(address, 0);
+    spec["probe"]["stages"] = json!(true);
+    spec["shape"]["connections"] = json!(users);
+    spec["threads"] = json!(1);
+    spec["stop"] = for_seconds(1.5);
+    spec
+}
+
+fn find(address: &str, users: usize) -> Seen {
+    Seen::of(&run(&watched(address, users)))
+}
+
+/// Listens on a free port of `address`, with a long queue. Returns where a client on this machine reaches it.
+fn listen_at(address: &str, client: &str) -> (TcpListener, String) {
+    let listener = TcpListener::bind(address).unwrap();
+    rustix::net::listen(&listener, 1024).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, format!("{client}:{port}"))
+}
+
+/// Serves one connection: waits before each answer.
+fn serve(mut socket: TcpStream, answer: &[u8], wait: Duration) {
+    while read_request(&mut socket) {
+        thread::sleep(wait);
+        if socket.write_all(answer).is_err() || answer == BYE {
+            return;
+        }
+    }
+}
+
+#[test]
+fn without_accept_all_are_not_accepted() {
+    for (address, client) in [("127.0.0.1:0", "127.0.0.1"), ("[::]:0", "127.0.0.1"), ("[::]:0", "[::1]")] {
+        let (listener, address) = listen_at(address, client);
+        let seen = find(&address, 16);
+        assert_eq!((seen.in_flight, seen.drawn), (16.0, 16.0));
+        seen.assert_all("not_accepted");
+        drop(listener);
+    }
+}
+
+#[test]
+fn beyond_a_full_queue_requests_are_not_accepted_either() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 2).unwrap();
+    let seen = find(&listener.local_addr().unwrap().to_string(), 16);
+    assert_eq!(seen.in_flight, 16.0);
+    seen.assert_all("not_accepted");
+}
+
+#[test]
+fn what_is_accepted_and_not_read_is_unread() {
+    for (address, client) in [("127.0.0.1:0", "127.0.0.1"), ("[::]:0", "127.0.0.1"), ("[::]:0", "[::1]")] {
+        let (listener, address) = listen_at(address, client);
+        thread::spawn(move || {
+            let accepted: Vec<_> = listener.incoming().take(16).collect();
+            thread::sleep(Duration::from_secs(30));
+            drop(accepted);
+        });
+        find(&address, 16).assert_all("unread");
+    }
+}
+
+#[test]
+fn a_long_request_that_nobody_reads_is_unread() {
+    let address = play(|socket| {
+        thread::sleep(Duration::from_secs(30));
+        drop(socket);
+    });
+    let mut spec = watched(&address, 4);
+    spec["requests"][0]["method"] = json!("POST");
+    spec["requests"][0]["body"] = json!("x".repeat(20_000_000));
+    Seen::of(&run(&spec)).assert_all("unread");
+}
+
+#[test]
+fn what_waits_in_the_server_is_inside() {
+    let (listener, address) = listen_at("[::]:0", "127.0.0.1");
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            thread::spawn(move || serve(socket.unwrap(), HELLO, WAIT));
+        }
+    });
+    find(&address, 16).assert_most("inside");
+    find(&after(WAIT), 200).assert_most("inside");
+}
+
+#[test]
+fn with_a_connection_for_each_request_it_is_the_same() {
+    let mut spec = watched(&after(WAIT), 16);
+    spec["connection"] = json!("per-request");
+    Seen::of(&run(&spec)).assert_most("inside");
+}
+
+#[test]
+fn from_several_source_addresses_it_is_the_same() {
+    let mut spec = watched(&after(WAIT), 16);
+    spec["target"]["sources"] = json!(["127.0.0.2", "127.0.0.3", "127.0.0.4"]);
+    spec["threads"] = json!(2);
+    let seen = Seen::of(&run(&spec));
+    seen.assert_most("inside");
+    assert!(seen.in_flight > 12.0, "{}", seen.in_flight);
+}
+
+#[test]
+fn over_tls_it_is_the_same() {
+    let authority = Authority::new("stages");
+    let (address, _) = play_tls(authority.server(&TLS13, false), |socket| {
+        while read_request(socket) {
+            thread::sleep(WAIT);
+            if socket.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let mut spec = watched(&address, 16);
+    spec["target"]["tls"] = authority.trusted();
+    Seen::of(&run(&spec)).assert_most("inside");
+}
+
+#[test]
+fn a_handshake_that_the_server_does_not_go_on_with_keeps_the_request_from_being_sent() {
+    let authority = Authority::new("stages");
+    let address = play(|socket| {
+        thread::sleep(Duration::from_secs(30));
+        drop(socket);
+    });
+    let mut spec = watched(&address, 8);
+    spec["target"]["tls"] = authority.trusted();
+    Seen::of(&run(&spec)).assert_all("unsent");
+}
+
+#[test]
+fn of_a_pool_that_accepts_four_the_others_are_not_accepted() {
+    let (listener, address) = listen_at("127.0.0.1:0", "127.0.0.1");
+    let listener = Arc::new(listener);
+    for _ in 0..4 {
+        let listener = Arc::clone(&listener);
+        thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                serve(socket, BYE, WAIT);
+            }
+        });
+    }
+    let mut spec = watched(&address, 16);
+    spec["connection"] = json!("per-request");
+    spec["stop"] = for_seconds(3.0);
+    let seen = Seen::of(&run(&spec));
+    // Between two requests a worker is idle for a moment, and a request that it answers may be seen beside the next.
+    seen.assert_between("inside", 2.8, 4.3);
+    seen.assert_between("not_accepted", 10.0, 13.0);
+}
+
+#[test]
+fn of_a_pool_that_reads_four_the_others_are_unread() {
+    let (listener, address) = listen_at("127.0.0.1:0", "127.0.0.1");
+    let (sockets, waiting) = mpsc::channel::<TcpStream>();
+    let waiting = Arc::new(Mutex::new(waiting));
+    for _ in 0..4 {
+        let (waiting, back) = (Arc::clone(&waiting), sockets.clone());
+        thread::spawn(move || {
+            loop {
+                let Ok(mut socket) = waiting.lock().unwrap().recv() else {
+                    return;
+                };
+                if read_request(&mut socket) {
+                    thread::sleep(WAIT);
+                    if socket.write_all(HELLO).is_ok() {
+                        let _ = back.send(socket);
+                    }
+                }
+            }
+        });
+    }
+    thread::spawn(move || listener.incoming().for_each(|socket| drop(sockets.send(socket.unwrap()))));
+    let mut spec = watched(&address, 16);
+    spec["stop"] = for_seconds(3.0);
+    let seen = Seen::of(&run(&spec));
+    seen.assert_between("inside", 2.8, 4.3);
+    seen.assert_between("unread", 10.0, 13.0);
+}
+
+#[test]
+fn an_answer_of_which_a_part_waits_is_on_the_way_back() {
+    const PART_BYTES: usize = 100_000;
+    let address = play(|mut socket| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 4 * PART_BYTES);
+        while read_request(&mut socket) {
+            // When it has read the first part, the engine waits for the rest as a whole.
+            for (before, parts) in [(Duration::ZERO, 1), (Duration::from_millis(5), 1), (2 * WAIT, 2)] {
+                thread::sleep(before);
+                if parts == 1 && before.is_zero() && socket.write_all(head.as_bytes()).is_err() {
+                    return;
+                }
+                if socket.write_all(&vec![b'x'; parts * PART_BYTES]).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut spec = watched(&address, 4);
+    spec["requests"] = json!([request("GET", 200, 4 * PART_BYTES as u64)]);
+    Seen::of(&run(&spec)).assert_between("returning", 2.8, 4.0);
+}
+
+#[test]
+fn an_answer_that_the_server_writes_slowly_is_inside() {
+    let address = play(|mut socket| {
+        while read_request(&mut socket) {
+            let (first, rest) = HELLO.split_at(HELLO.len() - 3);
+            if socket.write_all(first).is_err() {
+                return;
+            }
+            thread::sleep(WAIT);
+            if socket.write_all(rest).is_err() {
+                return;
+            }
+        }
+    });
+    find(&address, 8).assert_most("inside");
+}
+
+#[test]
+fn in_an_open_shape_requests_in_flight_are_those_that_were_sent() {
+    let mut spec = watched(&after(WAIT), 0);
+    spec["shape"] = open(64, 200.0);
+    let record = run(&spec);
+    let seen = Seen::of(&record);
+    // 200 a second for 100 ms each, or more on a busy machine.
+    assert!((12.0..=64.0).contains(&seen.in_flight), "{}", seen.in_flight);
+    seen.assert_most("inside");
+}
+
+#[test]
+fn nothing_is_read_unless_it_was_asked_for() {
+    let mut spec = watched(&after(WAIT), 4);
+    spec["probe"]["stages"] = json!(false);
+    spec["stop"] = for_seconds(0.2);
+    assert_eq!(run(&spec)["probes"]["stages"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_read_has_its_reason_and_no_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut spec = watched(&format!("unix:{}", path.display()), 2);
+    spec["stop"] = for_seconds(0.3);
+    let record = run(&spec);
+    let stages = &record["probes"]["stages"];
+    assert!(stages["why"].as_str().unwrap().contains("Unix socket"), "{stages}");
+    assert_eq!(stages["at_ns"], json!([]));
+    drop(listener);
+}

@@ -1,0 +1,421 @@
+"""The mean response time by stages: known truths, what cannot be told, and how often intervals are right."""
+
+import contextlib
+import json
+import math
+import re
+import socket
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import documents
+import numpy as np
+import pytest
+import synthetic_load
+from crumple import contract, engine
+from crumple.load.report import load_files
+from crumple.load.report import load_sentences as say
+from crumple.record import joined, stages
+from crumple.record.stages import Budget, NoBudget
+
+ROOT = Path(__file__).resolve().parents[2]
+MS = 1_000_000
+# What the plain record has: a second of warm-up, two seconds in which 20,000 requests took 3.2 ms each.
+WARM_UP_NS, MEASURED_NS, RESPONSE_MS = 1_000_000_000, 2_000_000_000, 3.2
+FOUND = ("not_accepted", "unsent", "unread", "inside", "returning", "thrown_away")
+
+
+def readings(
+    rows: Sequence[Mapping[str, int]],
+    at_ns: Sequence[int] | None = None,
+    in_flight: Sequence[int] | None = None,
+) -> contract.StageRecord:
+    """A record of readings, evenly over the window; `in_flight`: as many as were drawn, unless given."""
+    drawn = [sum(row.values()) for row in rows]
+    at_ns = at_ns or [WARM_UP_NS + MEASURED_NS * row // len(rows) for row in range(len(rows))]
+    return contract.StageRecord.model_validate(
+        {
+            "at_ns": at_ns,
+            "late_ns": [60_000] * len(rows),
+            "cost_ns": [100_000] * len(rows),
+            "in_flight": drawn if in_flight is None else in_flight,
+            "drawn": drawn,
+            **{name: [row.get(name, 0) for row in rows] for name in FOUND},
+            "why": None,
+        }
+    )
+
+
+def record(read: contract.StageRecord | None, **changes: Any) -> contract.TrialRecord:
+    """The plain record with these readings."""
+    plain = documents.record(**changes)
+    return plain.model_copy(update={"probes": plain.probes.model_copy(update={"stages": read})})
+
+
+def told(read: contract.StageRecord, **changes: Any) -> Budget:
+    """The budget of a record that has one."""
+    found = stages.budget(record(read, **changes))
+    assert isinstance(found, Budget), found
+    return found
+
+
+def why_not(read: contract.StageRecord, **changes: Any) -> str:
+    """Why the record has no budget."""
+    found = stages.budget(record(read, **changes))
+    assert isinstance(found, NoBudget), found
+    return found.why
+
+
+def times_ms(found: Budget) -> dict[str, float]:
+    """The mean time at each stage, in ms."""
+    return {part.name: round(part.mean_ns / MS, 6) for part in found.parts if part.mean_ns}
+
+
+def test_each_stage_takes_its_share_of_the_time() -> None:
+    found = told(readings([{"not_accepted": 8, "unread": 4, "inside": 20}] * 60))
+    assert times_ms(found) == {"not_accepted": 0.8, "unread": 0.4, "inside": 2.0}
+    assert found.measured_ns == RESPONSE_MS * MS
+    assert found.sum_ns == pytest.approx(RESPONSE_MS * MS)
+    assert (found.readings, found.late_ns) == (60, 60_000)
+    assert found.cost_cores == pytest.approx(60 * 0.1 / 2_000)
+
+
+def test_where_only_some_are_drawn_they_stand_for_all() -> None:
+    found = told(readings([{"unread": 3, "inside": 1}] * 60, in_flight=[32] * 60))
+    assert times_ms(found) == {"unread": 2.4, "inside": 0.8}
+
+
+def test_a_reading_counts_by_the_requests_in_flight() -> None:
+    # Half of the time 62 requests wait, half of the time 2 are inside: all but a thirty-second of the time.
+    rows = [{"unread": 62}, {"inside": 2}] * 50
+    assert times_ms(told(readings(rows))) == {"unread": 3.1, "inside": 0.1}
+
+
+def test_where_nothing_is_in_flight_nothing_takes_time() -> None:
+    assert times_ms(told(readings([{"inside": 64}, {}] * 50))) == {"inside": 3.2}
+
+
+def test_a_reading_that_finds_none_of_those_in_flight_says_nothing() -> None:
+    rows = [{"unread": 16, "inside": 16}] * 60 + [{}] * 20
+    found = told(readings(rows, in_flight=[32] * 80))
+    assert times_ms(found) == {"unread": 1.6, "inside": 1.6}
+    nothing = why_not(readings([{}] * 60, in_flight=[32] * 60))
+    assert nothing == "too few of the readings found a request in flight"
+
+
+def test_the_warm_up_and_what_comes_after_the_window_do_not_count() -> None:
+    outside = [{"not_accepted": 32}] * 20
+    rows = [*outside, *[{"inside": 32}] * 60, *outside]
+    within = [WARM_UP_NS + MEASURED_NS * row // 60 for row in range(60)]
+    after = [WARM_UP_NS + MEASURED_NS + row for row in range(20)]
+    at_ns = [*range(0, WARM_UP_NS, WARM_UP_NS // 20), *within, *after]
+    assert times_ms(told(readings(rows, at_ns))) == {"inside": 3.2}
+
+
+def test_what_ended_meanwhile_is_a_part_of_its_own() -> None:
+    found = told(readings([{"inside": 28, "thrown_away": 4}] * 60))
+    assert times_ms(found) == {"inside": 2.8, "unknown": 0.4}
+
+
+def test_an_answer_that_has_arrived_is_not_on_the_way_back() -> None:
+    # Of the 0.4 ms on the way back, answers lay 0.3 ms unread in the engine's sockets.
+    arrivals = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=20_000 * 300_000)
+    found = told(readings([{"inside": 31, "returning": 4}] * 60), arrivals=arrivals)
+    assert times_ms(found) == {"inside": 3.1, "returning": 0.1}
+    assert found.sum_ns == pytest.approx(RESPONSE_MS * MS)
+    more = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=20_000 * 500_000)
+    assert told(readings([{"inside": 31, "returning": 4}] * 60), arrivals=more).part("returning").mean_ns == 0
+
+
+def test_in_an_open_shape_a_request_is_due_before_it_is_sent() -> None:
+    # The response time of 3.2 ms is 1.2 ms of lateness, 0.2 ms of which are for opening the connection.
+    def times(mean_ms: float) -> contract.Histogram:
+        return contract.Histogram(
+            count=20_000, min_ns=1, mean_ns=mean_ms * MS, max_ns=9_000_000, encoded="HISTFAAA"
+        )
+
+    plain = documents.record().histograms
+    histograms = plain.model_copy(
+        update={"lateness": times(1.2), "connect_time": times(0.2), "service_time": times(2.0)}
+    )
+    rows = [{"not_accepted": 2, "inside": 20}] * 60
+    found = told(readings(rows), histograms=histograms)
+    assert times_ms(found) == {"due": 1.0, "not_accepted": 0.2, "inside": 2.0}
+    assert found.sum_ns == pytest.approx(found.measured_ns)
+
+
+def test_failures_take_time_like_answers() -> None:
+    outcomes = documents.outcomes(ok=10_000, timeout=10_000)
+
+    def times(mean_ms: float) -> contract.Histogram:
+        return contract.Histogram(
+            count=10_000, min_ns=1, mean_ns=mean_ms * MS, max_ns=9_000_000, encoded="HISTFAAA"
+        )
+
+    plain = documents.record().histograms
+    histograms = plain.model_copy(update={"response_time": times(1.4), "timed_out": times(5.0)})
+    found = told(readings([{"inside": 32}] * 60), outcomes=outcomes, histograms=histograms)
+    assert found.measured_ns == pytest.approx(3.2 * MS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "why"),
+    [
+        ([{"inside": 32}] * 49, {}, "49 of the 50 readings that are needed"),
+        ([{"inside": 32}] * 60, {"outcomes": documents.outcomes(unfinished=32)}, "no request ended"),
+        ([{"inside": 48}] * 60, {}, "come to 4.8 ms for each, and the response times to 3.2 ms"),
+        ([{"inside": 20}] * 60, {}, "come to 2 ms for each"),
+    ],
+)
+def test_what_cannot_be_told_has_its_reason(
+    rows: Sequence[Mapping[str, int]], changes: dict[str, Any], why: str
+) -> None:
+    assert why in why_not(readings(rows), **changes)
+
+
+def test_a_window_of_few_response_times_is_too_short() -> None:
+    outcomes = documents.outcomes(ok=64)
+    times = contract.Histogram(
+        count=64, min_ns=1, mean_ns=1_000.0 * MS, max_ns=1_000 * MS, encoded="HISTFAAA"
+    )
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    why = why_not(readings([{"inside": 32}] * 60), outcomes=outcomes, histograms=histograms)
+    assert why == "requests take so long that it needs a load of 10 s or more"
+
+
+def test_readings_that_come_late_are_not_at_random() -> None:
+    rows = readings([{"inside": 32}] * 60)
+    late = rows.model_copy(update={"late_ns": (3_100_000,) * 30 + (3_300_000,) * 30})
+    assert isinstance(stages.budget(record(late)), Budget)
+    later = rows.model_copy(update={"late_ns": (3_100_000,) * 29 + (3_300_000,) * 31})
+    assert why_not(later) == "half of the readings came 3.3 ms late or more: others had the cores"
+
+
+def test_what_takes_no_longer_than_a_reading_is_not_told() -> None:
+    rows = readings([{"inside": 32}] * 60)
+    assert isinstance(stages.budget(record(rows.model_copy(update={"cost_ns": (1_500_000,) * 60}))), Budget)
+    why = why_not(rows.model_copy(update={"cost_ns": (1_700_000,) * 60}))
+    assert why == "requests take 3.2 ms, and looking some of them up takes 1.7 ms"
+
+
+def test_parts_that_do_not_add_up_are_not_told() -> None:
+    # By the times 0.5 ms of each answer passed in the engine's sockets, and none was found there.
+    arrivals = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=20_000 * 500_000)
+    why = why_not(readings([{"inside": 37}] * 60), arrivals=arrivals)
+    assert why == "answers lay in the engine's sockets for longer than they were found there"
+
+
+def test_what_the_engine_could_not_read_is_the_reason() -> None:
+    why = "not to be read here: 10.0.0.5 is no address of this machine"
+    unread = readings([]).model_copy(update={"why": why})
+    assert why_not(unread) == why
+
+
+def test_who_did_not_ask_is_told_nothing() -> None:
+    assert stages.budget(record(None)) is None
+
+
+def test_a_stage_that_was_never_found_may_be_there() -> None:
+    never = told(readings([{"inside": 32}] * 100)).part("not_accepted")
+    assert (never.mean_ns, never.low_ns) == (0, 0)
+    assert never.high_ns == pytest.approx(0.03 * RESPONSE_MS * MS)
+
+
+def test_readings_that_find_the_same_requests_count_for_fewer() -> None:
+    in_a_row = [{"unread": 32}] * 100 + [{"inside": 32}] * 100
+    shuffled = [in_a_row[row] for row in np.random.default_rng(1).permutation(200)]
+    wide, narrow = told(readings(in_a_row)).part("inside"), told(readings(shuffled)).part("inside")
+    assert wide.readings < 10 < 50 < narrow.readings
+    assert wide.high_ns - wide.low_ns > 2 * (narrow.high_ns - narrow.low_ns)
+
+
+# A pool of four, asked by thirty users who think for 100 ms on average; it serves for 20 ms on average.
+USERS, POOL, THINK_S, SERVE_S, LASTS_S = 30, 4, 0.1, 0.02, 10.0
+
+
+def pool_truth_ms() -> dict[str, float]:
+    """The mean times in the queue and in the pool, by the balance of births and deaths."""
+    weights = [1.0]
+    for there in range(USERS):
+        arrive = (USERS - there) / THINK_S
+        weights.append(weights[-1] * arrive / (min(there + 1, POOL) / SERVE_S))
+    shares = np.array(weights) / sum(weights)
+    inside = sum(share * min(there, POOL) for there, share in enumerate(shares))
+    waiting = sum(share * max(0, there - POOL) for there, share in enumerate(shares))
+    per_s = inside / SERVE_S
+    return {"inside": inside / per_s * 1e3, "unread": waiting / per_s * 1e3}
+
+
+def pool_run(seed: int) -> contract.TrialRecord:
+    """A load of ten seconds on the pool, read at random times, with at most eight requests drawn."""
+    rng = np.random.default_rng(seed)
+    there, now_s, ended, spent_s = USERS // 2, -1.0, 0, 0.0
+    next_s = 0.0
+    rows: list[dict[str, int]] = []
+    in_flight: list[int] = []
+    at_ns: list[int] = []
+    answers = [0] * round(LASTS_S * 10)
+    while now_s < LASTS_S:
+        arrive, leave = (USERS - there) / THINK_S, min(there, POOL) / SERVE_S
+        until_s = now_s + rng.exponential(1 / (arrive + leave))
+        while next_s < min(until_s, LASTS_S):
+            drawn = min(there, 8)
+            inside = int(rng.hypergeometric(min(there, POOL), max(0, there - POOL), drawn)) if drawn else 0
+            rows.append({"inside": inside, "unread": drawn - inside})
+            in_flight.append(there)
+            at_ns.append(WARM_UP_NS + int(next_s * 1e9))
+            next_s += 0.02 + rng.exponential(0.047)
+        spent_s += there * max(0.0, min(until_s, LASTS_S) - max(0.0, now_s))
+        is_arrival = rng.random() < arrive / (arrive + leave)
+        if not is_arrival and 0.0 < until_s < LASTS_S:
+            ended += 1
+            answers[int(until_s * 10)] += 1
+        there += 1 if is_arrival else -1
+        now_s = until_s
+    times = contract.Histogram(
+        count=ended, min_ns=1, mean_ns=spent_s / ended * 1e9, max_ns=10**9, encoded="HISTFAAA"
+    )
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    series = documents.record().series.model_copy(
+        update={
+            "at_ns": tuple(WARM_UP_NS + 100 * MS * row for row in range(len(answers))),
+            "duration_ns": (100 * MS,) * len(answers),
+            "ok": tuple(answers),
+            "failed": (0,) * len(answers),
+        }
+    )
+    return record(
+        readings(rows, at_ns, in_flight),
+        series=series,
+        outcomes=documents.outcomes(ok=ended),
+        histograms=histograms,
+        measured_ns=int(LASTS_S * 1e9),
+    )
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    truth, runs = pool_truth_ms(), 200
+    held = dict.fromkeys(truth, 0)
+    means: dict[str, list[float]] = {name: [] for name in truth}
+    for seed in range(runs):
+        found = stages.budget(pool_run(seed))
+        assert isinstance(found, Budget), found
+        for name, true_ms in truth.items():
+            part = next(part for part in found.parts if part.name == name)
+            held[name] += part.low_ns <= true_ms * MS <= part.high_ns
+            means[name].append(part.mean_ns / MS)
+    # Of 200 intervals of 95 %, 181 or more hold the truth in all but one case of a thousand.
+    assert min(held.values()) >= 181, held
+    for name, true_ms in truth.items():
+        error_ms = np.std(means[name]) / math.sqrt(runs)
+        assert abs(np.mean(means[name]) - true_ms) < 4 * error_ms, (name, true_ms, np.mean(means[name]))
+
+
+def with_readings(read: Sequence[Mapping[str, int]]) -> contract.TrialRecord:
+    """Ten seconds of load with these readings; as many requests were in flight as the response times make."""
+    plain = synthetic_load.closed().record
+    mean_ns = plain.histograms.response_time.mean_ns
+    assert mean_ns is not None
+    in_flight = round(plain.outcomes.ok * mean_ns / plain.measured_ns)
+    at_ns = [plain.warm_up_ns + plain.measured_ns * row // len(read) for row in range(len(read))]
+    stages_read = readings(read, at_ns, [in_flight] * len(read))
+    return plain.model_copy(update={"probes": plain.probes.model_copy(update={"stages": stages_read})})
+
+
+# What a worker of the real pool waits before each answer.
+WAIT_S = 0.05
+
+
+def work(listener: socket.socket) -> None:
+    """Serve one connection after another, each for one request, until the listener is closed."""
+    head = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n"
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with connection, contextlib.suppress(OSError):
+            connection.recv(65_536)
+            time.sleep(WAIT_S)
+            connection.sendall(head + b"hello")
+
+
+@pytest.mark.starts
+def test_a_real_pool_of_two_is_seen_as_it_is() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        for _ in range(2):
+            threading.Thread(target=work, args=(listener,), daemon=True).start()
+        asked = documents.spec(
+            target=contract.Target(address=address, host=address),
+            requests=(
+                documents.request(
+                    5, expect=contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
+                ),
+            ),
+            shape=contract.ClosedShape(connections=8),
+            stop=contract.AfterDuration(duration_s=5.0),
+            cores=(),
+            probe=contract.Probe(interval_ms=100, server_pid=None, stages=True),
+        )
+        found = stages.budget(engine.run(engine.load(ROOT), asked, lambda _: None))
+        listener.shutdown(socket.SHUT_RDWR)
+    assert isinstance(found, Budget), found
+    # Two of eight are served at a time. On a busy machine all times are longer, in the same proportions.
+    inside, queued = found.part("inside").mean_ns, found.part("not_accepted").mean_ns
+    assert inside >= 0.9 * WAIT_S * 1e9
+    assert 2.0 < queued / inside < 4.0
+    assert inside + queued > 0.85 * found.measured_ns
+
+
+def test_slices_are_read_as_one() -> None:
+    one = with_readings([{"inside": 32, "unread": 8}] * 60)
+    whole = joined.joined([one, one]).probes.stages
+    assert whole is not None and len(whole.at_ns) == len(whole.unread) == 120
+    assert set(whole.unread) == {8}
+    found = stages.budget(joined.joined([one, one]))
+    assert isinstance(found, Budget) and found.readings == 120
+    assert one.probes.stages is not None
+    unread = one.probes.stages.model_copy(
+        update={name: () for name in contract.StageRecord.model_fields if name != "why"} | {"why": "no"}
+    )
+    other = one.model_copy(update={"probes": one.probes.model_copy(update={"stages": unread})})
+    part = joined.joined([one, other]).probes.stages
+    assert part is not None and (part.why, part.at_ns) == ("no", ())
+
+
+def said(read: Sequence[Mapping[str, int]]) -> str:
+    """The line of stages, with plain spaces."""
+    return say.time(synthetic_load.load(with_readings(read))).replace("\u202f", " ")
+
+
+def test_the_summary_has_a_line_of_stages() -> None:
+    line = said([{"not_accepted": 8, "unread": 4, "inside": 20}] * 60)
+    span = r"\d[\d.]* [mµ]s"
+    whole = rf"not accepted {span} · unread {span} · inside {span} = {span} \(measured {span}\)"
+    assert re.fullmatch(whole, line), line
+    load = synthetic_load.load(with_readings([{"inside": 20}] * 60))
+    assert ("time", say.time(load)) in say.facts(load)
+    assert say.time(load).startswith("inside ")
+    assert "not told apart" not in said([{"inside": 32, "thrown_away": 1}] + [{"inside": 32}] * 99)
+    assert "not told apart" in said([{"inside": 32, "thrown_away": 1}] * 100)
+    few = "by stages not known: 1 of the 50 readings that are needed: load it for longer"
+    assert said([{"inside": 1}]) == few
+    assert say.time(synthetic_load.closed()) == ""
+
+
+def test_the_json_has_the_stages_with_their_intervals() -> None:
+    def written(of: contract.TrialRecord) -> Any:
+        return json.loads(json.dumps(load_files.document(synthetic_load.load(of))))["stages"]
+
+    found = written(with_readings([{"inside": 32}] * 60))
+    assert (found["why"], found["readings"]) == (None, 60)
+    assert set(found["parts"]) == {"due", *FOUND[:-1], "unknown"}
+    inside = found["parts"]["inside"]
+    assert inside["low_ns"] <= inside["mean_ns"] <= inside["high_ns"]
+    assert inside["mean_ns"] == pytest.approx(found["measured_ns"], rel=0.05)
+    assert set(written(with_readings([]))) == {"why"}
+    assert written(synthetic_load.closed().record) is None
