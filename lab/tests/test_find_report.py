@@ -103,7 +103,8 @@ def plain(said: str) -> str:
 def test_it_names_what_broke_first_and_which_resource_was_used_up() -> None:
     seen = finding("found")
     facts = {name: plain(said) for name, said in say.facts(seen)}
-    assert re.match(r"(p99<250ms: [\d.]+ m?s|the backlog grew by .*) at [12],\d\d\d /s", facts["broke first"])
+    which = r"p99<250ms: ([\d.]+ m?s|[\d.]+ % of [\d,]+ took longer,)|the backlog grew by .*"
+    assert re.match(rf"({which}) at [12],\d\d\d /s", facts["broke first"])
     assert re.match(r"the server's CPU: (1\.0|0\.99) of 1 core busy", facts["used up"])
     assert "the server ended" in dict(say.facts(finding("dies")))["broke first"]
 

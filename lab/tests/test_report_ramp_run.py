@@ -18,6 +18,9 @@ from crumple.run.report.view import RunView, view
 from golden_file import as_golden
 from synthetic_ramp import PHP_256
 
+# Each test draws the pages of a run with ramps.
+pytestmark = pytest.mark.long
+
 
 @cache
 def seen() -> RunView:
@@ -66,7 +69,6 @@ def test_each_experiment_has_the_charts_of_its_kind() -> None:
             assert f"charts/{shown.name}-{name}.png" in markdown(seen())
 
 
-@pytest.mark.long
 def test_comparisons_are_listed_only_if_there_are_several() -> None:
     assert "All 1 comparisons" not in page()
     order = next(claim for claim in run_tables.claims(seen()) if claim.verdict.kind == "order")
