@@ -44,6 +44,7 @@ def test_a_knee_is_found_and_its_interval_contains_it(at: float, noise: float) -
     assert np.mean([each.low <= at <= each.high for each in seen]) >= 0.88
 
 
+@pytest.mark.long
 def test_the_interval_over_five_starts_contains_the_knee() -> None:
     held = []
     for seed in range(30):

@@ -335,6 +335,7 @@ def test_a_run_whose_trials_all_failed_is_reported() -> None:
         assert "go is not installed" in said
 
 
+@pytest.mark.long
 def test_one_block_has_no_intervals_and_says_so() -> None:
     trials = [trial for trial in synthetic_run.trials() if trial.trial.block == 1]
     shown = view(synthetic_run.run_file(), trials)

@@ -296,6 +296,7 @@ def pool_run(seed: int) -> contract.TrialRecord:
     )
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     truth, runs = pool_truth_ms(), 200
     held = dict.fromkeys(truth, 0)

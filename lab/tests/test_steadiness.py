@@ -150,6 +150,7 @@ def like_neighbours(random: np.random.Generator, number: int, alike: float, spre
     return 1_000 * np.exp(spread * noise)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measured", [10, 20, 100])
 @pytest.mark.parametrize("alike", [0.0, 0.5, 0.8])
 @pytest.mark.parametrize("spread", [0.05, 0.2, 0.5])
