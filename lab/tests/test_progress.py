@@ -72,6 +72,12 @@ def test_blocks_without_its_servers_are_none_of_a_claim() -> None:
     assert (seen.answer, seen.blocks) == (SUPPORTED, 3) and "not measured" not in seen.sentence
 
 
+def test_a_server_that_fails_in_blocks_of_another_claim_is_not_ranked_by_its_speed() -> None:
+    seen = [*pair(CLEAR), *(trial("go", block, 15_000, failed_share=0.05) for block in (4, 5))]
+    said = judged(seen, Looks(2, 6))
+    assert said.answer is UNTESTABLE and "go failed more than 1 % of its requests in" in said.sentence
+
+
 def test_a_standing_names_the_servers_whose_trials_it_uses() -> None:
     claims = (
         faster(),

@@ -157,6 +157,36 @@ def test_a_block_that_was_interrupted_keeps_the_servers_that_it_was_chosen_for(
     assert _tried(begun, 3) == {*THREE[:2]}
 
 
+def test_a_first_block_that_the_time_left_out_keeps_all_its_servers(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": 3}, THREE[:2])
+    begun, first = begin(1, *THREE), Session._first_blocks
+    monkeypatch.setattr(Session, "_first_blocks", lambda _: None)
+    runs.execute(begun, root, Blocks())
+    assert _tried(begun, 1) == _tried(begun, LEAST) == {*THREE, "go-nethttp~twin"}
+    assert _tried(begun, 3) == {*THREE[:2]}
+    monkeypatch.setattr(Session, "_first_blocks", first)
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, Blocks())
+    assert len([each for each in begun.store.ids() if each.startswith("separate")]) == 8
+
+
+def test_a_block_that_lacks_only_other_servers_is_passed_over(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": 4}, THREE[:1])
+    begun = begin(1, *THREE)
+    runs.execute(runs.narrowed(begun, f"shared/b03/{THREE[0]}"), root, Blocks())
+    # As if the time were too short for the rest of a block that was begun.
+    monkeypatch.setattr(blocks.Blocks, "has_begun", lambda *_: False)
+    notes = Blocks()
+    runs.execute(runs.resume(begun.store, retry_failed=False), root, notes)
+    assert [each for each in notes.blocks if each[2]] == [
+        ("shared", 4, "for on shared, which takes about 4 blocks")
+    ]
+    assert _tried(begun, 3) == _tried(begun, 4) == {THREE[0]}
+
+
 def test_a_claim_that_more_blocks_would_not_help_gets_none(
     acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -247,3 +247,30 @@ def test_a_drift_shared_by_a_block_does_not_widen_the_interval() -> None:
     fast, slow = trials(random, 10), trials(random, 10) / SLOWDOWN
     still, swinging = paired_ratio(fast, slow), paired_ratio(fast * swing, slow * swing)
     assert swinging.high - swinging.low == pytest.approx(still.high - still.low)
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "spreads"),
+    [(3, 3, (0.05, 0.05)), (3, 9, (0.05, 0.05)), (3, 3, (0.1, 0.1)), (8, 3, (0.05, 0.05))],
+)
+def test_intervals_hold_where_two_servers_have_more_blocks_than_the_others(
+    rows: int, more: int, spreads: tuple[float, float]
+) -> None:
+    """Three blocks of all servers, and some of the two that a claim is still about."""
+    random, held, blocks = np.random.default_rng(rows + more), 0, 3
+    for _ in range(2_000):
+        shared = random.normal(0, 0.1, blocks + more)
+        table = [
+            dict(enumerate(shared[:count] + random.normal(0, spread, count), 1))
+            for spread, count in (
+                *((spread, blocks + more) for spread in spreads),
+                *[(0.05, blocks)] * (rows - 2),
+            )
+        ]
+        prior = moderated.prior(table)
+        # The others' blocks alone show how much starts differ.
+        assert prior.freedom <= (blocks - 1) * (rows - 2)
+        logs = [table[0][block] - table[1][block] for block in table[0]]
+        interval = moderated.estimated(logs, moderated.of_two(prior, prior)).interval(0.95)
+        held += interval.low <= 1 <= interval.high
+    assert 0.935 <= held / 2_000 <= 0.975

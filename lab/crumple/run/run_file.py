@@ -153,11 +153,14 @@ class RunFile(Frozen):
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Return the planned blocks in running order; a chosen one has only the servers it was chosen for."""
+        """Return the planned blocks in running order; a chosen one has only the servers it was chosen for.
+
+        A block that must be run keeps all its servers, also if it was chosen after the time had been short.
+        """
         servers = {(each.experiment, each.block): each.servers for each in self.chosen}
         places = [(block.experiment, block.number) for block in self.plan.blocks]
         return tuple(
-            block.of(servers[place]) if place in servers else block
+            block.of(servers[place]) if place in servers and not self.must(block) else block
             for place, block in zip(places, self.plan.blocks, strict=True)
         )
 

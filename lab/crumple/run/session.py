@@ -238,8 +238,13 @@ class Session:
         for each in self._standing.get(run.file.id, []):
             for name, servers in each.servers.items() if each.open else ():
                 wanted.setdefault(name, set()).update(servers)
-        left = {name: block.of(wanted.get(name, ())) for name, block in _left_out(run).items()}
-        return {name: block for name, block in left.items() if block.trials}
+        found: dict[str, Block] = {}
+        for planned in run.file.blocks:
+            name = planned.experiment
+            block = planned if run.file.must(planned) else planned.of(wanted.get(name, ()))
+            if name not in found and run.new_in(block):
+                found[name] = block
+        return found
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
         self._look()

@@ -7,6 +7,7 @@ Biology* 3, 2004). Pure. `verdict` decides which values belong together.
 
 import bisect
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -56,7 +57,10 @@ def prior(rows: Sequence[Mapping[int, float]]) -> Prior:
 @lru_cache(maxsize=1024)
 def _prior(items: tuple[tuple[tuple[int, float], ...], ...]) -> Prior:
     rows = [dict(row) for row in items]
-    shared = {block for row in rows for block in row if sum(block in other for other in rows) > 1}
+    there = Counter(block for row in rows for block in row)
+    fullest = max(there.values(), default=0)
+    # In a block of two rows both differ alike from its mean, so it says nothing beside their difference.
+    shared = {block for block, number in there.items() if number > 1 and number >= min(ROWS_MIN, fullest)}
     known = [{block: row[block] for block in row if block in shared} for row in rows]
     known = [row for row in known if len(row) > 1]
     if len(known) < 2:
@@ -65,7 +69,19 @@ def _prior(items: tuple[tuple[tuple[int, float], ...], ...]) -> Prior:
     told = variances > VARIANCE_MIN
     if not told.any():
         return NO_PRIOR
-    return _moments(variances[told], freedoms[told])
+    found = _moments(variances[told], freedoms[told])
+    return found._replace(freedom=min(found.freedom, _beside_a_pair(known)))
+
+
+def _beside_a_pair(rows: Sequence[Mapping[int, float]]) -> float:
+    """Return the degrees of freedom of what is left of the rows, less those of two rows' difference.
+
+    Two servers cannot borrow more than the others know. In blocks of all rows that is never less than their
+    own; it is less where the others take part in fewer blocks.
+    """
+    blocks = {block for row in rows for block in row}
+    left = sum(len(row) - 1 for row in rows) - (len(blocks) - 1)
+    return max(0.0, left - (max(len(row) for row in rows) - 1.0))
 
 
 def _variances(rows: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:

@@ -20,7 +20,17 @@ from crumple.study.claim import Claim, ScaleName, ShareClaim
 from crumple.study.study import Study
 from crumple.study.study_load import Scale
 from crumple.verdict import along_load, kinds, opinions, verdict_sentences
-from crumple.verdict.case import Case, Facts, Judged, blocks_of, last_look, looks_of, servers_of, within
+from crumple.verdict.case import (
+    Blocks,
+    Case,
+    Facts,
+    Judged,
+    blocks_of,
+    last_look,
+    looks_of,
+    servers_of,
+    within,
+)
 from crumple.verdict.effect import Answer, Effect
 from crumple.verdict.evidence import SPEED, Evidence, placed
 from crumple.verdict.opinions import Noise
@@ -95,6 +105,8 @@ def judge(
         return at_look(claim, Case(seen, why, facts, look, memory), known.early)
 
     last = at(known.done)
+    if not known.looks.once and (failing := _failing(claim, known, figures, failed or {}, facts)):
+        last = failing
     if scale is not None and scale not in claim.scales:
         return _unasked(last, scale, claim.scales)
     # A server that fails is not ranked by its speed, even if an earlier look had decided the claim.
@@ -102,6 +114,21 @@ def judge(
         return last
     earlier = map(at, range(known.done - 1, known.looks.least - 1, -1))
     return next((verdict for verdict in earlier if verdict.answer in DECIDED), last)
+
+
+def _failing(
+    claim: Claim, known: Blocks, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
+) -> Verdict | None:
+    """Return the verdict by all blocks if a server of the claim fails in one that the claim does not have.
+
+    Another claim may need one of its servers for longer.
+    """
+    servers = servers_of(claim)
+    if all(each.block <= known.done for each in figures if each.server in servers.get(each.experiment, ())):
+        return None
+    seen, why = within(None, known.experiments, figures, failed)
+    found = at_look(claim, Case(seen, why, facts, Look(claim.confidence, known.done, known.looks)))
+    return found if any(effect.refused for effect in found.effects) else None
 
 
 def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
