@@ -15,7 +15,7 @@ import pytest
 from crumple import engine, project
 from crumple.errors import CrumpleError
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 BENCH = project.root() / "bench"
 # Script → the text that it prints when it has measured something.
