@@ -97,15 +97,21 @@ impl StageWatch {
             Ok(stages) => stages.doubt().filter(|_| self.gaps.drawn > 0),
             Err(why) => Some(why.clone()),
         };
-        let mut record = StageRecord { why, ..StageRecord::default() };
-        if record.why.is_none() {
-            self.rows.rows().iter().for_each(|row| record.push(row));
+        if let Some(why) = why {
+            return StageRecord::unread(why);
         }
+        let mut record = StageRecord::default();
+        self.rows.rows().iter().for_each(|row| record.push(row));
         record
     }
 }
 
 impl StageRecord {
+    /// Nothing was read; `why` not.
+    pub fn unread(why: String) -> Self {
+        Self { why: Some(why), ..Self::default() }
+    }
+
     fn push(&mut self, (at_ns, late_ns, cost_ns, reading): &Row) {
         self.at_ns.push(*at_ns);
         self.late_ns.push(*late_ns);
