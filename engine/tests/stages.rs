@@ -265,6 +265,43 @@ fn of_a_pool_that_reads_four_the_others_are_unread() {
     seen.assert_between("unread", 10.0, 13.0);
 }
 
+/// The server's own sleeps divide the time of each request, so that a wrong division shows.
+#[test]
+fn a_request_is_at_each_stage_for_as_long_as_the_server_keeps_it_there() {
+    const PART_BYTES: usize = 100_000;
+    let address = play(|mut socket| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", 4 * PART_BYTES);
+        loop {
+            // The request has come when a byte of it has.
+            if !socket.peek(&mut [0]).is_ok_and(|bytes| bytes > 0) {
+                return;
+            }
+            thread::sleep(WAIT);
+            if !read_request(&mut socket) {
+                return;
+            }
+            thread::sleep(3 * WAIT);
+            // When it has read the first part, the engine waits for the rest as a whole.
+            for (before, bytes) in [(0, PART_BYTES), (5, PART_BYTES), (200, 2 * PART_BYTES)] {
+                thread::sleep(Duration::from_millis(before));
+                let head = if before == 0 { head.as_bytes() } else { &[] };
+                if socket.write_all(head).is_err() || socket.write_all(&vec![b'x'; bytes]).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut spec = watched(&address, 32);
+    spec["requests"] = json!([request("GET", 200, 4 * PART_BYTES as u64)]);
+    spec["stop"] = for_seconds(4.0);
+    let seen = Seen::of(&run(&spec));
+    // Of 600 ms, 100 ms unread, 300 ms inside and 200 ms on the way back.
+    for (stage, share) in [("unread", 1.0 / 6.0), ("inside", 0.5), ("returning", 1.0 / 3.0)] {
+        let mean = share * seen.drawn;
+        seen.assert_between(stage, 0.75 * mean, 1.25 * mean);
+    }
+}
+
 #[test]
 fn an_answer_of_which_a_part_waits_is_on_the_way_back() {
     const PART_BYTES: usize = 100_000;
