@@ -242,13 +242,12 @@ def _less(part: Part, ns: float) -> Part:
 
 
 def _due_ns(record: "TrialRecord") -> float:
-    """Return how long a request was due, on average, before the engine had a connection to send it on."""
-    times = record.histograms
-    if times.lateness is None:
-        spent_ns = _sum_ns(times.engine_lateness)
-    else:
-        spent_ns = _sum_ns(times.lateness) - _sum_ns(times.connect_time)
-    return max(0.0, spent_ns / _ended(record))
+    """Return how long a request was due, on average, before the engine began to send it or to connect for it.
+
+    Of the requests that began in the measured phase, which are nearly those that ended in it.
+    """
+    begun = record.scheduled - record.not_sent.too_late - record.histograms.taken_over.count
+    return record.requests_waited_ns / max(1, begun)
 
 
 def _sum_ns(times: "Histogram") -> float:
