@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import synthetic_load
 from crumple import contract, engine
+from crumple.drawing import numerals
 from crumple.load.report import load_files
 from crumple.load.report import load_sentences as say
 from crumple.record import joined, stages
@@ -201,7 +202,9 @@ def test_readings_that_come_late_are_not_at_random() -> None:
     late = rows.model_copy(update={"late_ns": (50_000,) * 30 + (310_000,) * 26 + (9 * MS,) * 4})
     assert isinstance(stages.budget(record(late)), Budget)
     later = rows.model_copy(update={"late_ns": (50_000,) * 50 + (340_000,) * 10})
-    why = "one in ten of the readings came 0.34 ms late or more, and requests take 3.2 ms: others had the cores"
+    why = (
+        "one in ten of the readings came 0.34 ms late or more, and requests take 3.2 ms: others had the cores"
+    )
     assert why_not(later) == why
 
 
@@ -419,6 +422,35 @@ def test_slices_are_read_as_one() -> None:
 def said(read: Sequence[Mapping[str, int]]) -> str:
     """The line of stages, with plain spaces."""
     return say.time(synthetic_load.load(with_readings(read))).replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("mean_us", "low_us", "high_us", "shown"),
+    [
+        (71.4, 59, 84, "70 µs"),
+        (71.4, 71.3, 71.5, "71.4 µs"),
+        (71.4, 70, 73, "71 µs"),
+        (71.4, 0, 145, "< 150 µs"),
+        (0.4, 0, 1.2, "< 1.2 µs"),
+        (20_345, 19_100, 21_600, "20 ms"),
+        (20_345, 20_340, 20_350, "20.3 ms"),
+        (158_000, 120_000, 196_000, "160 ms"),
+        (1_234, 200, 2_268, "1 ms"),
+        (71.4, 71.4, 71.4, "71.4 µs"),
+        (0, 0, 0, "0 ns"),
+    ],
+)
+def test_a_time_is_shown_as_far_as_its_interval_decides_it(
+    mean_us: float, low_us: float, high_us: float, shown: str
+) -> None:
+    assert numerals.decided(mean_us * 1e3, low_us * 1e3, high_us * 1e3).replace("\u202f", " ") == shown
+
+
+def test_the_line_says_no_more_than_is_known() -> None:
+    rows = [{"not_accepted": 1, "inside": 31}, *[{"inside": 32}] * 29] * 3
+    line = said([*rows, *[{"unread": 16, "inside": 16}, {"inside": 32}] * 50])
+    assert re.match(r"not accepted < [\d.]+ [mµ]s · unread ", line), line
+    assert "returning" not in line and "being sent" not in line
 
 
 def test_the_summary_has_a_line_of_stages() -> None:

@@ -34,12 +34,12 @@ BATCHES_MIN, BATCHES_MAX = 5, 10
 STUDENT = {5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262}
 # How far the sum may be off the mean response time, as a share of it, before nothing is said.
 OFF_MAX = 0.1
-# A reading stops a thread of engine or server, and the requests of the other go on. While it takes less than a
-# tenth of a response time, it moves less than a tenth of a request's time from one stage to another.
+# A reading stops a thread of engine or server, and the requests of the other go on. While it takes less than
+# a tenth of a response time, it moves less than a tenth of a request's time from one stage to another.
 READINGS_LONG_MIN = 10
-# A reading that comes late comes when somebody left it a core, and not at random. This does no harm while nine
-# of ten are late by less than this share of a response time, or by less than this: a sleeping core takes
-# nearly as long to wake.
+# A reading that comes late comes when somebody left it a core, and not at random. This does no harm while
+# nine of ten are late by less than this share of a response time, or by less than this: a sleeping core
+# takes nearly as long to wake.
 LATE_QUANTILE = 0.9
 LATE_SHARE_MAX = 0.1
 LATE_HARMLESS_NS = 0.1e6
@@ -65,10 +65,10 @@ class Part:
 class Budget:
     """The mean response time by stages. `sum_ns`: of all parts; `measured_ns`: the engine's mean.
 
-    `due`: the part before the engine had a connection for the request. `unknown`: the part of the requests
-    that ended while they were looked up. `readings`: how many there were. `late_ns`: nine of ten came no later.
-    `cost_ns`: CPU time of one, on average over the requests that were looked up: one that finds none takes
-    nearly none. `cost_cores`: the cores that they kept busy.
+    `due`: the part before the engine began to send the request, or to connect for it. `unknown`: the part of
+    the requests that ended while they were looked up. `readings`: how many there were. `late_ns`: nine of ten
+    came no later. `cost_ns`: CPU time of one, on average over the requests that were looked up: one that finds
+    none takes nearly none. `cost_cores`: the cores that they kept busy.
     """
 
     parts: tuple[Part, ...]
