@@ -132,8 +132,9 @@ def test_an_answer_that_has_arrived_is_not_on_the_way_back() -> None:
 
 
 def test_in_an_open_shape_a_request_is_due_before_it_is_sent() -> None:
-    # The response time of 3.2 ms is 1.2 ms of lateness, 0.2 ms of which are for opening the connection. Connections
-    # that the warm-up opened, and those of requests sent again, took 3 ms each. They are in no lateness.
+    # The response time of 3.2 ms is 1.2 ms of lateness, 0.2 ms of which are for opening the connection.
+    # Connections that the warm-up opened, and those of requests sent again, took 3 ms each. They are in no
+    # lateness.
     def times(mean_ms: float) -> contract.Histogram:
         return contract.Histogram(
             count=20_000, min_ns=1, mean_ns=mean_ms * MS, max_ns=9_000_000, encoded="HISTFAAA"
@@ -202,10 +203,7 @@ def test_readings_that_come_late_are_not_at_random() -> None:
     late = rows.model_copy(update={"late_ns": (50_000,) * 30 + (310_000,) * 26 + (9 * MS,) * 4})
     assert isinstance(stages.budget(record(late)), Budget)
     later = rows.model_copy(update={"late_ns": (50_000,) * 50 + (340_000,) * 10})
-    why = (
-        "one in ten of the readings came 0.34 ms late or more, and requests take 3.2 ms: others had the cores"
-    )
-    assert why_not(later) == why
+    assert "one in ten of the readings came 0.34 ms late or more, and requests take 3.2 ms:" in why_not(later)
 
 
 def test_readings_that_come_as_late_as_a_core_wakes_are_in_time() -> None:
@@ -217,6 +215,9 @@ def test_readings_that_come_as_late_as_a_core_wakes_are_in_time() -> None:
     assert isinstance(stages.budget(record(cheap, histograms=histograms)), Budget)
     late = cheap.model_copy(update={"late_ns": (110_000,) * 60})
     assert "came 0.11 ms late or more" in why_not(late, histograms=histograms)
+    # What no other load would mend is said first.
+    long = late.model_copy(update={"cost_ns": (90_000,) * 60})
+    assert "looking some of them up takes 0.09 ms" in why_not(long, histograms=histograms)
 
 
 def test_what_takes_no_longer_than_ten_readings_is_not_told() -> None:

@@ -66,9 +66,9 @@ class Budget:
     """The mean response time by stages. `sum_ns`: of all parts; `measured_ns`: the engine's mean.
 
     `due`: the part before the engine began to send the request, or to connect for it. `unknown`: the part of
-    the requests that ended while they were looked up. `readings`: how many there were. `late_ns`: nine of ten
-    came no later. `cost_ns`: CPU time of one, on average over the requests that were looked up: one that finds
-    none takes nearly none. `cost_cores`: the cores that they kept busy.
+    the requests that ended while they were looked up. `readings`: how many there were. `late_ns`: nine of
+    ten came no later. `cost_ns`: CPU time of one, on average over the requests that were looked up: one that
+    finds none takes nearly none. `cost_cores`: the cores that they kept busy.
     """
 
     parts: tuple[Part, ...]
@@ -193,15 +193,15 @@ class _Flow:
 
 def _checked(result: Budget) -> Budget | NoBudget:
     """Return the budget if its readings came in time, and agree with the times that were measured."""
-    if result.late_ns > max(LATE_HARMLESS_NS, LATE_SHARE_MAX * result.measured_ns):
-        return NoBudget(
-            f"one in ten of the readings came {result.late_ns / 1e6:.2g} ms late or more, and requests take "
-            f"{result.measured_ns / 1e6:.2g} ms: others had the cores"
-        )
     if result.measured_ns < READINGS_LONG_MIN * result.cost_ns:
         return NoBudget(
             f"requests take {result.measured_ns / 1e6:.2g} ms, and looking some of them up takes "
             f"{result.cost_ns / 1e6:.2g} ms"
+        )
+    if result.late_ns > max(LATE_HARMLESS_NS, LATE_SHARE_MAX * result.measured_ns):
+        return NoBudget(
+            f"one in ten of the readings came {result.late_ns / 1e6:.2g} ms late or more, and requests take "
+            f"{result.measured_ns / 1e6:.2g} ms: others had the cores"
         )
     spare_ns = OFF_MAX * result.measured_ns
     if not result.sum_low_ns - spare_ns <= result.measured_ns <= result.sum_high_ns + spare_ns:
