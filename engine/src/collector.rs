@@ -203,6 +203,7 @@ impl Collector {
             users: counts.users,
             users_unanswered: counts.users_unanswered,
             users_waited_ns: counts.users_waited_ns,
+            requests_waited_ns: counts.requests_waited_ns,
             requests: self.kinds.records(),
             arrivals: ArrivalRecord {
                 clock: if self.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },

@@ -55,6 +55,10 @@ pub struct TrialRecord {
     /// How long users of a closed shape had nothing in flight because the engine had not got to them, in total:
     /// before their first request, and before their next connection was begun. No response time includes it.
     pub users_waited_ns: u64,
+    /// How long requests had been due when the engine began to send them, or to open a connection for them, in total:
+    /// of the requests due in the measured phase, without those that found no connection in time. Every response time
+    /// begins with it.
+    pub requests_waited_ns: u64,
     /// One record for each request of the spec, in the order of the spec.
     pub requests: Vec<RequestRecord>,
     pub arrivals: ArrivalRecord,

@@ -17,10 +17,11 @@ use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
 use crate::load::share;
+use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
-use crate::record::{Probes, TrialRecord};
+use crate::record::{Probes, StageRecord, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::socket::Stamping;
@@ -128,7 +129,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         let (collector, watches) = collecting.take_over().finish();
         drop(over);
         let filler = filling.and_then(|filling| filling.join().ok());
-        let stages = staging.and_then(|staging| staging.join().ok());
+        let stages = staging.map(|staging| stage_record(staging.join()));
         Ok((beginning.unix_ns, collector, watches, filler, stages))
     })?;
     match (timetable, filler) {
@@ -139,7 +140,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         _ => collector.count_never_issued(&course),
     }
-    let probes = Probes { stages: stages.map(StageWatch::record), ..watches.record(&course) };
+    let probes = Probes { stages, ..watches.record(&course) };
     Ok(collector.record(spec, &course, began_unix_ns, probes))
 }
 
@@ -163,13 +164,21 @@ fn watch_stages<'scope, 'env>(
     };
     let course = Arc::clone(course);
     let watching = spawn(scope, "stages", move || {
-        // Requests of a closed load can wait for a reading. At a lower priority readings would come when the load rests.
-        if plan.pacing == Pacing::Spin || plan.shape.is_open() {
-            stand_back(plan);
+        // Beside threads that sleep it keeps its priority: at a lower one readings would come when the load rests. What
+        // is due waits for a reading for 0.1 ms, fifteen times a second at most, and the engine's lateness shows that.
+        if plan.pacing == Pacing::Spin {
+            cores::keep_off(&plan.cores);
         }
+        ask_for_exact_timers();
         stages.run(&course, &ended)
     });
     watching.map(Some)
+}
+
+/// `watched`: what the thread that read stages returned, or that it panicked.
+fn stage_record(watched: thread::Result<StageWatch>) -> StageRecord {
+    watched
+        .map_or_else(|_| StageRecord::unread("the thread that read them panicked".into()), StageWatch::record)
 }
 
 /// Starts the thread that collects. Also returns the channel through which workers report that they have ended.
@@ -334,6 +343,13 @@ mod tests {
         let failure = thread::spawn(|| settle(Some(1_023))).join().unwrap().unwrap_err();
         assert!(failure.error.contains("1023"), "{}", failure.error);
         assert!(settle(None).is_ok());
+    }
+
+    #[test]
+    fn stages_whose_thread_panicked_were_asked_for() {
+        let stages = stage_record(Err(Box::new("a panic")));
+        assert_eq!(stages.why.as_deref(), Some("the thread that read them panicked"));
+        assert!(stages.at_ns.is_empty());
     }
 
     #[test]

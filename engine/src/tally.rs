@@ -73,6 +73,8 @@ pub struct Counts {
     pub held_ns: u64,
     /// How long users had nothing in flight because the engine had not got to them, in total.
     pub users_waited_ns: u64,
+    /// How long requests had been due when they were begun, in total.
+    pub requests_waited_ns: u64,
     /// Users who had a request in flight in the measured phase. Only a thread's last tally has this number.
     pub users: u64,
     /// Those of them who got no whole answer in the measured phase. Only a thread's last tally has this number.
@@ -91,6 +93,7 @@ impl std::ops::AddAssign for Counts {
         self.unstamped += other.unstamped;
         self.held_ns += other.held_ns;
         self.users_waited_ns += other.users_waited_ns;
+        self.requests_waited_ns += other.requests_waited_ns;
         self.users += other.users;
         self.users_unanswered += other.users_unanswered;
     }

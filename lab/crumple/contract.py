@@ -750,6 +750,12 @@ class TrialRecord(Frozen):
     includes it.
     """
 
+    requests_waited_ns: Count
+    """How long requests had been due when the engine began to send them, or to open a connection for them,
+    in total: of the requests due in the measured phase, without those that found no connection in time.
+    Every response time begins with it.
+    """
+
     requests: tuple[RequestRecord, ...]
     """One record for each request of the spec, in the order of the spec."""
 

@@ -165,6 +165,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         users=32,
         users_unanswered=0,
         users_waited_ns=0,
+        requests_waited_ns=0,
         requests=(request_record(),),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0),
         histograms=contract.Histograms(

@@ -200,6 +200,7 @@ def record(
         users=opened,
         users_unanswered=0,
         users_waited_ns=0,
+        requests_waited_ns=0,
         requests=(
             documents.request_record(
                 scheduled=ended.total - ended.not_sent,

@@ -167,6 +167,7 @@ def _record(
         users=32,
         users_unanswered=0,
         users_waited_ns=0,
+        requests_waited_ns=0,
         requests=(),
         arrivals=contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=ok * 4_000),
         histograms=contract.Histograms(

@@ -26,7 +26,10 @@ const ALL_STATES: u32 = u32::MAX;
 const NO_COOKIE: u32 = u32::MAX;
 
 const ESTABLISHED: u8 = 1;
+const SYN_SENT: u8 = 2;
 const SYN_RECV: u8 = 3;
+const FIN_WAIT_1: u8 = 4;
+const FIN_WAIT_2: u8 = 5;
 const CLOSE_WAIT: u8 = 8;
 const LISTEN: u8 = 10;
 
@@ -41,6 +44,8 @@ pub struct End {
     pub is_held: bool,
     /// Whether this side may still send: it has not closed, nor shut its side down.
     pub may_send: bool,
+    /// Whether the other side may still send, as far as this side knows: it has neither closed nor reset.
+    pub may_hear: bool,
     /// Bytes that have arrived and that the program has not read.
     pub unread_bytes: u32,
     /// Bytes that the program has written and that the other side has not acknowledged.
@@ -145,6 +150,7 @@ impl End {
         Self {
             is_held: number(row.bytes, 68) != 0,
             may_send: matches!(row.state, ESTABLISHED | SYN_RECV | CLOSE_WAIT),
+            may_hear: matches!(row.state, ESTABLISHED | SYN_SENT | SYN_RECV | FIN_WAIT_1 | FIN_WAIT_2),
             unread_bytes: number(row.bytes, 56).saturating_sub(fin),
             unacknowledged_bytes: number(row.bytes, 60),
             unsent_bytes: info(row.bytes).filter(|info| info.len() >= 148).map(|info| number(info, 144)),

@@ -163,9 +163,11 @@ impl Stages {
         };
         let (client, server) = (SocketAddr::new(source, local.port), self.server);
         let Some(end) = self.diag.end(server, client, false)? else {
-            // The queue of connections to accept was full, and the kernel dropped the last packet of the handshake, or
-            // the first.
-            return Ok(Some(Stage::NotAccepted));
+            // Either the server has closed or reset the connection, and the engine has not read that yet. Or the queue
+            // of connections to accept was full, and the kernel dropped the last packet of the handshake, or the first.
+            let own = self.diag.end(client, server, false)?;
+            let waits = own.is_some_and(|own| own.may_hear && own.unread_bytes == 0);
+            return Ok(Some(if waits { Stage::NotAccepted } else { Stage::Returning }));
         };
         self.is_here = true;
         if let Some(stage) = of_server(&end, is_sent) {

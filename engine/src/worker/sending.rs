@@ -66,6 +66,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             }
             Due::At { due_ns, ready_ns } => {
                 if phase == tally.phase {
+                    tally.counts.requests_waited_ns += now_ns.saturating_sub(due_ns);
                     tally.times.record(Time::EngineLateness, now_ns.saturating_sub(ready_ns));
                     if L::IS_OPEN && has_socket {
                         tally.times.record(Time::Lateness, now_ns.saturating_sub(due_ns));

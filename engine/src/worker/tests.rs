@@ -183,6 +183,48 @@ fn the_engine_is_not_late_where_connections_end() {
     }
 }
 
+/// Returns how long all requests waited for the engine or for a connection, and the sums of the lateness and of the
+/// connect times, in ms.
+fn waited_ms(record: &TrialRecord) -> (f64, f64, f64) {
+    let sum_ms = |of: &crate::record::HistogramRecord| of.count as f64 * of.mean_ns.unwrap_or(0.0) / 1e6;
+    let times = &record.histograms;
+    let late_ms = times.lateness.as_ref().map_or(0.0, sum_ms);
+    (record.requests_waited_ns as f64 / 1e6, late_ms, sum_ms(&times.connect_time))
+}
+
+#[test]
+fn the_wait_for_a_connection_is_that_of_the_measured_phase_alone() {
+    let script = || Script { connect_ns: 100 * MS, ..answering(40 * MS, |_| Reply::Bytes(HELLO)) };
+    // One connection at 20 requests a second: what the warm-up's connect delays is made up for before it ends.
+    let kept = open(1, 20.0, 1_000, |spec| {
+        let stop = json!({"kind": "duration", "duration_s": 1.0});
+        spec["warm_up"] = json!({"connections": null, "pauses": false, "stop": stop});
+    });
+    let (waited, late, connecting) = waited_ms(&run(kept, script()));
+    assert!(connecting > 99.0 && late < 1.0 && (waited - late).abs() < 0.5, "{waited} {late} {connecting}");
+    // With a connection for each, of 140 ms, a request is due every 125 ms: one waits 15 ms longer than the last.
+    let renewed = open(1, 8.0, 1_000, |spec| spec["connection"] = json!("per-request"));
+    let (waited, late, connecting) = waited_ms(&run(renewed, script()));
+    assert!(waited > 200.0 && connecting > 500.0, "{waited} {connecting}");
+    // The last of them has waited for 105 ms, and is not sent.
+    assert!((waited + connecting - late - 105.0).abs() < 2.0, "{waited} {late} {connecting}");
+    // Without pauses a request of a closed load is due when it is begun.
+    let (waited, ..) = waited_ms(&run(closed(4, 500, |_| {}), script()));
+    assert_eq!(waited, 0.0);
+}
+
+#[test]
+fn a_request_that_is_sent_again_has_waited_once() {
+    // Of a connection that was idle the server closes every third, and the request goes over a new one.
+    let spec = open(1, 5.0, 2_000, |_| {});
+    let reply: Answers = |number| if number % 3 == 2 { Reply::Close } else { Reply::Bytes(HELLO) };
+    let script = Script { connect_ns: 100 * MS, ..answering(10 * MS, reply) };
+    let record = run(spec, script);
+    let (waited, late, connecting) = waited_ms(&record);
+    assert!(record.retried >= 2 && connecting > 200.0, "{} {connecting}", record.retried);
+    assert!(waited < 1.0, "one connection is enough: {waited} {late}");
+}
+
 #[test]
 fn a_request_is_given_up_in_the_queue_without_the_engine_being_late() {
     // One connection, with answers of 400 ms. Requests time out after 500 ms.

@@ -48,6 +48,20 @@ def duration(ns: float | None) -> str:
     return _scaled(ns, _TIMES)
 
 
+def decided(ns: float, low_ns: float, high_ns: float) -> str:
+    """A time with the digits that its interval decides, three at most: "70 µs"; "< 150 µs" if it may be none.
+
+    The last digit shown is that of half the interval's width.
+    """
+    if low_ns <= 0 < high_ns:
+        factor, unit = _unit(high_ns, _TIMES)
+        return f"<{NARROW}{raised(high_ns / factor)}{NARROW}{unit}"
+    factor, unit = _unit(ns, _TIMES)
+    half = (high_ns - low_ns) / 2 / factor
+    places = decimals(ns / factor)
+    return f"{fixed(ns / factor, min(places, decimals(half, 1)) if half else places)}{NARROW}{unit}"
+
+
 def size(byte_count: float | None) -> str:
     """A size in binary units: 31457280 → "30.0 MiB"."""
     return _scaled(byte_count, _SIZES)

@@ -5,9 +5,10 @@ the second ones as another, and so on. How each group of fields is joined, and w
 
 - `warm_up_ns`: the first slice's. `measured_ns`: the sum of the windows. The time between two windows (the
   end of one slice, the re-warming of the next) has no place on the time axis.
-- Counts, `warm_up`, bytes, `users_waited_ns`, `arrivals`: sums. `scheduled` stays the sum of the outcomes.
-  Little's law is exact in each window, and so in the sum. Each window takes over requests at its beginning
-  and cuts off others at its end, so `taken_over` and `unfinished` are as many as connections × slices.
+- Counts, `warm_up`, bytes, `users_waited_ns`, `requests_waited_ns`, `arrivals`: sums. `scheduled` stays the
+  sum of the outcomes. Little's law is exact in each window, and so in the sum. Each window takes over
+  requests at its beginning and cuts off others at its end, so `taken_over` and `unfinished` are as many as
+  connections × slices.
 - `connections_opened`, `connect_time`: re-warmings included, as the engine includes those of a warm-up.
 - `users`: the largest number of any slice, since they are the same users. `users_unanswered`: the smallest of
   any slice. A user who is cut off at the end of one window is answered in the next, so only users without an
@@ -87,6 +88,7 @@ COUNTS = (
     "connections_opened",
     "connections_closed_by_server",
     "users_waited_ns",
+    "requests_waited_ns",
 )
 
 PAGES_SHARED = Unread(

@@ -236,7 +236,10 @@ def throughput(load: "Load") -> str:
 
 
 def time(load: "Load") -> str:
-    """The mean response time by stages, beside the mean that was measured; empty if nobody asked."""
+    """The mean response time by stages, beside the mean that was measured; empty if nobody asked.
+
+    Each time has the digits that its interval decides. A stage that was never found is left out.
+    """
     # Imported here because it needs numpy, which takes time before a load.
     from crumple.record.stages import NoBudget
 
@@ -246,12 +249,12 @@ def time(load: "Load") -> str:
     if isinstance(budget, NoBudget):
         return f"by stages not known: {budget.why}"
     said = [
-        f"{_STAGES[part.name]} {numerals.duration(part.mean_ns)}"
+        f"{_STAGES[part.name]} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
         for part in budget.parts
         if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.sum_ns)
     ]
-    whole, measured = numerals.duration(budget.sum_ns), numerals.duration(budget.measured_ns)
-    return f"{' · '.join(said)} = {whole} (measured {measured})"
+    whole = numerals.decided(budget.sum_ns, budget.sum_low_ns, budget.sum_high_ns)
+    return f"{' · '.join(said)} = {whole} (measured {numerals.duration(budget.measured_ns)})"
 
 
 def connections(load: "Load") -> str:
