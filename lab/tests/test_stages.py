@@ -177,7 +177,11 @@ def test_failures_take_time_like_answers() -> None:
     [
         ([{"inside": 32}] * 49, {}, "49 of the 50 readings that are needed"),
         ([{"inside": 32}] * 60, {"outcomes": documents.outcomes(unfinished=32)}, "no request ended"),
-        ([{"inside": 48}] * 60, {}, "come to 4.8 ms for each, and the response times to 3.2 ms"),
+        (
+            [{"inside": 48}] * 60,
+            {},
+            "requests pile up: those that ended took 3.2 ms, and at this rate those in flight take 4.8 ms",
+        ),
         ([{"inside": 20}] * 60, {}, "come to 2 ms for each"),
     ],
 )
@@ -464,7 +468,7 @@ def test_the_summary_has_a_line_of_stages() -> None:
     assert say.time(load).startswith("inside ")
     assert "not told apart" not in said([{"inside": 32, "thrown_away": 1}] + [{"inside": 32}] * 99)
     assert "not told apart" in said([{"inside": 32, "thrown_away": 1}] * 100)
-    few = "by stages not known: 1 of the 50 readings that are needed: load it for longer"
+    few = "by stages not known: 1 of the 50 readings that are needed: load it for 6 s or longer"
     assert said([{"inside": 1}]) == few
     assert say.time(synthetic_load.closed()) == ""
 

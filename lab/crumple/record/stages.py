@@ -25,6 +25,10 @@ STAGES: tuple[Name, ...] = ("not_accepted", "unsent", "unread", "inside", "retur
 _UNKNOWN: tuple[Name, str] = ("unknown", "thrown_away")
 # Fewer readings say too little, and their interval is not to be relied on.
 READINGS_MIN = 50
+# How much longer than this load suggests the next one should be. With ten readings a second 6 s are enough.
+SPARE, ENOUGH_S_MAX = 1.2, 6
+# Of requests that pile up, a stage is named from this share on.
+SHARE_NAMED = 0.05
 # Readings shortly after one another find the same requests. Means of batches this many response times long
 # are nearly independent of one another. A batch holds some intervals of the series.
 BATCH_RESPONSE_TIMES = 2
@@ -105,7 +109,9 @@ def budget(record: "TrialRecord") -> Budget | NoBudget | None:
         return NoBudget("no request ended")
     rows = _measured_rows(record, stages)
     if len(rows) < READINGS_MIN:
-        return NoBudget(f"{len(rows)} of the {READINGS_MIN} readings that are needed: load it for longer")
+        enough_s = math.ceil(SPARE * READINGS_MIN / max(1, len(rows)) * record.measured_ns / 1e9)
+        longer = f"load it for {min(enough_s, ENOUGH_S_MAX)} s or longer"
+        return NoBudget(f"{len(rows)} of the {READINGS_MIN} readings that are needed: {longer}")
     batches = _batches(record)
     if batches < BATCHES_MIN:
         needed_s = BATCHES_MIN * BATCH_RESPONSE_TIMES * _measured_ns(record) / 1e9
@@ -204,14 +210,30 @@ def _checked(result: Budget) -> Budget | NoBudget:
             f"{result.measured_ns / 1e6:.2g} ms: others had the cores"
         )
     spare_ns = OFF_MAX * result.measured_ns
-    if not result.sum_low_ns - spare_ns <= result.measured_ns <= result.sum_high_ns + spare_ns:
+    if result.sum_low_ns - spare_ns > result.measured_ns:
         return NoBudget(
-            f"the requests in flight come to {result.sum_ns / 1e6:.3g} ms for each, and the response times "
-            f"to {result.measured_ns / 1e6:.3g} ms: load it for longer, at one level"
+            f"requests pile up: those that ended took {_time(result.measured_ns)}, and at this rate those in "
+            f"flight take {_time(result.sum_ns)} ({_where(result)}); lower the load"
+        )
+    if result.sum_high_ns + spare_ns < result.measured_ns:
+        return NoBudget(
+            f"the requests in flight come to {_time(result.sum_ns)} for each, and the response times to "
+            f"{_time(result.measured_ns)}: load it for longer, at one level"
         )
     if abs(sum(part.mean_ns for part in result.parts) - result.sum_ns) > spare_ns:
         return NoBudget("answers lay in the engine's sockets for longer than they were found there")
     return result
+
+
+def _where(result: Budget) -> str:
+    """Return at which stages most of the requests in flight were."""
+    most = sorted(result.parts, key=lambda part: -part.mean_ns)[:2]
+    shares = [(part.name.replace("_", " "), part.mean_ns / max(1.0, result.sum_ns)) for part in most]
+    return ", ".join(f"{share:.0%} {name}" for name, share in shares if share >= SHARE_NAMED)
+
+
+def _time(ns: float) -> str:
+    return f"{ns / 1e9:.2g} s" if ns >= 1e9 else f"{ns / 1e6:.2g} ms"
 
 
 def _ended(record: "TrialRecord") -> int:
