@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import documents
 import pytest
 import stand_ins
 import test_find_report
@@ -151,6 +152,15 @@ def test_a_search_without_an_answer_says_why() -> None:
         watched_on(server)
     assert command.unanswered(said.value.record).startswith(
         "no request was answered as expected: 100 of 100 refused"
+    )
+
+
+def test_for_more_time_a_search_names_its_own_flag() -> None:
+    """It has no -z."""
+    waiting = {"outcomes": documents.outcomes(unfinished=32), "connections_opened": 32}
+    said = command.unanswered(documents.record().model_copy(update=waiting), "--budget")
+    assert said.endswith(
+        "32 unfinished; the load ended before the first answer; give it longer with --budget"
     )
 
 

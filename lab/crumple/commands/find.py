@@ -103,7 +103,7 @@ def _searched(
             run = partial(engine.run, loader)
             found = conduct.find(question, site, run, time.monotonic, view, began_s)
     except Unanswered as nothing:
-        raise CrumpleError(unanswered(nothing.record)) from None
+        raise CrumpleError(unanswered(nothing.record, "--budget")) from None
     if found.ending == "interrupted" and not found.levels:
         output.say("interrupted before the first level was over")
         return None

@@ -65,8 +65,11 @@ def command(arguments: list[str], seed: int) -> str:
     return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])
 
 
-def unanswered(record: TrialRecord) -> str:
-    """Return one line: why no request was answered as expected, and the remedy."""
+def unanswered(record: TrialRecord, longer: str = "-z") -> str:
+    """Return one line: why no request was answered as expected, and the remedy.
+
+    `longer`: the flag by which the load lasts longer.
+    """
     ends = {name: number for name, number in record.outcomes.as_dict().items() if number}
     if not ends:
         return "no request was sent; make the load longer, or its rate higher"
@@ -77,10 +80,10 @@ def unanswered(record: TrialRecord) -> str:
     said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"
     if found is not None and found.status is not None:
         said = f"{found.count:,} of {record.scheduled:,} were {answer_sentences.unnumbered(found)}"
-    return f"no request was answered as expected: {said}; {_remedy(worst, first, record)}"
+    return f"no request was answered as expected: {said}; {_remedy(worst, first, record, longer)}"
 
 
-def _remedy(outcome: str, first: Example | None, record: TrialRecord) -> str:
+def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: str) -> str:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
     if outcome in ("closed-early", "reset") and first is not None and first.status is not None:
@@ -109,6 +112,6 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord) -> str:
         "wrong-body": "see request and answer with --debug, or correct --expect-body",
         "malformed": "the answer is not HTTP/1.1; is it the right port, and http or https?",
         "timeout": "the answers took longer than -t; raise it, or lower the load",
-        "unfinished": "the load ended before the first answer; give it longer with -z",
+        "unfinished": f"the load ended before the first answer; give it longer with {longer}",
     }
     return remedies.get(outcome, "look at the server's log")
