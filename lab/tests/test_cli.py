@@ -234,7 +234,9 @@ def test_a_study_is_run_and_reported_from_the_command_line(call: Call, with_engi
         assert stored["status"] == "measured" and stored["record"]["outcomes"]["ok"] > 0
         assert stored["overhead_s"] < 2
     assert json.loads(call("report", "--json")[1])
-    assert call("run", "--resume", run.name)[0] == 0
+    code, _, err = call("run", "--resume", run.name)
+    assert code == 0, err
+    assert "nothing was left to run: all its trials are stored; for more trials start a new run" in err
     both = (run.name, run.name)
     assert call("report", *both, "--format", "md")[1].count(f"`{run.name}`") == 2
     assert len(json.loads(call("report", *both, "--json")[1])) == 2

@@ -180,7 +180,8 @@ def test_a_study_of_the_wheel_runs_and_is_reported(with_engine: Installed) -> No
     assert done.returncode in (0, 3), done.stderr
     (run,) = runs.iterdir()
     assert f"stored in {run}" in done.stderr
-    (stored,) = (run / "trials").glob("*.json")
+    # A trial that others disturbed is done again.
+    stored, *_ = sorted((run / "trials").glob("*.json"))
     trial = json.loads(stored.read_text())
     assert trial["status"] == "measured" and trial["record"]["outcomes"]["ok"] > 0
     assert with_engine.crumple("report", "--format", "html").returncode == 0

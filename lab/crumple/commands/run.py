@@ -18,7 +18,7 @@ from crumple.interrupt import interruptible
 from crumple.load import load_shape
 from crumple.machine import alone
 from crumple.parsing import did_you_mean
-from crumple.run import ready, run_plan, runs, store
+from crumple.run import ready, run_file, run_plan, runs, store
 from crumple.run.blocks import Begun
 from crumple.run.pace import Pace
 from crumple.run.ready import Brought
@@ -108,10 +108,22 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     found = store.find(here.runs, name)
     begun = runs.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
     begun = runs.narrowed(begun, asked.only) if asked.only else begun
+    before = begun.store.ids()
     code = carry_out([begun], here.root, budget_s=_budget_s(asked), database=asked.database)
-    if code != INTERRUPTED:
-        report.summarise(begun.store, as_json)
+    if code == INTERRUPTED:
+        return code
+    if begun.store.ids() == before:
+        output.say(_nothing_left(begun))
+    report.summarise(begun.store, as_json)
     return code
+
+
+def _nothing_left(begun: Begun) -> str:
+    """Return why a resumed run got no trial, and what to do instead."""
+    stopped = run_file.read(begun.store).stopped
+    why = "; ".join(f"{experiment}: {reason}" for experiment, reason in stopped.items())
+    said = f"nothing was left to run ({why})" if why else "nothing was left to run: all its trials are stored"
+    return f"{said}; for more trials start a new run"
 
 
 def carry_out(
