@@ -107,7 +107,9 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             board.connecting(index);
         }
         let step = user.connection.connect(&mut self.wire, index);
-        if let (Some(board), Some(local)) = (&self.board, user.connection.local(&self.wire)) {
+        if let Some(board) = &self.board
+            && let Some(local) = user.connection.local(&self.wire)
+        {
             board.opened_from(index, local);
         }
         if matches!(step, Step::Pending | Step::Again) {
