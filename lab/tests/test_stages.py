@@ -191,6 +191,10 @@ def test_what_cannot_be_told_has_its_reason(
     assert why in why_not(readings(rows), **changes)
 
 
+def test_times_of_a_hundred_milliseconds_are_written_out() -> None:
+    assert "those in flight take 130 ms (100% inside)" in why_not(readings([{"inside": 1_300}] * 60))
+
+
 def test_a_window_of_few_response_times_is_too_short() -> None:
     outcomes = documents.outcomes(ok=64)
     times = contract.Histogram(

@@ -22,6 +22,16 @@ Name = Literal["due", "not_accepted", "unsent", "unread", "inside", "returning",
 
 # The stages in the order in which a request passes through them, as the record's columns are called.
 STAGES: tuple[Name, ...] = ("not_accepted", "unsent", "unread", "inside", "returning")
+# How each part is called where people read it.
+WORDS: dict[Name, str] = {
+    "due": "due",
+    "not_accepted": "not accepted",
+    "unsent": "being sent",
+    "unread": "unread",
+    "inside": "inside",
+    "returning": "returning",
+    "unknown": "not told apart",
+}
 _UNKNOWN: tuple[Name, str] = ("unknown", "thrown_away")
 # Fewer readings say too little, and their interval is not to be relied on.
 READINGS_MIN = 50
@@ -201,13 +211,13 @@ def _checked(result: Budget) -> Budget | NoBudget:
     """Return the budget if its readings came in time, and agree with the times that were measured."""
     if result.measured_ns < READINGS_LONG_MIN * result.cost_ns:
         return NoBudget(
-            f"requests take {result.measured_ns / 1e6:.2g} ms, and looking some of them up takes "
-            f"{result.cost_ns / 1e6:.2g} ms"
+            f"requests take {_time(result.measured_ns)}, and looking some of them up takes "
+            f"{_time(result.cost_ns)}"
         )
     if result.late_ns > max(LATE_HARMLESS_NS, LATE_SHARE_MAX * result.measured_ns):
         return NoBudget(
-            f"one in ten of the readings came {result.late_ns / 1e6:.2g} ms late or more, and requests take "
-            f"{result.measured_ns / 1e6:.2g} ms: others had the cores"
+            f"one in ten of the readings came {_time(result.late_ns)} late or more, and requests take "
+            f"{_time(result.measured_ns)}: others had the cores"
         )
     spare_ns = OFF_MAX * result.measured_ns
     if result.sum_low_ns - spare_ns > result.measured_ns:
@@ -228,12 +238,14 @@ def _checked(result: Budget) -> Budget | NoBudget:
 def _where(result: Budget) -> str:
     """Return at which stages most of the requests in flight were."""
     most = sorted(result.parts, key=lambda part: -part.mean_ns)[:2]
-    shares = [(part.name.replace("_", " "), part.mean_ns / max(1.0, result.sum_ns)) for part in most]
+    shares = [(WORDS[part.name], part.mean_ns / max(1.0, result.sum_ns)) for part in most]
     return ", ".join(f"{share:.0%} {name}" for name, share in shares if share >= SHARE_NAMED)
 
 
 def _time(ns: float) -> str:
-    return f"{ns / 1e9:.2g} s" if ns >= 1e9 else f"{ns / 1e6:.2g} ms"
+    """Return a time with two digits."""
+    factor, unit = (1e9, "s") if ns >= 1e9 else (1e6, "ms")
+    return f"{float(f'{ns / factor:.2g}'):g} {unit}"
 
 
 def _ended(record: "TrialRecord") -> int:

@@ -31,16 +31,6 @@ SPREADS = {
     "timed_out": ("timed out", "from due to giving up"),
     "unfinished_age": ("unfinished", "how long they had been due at the end"),
 }
-# Stage of a request → its name.
-_STAGES = {
-    "due": "due",
-    "not_accepted": "not accepted",
-    "unsent": "being sent",
-    "unread": "unread",
-    "inside": "inside",
-    "returning": "returning",
-    "unknown": "not told apart",
-}
 # Stages that are named however little time they take, if they were found; the others from this share on.
 _OFTEN = ("not_accepted", "unread", "inside", "returning")
 _NAMED_SHARE = 0.01
@@ -241,7 +231,7 @@ def time(load: "Load") -> str:
     Each time has the digits that its interval decides. A stage that was never found is left out.
     """
     # Imported here because it needs numpy, which takes time before a load.
-    from crumple.record.stages import NoBudget
+    from crumple.record.stages import WORDS, NoBudget
 
     budget = load.budget
     if budget is None:
@@ -249,7 +239,7 @@ def time(load: "Load") -> str:
     if isinstance(budget, NoBudget):
         return f"by stages not known: {budget.why}"
     said = [
-        f"{_STAGES[part.name]} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
+        f"{WORDS[part.name]} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
         for part in budget.parts
         if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.sum_ns)
     ]
