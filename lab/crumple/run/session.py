@@ -238,13 +238,13 @@ class Session:
         for each in self._standing.get(run.file.id, []):
             for name, servers in each.servers.items() if each.open else ():
                 wanted.setdefault(name, set()).update(servers)
-        found: dict[str, Block] = {}
-        for planned in run.file.blocks:
-            name = planned.experiment
-            block = planned if run.file.must(planned) else planned.of(wanted.get(name, ()))
-            if name not in found and run.new_in(block):
-                found[name] = block
-        return found
+        return _left_out(
+            run,
+            (
+                block if run.file.must(block) else block.of(wanted.get(block.experiment, ()))
+                for block in run.file.blocks
+            ),
+        )
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
         self._look()
@@ -263,7 +263,7 @@ class Session:
 
     def _end(self, run: Blocks) -> None:
         """Write to run.json why each experiment got no more blocks and, if the run is over, when it ended."""
-        left_out = _left_out(run) if run.begun.only is None else {}
+        left_out = _left_out(run, run.file.blocks) if run.begun.only is None else {}
         stopped = {name: self._why(run, name) for name in left_out}
         kept = run.begun.store.ids()
         over = all(block.labels <= kept for block in run.file.blocks if run.file.must(block))
@@ -300,10 +300,10 @@ def _in_sum(each_s: Iterable[float | None]) -> float | None:
     return None if None in known else sum(each for each in known if each is not None)
 
 
-def _left_out(run: Blocks) -> dict[str, Block]:
-    """Return experiment → the first of its blocks that was not run."""
+def _left_out(run: Blocks, blocks: Iterable[Block]) -> dict[str, Block]:
+    """Return experiment → the first of these blocks of it in which a trial was not tried."""
     found: dict[str, Block] = {}
-    for block in run.file.blocks:
+    for block in blocks:
         if block.experiment not in found and run.new_in(block):
             found[block.experiment] = block
     return found
