@@ -1,1 +1,1 @@
-"""The commands: one module per command, and how each ends. `cli` defines their flags and help."""
+"""The commands: one module per command. `cli` defines their flags and help."""

@@ -182,7 +182,7 @@ def experiments_of(claim: Claim) -> tuple[str, ...]:
 
 
 def servers_of(claim: Claim) -> dict[str, frozenset[str]]:
-    """Return experiment → the servers in it whose trials the claim uses, in the order of their names."""
+    """Return experiment → the servers in it whose trials the claim uses. Experiments are sorted by name."""
     found: dict[str, set[str]] = {}
     for place in _places(claim):
         found.setdefault(place.experiment, set()).add(place.server)

@@ -119,9 +119,9 @@ def judge(
 def _failing(
     claim: Claim, known: Blocks, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
 ) -> Verdict | None:
-    """Return the verdict by all blocks if a server of the claim fails in one that the claim does not have.
+    """Return the verdict by all trials of the claim's servers if one of them fails too much in a later block.
 
-    Another claim may need one of its servers for longer.
+    A block after the claim's last one has some of its servers if another claim uses them.
     """
     servers = servers_of(claim)
     if all(each.block <= known.done for each in figures if each.server in servers.get(each.experiment, ())):
