@@ -357,6 +357,22 @@ def test_a_stall_is_measured_beyond_the_light_requests_own_time() -> None:
     assert "own time in the same block of light, is not known" in unknown.sentence
 
 
+def test_the_interval_of_a_stall_is_the_one_that_decided() -> None:
+    """Wait and heavy request take longer alike where the machine is slower; compared with it, waits are alike."""
+    paces = (1.0, 1.6)
+    stalled = [
+        replace(each, block=block, canary_ns={0.5: (2 + block / 100) * pace * 3e7}, cpu_per_request_us=6e4 * pace)
+        for block, pace in enumerate(paces, 1)
+        for each in server("node", 1_000)[:1]
+    ]
+    verdict = judge(claim("stall", experiment="shared", servers=["node"]), stalled)
+    assert verdict.answer is SUPPORTED
+    (effect,) = verdict.effects
+    assert effect.value is not None and effect.bounds[0] < effect.value.low
+    # The geometric mean of both waits.
+    assert effect.value.estimate == pytest.approx(2.015 * 3e7 * 1.6**0.5, rel=0.001)
+
+
 def test_a_stall_needs_a_bound_or_known_cpu_time() -> None:
     meant = claim("stall", experiment="shared", servers=["go"], bound="2 ms")
     assert answer(meant, beside("go", 5e6)) is SUPPORTED

@@ -270,12 +270,17 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
-        shown = Seen(opinions.value(alone.values), case.look).shown
-        # Each trial is compared with its own limit; the report shows the geometric mean of the limits.
-        known = opinion.margin is not None and not shown.low <= typical <= shown.high
-        margin = opinions.apart(shown, (typical,)) if known else None
-        opinion = replace(opinion, bounds=(typical,), margin=margin)
+        # Each trial is compared with its own limit, since both follow the machine's speed. The report shows the
+        # geometric means of times and limits, and how far the one is off the other.
+        shown = _times(seen.shown, typical)
+        opinion = replace(opinion, bounds=(typical,))
         yield told(case, evidence, server, alone, shown, opinion, side)
+
+
+def _times(ratio: Interval, limit: float) -> Interval:
+    """Return the interval of a value whose ratio to a limit is known."""
+    low, estimate, high = (limit * each for each in (ratio.low, ratio.estimate, ratio.high))
+    return replace(ratio, estimate=estimate, low=low, high=high)
 
 
 def _asked_of_canary(claim: StallClaim) -> str:
