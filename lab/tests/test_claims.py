@@ -358,12 +358,16 @@ def test_a_stall_is_measured_beyond_the_light_requests_own_time() -> None:
 
 
 def test_the_interval_of_a_stall_is_the_one_that_decided() -> None:
-    """Wait and heavy request take longer alike where the machine is slower; compared with it, waits are alike."""
-    paces = (1.0, 1.6)
+    """Where the machine is slower, the wait and the heavy request take longer alike."""
+    (one,) = server("node", 1_000)[:1]
     stalled = [
-        replace(each, block=block, canary_ns={0.5: (2 + block / 100) * pace * 3e7}, cpu_per_request_us=6e4 * pace)
-        for block, pace in enumerate(paces, 1)
-        for each in server("node", 1_000)[:1]
+        replace(
+            one,
+            block=block,
+            canary_ns={0.5: (2 + block / 100) * pace * 3e7},
+            cpu_per_request_us=6e4 * pace,
+        )
+        for block, pace in enumerate((1.0, 1.6), 1)
     ]
     verdict = judge(claim("stall", experiment="shared", servers=["node"]), stalled)
     assert verdict.answer is SUPPORTED

@@ -270,7 +270,7 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
-        # Each trial is compared with its own limit, since both follow the machine's speed. The report shows the
+        # Each trial is compared with its own limit, as both follow the machine's speed. The report shows the
         # geometric means of times and limits, and how far the one is off the other.
         shown = _times(seen.shown, typical)
         opinion = replace(opinion, bounds=(typical,))
