@@ -59,7 +59,9 @@ def _command(command: Any, context: typer.Context) -> Iterator[str]:
     yield f"    {help_text.usage(command, context)}\n"
     for group, rows in help_text.groups(command, context).items():
         yield f"| {group} | |\n|---|---|"
-        yield from (f"| `{names.replace('|', chr(92) + '|')}` | {_prose(meaning)} |" for names, meaning in rows)
+        yield from (
+            f"| `{names.replace('|', chr(92) + '|')}` | {_prose(meaning)} |" for names, meaning in rows
+        )
         yield ""
     if examples := re.fullmatch("Example: (.+)", command.epilog, re.DOTALL):
         yield "For example:\n\n" + textwrap.indent(examples[1], "    ") + "\n"

@@ -195,7 +195,9 @@ def new_server(
             metavar="NAME", help="The folder to write. Its name is the server's name.", callback=_named
         ),
     ],
-    language: Annotated[str, typer.Option(metavar="LANGUAGE", help="The language that reports will show.")] = "Python",
+    language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language that reports will show.")
+    ] = "Python",
     json: Json = False,
 ) -> None:
     """Write the folder of a new server: a server.toml and a small program that works, for you to replace."""

@@ -1,4 +1,4 @@
-"""The help of every command: it is plain text that fits the terminal, breaks no word, and names every flag."""
+"""The help of every command is plain text, fits the terminal, breaks no word, and names every flag."""
 
 import os
 import re

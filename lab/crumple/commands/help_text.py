@@ -1,4 +1,4 @@
-"""The help of a command as plain text: its usage, what it does, examples, and its flags by group in two columns.
+"""The help of a command as plain text: usage, what it does, examples, and its flags by group in two columns.
 
 It needs no rich: importing that takes longer than all else that help does.
 """
@@ -75,7 +75,7 @@ def _row(parameter: Any, names: str, said: str) -> Row:
 
 def _subcommands(command: Any, context: typer.Context) -> list[Row]:
     """Return each command of a group with the first paragraph of its help; nothing for a command."""
-    names = getattr(command, "list_commands", lambda _: [])(context)
+    names: list[str] = command.list_commands(context) if hasattr(command, "list_commands") else []
     return [(name, _paragraphs(command.get_command(context, name))[0]) for name in names]
 
 
