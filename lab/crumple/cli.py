@@ -410,8 +410,8 @@ def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
     if "_CRUMPLE_COMPLETE" in os.environ:
-        # A shell asks for completions. With rich, Typer would fold the help beside each at 80 columns, so that
-        # its further lines become completions, and read "[x]" as a style. Without, it leaves the help as it is.
+        # A shell asks for completions. With rich, Typer would fold the help beside each at 80 columns, so
+        # that its further lines become completions, and read "[x]" as a style. Without, it leaves it as it is.
         sys.modules["rich"] = None  # type: ignore[assignment]
     try:
         with interruptible():
