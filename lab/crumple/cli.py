@@ -411,7 +411,7 @@ def main() -> None:
     start.mend_streams()
     if "_CRUMPLE_COMPLETE" in os.environ:
         # A shell asks for completions. With rich, Typer would fold the help beside each at 80 columns, so
-        # that its further lines become completions, and read "[x]" as a style. Without, it leaves it as it is.
+        # that its further lines become completions, and read "[x]" as a style. Without, help stays as it is.
         sys.modules["rich"] = None  # type: ignore[assignment]
     try:
         with interruptible():
