@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 from crumple.cli import app
-from rich.text import Text
+from crumple.commands import help_text
 from typer.main import get_command
 
 PAGE = Path(__file__).parent / "reference" / "command-line.md"
@@ -54,34 +54,17 @@ def text() -> str:
 
 def _command(command: Any, context: typer.Context) -> Iterator[str]:
     yield f"## {context.command_path}\n"
-    for paragraph in re.split(r"\n\s*\n", _plain(command.help or "")):
+    for paragraph in re.split(r"\n\s*\n", command.help):
         yield textwrap.fill(_prose(" ".join(paragraph.split())), WIDTH, break_on_hyphens=False) + "\n"
-    yield f"    {context.command_path} {' '.join(command.collect_usage_pieces(context))}\n"
-    panels: dict[str, list[Any]] = {}
-    for parameter in command.get_params(context):
-        if parameter.get_help_record(context) is not None:
-            own = "Arguments" if parameter.param_type_name == "argument" else "Options"
-            panels.setdefault(getattr(parameter, "rich_help_panel", None) or own, []).append(parameter)
-    # Arguments first; flags of no panel, such as --help, last.
-    for panel in sorted(panels, key=lambda panel: (panel != "Arguments", panel == "Options")):
-        yield f"| {panel} | |\n|---|---|"
-        yield from (_row(parameter, context) for parameter in panels[panel])
+    yield f"    {help_text.usage(command, context)}\n"
+    for group, rows in help_text.groups(command, context).items():
+        yield f"| {group} | |\n|---|---|"
+        yield from (
+            f"| `{names.replace('|', chr(92) + '|')}` | {_prose(meaning)} |" for names, meaning in rows
+        )
         yield ""
-    if examples := re.fullmatch("Example: (.+)", _plain(command.epilog or ""), re.DOTALL):
-        yield "For example:\n\n" + textwrap.indent(re.sub(r"\n+", "\n", examples[1]), "    ") + "\n"
-
-
-def _row(parameter: Any, context: typer.Context) -> str:
-    names, said = parameter.get_help_record(context)
-    if parameter.param_type_name == "argument":
-        names = parameter.metavar
-    default = re.search(r"\[(default: .+|required)\]$", said)
-    meaning = _prose(_plain(parameter.help or "")) + (f" ({default[1]})" if default else "")
-    return f"| `{names.replace('|', chr(92) + '|')}` | {meaning} |"
-
-
-def _plain(marked_up: str) -> str:
-    return Text.from_markup(marked_up).plain.strip()
+    if examples := re.fullmatch("Example: (.+)", command.epilog, re.DOTALL):
+        yield "For example:\n\n" + textwrap.indent(examples[1], "    ") + "\n"
 
 
 def _prose(plain: str) -> str:

@@ -6,13 +6,14 @@ appears at once.
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
 
 from crumple import start
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
@@ -30,7 +31,15 @@ def _aborting() -> Iterator[None]:
         raise typer.Abort from None
 
 
+class _Command(TyperCommand):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(_help(self, ctx))
+
+
 class _Commands(TyperGroup):
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(_help(self, ctx))
+
     def make_context(self, *arguments: Any, **extra: Any) -> Any:
         with _aborting():
             return super().make_context(*arguments, **extra)
@@ -40,11 +49,25 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
 
 
-app = typer.Typer(
+def _help(command: TyperCommand | TyperGroup, context: Any) -> str:
+    # Imported here because only help needs it.
+    from crumple.commands import help_text
+
+    return help_text.page(command, context)
+
+
+class _App(typer.Typer):
+    def command(
+        self, name: str | None = None, **described: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        return super().command(name, cls=_Command, **described)
+
+
+app = _App(
     name="crumple",
     cls=_Commands,
-    epilog="Begin with: [bold]crumple try[/bold]",
-    rich_markup_mode="rich",
+    epilog="Begin with: crumple try",
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -74,7 +97,7 @@ def _named(param: typer.CallbackParam, value: Any) -> Any:
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, str) and not each.strip(" ,"):
             is_option = param.param_type_name == "option"
-            what = max(param.opts, key=len) if is_option else (param.metavar or "").strip("[].…")
+            what = max(param.opts, key=len) if is_option else (param.metavar or "").strip("…")
             remedy = "give it a value" if param.required else "give it a value, or leave it out"
             raise UsageError(f"{what} is empty", remedy)
     return value
@@ -86,7 +109,7 @@ Servers = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="SERVER…",
-        help="A server's name, a variant such as name\\[key=value], or a folder such as ./name. "
+        help="A server's name, a variant such as name[key=value], or a folder such as ./name. "
         "Default: all servers.",
         callback=_named,
     ),
@@ -94,7 +117,7 @@ Servers = Annotated[
 
 
 def _example(*lines: str) -> str:
-    return "Example: " + "\n\n".join(f"[bold]{line}[/bold]" for line in lines)
+    return "Example: " + "\n".join(lines)
 
 
 @app.command("try", epilog=_example("crumple try --no-open"))
@@ -152,7 +175,7 @@ def studies(json: Json = False) -> None:
 
 
 @app.command(
-    epilog=_example("crumple verify node-http", "crumple verify 'node-cluster\\[workers=2]' ./my-server")
+    epilog=_example("crumple verify node-http", "crumple verify 'node-cluster[workers=2]' ./my-server")
 )
 def verify(servers: Servers = None, json: Json = False) -> None:
     """Check every answer of every server against the contract.
@@ -172,7 +195,9 @@ def new_server(
             metavar="NAME", help="The folder to write. Its name is the server's name.", callback=_named
         ),
     ],
-    language: Annotated[str, typer.Option(help="The language that reports will show.")] = "Python",
+    language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language that reports will show.")
+    ] = "Python",
     json: Json = False,
 ) -> None:
     """Write the folder of a new server: a server.toml and a small program that works, for you to replace."""
@@ -194,6 +219,7 @@ def run(
     scale: Annotated[
         str | None,
         typer.Option(
+            metavar="SCALE",
             help="How much of each study to run: tour, quick, full or published. Default: quick.",
             callback=_named,
         ),
@@ -202,7 +228,7 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="A,B",
-            help="Run only these servers or variants, such as 'php-apache\\[workers=150]'.",
+            help="Run only these servers or variants, such as 'php-apache[workers=150]'.",
             callback=_named,
         ),
     ] = None,
@@ -222,7 +248,9 @@ def run(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="The seed of the order of trials and of the load. Default: random."),
+        typer.Option(
+            metavar="N", min=0, help="The seed of the order of trials and of the load. Default: random."
+        ),
     ] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Continue this run.", callback=_named)
@@ -280,18 +308,19 @@ def report(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RUN]...",
+            metavar="RUN…",
             help="A run's name or folder. Default: the latest run. With several runs, the claims of all.",
             callback=_named,
         ),
     ] = None,
     format_: Annotated[
-        str, typer.Option("--format", help="The report's format: text, html, md or json.")
+        str,
+        typer.Option("--format", metavar="FORMAT", help="The report's format: text, html, md or json."),
     ] = "text",
     open_it: Annotated[
         bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Write the report to this file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to this file.")] = None,
     json: Json = False,
 ) -> None:
     """Show the report of a stored run, or the claims of several runs."""
@@ -320,7 +349,8 @@ def compare(
         ),
     ],
     metric: Annotated[
-        list[str] | None, typer.Option(help="Compare only this metric. May be repeated.")
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="Compare only this metric. May be repeated."),
     ] = None,
     must_see: Annotated[
         str | None,
@@ -379,6 +409,10 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
+    if "_CRUMPLE_COMPLETE" in os.environ:
+        # A shell asks for completions. With rich, Typer would fold the help beside each at 80 columns, so
+        # that its further lines become completions, and read "[x]" as a style. Without, help stays as it is.
+        sys.modules["rich"] = None  # type: ignore[assignment]
     try:
         with interruptible():
             start.check_memory()

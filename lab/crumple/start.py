@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 INTERRUPTED = 130
+# What TERM names a terminal without colours.
+DUMB = ("dumb", "unknown")
 # With less, the libraries that compute quantiles cannot be loaded.
 ADDRESSED_MIN_BYTES = 192 << 20
 
@@ -51,6 +53,12 @@ def mend_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def takes_colours() -> bool:
+    """Whether stdout is a terminal with colours and NO_COLOR (no-color.org) is not set."""
+    dumb = os.environ.get("TERM", "").lower() in DUMB
+    return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
 
 
 def refusal(folder: "Path") -> str:

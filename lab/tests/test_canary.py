@@ -62,6 +62,7 @@ def test_a_failure_of_its_engine_is_raised(tmp_path: Path) -> None:
         canary.beside(fails, documents.spec(), LIGHT, lambda _: None)
 
 
+@pytest.mark.parallel
 def test_it_ends_if_the_load_fails(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     body = (
@@ -133,6 +134,7 @@ def test_after_a_warm_up_by_requests_it_begins_with_the_measured_phase(real: Eng
     assert seen and 1 <= beside.scheduled <= 31 and beside.measured_ns <= 3_100_000_000
 
 
+@pytest.mark.parallel
 def test_the_canarys_record_is_stored_with_the_trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = tiny_runs.project(monkeypatch, tmp_path)
     asked = tiny_runs.study()

@@ -126,10 +126,11 @@ def test_an_empty_required_name_is_refused(call: Call, arguments: tuple[str, ...
 
 def test_help_says_that_a_folders_commands_run_as_you(call: Call) -> None:
     _, out, _ = call("run", "--help")
-    assert "a folder, whose commands run as you" in " ".join(out.replace("│", " ").split())
+    assert "a folder, whose commands run as you" in " ".join(out.split())
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_full_disk_behind_stdout_is_one_line(call: Call) -> None:
     command = [sys.executable, "-c", "from crumple.cli import main; main()", "studies", "--json"]
     with Path("/dev/full").open("w") as full:
@@ -144,6 +145,7 @@ def test_a_report_without_any_run_exits_with_1(call: Call) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_the_lists_have_the_same_facts_as_json(call: Call) -> None:
     code, out, _ = call("servers", "--json")
     (server,) = json.loads(out)
@@ -163,6 +165,7 @@ def test_a_study_that_cannot_be_read_is_listed_with_its_problems(call: Call) -> 
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(("here", "code", "state"), [("", 0, "right"), ("BODY = b'Hullo'", 1, "wrong")])
 def test_verify_tells_right_answers_from_wrong_ones(
     call: Call, with_engine: None, monkeypatch, here: str, code: int, state: str
@@ -177,6 +180,7 @@ def test_verify_tells_right_answers_from_wrong_ones(
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_verify_prints_a_table_with_the_reasons_below(call: Call, with_engine: None, monkeypatch) -> None:
     monkeypatch.setattr(server_check, "findings", lambda _: [Finding("hello", "wrong", "the reason")])
     tiny_servers.write(Path.cwd(), "gone", toml=NEEDS_GONE)
@@ -246,6 +250,7 @@ def test_a_study_is_run_and_reported_from_the_command_line(call: Call, with_engi
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_ctrl_c_keeps_stored_trials_and_names_the_command_that_continues(
     with_engine: None, call: Call
 ) -> None:

@@ -19,7 +19,7 @@ from crumple.study.study_load import ClosedShape, Scale, Until, WarmUp
 from crumple.subject import database, database_process, servers, workload
 from crumple.subject.database import OnDemand
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 ROOT = project.root()
 

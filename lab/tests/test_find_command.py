@@ -88,6 +88,7 @@ def test_exit_codes(kind: str, code: int) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_url_without_a_listener_is_one_line_and_exits_with_1(call: Call, with_engine: None) -> None:
     code, out, err = call("http://127.0.0.1:1/", "--warm-up", "100ms", "--quiet")
     assert (code, out) == (1, "") and err.count("\n") == 1

@@ -123,7 +123,7 @@ def test_outside_the_main_thread_no_signal_is_held_back():
         ("--help", "crumple.cli"),
         ("load http://127.0.0.1:1", "typer"),
         # While the arguments are parsed.
-        ("--help", "typer.rich_utils"),
+        ("--help", "crumple.commands.help_text"),
         *((arguments, f"crumple.commands.{module}") for arguments, module in COMMANDS.items()),
     ],
 )

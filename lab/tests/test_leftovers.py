@@ -16,7 +16,7 @@ from command_line import caller
 from crumple.machine import leftovers
 from crumple.machine.leftovers import Ended, ScratchFolder, locked
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 LAB = """
 import signal, sys, tempfile
@@ -166,7 +166,7 @@ def test_a_folder_without_processes_is_removed_and_other_labs_folders_stay(tmp_p
     assert not held.path.exists()
 
 
-@pytest.mark.parametrize("name", ["no-folder-of-ours", f"{PREFIX}is_gone0"])
+@pytest.mark.parametrize("name", ["no-folder-of-ours", f"{PREFIX}is_gone0"], ids=["not ours", "gone"])
 def test_a_mark_alone_does_not_end_a_process(tmp_path: Path, name: str) -> None:
     if not name.startswith(PREFIX):
         (tmp_path / name).mkdir()

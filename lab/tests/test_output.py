@@ -188,6 +188,7 @@ def test_no_other_module_prints() -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_an_interrupted_verification_shows_the_findings_so_far(tmp_path: Path) -> None:
     root = stand_ins.project(tmp_path / "project")
     tiny_servers.write(root, "mute", here="time.sleep(600)")

@@ -122,6 +122,7 @@ def test_a_started_server_answers_and_has_ended_afterwards(tmp_path):
     assert not running.alive()
 
 
+@pytest.mark.parallel
 def test_settings_are_put_into_the_command_and_the_environment(tmp_path):
     toml = 'env = { TINY = "{workers} at {port}" }\n[settings.workers]\ndefault = 4\nmeaning = "how many"\n'
     tiny = tiny_servers.described(tmp_path, here='print("workers", os.environ["TINY"])', toml=toml)
@@ -224,6 +225,7 @@ def test_a_noexec_mount_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
+@pytest.mark.parallel
 def test_a_port_taken_meanwhile_is_replaced_by_another(tmp_path, monkeypatch, here):
     # The program that took the port answers in HTTP, and must not be taken for the server.
     other = subprocess.Popen(

@@ -10,7 +10,7 @@ from crumple.machine import guard, process_tree
 from crumple.subject import servers
 from crumple.subject.servers import Running
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 STOPPED = "T"
 

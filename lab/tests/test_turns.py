@@ -13,7 +13,7 @@ from crumple.errors import Interrupted
 from crumple.interrupt import interruptible
 from crumple.machine import alone
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 # Waits for its turn and prints that, takes it, and keeps it until its standard input closes.
 OTHER = """

@@ -86,6 +86,7 @@ def test_a_correct_server_passes_every_check(load, tmp_path):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("here", "check", "said"),
     [
@@ -113,6 +114,7 @@ def test_a_wrongly_declared_io_model_fails(load, tmp_path, monkeypatch):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_an_io_model_contradicted_only_once_passes(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "_http", lambda _: None)
     said = iter(["declared it, but …", None])
@@ -121,6 +123,7 @@ def test_an_io_model_contradicted_only_once_passes(load, tmp_path, monkeypatch):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_without_a_database_its_workloads_are_skipped_with_the_reason(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "_model", lambda _: None)
     monkeypatch.setattr(server_check, "_http", lambda _: None)
@@ -202,6 +205,7 @@ def test_files_left_behind_are_counted():
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("spent_s", "busy", "loop_ms", "outcome"),
     [
@@ -241,6 +245,7 @@ def test_cpu_work_must_take_the_cpu_time_asked_for(at_once, monkeypatch, spent_s
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_cpu_time_includes_child_processes(tmp_path):
     here = 'subprocess.run([sys.executable, "-c", "for _ in range(3_000_000): pass"])'
     with servers.start(

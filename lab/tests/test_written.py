@@ -32,6 +32,7 @@ def _eventually(what: Callable[[], bool], within_s: float = 20.0) -> bool:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize("last", LAST_LINES)
 def test_the_end_of_much_output_is_kept_and_the_rest_freed(tmp_path: Path, last: str) -> None:
     flooding = _launched(tmp_path, FLOODS.format(last))
@@ -46,6 +47,7 @@ def test_the_end_of_much_output_is_kept_and_the_rest_freed(tmp_path: Path, last:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_little_output_is_kept_completely(tmp_path: Path) -> None:
     command = _launched(tmp_path, "echo one; echo two >&2; exit 3")
     try:

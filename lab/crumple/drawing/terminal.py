@@ -10,10 +10,8 @@ and colours as escape sequences, which does not fit a live view of rich's.
 
 import io
 import math
-import os
 import re
 import shutil
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from crumple import start
 from crumple.drawing import numerals
 
 
@@ -69,9 +68,6 @@ def shown_json(document: str) -> str:
     return _ACTS.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 
-DUMB = ("dumb", "unknown")
-
-
 class Terminal(Console):
     """A console that escapes control characters in all text, in tables and in lines."""
 
@@ -92,7 +88,7 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
 
     `styled` None: with styles if stdout takes them.
     """
-    coloured = _takes_colours() if styled is None else styled
+    coloured = start.takes_colours() if styled is None else styled
     written = io.StringIO()
     console = Terminal(
         file=written,
@@ -120,12 +116,6 @@ def picture(shown: RenderableType, columns: int, title: str) -> str:
     drawn = console.export_svg(title=title).replace(numerals.NARROW, " ")
     # Remove fonts that would be fetched; a viewer then uses its own monospaced one.
     return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.S)
-
-
-def _takes_colours() -> bool:
-    """Whether stdout is a terminal with colours and NO_COLOR (no-color.org) is not set."""
-    dumb = os.environ.get("TERM", "").lower() in DUMB
-    return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
 
 
 def harmless(text: Text) -> Text:

@@ -1,0 +1,114 @@
+"""The help of a command as plain text: usage, what it does, examples, and its flags by group in two columns.
+
+It needs no rich: importing that takes longer than all else that help does.
+"""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import typer
+
+from crumple import start
+
+WIDTH_MIN, WIDTH_MAX = 40, 100
+# Where stdout is no terminal.
+WIDTH_DEFAULT = 80
+# A longer name has its meaning below it, not beside it.
+NAME_MAX = 26
+# If less is left beside the names, every meaning is below its name.
+MEANING_MIN = 30
+INDENT, GAP, BELOW = 2, 2, 8
+COMMANDS, ARGUMENTS, OPTIONS = "Commands", "Arguments", "Options"
+
+# What is typed, and what it means.
+Row = tuple[str, str]
+_wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
+
+
+def page(command: Any, context: typer.Context) -> str:
+    """Return the help, wrapped between words at the width of the terminal, but at 40 to 100 columns."""
+    columns = min(WIDTH_MAX, max(WIDTH_MIN, shutil.get_terminal_size((WIDTH_DEFAULT, 0)).columns))
+    parts = [_beside("Usage", _wrap(usage(command, context), columns - len("Usage: ")))]
+    parts += ["\n".join(_wrap(each, columns)) for each in _paragraphs(command)]
+    label, _, examples = (command.epilog or "").partition(": ")
+    if examples:
+        parts.append(_beside(label, [*_shell_lines(examples.split("\n"), columns - len(label) - 2)]))
+    listed = {COMMANDS: _subcommands(command, context), **groups(command, context)}
+    beside = INDENT + max(len(name) for rows in listed.values() for name, _ in rows if len(name) <= NAME_MAX)
+    for name, rows in listed.items():
+        if rows:
+            parts.append("\n".join([_bold(f"{name}:"), *_columns(rows, beside + GAP, columns)]))
+    return "\n\n".join(parts)
+
+
+def usage(command: Any, context: typer.Context) -> str:
+    """Return how the command is typed: its arguments are in brackets if they may be left out."""
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    named = [each.metavar if each.required else f"[{each.metavar}]" for each in arguments]
+    pieces = ["[OPTIONS]", *named, getattr(command, "subcommand_metavar", None)]
+    return " ".join([context.command_path, *filter(None, pieces)])
+
+
+def groups(command: Any, context: typer.Context) -> dict[str, list[Row]]:
+    """Return the arguments, the flags of each panel in its order, and the flags of none, such as --help."""
+    found: dict[str, list[Row]] = {ARGUMENTS: []}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None:
+            own = ARGUMENTS if parameter.param_type_name == "argument" else OPTIONS
+            rows = found.setdefault(getattr(parameter, "rich_help_panel", None) or own, [])
+            rows.append(_row(parameter, *record))
+    found[OPTIONS] = found.pop(OPTIONS, [])
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def _row(parameter: Any, names: str, said: str) -> Row:
+    # Typer shows an argument's type too.
+    names = parameter.metavar if parameter.param_type_name == "argument" else names
+    more = re.search(r"\[(default: .+|required)\]$", said)
+    return names, f"{parameter.help} ({more[1]})" if more else parameter.help
+
+
+def _subcommands(command: Any, context: typer.Context) -> list[Row]:
+    """Return each command of a group with the first paragraph of its help; nothing for a command."""
+    names: list[str] = command.list_commands(context) if hasattr(command, "list_commands") else []
+    return [(name, _paragraphs(command.get_command(context, name))[0]) for name in names]
+
+
+def _paragraphs(command: Any) -> list[str]:
+    return re.split(r"\n\s*\n", (command.help or "").strip())
+
+
+def _shell_lines(commands: Sequence[str], columns: int) -> Iterator[str]:
+    """Yield the commands; one that is too long continues on further lines, as a shell reads it."""
+    for command in commands:
+        # A blank within quotes is no place to continue.
+        kept = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", "\0"), command)
+        lines = _wrap(kept, columns - len(" \\"), subsequent_indent="  ")
+        yield from " \\\n".join(lines).replace("\0", " ").split("\n")
+
+
+def _beside(label: str, lines: Sequence[str]) -> str:
+    indent = "\n" + " " * (len(label) + 2)
+    return f"{_bold(f'{label}:')} {indent.join(lines)}"
+
+
+def _columns(rows: Sequence[Row], meanings_at: int, columns: int) -> Iterator[str]:
+    narrow = columns - meanings_at < MEANING_MIN
+    meanings_at = BELOW if narrow else meanings_at
+    for name, meaning in rows:
+        lines = [f"{'':{meanings_at}}{line}" for line in _wrap(meaning, columns - meanings_at)]
+        typed = f"{'':{INDENT}}{name}"
+        if not narrow and len(typed) + GAP <= meanings_at:
+            lines[0] = typed + lines[0][len(typed) :]
+        else:
+            yield typed
+        yield from lines
+
+
+def _bold(text: str) -> str:
+    return f"\x1b[1m{text}\x1b[0m" if start.takes_colours() else text
