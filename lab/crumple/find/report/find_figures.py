@@ -194,6 +194,17 @@ class Finding:
             each.judged.leans_against for each in self.rows if each.outcome != "limited"
         )
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether any level held or broke within its time."""
+        return any(each.outcome in ("held", "broke") for each in self.found.levels)
+
+    @property
+    def decided_nothing(self) -> bool:
+        """Whether the search came to its answer by levels of which none held or broke within its time."""
+        came = self.found.point is not None or self.found.ending in ("found", "never")
+        return came and not self.is_decided
+
     @cached_property
     def halves(self) -> tuple[Interval, Interval] | None:
         """The breaking point by each half of the levels, if their intervals exclude each other; else None."""
