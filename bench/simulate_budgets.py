@@ -109,7 +109,7 @@ def _open(made: Made, looks: Looks) -> Iterator[int]:
             blocks_needed=opinion.blocks_needed, blocks_hoped=opinion.blocks_hoped,
         )  # fmt: skip
         said = Verdict("", "", "order", opinion.answer, False, (effect,), "", ())
-        _, needed, _ = verdict.outlook(said, made.done, scales)
+        needed = verdict.outlook(said, made.done, scales).needed
         if needed is not None:
             yield needed
 

@@ -159,8 +159,8 @@ def run(
         first = tuple(each for each in figures if each.block <= blocks)
         case = Case(first, {}, facts, Look(0.95, blocks, looks), memory)
         said = verdict.at_look(claim, case)
-        decided, needed, _ = verdict.outlook(said, blocks, scales)
-        if decided or needed is None or blocks == looks.most:
+        ahead = verdict.outlook(said, blocks, scales)
+        if ahead.over or ahead.needed is None or blocks == looks.most:
             return said.answer, blocks
     raise AssertionError("the last look ends it")
 

@@ -123,7 +123,8 @@ def starved(**changes: Any) -> Load:
     )
     times_of = plain.histograms.model_copy(update={"unfinished_age": ages})
     stamped = contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=0)
-    plain = plain.model_copy(update={"histograms": times_of, "arrivals": stamped})
+    seen = {"histograms": times_of, "arrivals": stamped, "connections_opened": 64}
+    plain = plain.model_copy(update=seen)
     return load(plain, validity.assess(plain), **changes)
 
 

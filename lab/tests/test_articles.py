@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 from crumple import project
+from crumple.commands.project_files import Project
+from crumple.verdict.case import servers_of
+from crumple.verdict.evidence import BLOCKS_MIN
 
 STUDIES = ("io-models", "random-file", "options-ramp", "node-vs-python", "todo-json")
 CLAIMS: dict[str, dict[str, Any]] = {
@@ -68,3 +71,18 @@ def test_claims_that_depend_on_the_users_are_tested_at_several_numbers(family: t
     experiments = {CLAIMS[claim]["experiment"] for claim in family}
     assert len(experiments) == len(family)
     assert all("not in the article" in CLAIMS[claim]["conditions"][0] for claim in family)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_each_server_of_a_claim_has_the_blocks_that_a_verdict_takes(name: str) -> None:
+    """What a scale says of a server holds for its variants, too, so it may limit more than it seems to."""
+    meant = Project.here().study(name)
+    few = [
+        (claim.id, scale, server)
+        for claim in meant.claims
+        for scale in claim.scales
+        for experiment, own in servers_of(claim).items()
+        for server in own
+        if (load := meant.experiments[experiment].scales.get(scale)) and load.blocks_for(server) < BLOCKS_MIN
+    ]
+    assert few == []

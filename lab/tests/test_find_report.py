@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from crumple.commands import find as command
 from crumple.drawing import terminal
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
@@ -93,6 +94,31 @@ def test_the_result_comes_first_then_the_levels_it_rests_on(kind: str, headline:
     seen = finding(kind)
     assert re.match(headline, plain(say.headline(seen))), say.headline(seen)
     assert re.match(why, plain(say.why(seen))), say.why(seen)
+
+
+def undecided(kind: str, ending: str | None = None, point: bool = True) -> Finding:
+    """That search with all its levels undecided."""
+    seen = finding(kind)
+    levels = tuple(replace(each, outcome="undecided") for each in seen.found.levels)
+    changes: dict[str, Any] = {"levels": levels, "ending": ending or seen.found.ending}
+    return replace(seen, found=replace(seen.found, **changes, **({} if point else {"point": None})))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("ending", "point", "code"),
+    [("found", True, 3), ("never", False, 3), ("gone", True, 1), ("interrupted", True, 130)],
+)
+def test_a_search_of_which_no_level_was_decided_says_so(ending: str, point: bool, code: int) -> None:
+    seen = undecided("connections", ending, point)
+    said = plain(say.headline(seen))
+    assert said.startswith("nothing was decided: no level held or broke in its time")
+    assert ("; it may break at" in said) is point and not said.startswith("breaks")
+    if ending in ("found", "never"):
+        assert re.match(r"\d+ levels, of which none was decided; raise --budget", plain(say.why(seen)))
+    assert document(seen)["decided"] is False and document(finding("connections"))["decided"] is True
+    assert "nothing was decided" in text(seen, width=100, styled=False)
+    assert command.code_of(seen) == code
 
 
 def plain(said: str) -> str:

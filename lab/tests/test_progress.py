@@ -147,14 +147,79 @@ def test_of_the_blocks_to_come_as_many_are_expected_not_to_count() -> None:
     assert found.blocks_needed == 4 + math.ceil((effect.blocks_needed - 3) / (4 / 5))
 
 
-def test_an_experiment_whose_starts_hardly_ever_count_is_given_up() -> None:
+def test_an_experiment_whose_starts_hardly_ever_counted_is_not_given_up() -> None:
+    """What disturbed them may be over, so it gets its other blocks, after all claims that need fewer."""
     seen = pair([1.02, 1.0, 1.03, 1.02, 1.01, 1.02])
     lost = [replace(each, **DISTURBED) if each.block > 2 else each for each in seen]
     all_count = of(standing(study(faster(), blocks=14), "quick", seen, {}, Facts()))
     hardly = of(standing(study(faster(), blocks=14), "quick", lost, {}, Facts()))
     hoped = judged(lost, Looks(2, 14)).effects[0].blocks_hoped
     assert hoped is not None and hoped + 4 <= 14, "enough, if all blocks to come counted"
-    assert all_count.blocks_needed is not None and hardly.blocks_needed is None
+    assert all_count.blocks_needed is not None and hardly.blocks_needed == 14 and hardly.open
+    few = of(standing(study(faster(), blocks=7), "quick", lost, {}, Facts()))
+    assert not few.open and few.given_up == "how many blocks would decide it is not known, or more than 100"
+
+
+def test_a_claim_that_gets_no_more_blocks_says_why() -> None:
+    near = pair([1.001, 1.0, 0.995, 1.001, 0.999, 1.0])
+    assert at(near, blocks=6).given_up == "it has had all 6 blocks of this scale"
+    assert at(near, blocks=7).given_up.startswith("how many blocks would decide it is not known")
+    blurred = at(pair([1.02, 1.0, 1.03]), blocks=4)
+    assert blurred.given_up == "it would take more than the 4 blocks of this scale"
+    assert at(pair(CLEAR)).given_up == at(pair([1.02, 1.0, 1.03])).given_up == ""
+    gone = at([each for each in pair(CLEAR) if each.server != "go"]).given_up
+    assert gone.startswith("more blocks would not help: ") and gone.endswith(": go was not measured")
+
+
+def test_a_claim_is_not_open_for_blocks_by_which_it_is_never_judged() -> None:
+    """One of its servers has two blocks, so all of its comparisons are judged by two."""
+    three = faster(tiers=[["go", "node"], ["java"]])
+    slower = [replace(each, throughput_per_s=9_800.0) if each.server == "java" else each
+              for each in pair([1.0, 0.99]) if not each.twin]  # fmt: skip
+    limited = study(three, blocks_of={"go": 2})
+    found = of(standing(limited, "quick", slower, {}, Facts()))
+    assert blocks_of(three, slower, {}, looks_of(limited, "quick")).looks.most == 2
+    assert found.over and not found.open and found.given_up == "it has had all 2 blocks of this scale"
+
+
+def test_a_server_that_no_open_claim_used_had_no_part_in_the_block() -> None:
+    seen = [each for each in pair([1.02, 1.0, 1.03, 1.01]) if (each.server, each.block) != ("go", 3)]
+    said = judge(faster(), seen, facts=Facts(unused={"shared/b03/go"}))
+    assert "left out: go had no part in block 3 (no open claim used it)" in said.sentence
+    assert "go was not measured in block 3" in judge(faster(), seen).sentence
+
+
+@pytest.mark.parametrize("kind", ["order", "share"])
+def test_a_server_whose_trials_were_all_disturbed_is_named_with_the_remedy(kind: str) -> None:
+    share = {"id": "S", "text": "T", "experiment": "shared", "kind": "share", "metric": "failed_share"}
+    asked = faster() if kind == "order" else CLAIM.validate_python(share | {"servers": ["go"], "below": 0.5})
+    seen = [
+        replace(each, **DISTURBED, disturbed=True) if each.server == "go" else each for each in pair(CLEAR)
+    ]
+    said = judge(asked, seen)
+    assert said.answer is UNTESTABLE
+    why = "all 3 trials of go were disturbed; run it again on a quieter machine, or --resume"
+    assert why in said.sentence
+    one = [each for each in seen if each.server != "go" or each.block == 1]
+    assert "the only trial of go was disturbed" in judge(asked, one).sentence
+
+
+def test_the_visible_difference_is_that_of_blocks_which_two_servers_have() -> None:
+    ratios = [1.02, 1.0, 1.03, 1.02, 1.01, 1.02]
+    seen = [each for each in pair(ratios) if each.block <= 3 or (each.server == "go" and not each.twin)]
+    noise = noise_of(seen, "shared", "throughput")
+    assert (noise.blocks, noise.some_have_fewer) == (3, False)
+    two = [each for each in pair(ratios) if each.block <= 3 or each.server in ("go", "java")]
+    wider = noise_of(two, "shared", "throughput")
+    assert (wider.blocks, wider.some_have_fewer) == (6, True)
+
+
+def test_servers_with_one_block_in_common_each_show_no_difference() -> None:
+    had = {"go": (1, 2), "node": (2, 3), "java": (1, 3)}
+    seen = [each for each in pair([1.02, 1.0, 1.05]) if not each.twin and each.block in had[each.server]]
+    noise = noise_of(seen, "shared", "throughput")
+    assert noise.spread is not None and (noise.visible, noise.blocks) == (None, 1)
+    assert noise.why == "no two servers have two blocks in common"
 
 
 def test_noise_is_judged_at_the_last_look() -> None:

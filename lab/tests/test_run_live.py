@@ -3,6 +3,7 @@
 import documents
 from crumple.run import run_live
 from crumple.run.run_live import LiveView
+from crumple.run.run_plan import Block
 from crumple.run.session import Outlook
 from rich.console import Console
 
@@ -51,3 +52,22 @@ def test_a_warning_of_one_clause_is_not_shortened() -> None:
     assert (
         run_live.kind(CANARY.format(3)) == run_live.kind(CANARY.format("12")) != run_live.kind("canary: no")
     )
+
+
+def test_a_total_that_grows_says_why() -> None:
+    console = Console(force_terminal=False, width=300, record=True)
+    now = {"trials": 39, "of": 40}
+    with LiveView("documents", lambda: Outlook(0.0, 9.0, **now, decided=0, asked=0), console) as shown:
+        trial = documents.stored()
+        shown.ended(trial)
+        now["trials"] = 40
+        shown.ended(trial)
+        block = Block(experiment="shared", number=3, trials=(trial.trial,))
+        now["of"] = 44
+        shown.block("documents", block, "for A, which takes about 4 blocks")
+        now |= {"trials": 44, "of": 46}
+        shown.ended(trial)
+    first, second, chosen, last = console.export_text().splitlines()
+    assert first.startswith(" 39/40 ") and second.startswith(" 40/40 ") and "more" not in first + second
+    assert chosen.endswith("block 3 for A, which takes about 4 blocks; 4 more trials, 44 in all")
+    assert last.startswith(" 44/46 ") and last.endswith("; 2 disturbed trials to be repeated)")

@@ -58,6 +58,8 @@ def test_by_connections_their_number_is_the_load_and_no_limit() -> None:
 def test_retransmitted_segments_are_reported_in_addition() -> None:
     assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=500), 1)) == ["cpu", "retransmits"]
     assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=1), 1)) == ["cpu"]
+    # Nine in all may be of other programs, however few the requests are.
+    assert kinds(signs(edge(server_cores_busy=1.0, retransmitted=3, scheduled=50), 1)) == ["cpu"]
 
 
 def test_without_a_probe_or_a_broken_level_nothing_is_reported() -> None:

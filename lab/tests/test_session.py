@@ -7,7 +7,7 @@ from typing import Any
 
 import documents
 import pytest
-from crumple.errors import Interrupted
+from crumple.errors import Interrupted, NotFound
 from crumple.run import blocks, run_file, runs, session
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.run.run_file import RunFile
@@ -197,6 +197,78 @@ def test_a_claim_that_more_blocks_would_not_help_gets_none(
     stopped = run_file.read(begun.store).stopped
     assert stopped["shared"] == "more blocks would not help: because"
     assert stopped["separate"] == "no claim of this scale rests on it"
+
+
+class Reopens(Said):
+    """Judges A, on Go, and B, on Node.js. B is decided after `b_after` blocks.
+
+    A is given up until B has had `after` blocks, and is decided by one more.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int, b_after: int) -> None:
+        super().__init__(monkeypatch, {})
+        self.after, self.b_after = after, b_after
+
+    def __call__(
+        self, study: Study, scale: str, figures: list[Any], failed: object, facts: object
+    ) -> list[Standing]:
+        shared = [each for each in figures if each.experiment == "shared"]
+        mine, other = (
+            max((each.block for each in shared if each.server == name), default=0) for name in THREE[:2]
+        )
+        decided, is_open = mine > LEAST, other >= self.after
+        needed = None if decided or not is_open else self.after + 1
+        given_up = "" if decided or is_open else "too many"
+        a = Standing("A", {"shared": frozenset(THREE[:1])}, decided, needed, "because", decided, given_up)
+        over = other >= self.b_after
+        b_needed = None if over else self.b_after
+        return [a, Standing("B", {"shared": frozenset(THREE[1:2])}, over, b_needed, "because", over)]
+
+
+def test_a_claim_that_was_given_up_is_looked_at_after_every_block(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Reopens(monkeypatch, after=4, b_after=4)
+    begun = begin(1, *THREE)
+    runs.execute(begun, root, Blocks())
+    # Block 5 is the first that began after A was open again.
+    assert [_tried(begun, number) for number in (3, 4, 5)] == [{THREE[1]}, {THREE[1]}, {THREE[0]}]
+    assert run_file.read(begun.store).undecided == {}
+
+
+def test_a_claim_for_which_no_block_is_left_says_so(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Reopens(monkeypatch, after=MOST, b_after=MOST)
+    begun = begin(1, *THREE)
+    runs.execute(begun, root, Blocks())
+    file = run_file.read(begun.store)
+    assert "shared" not in file.stopped, "all of its blocks were run"
+    assert file.undecided == {"A": run_file.NO_BLOCK}
+
+
+def test_run_json_says_why_each_claim_was_left_undecided(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Reopens(monkeypatch, after=MOST + 1, b_after=MOST)
+    begun = begin(1, *THREE)
+    Session([begun], root, budget_s=0.0).conduct(Blocks())
+    assert run_file.read(begun.store).undecided == {"A": "too many", "B": run_file.TIME_OVER}
+    again = runs.resume(begun.store, retry_failed=False)
+    runs.execute(again, root, Blocks())
+    assert run_file.read(begun.store).undecided == {"A": "too many"}
+
+
+def test_a_trial_that_a_chosen_block_leaves_out_cannot_be_asked_for_by_its_id(
+    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Said(monkeypatch, {"shared": 3}, THREE[:2])
+    begun = begin(1, *THREE)
+    runs.execute(begun, root, Blocks())
+    again = runs.resume(begun.store, retry_failed=False)
+    with pytest.raises(NotFound, match=r"has no part in block 3, which has only .*go-nethttp.* a new run"):
+        runs.narrowed(again, f"shared/b03/{THREE[2]}")
+    assert runs.narrowed(again, f"shared/b04/{THREE[2]}").only == f"shared/b04/{THREE[2]}"
 
 
 def test_no_block_begins_that_does_not_fit_into_the_time_left(

@@ -9,8 +9,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from crumple.errors import Interrupted
+from command_line import caller
+from crumple import engine
+from crumple.errors import CrumpleError, Interrupted
 from crumple.interrupt import interruptible
+from crumple.load import engine_spec
 from crumple.machine import alone
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
@@ -24,6 +27,10 @@ with alone.turn(lambda: print("waits", flush=True)):
     print("has it", flush=True)
     sys.stdin.read()
 """
+
+
+# As little load as a verb may put on.
+SHORT = {"load": ("-n", "1"), "find": ("--budget", "10s", "--warm-up", "100ms")}
 
 
 @pytest.fixture(autouse=True)
@@ -126,3 +133,28 @@ def test_waiting_can_be_interrupted(name: str) -> None:
     other.communicate()
     with alone.turn(lambda: pytest.fail("nobody else measures")):
         pass
+
+
+@pytest.mark.parametrize("flags", [("--json",), ("--json", "--quiet")])
+@pytest.mark.parametrize("verb", ["load", "find"])
+def test_a_load_beside_another_crumple_says_so_on_stderr_whatever_is_printed(
+    verb: str,
+    flags: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """A program that reads the JSON on stdout finds the reason for odd figures beside it."""
+    try:
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(Path(__file__).parents[2]).path))
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(engine_spec, "check_listening", lambda target: None)
+    held = alone._at_once("turn")
+    assert held is not None
+    with held:
+        _, _, err = caller(monkeypatch, capsys, verb)("http://127.0.0.1:1/", *flags, *SHORT[verb])
+    said = [line for line in err.splitlines() if "another crumple" in line]
+    assert len(said) == 1, err
+    assert said[0].startswith("another crumple measures on this machine now")

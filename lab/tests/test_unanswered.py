@@ -27,6 +27,7 @@ def record(
             "scheduled": ended.total,
             "users": users,
             "users_unanswered": without,
+            "connections_opened": users,
             "measured_ns": 3_000 * MS,
         }
     )
@@ -61,3 +62,15 @@ def test_if_all_or_none_were_answered_nothing_is_reported() -> None:
     assert failures.unanswered_sentence(record(64, 0, {50 * MS: 437}, {20 * MS: 64})) == ""
     # If no user got an answer, the validity states it.
     assert failures.unanswered_sentence(record(64, 64, {}, {3_000 * MS: 64})) == ""
+
+
+def test_connections_that_were_never_opened_are_told_apart() -> None:
+    """By rate the limit of connections is not how many there were: here 641 of 1,000 were established."""
+    late = record(1_000, 898, {MS: 5_000}, {3_000 * MS: 898}).model_copy(update={"connections_opened": 641})
+    found = failures.unanswered(late)
+    assert found is not None and (found.connections, found.of, found.never_opened) == (898, 1_000, 359)
+    assert failures.unanswered_sentence(late).startswith(
+        "898 of 1,000 connections got no answer in 3 s, at least 359 of them never opened;"
+    )
+    all_opened = late.model_copy(update={"connections_opened": 1_000})
+    assert "never opened" not in failures.unanswered_sentence(all_opened)

@@ -6,7 +6,7 @@ test_engine_limits tests the rules about the engine itself.
 import documents
 import pytest
 from crumple import contract
-from crumple.record import validity
+from crumple.record import failures, validity
 from judged import FINE, OPEN, open_load, probed, the_problem, the_warning
 
 
@@ -162,10 +162,10 @@ def test_with_several_requests_the_shortest_answer_is_the_bound(
 @pytest.mark.parametrize(
     ("retransmitted", "said"),
     [
-        ((0, 5, 5, 5, 5, 7, 7), ""),  # the first second is the warm-up
-        ((0, 5, 5, 5, 5, 7, 8), "3 TCP segments"),
-        ((None, None, 5, None, None, None, 8), "3 TCP segments"),
-        ((None, 5, 5, None, None, 9, None), "4 TCP segments"),
+        ((0, 50, 50, 50, 50, 52, 52), ""),  # the first second is the warm-up
+        ((0, 5, 5, 5, 5, 7, 15), "10 TCP segments"),
+        ((None, None, 5, None, None, None, 15), "10 TCP segments"),
+        ((None, 5, 5, None, None, 16, None), "11 TCP segments"),
         ((None, None), ""),
     ],
 )
@@ -177,6 +177,31 @@ def test_retransmitted_segments_in_the_window_are_a_warning(
         assert the_warning(record).startswith(said)
     else:
         assert validity.assess(record) == FINE
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ({"response_time": {1_000_000: 10}}, False),
+        # A slow server, whose requests all take long.
+        ({"response_time": {400_000_000: 9, 450_000_000: 1}}, False),
+        ({"response_time": {1_000_000: 9, 230_000_000: 1}}, True),
+        ({"response_time": {1_000_000: 10}, "connect_time": {100_000: 9, 1_020_000_000: 1}}, True),
+        ({"response_time": {1_000_000: 10}, "unfinished_age": {220_000_000: 1}}, True),
+    ],
+)
+def test_few_segments_sent_again_are_a_warning_only_if_a_time_shows_one(
+    times: dict[str, dict[int, int]], said: bool
+) -> None:
+    """The kernel counts for all programs, and ten requests are less than one segment in 10,000."""
+    known = {"connect_time": {100_000: 10}, "unfinished_age": {}} | times
+    made = {name: documents.histogram(counts) for name, counts in known.items()}
+    record = probed(sockets=documents.sockets((0, 0, 0, 0, 2)))
+    histograms = record.histograms.model_copy(update=made)
+    few = record.model_copy(
+        update={"histograms": histograms, "scheduled": 10, "outcomes": documents.outcomes(ok=10)}
+    )
+    assert bool(failures.sent_again_sentence(few)) is said
 
 
 @pytest.mark.parametrize(("longest_ns", "said"), [(990_000_000, False), (3_030_000_000, True)])

@@ -461,8 +461,9 @@ def test_two_blocks_far_apart_have_no_interval_unless_it_decides() -> None:
     verdict = judge(order(["a"], ["b"]), far)
     (effect,) = verdict.effects
     assert answered(verdict) == OPEN and effect.is_vague
-    assert "1.0 times that of b (two blocks, too far apart for an interval);" in verdict.sentence
-    assert "between" not in verdict.sentence
+    assert "1.0 times that of b (two blocks; their interval is too wide to be of use);" in verdict.sentence
+    # It has an interval, so it may be said what that includes.
+    assert "the interval includes 1" in verdict.sentence and "between" not in verdict.sentence
     clear = [*server("a", 10_000, (1.0, 1.3)), *server("b", 10, (1.3, 1.0))]
     decided = judge(order(["a"], ["b"]), clear)
     assert answered(decided) == SUPPORTED and decided.effects[0].ratio is not None
@@ -516,12 +517,14 @@ def test_a_decided_comparison_shows_its_margin() -> None:
 
 
 def test_an_undecided_claim_says_how_many_blocks_it_needs() -> None:
-    verdict = judge(order(["node"], ["close"]), run(), facts=Facts(block_s={"shared": 60.0}))
+    verdict = judge(order(["node"], ["close"]), run())
     assert answered(verdict) == OPEN
     needed = verdict.effects[0].blocks_needed
     assert needed is None or f"it would take about {needed} blocks, {needed - 5} more" in verdict.sentence
     close = [*twins(), *server("x", 10_150, (1.0, 1.03, 0.98, 1.0, 0.99)), *server("y", 10_000, shift=3)]
-    verdict = judge(order(["x"], ["y"]), close, facts=Facts(block_s={"shared": 60.0}))
+    # A further block has only the servers of the claim.
+    trial_s = {("shared", "x"): 40.0, ("shared", "y"): 20.0, ("shared", "go"): 500.0, ("other", "x"): 500.0}
+    verdict = judge(order(["x"], ["y"]), close, facts=Facts(trial_s=trial_s))
     needed = verdict.effects[0].blocks_needed
     assert answered(verdict) == OPEN and needed is not None and needed > 5
     assert f"about {needed} blocks, {needed - 5} more ({needed - 5} minutes)" in verdict.sentence

@@ -51,7 +51,14 @@ def breaking_point(what: str, flags: FindFlags) -> int:
         output.as_json(find_output.document(finding))
     else:
         output.drawn(find_output.text(finding))
-    return CODES[finding.found.ending]
+    return code_of(finding)
+
+
+def code_of(finding: Finding) -> int:
+    """Return the exit code: that of the ending, or 3 where the time was too short to decide any level."""
+    ending = finding.found.ending
+    too_short = finding.decided_nothing and ending in ("found", "never")
+    return NOT_VALID if too_short else CODES[ending]
 
 
 def _of_url(url: str, flags: FindFlags) -> Finding | None:

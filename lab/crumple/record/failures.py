@@ -100,12 +100,22 @@ _LONG = 10.0
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Connections without a whole answer, of those that sent a request; ages of the unfinished requests."""
+    """Connections without a whole answer, of those that had a request; ages of the unfinished requests.
+
+    `never_opened`: how many of them, at least, were never established, so that nothing was sent on them.
+    """
 
     connections: int
     of: int
     p50_age_ns: float | None
     oldest_ns: int | None
+    never_opened: int = 0
+
+    @property
+    def unopened(self) -> str:
+        """Return ", at least 359 of them never opened"; empty if all may have been."""
+        never = self.never_opened
+        return f", at least {never:,} of them never opened" if never else ""
 
 
 def unanswered(record: TrialRecord) -> Unanswered | None:
@@ -131,6 +141,8 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
         of=record.users,
         p50_age_ns=ages.quantile_ns(0.5) if ages.count else None,
         oldest_ns=record.histograms.unfinished_age.max_ns,
+        # A connection that was opened again counts twice, so there may be more that never were.
+        never_opened=min(number, max(0, record.users - record.connections_opened)),
     )
 
 
@@ -141,7 +153,8 @@ def unanswered_sentence(record: TrialRecord) -> str:
         return ""
     measured_s, others = record.measured_ns / 1e9, found.of - found.connections
     said = (
-        f"{found.connections:,} of {found.of:,} connections got no answer in {measured_s:.3g} s; "
+        f"{found.connections:,} of {found.of:,} connections got no answer in {measured_s:.3g} s"
+        f"{found.unopened}; "
         f"the quantiles are of the other {others:,}"
     )
     if found.p50_age_ns is None or found.oldest_ns is None:
@@ -150,8 +163,12 @@ def unanswered_sentence(record: TrialRecord) -> str:
     return f"{said}; requests in flight at the end had waited {ages}"
 
 
-# More than one segment sent again for this many requests can change the p99.9.
+# More than one segment sent again for this many requests can change the p99.9, and is no chance on loopback.
 REQUESTS_PER_RETRANSMIT = 10_000
+# The kernel counts for the whole machine. Fewer than these in a load may be of other programs, unless a time
+# of the load is longer than another by what the kernel waits before it sends a segment again (TCP_RTO_MIN).
+MAYBE_OF_OTHERS = 10
+AGAIN_AFTER_NS = 200_000_000
 SYN_AGAIN_NS = 1_000_000_000
 
 
@@ -167,15 +184,31 @@ def segments(record: TrialRecord) -> int:
 
 
 def number(record: TrialRecord) -> str:
-    """ "312 TCP segments were sent again on this machine (…)"; empty where they are too few to matter."""
+    """ "312 TCP segments were sent again on this machine (…)"; empty where they are too few to matter.
+
+    Empty, too, where there are so few that they may be of other programs, and no time of this load shows any.
+    """
     again = segments(record)
     if again * REQUESTS_PER_RETRANSMIT <= record.scheduled:
+        return ""
+    if again < MAYBE_OF_OTHERS and not _waited_for_one(record):
         return ""
     sent = "one TCP segment was" if again == 1 else f"{again:,} TCP segments were"
     return (
         f"{sent} sent again on this machine, by whichever program (limit 1 for "
         f"{REQUESTS_PER_RETRANSMIT:,} requests)"
     )
+
+
+def _waited_for_one(record: TrialRecord) -> bool:
+    """Whether a request, or a connection, took longer than another by what a segment sent again takes."""
+    times = record.histograms
+    usual_ns = times.response_time.min_ns or 0
+    longest = (times.response_time, times.failed, times.timed_out, times.unfinished_age)
+    if any((each.max_ns or 0) - usual_ns >= AGAIN_AFTER_NS for each in longest):
+        return True
+    connect = times.connect_time
+    return (connect.max_ns or 0) - (connect.min_ns or 0) >= AGAIN_AFTER_NS
 
 
 def sent_again_sentence(record: TrialRecord) -> str:

@@ -42,7 +42,8 @@ class Figures:
     times that are left out because the engine was late. `sliced`: other servers were suspended meanwhile and
     share pages with this one, so there are no figures of its memory. `warnings`: what may have affected the
     figures of a trial that counts. `engine_took`: share of all cores
-    (0..1) that the engine used where it ran on the server's cores.
+    (0..1) that the engine used where it ran on the server's cores. `disturbed`: it does not count, because
+    others used the machine meanwhile.
     """
 
     trial_id: str
@@ -82,6 +83,7 @@ class Figures:
     sliced: bool = False
     warnings: tuple[str, ...] = ()
     engine_took: float | None = None
+    disturbed: bool = False
 
     @property
     def engine_limited(self) -> bool:
@@ -151,6 +153,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         sliced=_shares_pages(record.probes.server),
         warnings=stored.warnings,
         engine_took=engine_limits.took(record),
+        disturbed=stored.disturbed,
     )
 
 

@@ -158,6 +158,10 @@ class Blocks:
         self._earlier = set()
         self._ready = ready.made_ready(used, self._described, self._running, self._means.watcher)
 
+    def begin(self, block: Block) -> None:
+        """Count the block as begun: its trials are now among those that must be run."""
+        self._blocks_begun.add((block.experiment, block.number))
+
     def do(self, block: Block, why: str = "") -> None:
         """Execute the trials that are left in a block, then repeat its disturbed ones.
 
@@ -214,7 +218,7 @@ class Blocks:
         return run_file.programs(self._programs[identity.server], asked, self._means.load)
 
     def has_begun(self, block: Block) -> bool:
-        """Return whether any trial of the block was tried before."""
+        """Return whether the block was begun, by this session or before."""
         return (block.experiment, block.number) in self._blocks_begun
 
     def new_in(self, block: Block) -> list[TrialIdentity]:

@@ -99,9 +99,11 @@ class ServerNote(Frozen):
     libraries: dict[str, str]
 
 
-UNTIMED: Mapping[str, float] = {}
+UNTIMED: Mapping[tuple[str, str], float] = {}
 # Why an experiment has no more blocks although more would help.
 TIME_OVER = "the time was over"
+# Why a claim got no more. Servers are not added to a block later on: its trials must share their time.
+NO_BLOCK = "all blocks of this scale were run, some of them without its servers"
 
 
 class Chosen(Frozen):
@@ -120,7 +122,7 @@ class RunFile(Frozen):
     `brought`: the user's own servers, label → folder or URL. `versions`: server → runtime → version.
     `began`, `ended`: ISO 8601, UTC; `ended` is None while the run goes on and after an interruption.
     `chosen`: in the order in which they were run. `stopped`: experiment → why it got no more of the planned
-    blocks.
+    blocks. `undecided`: claim → why it was left without a decision, where the claims decide about the blocks.
     """
 
     version: Literal[1] = 1
@@ -140,16 +142,19 @@ class RunFile(Frozen):
     ended: str | None = None
     chosen: tuple[Chosen, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
+    undecided: dict[str, str] = Field(default_factory=dict)
 
-    def facts(self, skipped: Collection[str], block_s: Mapping[str, float] = UNTIMED) -> Facts:
+    def facts(self, skipped: Collection[str], trial_s: Mapping[tuple[str, str], float] = UNTIMED) -> Facts:
         """Return the facts beside the trials by which its claims are judged.
 
-        `skipped`: ids of the trials that could not be tried. `block_s`: experiment → the seconds that one
-        more block takes.
+        `skipped`: ids of the trials that could not be tried. `trial_s`: experiment and server → the seconds
+        that a trial takes.
         """
         models = {name: note.io_model for name, note in self.servers.items()}
         costs = self.machine.get("costs", {})
-        return Facts(models=models, costs=costs, block_s=block_s, skipped=skipped)
+        kept = {trial.id for block in self.blocks for trial in block.trials}
+        unused = {trial.id for trial in self.plan.trials} - kept
+        return Facts(models=models, costs=costs, trial_s=trial_s, skipped=skipped, unused=unused)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

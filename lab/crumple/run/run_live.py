@@ -78,6 +78,7 @@ class LiveView:
         self._console = console or Terminal(stderr=True)
         self._outlook = outlook
         self._study = ""
+        self._of = 0
         self._has_waited = False
         self._last: deque[tuple[str, str, str]] = deque(maxlen=LAST)
         self._said: set[str] = set()
@@ -144,11 +145,22 @@ class LiveView:
         self._now = f"{trial.id}  waiting until the machine is calm"
 
     def block(self, study: str, block: Block, why: str) -> None:
-        """Show the block. Off a terminal print a line only if the study changed or there is a reason."""
+        """Show the block. Print a line that stays if the total of trials has grown by it.
+
+        Off a terminal also print one if the study changed or there is a reason.
+        """
+        more, now = self._more(), self._outlook()
         self._now = f"{study}: {block.experiment}, block {block.number}"
-        if not self._console.is_interactive and (study != self._study or why):
-            self._console.print(f"{self._now}{f' {why}' if why else ''}", highlight=False, soft_wrap=True)
+        grown = f"; {numerals.count(more, 'more trial')}, {now.of} in all" if more and why else ""
+        if grown or (not self._console.is_interactive and (study != self._study or why)):
+            said = f"{self._now}{f' {why}' if why else ''}{grown}"
+            self._console.print(said, highlight=False, soft_wrap=True)
         self._study = study
+
+    def _more(self) -> int:
+        """Return by how many trials the total has grown since the last call."""
+        before, self._of = self._of, self._outlook().of
+        return max(0, self._of - before) if before else 0
 
     def began(self, trial: TrialIdentity) -> None:
         """Show that the server starts, until the engine reports its first progress."""
@@ -170,11 +182,12 @@ class LiveView:
         self._said.update(kind(warning) for warning in stored.warnings if warning in line)
         self._last.append((stored.trial.id, line, colour))
         tried = stored.failure is None or stored.failure.step not in ("setup", "build")
+        more, now = self._more(), self._outlook()
         if not self._console.is_interactive and tried:
-            now = self._outlook()
-            self._console.print(
-                Text(f"{now.trials:>3}/{now.of} {stored.trial.id:<38} {line}  ({left(now)})"), soft_wrap=True
-            )
+            # When all trials of a block are over, the disturbed ones become due again.
+            due = f"; {numerals.count(more, 'disturbed trial')} to be repeated" if more else ""
+            said = f"{now.trials:>3}/{now.of} {stored.trial.id:<38} {line}  ({left(now)}{due})"
+            self._console.print(Text(said), soft_wrap=True)
 
     def _drawn(self) -> Group:
         now = self._outlook()

@@ -161,10 +161,21 @@ def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun
 
 
 def narrowed(begun: Begun, trial_id: str) -> Begun:
-    """Return the run with only one trial to do. Raises NotFound if it is not planned or already stored."""
+    """Return the run with only one trial to do.
+
+    Raises NotFound if it is not planned, already stored, or left out of a block that was chosen for others.
+    """
     one = run_plan.named(begun.file.plan, trial_id)
     if one not in begun.to_do:
         raise NotFound(f"{trial_id} is already stored", "choose another trial, or start a new run")
+    if not any(one in block.trials for block in begun.file.blocks):
+        chosen_for = {(each.experiment, each.block): each.servers for each in begun.file.chosen}
+        kept = chosen_for[one.experiment, one.block]
+        raise NotFound(
+            f"{trial_id} has no part in block {one.block}, which has only the servers that open claims used "
+            f"({', '.join(kept)})",
+            "choose another trial, or start a new run with --only",
+        )
     return replace(begun, to_do=(one,), only=one.id)
 
 

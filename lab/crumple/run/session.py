@@ -18,7 +18,7 @@ from crumple.machine import capacity
 from crumple.run import run_file, run_plan
 from crumple.run.blocks import Begun, Blocks, Means, Watcher
 from crumple.run.pace import Pace
-from crumple.run.run_file import TIME_OVER, Chosen
+from crumple.run.run_file import NO_BLOCK, TIME_OVER, Chosen
 from crumple.run.run_plan import Block
 from crumple.run.store import TrialIdentity
 from crumple.study.claim import ScaleName
@@ -247,10 +247,11 @@ class Session:
         )
 
     def _do(self, run: Blocks, block: Block, why: str = "") -> None:
+        run.begin(block)
         self._look()
-        if run.file.stopped:
+        if run.file.stopped or run.file.undecided:
             # A resumed run has the reasons why it stopped before; it goes on now, so they no longer hold.
-            run.note(stopped={})
+            run.note(stopped={}, undecided={})
         run.do(block, why)
 
     def _judge(self, run: Blocks) -> None:
@@ -262,15 +263,32 @@ class Session:
         self._standing[run.file.id] = [*found]
 
     def _end(self, run: Blocks) -> None:
-        """Write to run.json why each experiment got no more blocks and, if the run is over, when it ended."""
+        """Write to run.json why experiments and claims got no more blocks, and when the run ended."""
         left_out = _left_out(run, run.file.blocks) if run.begun.only is None else {}
-        stopped = {name: self._why(run, name) for name in left_out}
+        stopped, undecided = {name: self._why(run, name) for name in left_out}, self._undecided(run)
         kept = run.begun.store.ids()
         over = all(block.labels <= kept for block in run.file.blocks if run.file.must(block))
         if over and (run.has_done or run.file.ended is None):
-            run.note(stopped=stopped, ended=run_file.now())
-        elif stopped != run.file.stopped:
-            run.note(stopped=stopped)
+            run.note(stopped=stopped, undecided=undecided, ended=run_file.now())
+        elif (stopped, undecided) != (run.file.stopped, run.file.undecided):
+            run.note(stopped=stopped, undecided=undecided)
+
+    def _undecided(self, run: Blocks) -> dict[str, str]:
+        """Return claim → why it was left undecided; empty if claims do not decide which blocks are run."""
+        if not run.judges:
+            return {}
+        left = [each for each in self._standing.get(run.file.id, []) if not each.decided]
+        return {each.claim_id: self._why_left(run, each) for each in left}
+
+    def _why_left(self, run: Blocks, claim: Standing) -> str:
+        if not claim.open:
+            return claim.given_up or claim.why
+        has_more = any(
+            trial.server in claim.servers.get(block.experiment, ())
+            for block in run.file.blocks
+            for trial in run.new_in(block)
+        )
+        return TIME_OVER if has_more else NO_BLOCK
 
     def _why(self, run: Blocks, experiment: str) -> str:
         """Return why the experiment got no more blocks."""
@@ -284,7 +302,7 @@ class Session:
             return "the claims that rest on it are decided"
         if any(each.open for each in undecided):
             return TIME_OVER
-        return f"more blocks would not help: {'; '.join(each.why for each in undecided)}"
+        return f"{verdict.NO_HELP}: {'; '.join(each.why for each in undecided)}"
 
     def _takes_s(self, run: Blocks, block: Block) -> float | None:
         return self._pace.left_s(run.file.study, run.file.scale, run.left_in(block))

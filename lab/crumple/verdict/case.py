@@ -26,21 +26,24 @@ Judged = tuple[Effect, tuple[str, ...]]
 class Facts:
     """Facts that no trial record holds. `models`: server → the I/O model it declares.
 
-    `costs`: name → readings in ns; `block_s`: experiment → the seconds that one more block of it takes.
-    `skipped`: the ids of the failed trials that could not be tried on this machine.
+    `costs`: name → readings in ns; `trial_s`: experiment and server → the seconds that a trial takes.
+    `skipped`: the ids of the failed trials that could not be tried on this machine; `unused`: of planned
+    trials that were left out of their block, because no open claim used them.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    block_s: Mapping[str, float] = field(default_factory=dict)
+    trial_s: Mapping[tuple[str, str], float] = field(default_factory=dict)
     skipped: Collection[str] = ()
+    unused: Collection[str] = ()
 
 
 @dataclass(frozen=True)
 class Case:
     """The part of a run that a claim may use at one look. `failed`: id of each trial that failed → why.
 
-    `memory`: trial → a value that is slow to compute for this claim; all looks share it.
+    `memory`: trial → a value that is slow to compute for this claim; all looks share it. `servers`:
+    experiment → the servers in it whose trials the claim uses.
     """
 
     figures: tuple[Figures, ...]
@@ -48,10 +51,12 @@ class Case:
     facts: Facts
     look: Look
     memory: dict[str, Any] = field(default_factory=dict)
+    servers: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
         """Return the run's evidence in one metric; a name without an experiment belongs to `experiment`."""
-        return Evidence(experiment, metric, self.figures, self.failed, against, self.facts.skipped)
+        facts = self.facts
+        return Evidence(experiment, metric, self.figures, self.failed, against, facts.skipped, facts.unused)
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
         """Return the opinion's reason, with its margin if decided, or the blocks needed if undecided."""
@@ -66,9 +71,14 @@ class Case:
         if evidence.against:
             places[evidence.against] = None
         more = opinion.blocks_needed - blocks
-        seconds = sum(self.facts.block_s.get(place, 0.0) for place in places) * more
+        seconds = sum(map(self._block_s, places)) * more
         said = f"{opinion.reason}; it would take about {opinion.blocks_needed} blocks, {more} more"
         return f"{said} ({_time(seconds)})" if seconds else said
+
+    def _block_s(self, experiment: str) -> float:
+        """Return the seconds that one more block of the claim's servers takes; 0 if not known."""
+        trial_s = self.facts.trial_s
+        return sum(trial_s.get((experiment, server), 0.0) for server in self.servers.get(experiment, ()))
 
 
 def untestable(what: str, of: str, why: str, bound: str, evidence: Alone) -> Judged:
@@ -187,6 +197,15 @@ def servers_of(claim: Claim) -> dict[str, frozenset[str]]:
     for place in _places(claim):
         found.setdefault(place.experiment, set()).add(place.server)
     return {name: frozenset(found[name]) for name in sorted(found)}
+
+
+def missing(claim: Claim, study: Study) -> tuple[str, ...]:
+    """Return the servers that the claim uses and the study does not have, for instance by --servers."""
+    places = (
+        (study.experiments.get(name), server) for name, own in servers_of(claim).items() for server in own
+    )
+    gone = {server for experiment, server in places if not experiment or server not in experiment.servers}
+    return tuple(sorted(gone))
 
 
 def within(

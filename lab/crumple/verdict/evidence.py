@@ -25,6 +25,8 @@ REASONS_MAX = 3
 NONE_VALID_MOST = 4
 SPEED = "requests/s"
 FAILS = "and a server that fails is not ranked by its speed"
+CALMER = "run it again on a quieter machine, or --resume"
+NO_PART = ("had no part", "no open claim used it")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Evidence:
     """A run in one metric. `experiment`: the one to which names without an experiment belong.
 
     `failed`: id of each trial that failed → why. `against`: each value is divided by that of the same server
-    in the same block of this experiment. `skipped`: those of the failed that could not be tried here.
+    in the same block of this experiment. `skipped`: those of the failed that could not be tried here;
+    `unused`: ids of trials that were left out of their block, because no open claim used them.
     """
 
     experiment: str
@@ -83,6 +86,7 @@ class Evidence:
     failed: Mapping[str, str]
     against: str | None = None
     skipped: Collection[str] = ()
+    unused: Collection[str] = ()
 
     def place(self, name: str) -> Place:
         """Return the place that a claim means by that name."""
@@ -278,7 +282,7 @@ class Evidence:
         failed = [block for block in blocks if _id(place, block) in tried]
         if not lived or len(failed) < max(1, len(lived)):
             return ""
-        why = self._failure(place, failed[0])
+        why = self.failed.get(_id(place, failed[0]))
         where = self._named(failed, place.experiment)
         return f"{place.server} failed in {where} ({why}), {FAILS}"
 
@@ -317,37 +321,38 @@ class Evidence:
         disturbed = any(partner is not None and not partner.valid for partner in (*trials, *partners))
         return disturbed and len(self.blocks(place.experiment)) < NONE_VALID_MOST
 
-    def _failure(self, place: Place, block: int) -> str | None:
-        return self.failed.get(_id(place, block))
-
     def blocks(self, experiment: str) -> list[int]:
         """Return every block of an experiment in which a trial was measured or failed."""
         if experiment not in self._blocks:
-            self._blocks[experiment] = self._blocks_of(experiment)
+            seen = {trial.block for trial in self.trials if trial.experiment == experiment}
+            tried = {block_of(key) for key in self.failed if key.startswith(f"{experiment}/")}
+            self._blocks[experiment] = sorted(seen | tried)
         return self._blocks[experiment]
 
     @cached_property
     def _blocks(self) -> dict[str, list[int]]:
         return {}
 
-    def _blocks_of(self, experiment: str) -> list[int]:
-        measured = {trial.block for trial in self.trials if trial.experiment == experiment}
-        return sorted(measured | {block_of(key) for key in self.failed if key.startswith(f"{experiment}/")})
-
     def _absences(self, place: Place, above_0: bool) -> list[str]:
         """Return one clause per reason for a missing value, with the blocks it holds for."""
         present, blocks_of = self._by_block(place), dict[tuple[str, str], list[int]]()
+        if present and all(trial.disturbed for trial in present.values()):
+            of, all_of = f"of {place.server}", len(present)
+            were = f"all {all_of} trials {of} were" if all_of > 1 else f"the only trial {of} was"
+            return [f"{were} disturbed", CALMER]
         for block in self.blocks(place.experiment):
-            if block in present:
-                why = self._mute(present[block], above_0=above_0)
-            else:
-                failure = self._failure(place, block)
-                did = "was skipped" if _id(place, block) in self.skipped else "failed"
-                why = ("was not measured", "") if failure is None else (did, failure)
-            if why:
+            seen, trial_id = present.get(block), _id(place, block)
+            if why := self._mute(seen, above_0=above_0) if seen else self._unmeasured(trial_id):
                 blocks_of.setdefault(why, []).append(block)
         clauses = [*self._clauses(place, blocks_of)]
         return clauses or ([] if present else [f"{place.server} was not measured"])
+
+    def _unmeasured(self, trial_id: str) -> tuple[str, str]:
+        """Return why there is no measured trial of that id, in short and in detail."""
+        failure = self.failed.get(trial_id)
+        if failure is not None:
+            return "was skipped" if trial_id in self.skipped else "failed", failure
+        return NO_PART if trial_id in self.unused else ("was not measured", "")
 
     def _clauses(self, place: Place, blocks_of: Mapping[tuple[str, str], list[int]]) -> Iterator[str]:
         server, every = place.server, self.blocks(place.experiment)

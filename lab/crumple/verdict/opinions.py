@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 from crumple.stats import moderated, stats
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate, Prior
 from crumple.stats.sequential import Look
 from crumple.stats.stats import SLACK, Interval
 from crumple.verdict.effect import Answer, Limit, Opinion
-from crumple.verdict.evidence import Evidence, Paired
+from crumple.verdict.evidence import BLOCKS_MIN, Evidence, Paired
 from crumple.verdict.verdict_sentences import number
 
 
@@ -39,9 +40,10 @@ class Twins:
 class Noise:
     """The noise of an experiment in one metric. `spread`: how much starts differ, as a ratio above 1.
 
-    What the starts of a block have in common is not part of it. `visible`: the ratio of two servers that a
-    run of `blocks` blocks sees in four cases of five. `spread` and `visible` are None if not known; `why`:
-    the reason. `twins`: None if no server ran twice in at least two blocks.
+    What the starts of a block have in common is not part of it. `visible`: the ratio of two servers that
+    `blocks` blocks with both see in four cases of five; no two servers have more in common, and with
+    `some_have_fewer` others have fewer. `spread` and `visible` are None if not known; `why`: the reason.
+    `twins`: None if no server ran twice in at least two blocks.
     """
 
     spread: float | None
@@ -49,6 +51,7 @@ class Noise:
     blocks: int
     twins: Twins | None
     why: str = ""
+    some_have_fewer: bool = False
 
 
 def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
@@ -82,12 +85,17 @@ def noise(evidence: Evidence, name: str, confidence: float) -> Noise:
     """Return what is known of the noise of the evidence's experiment; `name`: the metric's name."""
     rows = evidence.rows(evidence.experiment)
     known = moderated.prior([*rows.values()])
-    blocks = max((len(row) for row in rows.values()), default=0)
+    common = [len(one.keys() & other.keys()) for one, other in combinations(rows.values(), 2)]
+    blocks = max(common, default=max(map(len, rows.values()), default=0))
     twins = _twins(evidence, name, rows, known, confidence)
     if known.variance <= 0:
         return Noise(None, None, blocks, twins, "it takes two servers, or one and its twin, in two blocks")
+    spread = math.exp(math.sqrt(known.variance))
+    if blocks < BLOCKS_MIN:
+        return Noise(spread, None, blocks, twins, "no two servers have two blocks in common")
     seen = moderated.visible(moderated.of_two(known, known), blocks, confidence)
-    return Noise(math.exp(math.sqrt(known.variance)), seen, blocks, twins)
+    fewer = any(len(row) < blocks for (_, is_twin), row in rows.items() if not is_twin)
+    return Noise(spread, seen, blocks, twins, some_have_fewer=fewer)
 
 
 def _twins(

@@ -28,6 +28,7 @@ from crumple.verdict.case import (
     blocks_of,
     last_look,
     looks_of,
+    missing,
     servers_of,
     within,
 )
@@ -39,6 +40,7 @@ NOTHING_KNOWN = Facts()
 FIXED: Mapping[str, Looks] = {}
 DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
 TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
+NO_HELP = "more blocks would not help"
 # Of cores that it shares with the server.
 TOOK_MUCH = 0.2
 
@@ -97,12 +99,13 @@ def judge(
     KeyError for a metric or kind that does not exist; both are checked when a study is read.
     """
     known, memory = blocks_of(claim, figures, failed or {}, looks), dict[str, Any]()
+    servers = servers_of(claim)
 
     def at(done: int) -> Verdict:
         most = None if known.looks == ONCE else done
         seen, why = within(most, known.experiments, figures, failed or {})
         look = Look(claim.confidence, done, known.looks, past=done < known.done)
-        return at_look(claim, Case(seen, why, facts, look, memory), known.early)
+        return at_look(claim, Case(seen, why, facts, look, memory, servers), known.early)
 
     last = at(known.done)
     if not known.looks.once and (failing := _failing(claim, known, figures, failed or {}, facts)):
@@ -249,7 +252,8 @@ class Standing:
     `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
     blocks each of them would have in all when the claim is probably decided, at 80 % power. None if it is
     decided, if the number is not known, or if it is more than the scale has even with the truth at the far
-    end of an 80 % interval. `why`: a clause.
+    end of an 80 % interval. `why`: a clause; `given_up`: another, why it gets no more blocks; empty if it is
+    decided or open.
     """
 
     claim_id: str
@@ -258,6 +262,7 @@ class Standing:
     blocks_needed: int | None
     why: str
     decided: bool = False
+    given_up: str = ""
 
     @property
     def experiments(self) -> tuple[str, ...]:
@@ -273,7 +278,10 @@ class Standing:
 def standing(
     study: Study, scale: ScaleName, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
 ) -> list[Standing]:
-    """Return the standing of every claim that the scale asks; `failed`: trial id → why."""
+    """Return the standing of every claim that the scale asks; `failed`: trial id → why.
+
+    A claim is left out if it cannot be tested without servers that the study does not have.
+    """
     looks = looks_of(study, scale)
     found = []
     for claim in study.claims:
@@ -289,8 +297,15 @@ def standing(
             continue
         said = judge(claim, figures, failed, facts=facts, looks=looks)
         scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
-        over, needed, why = outlook(said, known.done, scales)
-        found.append(Standing(claim.id, servers_of(claim), over, needed, why, said.answer in DECIDED))
+        if said.answer is Answer.NOT_TESTABLE and missing(claim, study):
+            continue
+        ahead = outlook(said, known.done, scales, None if known.looks == ONCE else known.looks.most)
+        decided = said.answer in DECIDED
+        found.append(
+            Standing(
+                claim.id, servers_of(claim), ahead.over, ahead.needed, ahead.why, decided, ahead.given_up
+            )
+        )
     return found
 
 
@@ -301,48 +316,79 @@ def _first(looks: Sequence[Looks]) -> int:
     return min(most, max(several, default=most))
 
 
-def outlook(said: Verdict, done: int, scales: Mapping[str, Scale]) -> tuple[bool, int | None, str]:
-    """Return whether the claim is over, how many blocks it would take, and why. `scales`: by experiment."""
+@dataclass(frozen=True)
+class Ahead:
+    """What a claim may still come to; the fields are those of `Standing`, `needed` its `blocks_needed`."""
+
+    over: bool
+    needed: int | None
+    why: str
+    given_up: str = ""
+
+
+def outlook(said: Verdict, done: int, scales: Mapping[str, Scale], last: int | None = None) -> Ahead:
+    """Return whether the claim is over, how many blocks it would take, and why.
+
+    `scales`: by experiment; `last`: the claim is judged by no more blocks, even if some of its servers get
+    more; None: by as many as each of its comparisons has.
+    """
     if said.answer in DECIDED:
-        return True, None, f"{said.answer} by {said.blocks} blocks"
+        return Ahead(True, None, f"{said.answer} by {said.blocks} blocks")
     open_ones = [effect for effect in said.effects if effect.answer is said.answer]
-    why = open_ones[0].reason
+    ends = [most_of(effect, scales) for effect in open_ones]
+    ends = ends if last is None else [min(most, last) for most in ends]
+    why, had_all = open_ones[0].reason, all(done >= most for most in ends)
     if said.answer is Answer.NOT_TESTABLE:
-        more = all(effect.more_may_help and done < _most(effect, scales) for effect in open_ones)
-        return not more, done + 1 if more else None, why
-    needed = [_needed(effect, done, _most(effect, scales)) for effect in open_ones]
-    known = [each for each in needed if each is not None]
-    over = all(done >= _most(effect, scales) for effect in open_ones)
+        if not all(effect.more_may_help for effect in open_ones):
+            return Ahead(True, None, why, f"{NO_HELP}: {why}")
+        if all(done < most for most in ends):
+            return Ahead(False, done + 1, why)
+        return Ahead(True, None, why, _no_more(max(ends)))
+    needed = [_needed(effect, done, most) for effect, most in zip(open_ones, ends, strict=True)]
+    numbers = [each for each in needed if each is not None]
+    if had_all:
+        return Ahead(True, None, why, _no_more(max(ends)))
+    if not numbers:
+        return Ahead(False, None, why, _too_many(open_ones, max(ends)))
     # If one comparison cannot be decided, another may still contradict the claim, so the fewest blocks count.
-    last = max if len(known) == len(needed) else min
-    return over, last(known, default=None), why
+    of_all = max if len(numbers) == len(needed) else min
+    return Ahead(False, of_all(numbers), why)
+
+
+def _no_more(most: int) -> str:
+    return f"it has had all {most} blocks of this scale" if most else "it is not measured in blocks"
+
+
+def _too_many(open_ones: Sequence[Effect], most: int) -> str:
+    if all(effect.blocks_needed is None for effect in open_ones):
+        return "how many blocks would decide it is not known, or more than 100"
+    return f"it would take more than the {most} blocks of this scale"
 
 
 def _needed(effect: Effect, done: int, most: int) -> int | None:
     """Return how many blocks in all the effect needs, including those that do not count.
 
     Of the blocks to come, as large a share is expected to count as of those done. Return `most` if that is
-    enough only with the truth at the far end of its 80 % interval; None if `most` is not enough, or the
-    number is not known.
+    enough only if all of them count, or with the truth at the far end of its 80 % interval; None if `most` is
+    not enough even then, or the number is not known.
     """
     counted = effect.measured.n if effect.measured else done
     # One more that counts is added on both sides: with none so far the share would be 0.
     share = (counted + 1) / (done + 1)
-    needed, hoped = (
-        each and done + math.ceil(max(0, each - counted) / share)
-        for each in (effect.blocks_needed, effect.blocks_hoped)
-    )
-    if needed and needed <= most:
-        return needed
-    return most if hoped and done < most and hoped <= most else None
+    needed, hoped = effect.blocks_needed, effect.blocks_hoped
+    if needed and (expected := done + math.ceil(max(0, needed - counted) / share)) <= most:
+        return expected
+    # What disturbed the trials so far may be over, so blocks that did not count are no reason to give up.
+    return most if hoped and done < most and done + max(0, hoped - counted) <= most else None
 
 
-def _most(effect: Effect, scales: Mapping[str, Scale]) -> int:
-    """Return in how many blocks all of the effect's servers take part."""
+def most_of(effect: Effect, scales: Mapping[str, Scale]) -> int:
+    """Return in how many blocks all of the effect's servers take part; 0 for a cost of the machine."""
     places = [placed(name, "") for name in (effect.of, effect.to) if name]
-    return min(
+    shared = (
         scale.blocks_for(place.server)
         for place in places
         for name, scale in scales.items()
         if not place.experiment or place.experiment == name
     )
+    return min(shared, default=0)

@@ -12,7 +12,7 @@ from crumple.verdict.effect import Answer, Effect
 
 NAMED_MAX = 3
 IN_SIZE_ONLY = "in size only"
-VAGUE = "two blocks, too far apart for an interval"
+VAGUE = "two blocks; their interval is too wide to be of use"
 LARGEST = 1e12
 PLACES_MAX = 6
 _STEPS = {

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from crumple.find import breaking_point, conduct
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
+from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 from crumple.stats.stats import Interval
 
 SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
@@ -21,8 +22,6 @@ SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unw
 CPU_SHARE_MIN = 0.9
 # A server that keeps this many of several cores busy, from and to, has one thread that does the work.
 ONE_CORE = (0.9, 1.15)
-# More than one segment sent again for this many requests is more than chance on loopback.
-REQUESTS_PER_RETRANSMIT = 10_000
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,8 @@ def _connections(edge: Sequence[Level]) -> Sign | None:
 def _retransmits(edge: Sequence[Level]) -> Sign | None:
     again = sum(each.retransmitted or 0 for each in edge)
     requests = sum(each.scheduled for each in edge)
-    return Sign("retransmits", again, requests) if again * REQUESTS_PER_RETRANSMIT > requests else None
+    many = again >= MAYBE_OF_OTHERS and again * REQUESTS_PER_RETRANSMIT > requests
+    return Sign("retransmits", again, requests) if many else None
 
 
 # A level within this factor of the interval still shows how the server breaks.
@@ -193,6 +193,17 @@ class Finding:
         return any(each.outcome == "broke" for each in self.rows) and all(
             each.judged.leans_against for each in self.rows if each.outcome != "limited"
         )
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether any level held or broke within its time."""
+        return any(each.outcome in ("held", "broke") for each in self.found.levels)
+
+    @property
+    def decided_nothing(self) -> bool:
+        """Whether the search came to its answer by levels of which none held or broke within its time."""
+        came = self.found.point is not None or self.found.ending in ("found", "never")
+        return came and not self.is_decided
 
     @cached_property
     def halves(self) -> tuple[Interval, Interval] | None:

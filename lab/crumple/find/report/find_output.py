@@ -54,7 +54,7 @@ def text(finding: Finding, width: int | None = None, styled: bool | None = None)
 
 
 def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
-    good = finding.found.point is not None
+    good = finding.found.point is not None and not finding.decided_nothing
     yield Text(finding.asked, style="bold", overflow="fold")
     yield Text(f"objective {finding.question.objective}", overflow="fold")
     yield Text(", ".join(say.circumstances(finding)), style="dim")
@@ -199,6 +199,7 @@ def document(finding: Finding) -> dict[str, Any]:
         "by": question.by,
         "seed": question.seed,
         "ending": found.ending,
+        "decided": finding.is_decided,
         "headline": say.headline(finding),
         "why": say.why(finding),
         "breaking_point": asdict(found.point) if found.point else None,

@@ -167,6 +167,9 @@ def outlook(seen: Outlook, budget_s: float) -> str:
 def headline(finding: "Finding") -> str:
     """The answer in one sentence; everything else explains it."""
     found, by_rate = finding.found, finding.by_rate
+    if finding.decided_nothing:
+        maybe = f"; it may break at {point(finding)}" if found.point else ""
+        return f"nothing was decided: no level held or broke in its time{maybe}"
     if found.point is not None:
         return f"breaks at {point(finding)}"
     if finding.fails_everywhere:
@@ -211,6 +214,9 @@ def failing(finding: "Finding") -> str:
 def why(finding: "Finding") -> str:
     """What the answer rests on, or why there is no better one, with the remedy."""
     found = finding.found
+    if finding.decided_nothing and found.ending in ("found", "never"):
+        tried = numerals.count(len(found.levels), "level")
+        return f"{tried}, of which none was decided; raise --budget, so that each has more answers"
     match found.ending:
         case "found":
             return _rests_on(finding)
@@ -242,11 +248,7 @@ def why(finding: "Finding") -> str:
 
 def _rests_on(finding: "Finding") -> str:
     starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
-    decided = any(each.outcome in ("held", "broke") for each in finding.found.levels)
-    none = "" if decided else ", none of which was decided: raise --budget"
-    return (
-        f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}{none}"
-    )
+    return f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
 
 
 def first_broken(finding: "Finding") -> str:
@@ -351,7 +353,7 @@ def facts(finding: "Finding") -> list[tuple[str, str]]:
     point_found = finding.found.point is not None
     failed = failing(finding) if finding.fails_everywhere and point_found else ""
     rows = [
-        ("rests on" if point_found else "because", why(finding)),
+        ("rests on" if point_found and not finding.decided_nothing else "because", why(finding)),
         ("broke first", first_broken(finding)),
         ("failing", failed),
         ("weighed as", QUEUE if finding.found.queue else ""),

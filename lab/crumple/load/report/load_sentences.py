@@ -127,7 +127,7 @@ def losses(load: "Load") -> str:
     if record.outcomes.not_sent:
         said.append(f"{numerals.share(record.outcomes.not_sent / record.scheduled)} not sent")
     if silent is not None:
-        said.append(f"{silent.connections:,} of {silent.of:,} connections unanswered")
+        said.append(f"{silent.connections:,} of {silent.of:,} connections unanswered{silent.unopened}")
     return ", ".join(said)
 
 

@@ -15,8 +15,9 @@ from crumple.run.report.view import RunView
 from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
+from crumple.verdict.case import experiments_of
 from crumple.verdict.effect import EXPECTED, Answer, Effect
-from crumple.verdict.verdict import Verdict
+from crumple.verdict.verdict import Verdict, most_of
 from crumple.verdict.verdict_sentences import capital, ends, value_ends
 
 # The log distance of a measured 0 from what was claimed.
@@ -303,7 +304,7 @@ def answer(view: RunView) -> StudyAnswer:
         if alike:
             lead = _first_of(alike, kind)
             badge = run_sentences.answer(lead.verdict)
-            return StudyAnswer(view, badge, _sentence(lead, found), (place, *lead.rank))
+            return StudyAnswer(view, badge, _sentence(lead, found, view), (place, *lead.rank))
     return _nothing(view, found)
 
 
@@ -314,9 +315,9 @@ def _first_of(found: Sequence[Finding], kind: Answer) -> Finding:
     return min(found, key=lambda each: each.rank)
 
 
-def _sentence(lead: Finding, found: Sequence[Finding]) -> str:
+def _sentence(lead: Finding, found: Sequence[Finding], view: RunView) -> str:
     is_open = lead.verdict.answer is Answer.UNDECIDED
-    would = f"; {_would_take(lead)}" if is_open else ""
+    would = f"; {_would_take(lead, view)}" if is_open else ""
     return f"{lead.sentence}{would} ({lead.verdict.claim_id}{_others(lead, found)})."
 
 
@@ -328,12 +329,20 @@ def _others(lead: Finding, found: Sequence[Finding]) -> str:
     return "".join(["; " if parts else "", ", ".join(parts)])
 
 
-def _would_take(lead: Finding) -> str:
-    """Return how many blocks would decide an undecided claim."""
+def _would_take(lead: Finding, view: RunView) -> str:
+    """Return how many blocks would decide an undecided claim, and whether its scale has so many."""
     effect = lead.lead
     if effect is None or effect.blocks_needed is None or effect.measured is None:
         return "how many blocks would tell is not known"
-    return f"about {effect.blocks_needed} blocks would tell, {effect.blocks_needed - effect.measured.n} more"
+    told = f"about {effect.blocks_needed} blocks would tell"
+    scales = {
+        name: view.run.study.experiments[name].scales[view.run.scale] for name in experiments_of(lead.claim)
+    }
+    most = most_of(effect, scales)
+    lost = max(0, lead.verdict.blocks - effect.measured.n)
+    if any(each.least_blocks for each in scales.values()) and effect.blocks_needed + lost > most:
+        return f"{told}, and this scale has {most} at most"
+    return f"{told}, {effect.blocks_needed - effect.measured.n} more"
 
 
 def _nothing(view: RunView, found: Sequence[Finding]) -> StudyAnswer:

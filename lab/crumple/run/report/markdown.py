@@ -6,7 +6,7 @@ Pure: RunView → str. `run_charts.write` writes the files, in the folder CHARTS
 from collections.abc import Iterator, Sequence
 
 from crumple.drawing.page import as_markdown, unbroken
-from crumple.run.report import run_charts, run_sentences, run_tables
+from crumple.run.report import left_sentences, run_charts, run_sentences, run_tables
 from crumple.run.report.findings import StudyAnswer, answer
 from crumple.run.report.run_tables import ClaimRow
 from crumple.run.report.server_names import circumstances
@@ -91,10 +91,8 @@ def _not_asked(view: RunView) -> Iterator[str]:
     """Yield the claims that only other scales ask, folded if the reader's program can fold."""
     rows = run_tables.not_asked(view)
     if rows:
-        lines = (
-            f"- {row.claim_id}: {_text(row.text)}{f' ({row.scales})' if row.scales else ''}" for row in rows
-        )
-        said = run_sentences.not_asked([view])
+        lines = (f"- {row.claim_id}: {_text(row.text)}{f' ({row.why})' if row.why else ''}" for row in rows)
+        said = left_sentences.not_asked([view])
         yield "\n".join([f"<details><summary>{said}</summary>", "", *lines, "", "</details>"])
 
 
@@ -104,7 +102,9 @@ def _claims(view: RunView) -> Iterator[str]:
     if view.asked:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in run_tables.claims(view)])
         yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.asked)
+    yield _text(left_sentences.undecided(view))
     yield from _not_asked(view)
+    yield _text(left_sentences.stopped(view))
     yield run_sentences.twins(view)
     yield f"_{run_sentences.LOOPBACK}_"
     if any(effect.published and effect.ratio for v in view.asked for effect in v.effects):

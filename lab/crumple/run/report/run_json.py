@@ -10,7 +10,7 @@ from typing import Any
 
 from crumple.drawing.terminal import shown_json
 from crumple.record.metrics import METRICS
-from crumple.run.report import findings, run_sentences
+from crumple.run.report import findings, left_sentences, run_sentences
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.stats.stats import Interval
@@ -37,6 +37,7 @@ def data(view: RunView) -> str:
         "only": run.only,
         "began": run.began,
         "ended": run.ended,
+        "stopped": run.stopped,
         "caution": run_sentences.LOOPBACK,
         "answer": findings.answer(view).said,
         "summary": run_sentences.summary(view),
@@ -73,6 +74,7 @@ def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
         "effects": [_effect(effect) for effect in verdict.effects],
         "trials": verdict.trials,
         "blocks": verdict.blocks,
+        "left": left_sentences.why_left(view).get(verdict.claim_id),
     }
 
 

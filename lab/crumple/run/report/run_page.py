@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from crumple.drawing import numerals, page, terminal
 from crumple.drawing.page import drawings
-from crumple.run.report import findings, run_sentences, run_tables, run_text, server_names
+from crumple.run.report import (
+    findings,
+    left_sentences,
+    run_sentences,
+    run_tables,
+    run_text,
+    server_names,
+)
 from crumple.run.report.markdown import overview as of_runs
 from crumple.run.report.run_charts import EFFECTS, KINDS
 from crumple.run.report.run_text import WIDTH_MAX, WIDTH_MIN
@@ -26,6 +33,7 @@ def html(view: RunView) -> str:
         run=view.run,
         study=view.run.study,
         say=run_sentences,
+        left=left_sentences,
         style=page.style(),
         answer=findings.answer(view),
         claims=run_tables.claims(view),
@@ -55,6 +63,7 @@ def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
         given=findings.answers(views),
         circumstances=server_names.of_all(views),
         say=run_sentences,
+        left=left_sentences,
         style=page.style(),
         summary=summary(views),
         titles=_titles(views),
@@ -81,9 +90,10 @@ def picture(views: Sequence[RunView], width: int, title: str) -> str:
 
 
 def _closing(views: Sequence[RunView]) -> list[str]:
-    """Return how to ask the other claims, and how to open the report of the greatest surprise."""
+    """Return why blocks were not run, how to ask the other claims, and how to open the greatest surprise."""
     first = next((each.view.run.id for each in findings.answers(views)), "")
     return [
+        left_sentences.stopped_of(views),
         _unasked(views).strip(),
         f"Why, with charts: crumple report {first} --open" if first else "",
     ]
@@ -91,7 +101,7 @@ def _closing(views: Sequence[RunView]) -> list[str]:
 
 def _unasked(views: Sequence[RunView]) -> str:
     """Return how many claims were not asked and how to ask them; empty if all were asked."""
-    said = run_sentences.not_asked(views)
+    said = left_sentences.not_asked(views)
     return f" {said}: crumple run --all --scale full asks all." if said else ""
 
 

@@ -5,13 +5,14 @@ verdict_sentences.py words verdicts; this module words everything around them.
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.record.metrics import phrase
+from crumple.run.report.left_sentences import by_servers
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment
@@ -82,21 +83,15 @@ def summary(view: RunView) -> str:
     verdicts = view.asked
     if not view.verdicts:
         return "This study makes no claims."
-    others = len(view.not_asked)
+    others = len(view.not_asked) - len(view.unasked_servers)
     more = f" {others} more {'is' if others == 1 else 'are'} asked at a larger scale." if others else ""
+    more += f" {by_servers([view])}." if view.unasked_servers else ""
     if not verdicts:
-        return f"This scale asks none of the study's claims.{more}"
+        which = "run" if view.unasked_servers else "scale"
+        return f"This {which} asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
     return f"{first}, {listed(parts)}.{more}"
-
-
-def not_asked(views: Sequence[RunView]) -> str:
-    """Return "19 more claims are not asked at scale tour"; empty if all are asked."""
-    number = sum(len(view.not_asked) for view in views)
-    scales = ", ".join(sorted({view.run.scale for view in views if view.not_asked}))
-    are = "claim is" if number == 1 else "claims are"
-    return f"{number} more {are} not asked at scale {scales}" if number else ""
 
 
 def trials(view: RunView) -> str:
@@ -222,11 +217,13 @@ def noise(shown: ExperimentView, metric: str = "throughput") -> str:
     differ = f"differ by {difference(of.spread)} in {phrase(metric)}"
     said = f"Starts of one server typically {differ} from block to block"
     if of.visible is None:
-        return f"{said}."
+        return f"{said}{f', and {of.why}' if of.why else ''}."
     blocks = numerals.count(of.blocks, "block")
+    both = "servers that have all of them" if of.some_have_fewer else "servers"
     return (
         f"{said}, beside what all servers of a block have in common. With {blocks} this experiment sees a "
-        f"difference of {difference(of.visible)} between two servers in four runs of five."
+        f"difference of {difference(of.visible)} between two {both} in four runs of five"
+        f"{', between others only a greater one' if of.some_have_fewer else ''}."
     )
 
 

@@ -12,7 +12,7 @@ from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, 
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import EXPECTED, Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,15 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class NotAskedRow:
-    """A claim that the run does not ask. `scales`: the scales that may, "full or published".
+    """A claim that the run does not ask. `why`: the scales that may, "full or published", or --servers.
 
-    `scales` is empty if the study lets this scale ask the claim, but the run has no trials for it: a run does
+    `why` is empty if the study lets this scale ask the claim, but the run has no trials for it: a run does
     not know which other scales have them.
     """
 
     claim_id: str
     text: str
-    scales: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,12 @@ def not_asked(view: RunView) -> list[NotAskedRow]:
     """Return the claims of the study that the run does not ask."""
     scales = {claim.id: claim.scales for claim in view.run.study.claims}
 
-    def asked_at(claim: str) -> str:
+    def why(claim: str) -> str:
+        if claim in view.unasked_servers:
+            return f"--servers leaves out {listed(view.unasked_servers[claim])}"
         return "" if view.run.scale in scales[claim] else " or ".join(scales[claim])
 
-    return [NotAskedRow(each.claim_id, each.text, asked_at(each.claim_id)) for each in view.not_asked]
+    return [NotAskedRow(each.claim_id, each.text, why(each.claim_id)) for each in view.not_asked]
 
 
 def servers(experiment: ExperimentView) -> list[ServerRow]:

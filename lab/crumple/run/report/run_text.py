@@ -13,7 +13,7 @@ from rich.text import Text
 
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown_text
-from crumple.run.report import findings, run_sentences, run_tables, server_names
+from crumple.run.report import findings, left_sentences, run_sentences, run_tables, server_names
 from crumple.run.report.findings import Finding, StudyAnswer
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.study.claim import Claim
@@ -61,6 +61,7 @@ def _page(view: RunView, columns: int) -> Group:
     if said := run_sentences.twins(view):
         parts.append(Text(said, style="dim"))
     parts.append(Text(run_sentences.LOOPBACK, style="dim"))
+    parts += [Text(said) for said in (left_sentences.undecided(view), left_sentences.stopped(view)) if said]
     parts.append(Text(f"In full, with charts: crumple report {view.run.id} --open"))
     return Group(*parts)
 
@@ -156,7 +157,9 @@ def _noise(shown: ExperimentView) -> Text:
     of = shown.noise["throughput"]
     if of.visible is None:
         return Text(f"what differences it could see: not known, {of.why}", style="dim")
-    return Text(f"sees differences of {run_sentences.difference(of.visible)} in throughput", style="dim")
+    between = f" between servers with {numerals.count(of.blocks, 'block')}" if of.some_have_fewer else ""
+    seen = run_sentences.difference(of.visible)
+    return Text(f"sees differences of {seen} in throughput{between}", style="dim")
 
 
 def _validity(view: RunView) -> list[Text]:

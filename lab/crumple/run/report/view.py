@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 
 from crumple.contract import OUTCOMES
 from crumple.record import failures
@@ -22,8 +23,8 @@ from crumple.study.claim import Claim
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale
 from crumple.verdict import verdict
-from crumple.verdict.case import experiments_of, looks_of
-from crumple.verdict.effect import Limit
+from crumple.verdict.case import experiments_of, looks_of, missing
+from crumple.verdict.effect import Answer, Limit
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
@@ -199,7 +200,27 @@ class RunView:
         def is_asked(claim: Claim) -> bool:
             return self.run.scale in claim.scales and planned.issuperset(experiments_of(claim))
 
-        return tuple(each for each in self.verdicts if is_asked(claims[each.claim_id]))
+        return tuple(
+            each
+            for each in self.verdicts
+            if is_asked(claims[each.claim_id]) and each.claim_id not in self.unasked_servers
+        )
+
+    @cached_property
+    def unasked_servers(self) -> Mapping[str, tuple[str, ...]]:
+        """Claim → its servers that --servers leaves out, so that the claim cannot be tested."""
+        if self.run.only is None:
+            return {}
+        untested = {each.claim_id for each in self.verdicts if each.answer is Answer.NOT_TESTABLE}
+        asked_here = (each for each in self.run.study.claims if self.run.scale in each.scales)
+        # A server that another experiment has was left out of this one by the scale.
+        study, kept = self.run.study, self.run.study.servers
+        gone = {
+            each.id: tuple(name for name in missing(each, study) if name not in kept)
+            for each in asked_here
+            if each.id in untested
+        }
+        return {claim: servers for claim, servers in gone.items() if servers}
 
     @cached_property
     def not_asked(self) -> tuple[Verdict, ...]:
@@ -258,7 +279,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     looks = looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
     skipped = {start.trial.trial.label for start in starts if start.trial.skipped}
-    facts = run.facts(skipped, {name: _block_s(starts, name) for name in run.study.experiments})
+    facts = run.facts(skipped, trial_s(starts))
     verdicts = tuple(
         verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
     )
@@ -298,11 +319,15 @@ def _experiment(
     return ExperimentView(name, experiment, scale, tuple(servers), twin, noise, blocks, stopped)
 
 
-def _block_s(starts: Sequence[Start], experiment: str) -> float:
-    """Return the seconds that a block of the experiment took on average; 0 if nothing was measured."""
-    own = [start.trial for start in starts if start.trial.trial.experiment == experiment]
-    blocks = {trial.trial.block for trial in own}
-    return sum(_took_s(trial) for trial in own) / len(blocks) if blocks else 0.0
+def trial_s(starts: Sequence[Start]) -> dict[tuple[str, str], float]:
+    """Return experiment and server → the seconds that a trial of it took on average.
+
+    Blocks may have different servers, so the time of a further one is that of the servers it would have.
+    """
+    took: dict[tuple[str, str], list[float]] = {}
+    for trial in (start.trial for start in starts if not start.trial.trial.twin):
+        took.setdefault((trial.trial.experiment, trial.trial.server), []).append(_took_s(trial))
+    return {place: fmean(each) for place, each in took.items()}
 
 
 def _took_s(trial: StoredTrial) -> float:
