@@ -2,6 +2,7 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
+mod beside;
 pub mod board;
 mod bounds;
 pub mod clock;
@@ -42,6 +43,7 @@ mod spool;
 mod stage_watch;
 mod stream;
 mod tally;
+mod task_watch;
 mod timers;
 mod tls;
 mod user;

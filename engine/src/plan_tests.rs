@@ -45,6 +45,16 @@ fn every_fault_is_named_at_once() {
 }
 
 #[test]
+fn whose_threads_are_looked_at_must_be_said() {
+    let mut spec = spec();
+    assert_eq!(spec.plan().unwrap().tasks, Some(4_711));
+    spec.probe.server_pid = None;
+    assert!(fault_of(&spec).error.contains("probe.tasks takes probe.server_pid"));
+    spec.probe.tasks = false;
+    assert_eq!(spec.plan().unwrap().tasks, None);
+}
+
+#[test]
 fn an_open_shape_needs_a_rate_and_warms_up_by_time() {
     let mut spec = spec();
     let rate = |from_per_s, to_per_s| RateSpec { from_per_s, to_per_s, duration_s: 1.0 };

@@ -1,17 +1,25 @@
 //! What the operating system reports while the load runs. Probes read, and change nothing.
 
+mod census;
 mod cpu_clock;
 pub mod diag;
+pub mod gaps;
 pub mod machine;
 mod members;
 mod pace;
+#[cfg(test)]
+mod played;
 pub mod processes;
 mod reread;
 pub mod sample;
+mod schedstat;
 pub mod sockets;
 pub mod stages;
 mod stat;
 mod switches;
+mod task_files;
+mod task_members;
+pub mod tasks;
 pub mod threads;
 
 pub use cpu_clock::own_ns as own_cpu_ns;
@@ -27,4 +35,9 @@ fn field(text: &str, name: &str) -> Option<u64> {
 /// lacks it.
 fn rise(from: Option<u64>, to: Option<u64>) -> Option<u64> {
     Some(to?.saturating_sub(from?))
+}
+
+/// Returns whether a process or thread had ended when a file of it was read: before the file was opened, or after that.
+fn has_ended(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }

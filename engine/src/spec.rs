@@ -203,6 +203,8 @@ pub struct ProbeSpec {
     pub server_pid: Option<i32>,
     /// Whether to read, at random times, at which stage requests in flight are.
     pub stages: bool,
+    /// Whether to read, at random times, what the server's threads do. It takes `server_pid`.
+    pub tasks: bool,
 }
 
 /// The lines that the engine writes on standard error while the trial runs.
