@@ -4,6 +4,7 @@ mod cpu_clock;
 pub mod diag;
 pub mod machine;
 mod members;
+mod netlink;
 mod pace;
 pub mod processes;
 mod reread;
@@ -12,6 +13,7 @@ pub mod sockets;
 pub mod stages;
 mod stat;
 mod switches;
+mod tcp_end;
 pub mod threads;
 
 pub use cpu_clock::own_ns as own_cpu_ns;
