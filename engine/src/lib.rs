@@ -2,6 +2,7 @@
 //! clocks and takes samples. It reads a `TrialSpec` and returns a `TrialRecord`. It does not depend on any server,
 //! language or study.
 
+mod beside;
 pub mod board;
 mod bounds;
 pub mod clock;
@@ -10,6 +11,7 @@ mod collector;
 mod connection;
 mod cores;
 pub mod costs;
+mod dependency_watch;
 mod ending;
 pub mod failure;
 pub mod faults;

@@ -44,6 +44,8 @@ pub struct Plan {
     pub server_pid: Option<i32>,
     /// Whether the stages of requests in flight are read.
     pub stages: bool,
+    /// The root of the tree whose dependencies are read, if they are.
+    pub dependencies: Option<i32>,
     pub progress_every_ns: u64,
     pub slower_than_ns: Vec<u64>,
     pub seed: u64,
@@ -83,6 +85,7 @@ impl TrialSpec {
             slower_than_ns: self.progress.meant_slower_than(&mut faults),
             server_pid: self.probe.server_pid.map(|pid| faults.within(pid, bounds::PID, "probe.server_pid")),
             stages: self.probe.stages,
+            dependencies: self.probe.meant_dependencies(&mut faults),
             seed: self.seed,
             address,
             shape,
@@ -139,6 +142,15 @@ impl spec::ProgressSpec {
         faults.within(self.slower_than_ns.len(), bounds::SLOWER_THAN, &format!("the number of {key}"));
         let each = self.slower_than_ns.iter().enumerate();
         each.map(|(index, &ns)| faults.within(ns, bounds::INTERVAL_NS, &format!("{key}[{index}]"))).collect()
+    }
+}
+
+impl spec::ProbeSpec {
+    fn meant_dependencies(&self, faults: &mut Faults) -> Option<i32> {
+        let key = "probe.dependencies";
+        let is_whose = !self.dependencies || self.server_pid.is_some();
+        faults.unless(is_whose, key, "takes probe.server_pid: whose dependencies?");
+        self.server_pid.filter(|_| self.dependencies)
     }
 }
 

@@ -45,6 +45,17 @@ fn every_fault_is_named_at_once() {
 }
 
 #[test]
+fn whose_dependencies_are_read_must_be_said() {
+    let mut spec = spec();
+    assert_eq!(spec.plan().unwrap().dependencies, spec.probe.server_pid);
+    assert!(spec.probe.server_pid.is_some());
+    spec.probe.server_pid = None;
+    assert!(fault_of(&spec).error.contains("probe.dependencies takes probe.server_pid"));
+    spec.probe.dependencies = false;
+    assert_eq!(spec.plan().unwrap().dependencies, None);
+}
+
+#[test]
 fn an_open_shape_needs_a_rate_and_warms_up_by_time() {
     let mut spec = spec();
     let rate = |from_per_s, to_per_s| RateSpec { from_per_s, to_per_s, duration_s: 1.0 };

@@ -1,20 +1,31 @@
 //! What the operating system reports while the load runs. Probes read, and change nothing.
 
 mod cpu_clock;
+pub mod dependencies;
 pub mod diag;
+mod exchange;
+pub mod gaps;
+mod held_sockets;
+mod load_filter;
 pub mod machine;
 mod members;
 mod netlink;
+mod opened_tcp;
+mod opened_unix;
 mod pace;
+pub mod peers;
 pub mod processes;
 mod reread;
 pub mod sample;
+mod settling;
 pub mod sockets;
 pub mod stages;
 mod stat;
 mod switches;
 mod tcp_end;
+mod tcp_table;
 pub mod threads;
+mod unix_table;
 
 pub use cpu_clock::own_ns as own_cpu_ns;
 pub use pace::Pace;

@@ -11,6 +11,12 @@ use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
+mod dependencies;
+mod unread;
+
+pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
+pub use unread::Unread;
+
 /// The result of one trial. All times are in nanoseconds. All totals are of the measured phase alone, and `scheduled`
 /// is the sum of the outcomes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -275,6 +281,8 @@ pub struct Probes {
     pub machine: MachineRecord,
     /// Null if the spec does not ask for it.
     pub stages: Option<StageRecord>,
+    /// Null if the spec does not ask for it.
+    pub dependencies: Option<DependencyRecord>,
 }
 
 /// At which stage requests in flight were: a row per reading, at random times. A reading draws some of the requests in flight
@@ -408,14 +416,6 @@ pub struct Window {
     pub pss_max_bytes: Option<u64>,
     pub processes_max: u64,
     pub threads_max: u64,
-}
-
-/// A field that could not be read, and why, so that a missing value never looks like zero.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Unread {
-    pub field: String,
-    pub why: String,
 }
 
 impl HistogramRecord {

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
+use crate::beside::Beside;
 use crate::board::Board;
 use crate::clock::{now_ns, unix_ahead_ns};
 use crate::collecting::{Channels, Collecting, Shared};
@@ -17,16 +18,14 @@ use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
 use crate::load::share;
-use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::process_tree::Pid;
-use crate::record::{Probes, StageRecord, TrialRecord};
+use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::socket::Stamping;
 use crate::spec::{Pacing, TrialSpec};
-use crate::stage_watch::StageWatch;
 use crate::watch::Watches;
 use crate::worker::Place;
 use crate::worker::for_plan::Worker;
@@ -98,12 +97,12 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         Shape::Closed(_) => None,
     };
     let boards = boards(plan);
-    let stages = plan.stages.then(|| StageWatch::open(plan, boards.clone()));
+    let beside = Beside::open(plan, &boards);
     let begin = OnceLock::new();
     // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
-    let (began_unix_ns, mut collector, watches, filler, stages) = thread::scope(|scope| {
+    let (began_unix_ns, mut collector, watches, filler, read) = thread::scope(|scope| {
         if let Some(renderer) = renderer {
             spawn(scope, "renderer", || {
                 stand_back(plan);
@@ -111,7 +110,6 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             })?;
         }
         let (over, is_over) = mpsc::channel();
-        let (reading, is_read) = mpsc::channel();
         let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &boards, &begin);
         // At the first instant all threads are ready. In an open shape it is somewhat later, as requests that are due
         // while the threads wake up would be sent late.
@@ -119,18 +117,17 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         course.begin(beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
         let collecting = workers.and_then(|workers| collect(plan, &course, workers));
-        let staging = watch_stages(scope, plan, &course, stages, is_read);
+        let reading = beside.begin(scope, plan, &course);
         // No thread begins before the others: it would take their requests.
-        let _ = begin.set(filling.is_ok() && collecting.is_ok() && staging.is_ok());
-        let (filling, (collecting, ended), staging) = (filling?, collecting?, staging?);
+        let _ = begin.set(filling.is_ok() && collecting.is_ok() && reading.is_ok());
+        let (filling, (collecting, ended), mut reading) = (filling?, collecting?, reading?);
         keep_clear(plan);
         wait_for_the_end(&course, &ended, enough);
-        drop(reading);
+        reading.end();
         let (collector, watches) = collecting.take_over().finish();
         drop(over);
         let filler = filling.and_then(|filling| filling.join().ok());
-        let stages = staging.map(|staging| stage_record(staging.join()));
-        Ok((beginning.unix_ns, collector, watches, filler, stages))
+        Ok((beginning.unix_ns, collector, watches, filler, reading.records()))
     })?;
     match (timetable, filler) {
         (Some(table), Some(filler)) => {
@@ -140,7 +137,8 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         _ => collector.count_never_issued(&course),
     }
-    let probes = Probes { stages, ..watches.record(&course) };
+    let (stages, dependencies) = read;
+    let probes = Probes { stages, dependencies, ..watches.record(&course) };
     Ok(collector.record(spec, &course, began_unix_ns, probes))
 }
 
@@ -149,36 +147,6 @@ fn boards(plan: &Plan) -> Vec<Arc<Board>> {
     let threads = if plan.stages { plan.threads } else { 0 };
     let users = |thread| share(plan.shape.connections(), thread, plan.threads);
     (0..threads).map(|thread| Arc::new(Board::new(users(thread)))).collect()
-}
-
-/// Starts the thread that reads the stages of requests in flight. It ends when the other end of `ended` is dropped.
-fn watch_stages<'scope, 'env>(
-    scope: &'scope Scope<'scope, 'env>,
-    plan: &'env Plan,
-    course: &Arc<Course>,
-    stages: Option<StageWatch>,
-    ended: Receiver<()>,
-) -> Result<Option<ScopedJoinHandle<'scope, StageWatch>>, Failure> {
-    let Some(stages) = stages else {
-        return Ok(None);
-    };
-    let course = Arc::clone(course);
-    let watching = spawn(scope, "stages", move || {
-        // Beside threads that sleep it keeps its priority: at a lower one readings would come when the load rests. What
-        // is due waits for a reading for 0.1 ms, fifteen times a second at most, and the engine's lateness shows that.
-        if plan.pacing == Pacing::Spin {
-            cores::keep_off(&plan.cores);
-        }
-        ask_for_exact_timers();
-        stages.run(&course, &ended)
-    });
-    watching.map(Some)
-}
-
-/// `watched`: what the thread that read stages returned, or that it panicked.
-fn stage_record(watched: thread::Result<StageWatch>) -> StageRecord {
-    watched
-        .map_or_else(|_| StageRecord::unread("the thread that read them panicked".into()), StageWatch::record)
 }
 
 /// Starts the thread that collects. Also returns the channel through which workers report that they have ended.
@@ -343,13 +311,6 @@ mod tests {
         let failure = thread::spawn(|| settle(Some(1_023))).join().unwrap().unwrap_err();
         assert!(failure.error.contains("1023"), "{}", failure.error);
         assert!(settle(None).is_ok());
-    }
-
-    #[test]
-    fn stages_whose_thread_panicked_were_asked_for() {
-        let stages = stage_record(Err(Box::new("a panic")));
-        assert_eq!(stages.why.as_deref(), Some("the thread that read them panicked"));
-        assert!(stages.at_ns.is_empty());
     }
 
     #[test]

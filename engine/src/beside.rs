@@ -1,0 +1,128 @@
+//! The threads that read at random times beside the load: at which stage requests in flight are, and what the server's
+//! dependencies do. A reading must come at its instant, so each kind has a thread of its own.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use crate::board::Board;
+use crate::cores;
+use crate::dependency_watch::DependencyWatch;
+use crate::failure::Failure;
+use crate::pacer::ask_for_exact_timers;
+use crate::phase::Course;
+use crate::plan::Plan;
+use crate::record::{DependencyRecord, StageRecord};
+use crate::spec::Pacing;
+use crate::stage_watch::StageWatch;
+
+/// What is to be read at random times, before there is load.
+pub struct Beside {
+    stages: Option<StageWatch>,
+    dependencies: Option<DependencyWatch>,
+}
+
+/// What is being read. The threads end when `ended` is empty.
+pub struct Reading<'scope> {
+    stages: Option<ScopedJoinHandle<'scope, StageWatch>>,
+    dependencies: Option<ScopedJoinHandle<'scope, DependencyWatch>>,
+    ended: Vec<Sender<()>>,
+}
+
+impl Beside {
+    /// `boards`: those of all workers, if stages are read.
+    pub fn open(plan: &Plan, boards: &[Arc<Board>]) -> Self {
+        Self {
+            stages: plan.stages.then(|| StageWatch::open(plan, boards.to_vec())),
+            dependencies: plan.dependencies.map(|root| DependencyWatch::open(plan, root)),
+        }
+    }
+
+    /// Starts the threads. `course` must have begun.
+    ///
+    /// # Errors
+    /// If one of them cannot be started.
+    pub fn begin<'scope, 'env>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        plan: &'env Plan,
+        course: &Arc<Course>,
+    ) -> Result<Reading<'scope>, Failure> {
+        let mut reading = Reading { stages: None, dependencies: None, ended: Vec::new() };
+        if let Some(stages) = self.stages {
+            let course = Arc::clone(course);
+            reading.stages =
+                Some(reading.start(scope, "stages", plan, move |ended| stages.run(&course, ended))?);
+        }
+        if let Some(dependencies) = self.dependencies {
+            let course = Arc::clone(course);
+            let run = move |ended: &Receiver<()>| dependencies.run(&course, ended);
+            reading.dependencies = Some(reading.start(scope, "dependencies", plan, run)?);
+        }
+        Ok(reading)
+    }
+}
+
+impl<'scope> Reading<'scope> {
+    fn start<'env, T: Send + 'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, 'env>,
+        name: &str,
+        plan: &'env Plan,
+        read: impl FnOnce(&Receiver<()>) -> T + Send + 'scope,
+    ) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
+        let (ended, is_over) = mpsc::channel();
+        self.ended.push(ended);
+        let begun = thread::Builder::new().name(name.into()).spawn_scoped(scope, move || {
+            // Beside threads that sleep it keeps its priority: at a lower one readings would come when the load rests.
+            // What is due waits for a reading for 0.1 ms, fifteen times a second at most, or about once a second for
+            // some milliseconds (a survey of dependencies), and the engine's lateness shows that.
+            if plan.pacing == Pacing::Spin {
+                cores::keep_off(&plan.cores);
+            }
+            ask_for_exact_timers();
+            read(&is_over)
+        });
+        begun.map_err(|error| Failure::new(format!("cannot start a thread: {error}")))
+    }
+
+    /// Tells the threads to end.
+    pub fn end(&mut self) {
+        self.ended.clear();
+    }
+
+    /// Waits until the threads have ended, and returns what they read.
+    pub fn records(mut self) -> (Option<StageRecord>, Option<DependencyRecord>) {
+        self.end();
+        let stages = self.stages.map(|thread| stage_record(thread.join()));
+        let dependencies = self.dependencies.map(|thread| dependency_record(thread.join()));
+        (stages, dependencies)
+    }
+}
+
+const PANICKED: &str = "the thread that read them panicked";
+
+/// `watched`: what the thread that read stages returned, or that it panicked.
+fn stage_record(watched: thread::Result<StageWatch>) -> StageRecord {
+    watched.map_or_else(|_| StageRecord::unread(PANICKED.into()), StageWatch::record)
+}
+
+/// `watched`: what the thread that read dependencies returned, or that it panicked.
+fn dependency_record(watched: thread::Result<DependencyWatch>) -> DependencyRecord {
+    watched.map_or_else(|_| DependencyRecord::unread(PANICKED.into()), DependencyWatch::record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_has_a_reason_where_its_thread_panicked() {
+        let stages = stage_record(Err(Box::new("a panic")));
+        assert_eq!(stages.why.as_deref(), Some("the thread that read them panicked"));
+        assert!(stages.at_ns.is_empty());
+        let dependencies = dependency_record(Err(Box::new("a panic")));
+        assert_eq!(dependencies.why.as_deref(), Some("the thread that read them panicked"));
+        assert!(dependencies.at_ns.is_empty());
+    }
+}
