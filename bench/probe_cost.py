@@ -1,14 +1,16 @@
 """What the probes cost the server: its throughput with and without them, in interleaved rounds.
 
-Without them means: without those that watch its processes; and, at thousands of connections, without the
-readings of stages. Beside the latter stands a twin that is without them as well, as the control.
+Without them means: without those that watch its processes; at thousands of connections, without the readings
+of stages; and of a server with a thousand threads, without those of its threads. Beside the latter two stands
+a twin that is without them as well, as the control.
 
     python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
 
-Exits 1 if the readings of stages cost 1 % of the throughput or more.
+Exits 1 if the readings of stages or threads cost 1 % of the throughput or more.
 """
 
 import argparse
+from typing import Literal
 
 import load
 import options
@@ -16,12 +18,13 @@ import project_servers
 import targets
 from bounds import Bounds, run
 from crumple import contract
+from crumple.machine import process_tree
 from crumple.stats import stats
 from crumple.subject import servers
 
 SERVERS = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
 WATCHED, UNWATCHED = "watched", "unwatched"
-STAGES, WITHOUT, TWIN = "stages", "without", "twin"
+READING, WITHOUT, TWIN = "reading", "without", "twin"
 COST_AT_MOST_PERCENT = 1
 # All connections are opened, and the server has seen each of them, before anything is measured.
 WARM_UP_S = 1.0
@@ -31,45 +34,73 @@ def main() -> None:
     arguments = parse()
     bounds = Bounds(judging=not arguments.shortest)
     stages(arguments, bounds)
+    tasks(arguments, bounds)
     processes(arguments)
     bounds.close()
 
 
 def stages(arguments: argparse.Namespace, bounds: Bounds) -> None:
     """Prints what the readings of stages cost."""
-    print(
-        f"throughput of {arguments.connections:,} connections with stages over that without, "
-        f"{arguments.rounds} interleaved rounds of {arguments.seconds:g} s"
-    )
+    say_what("stages", arguments)
     servers_there = targets.installed()
     for name in list(servers_there)[: 1 if arguments.shortest else None]:
         with servers_there[name](arguments.server_core) as address:
-            seen: dict[str, list[float]] = {STAGES: [], WITHOUT: [], TWIN: []}
-            loop_us: dict[str, list[float]] = {how: [] for how in seen}
-            readings, cost_ns = 0, 0
-            for how in load.interleaved(seen, arguments.rounds):
-                record, cost = load.measured(stages_spec(address, how == STAGES, arguments))
-                seen[how].append(cost.throughput_per_s)
-                loop_us[how].append(load.parts(record, cost)["loop"])
-                read = record.probes.stages
-                if (read is not None) != (how == STAGES) or (read and read.why):
-                    raise load.LoadError(f"{how}: the stages were not read as asked: {read and read.why}")
-                readings, cost_ns = (len(read.at_ns), sum(read.cost_ns)) if read else (readings, cost_ns)
-        ratio = stats.paired_ratio(seen[STAGES], seen[WITHOUT])
-        word = bounds.at_least(f"cost of stages, {name}", ratio, 1 - COST_AT_MOST_PERCENT / 100)
-        print(f"{name:24}{said(ratio)}   {word}")
-        print(f"{'  the twin without':24}{said(stats.paired_ratio(seen[TWIN], seen[WITHOUT]))}")
-        print(f"{'  CPU of the loop':24}{said(stats.paired_ratio(loop_us[STAGES], loop_us[WITHOUT]))}")
-        print(f"{'  the twin without':24}{said(stats.paired_ratio(loop_us[TWIN], loop_us[WITHOUT]))}")
-        each_us = cost_ns / max(1, readings) / 1e3
-        print(f"{'  the last':24}{readings} readings, {each_us:.0f} µs each", flush=True)
+            beside_a_twin("stages", name, reading_spec(address, arguments), arguments.rounds, bounds)
 
 
-def stages_spec(address: str, reads: bool, arguments: argparse.Namespace) -> contract.TrialSpec:
-    warm_up_s = 0.2 if arguments.shortest else WARM_UP_S
-    shape = load.closed(arguments.connections)
-    spec = load.spec(address, shape, arguments.seconds, arguments.load_core, warm_up_s=warm_up_s)
-    return spec.model_copy(update={"probe": spec.probe.model_copy(update={"stages": reads})})
+def tasks(arguments: argparse.Namespace, bounds: Bounds) -> None:
+    """Prints what the readings of a server's threads cost."""
+    say_what("tasks", arguments)
+    with targets.null_server(arguments.server_core, arguments.threads) as address:
+        pid = process_tree.owner(int(address.rsplit(":", 1)[-1]))
+        name = f"{arguments.threads:,} threads"
+        beside_a_twin("tasks", name, reading_spec(address, arguments, pid), arguments.rounds, bounds)
+
+
+def say_what(kind: str, arguments: argparse.Namespace) -> None:
+    print(
+        f"throughput of {arguments.connections:,} connections with {kind} over that without, "
+        f"{arguments.rounds} interleaved rounds of {arguments.seconds:g} s"
+    )
+
+
+def beside_a_twin(
+    kind: Literal["stages", "tasks"], name: str, spec: contract.TrialSpec, rounds: int, bounds: Bounds
+) -> None:
+    """Prints what the readings of this kind cost one server."""
+    seen: dict[str, list[float]] = {READING: [], WITHOUT: [], TWIN: []}
+    loop_us: dict[str, list[float]] = {how: [] for how in seen}
+    readings, cost_ns = 0, 0
+    for how in load.interleaved(seen, rounds):
+        probe = spec.probe.model_copy(update={kind: how == READING})
+        record, cost = load.measured(spec.model_copy(update={"probe": probe}))
+        seen[how].append(cost.throughput_per_s)
+        loop_us[how].append(load.parts(record, cost)["loop"])
+        read = record.probes.stages if kind == "stages" else record.probes.tasks
+        if (read is not None) != (how == READING) or (read and read.why):
+            raise load.LoadError(f"{how}: the {kind} were not read as asked: {read and read.why}")
+        readings, cost_ns = (len(read.at_ns), sum(read.cost_ns)) if read else (readings, cost_ns)
+    ratio = stats.paired_ratio(seen[READING], seen[WITHOUT])
+    word = bounds.at_least(f"cost of {kind}, {name}", ratio, 1 - COST_AT_MOST_PERCENT / 100)
+    print(f"{name:24}{said(ratio)}   {word}")
+    print(f"{'  the twin without':24}{said(stats.paired_ratio(seen[TWIN], seen[WITHOUT]))}")
+    print(f"{'  CPU of the loop':24}{said(stats.paired_ratio(loop_us[READING], loop_us[WITHOUT]))}")
+    print(f"{'  the twin without':24}{said(stats.paired_ratio(loop_us[TWIN], loop_us[WITHOUT]))}")
+    each_us = cost_ns / max(1, readings) / 1e3
+    print(f"{'  the last':24}{readings} readings, {each_us:.0f} µs each", flush=True)
+
+
+def reading_spec(
+    address: str, arguments: argparse.Namespace, server_pid: int | None = None
+) -> contract.TrialSpec:
+    return load.spec(
+        address,
+        load.closed(arguments.connections),
+        arguments.seconds,
+        arguments.load_core,
+        warm_up_s=0.2 if arguments.shortest else WARM_UP_S,
+        server_pid=server_pid,
+    )
 
 
 def processes(arguments: argparse.Namespace) -> None:
@@ -99,8 +130,15 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--warm-up", type=float, default=5.0, help="seconds, once per server")
     parser.add_argument("--servers", type=options.words, default=SERVERS)
     parser.add_argument("--connections", type=int, default=5_000, help="of the load whose stages are read")
+    parser.add_argument("--threads", type=int, default=1_000, help="of the server whose threads are read")
     return options.parse(
-        parser, rounds=1, seconds=0.3, warm_up=0.2, connections=50, servers=[project_servers.SHORTEST]
+        parser,
+        rounds=1,
+        seconds=0.3,
+        warm_up=0.2,
+        connections=50,
+        threads=20,
+        servers=[project_servers.SHORTEST],
     )
 
 

@@ -45,9 +45,10 @@ def has_nginx() -> bool:
     return shutil.which("nginx") is not None
 
 
-def null_server(core: int) -> AbstractContextManager[str]:
+def null_server(core: int, threads: int = 1) -> AbstractContextManager[str]:
     """The engine's null server on `core`; yields its address."""
-    return _started([str(engine.find(load.ROOT)), "null-server", "--cores", str(core)])
+    program = str(engine.find(load.ROOT))
+    return _started([program, "null-server", "--cores", str(core), "--threads", str(threads)])
 
 
 def waiting_server(program: Path, core: int, work_ms: float, workers: int = 0) -> AbstractContextManager[str]:

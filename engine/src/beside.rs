@@ -1,5 +1,5 @@
 //! The threads that read at random times beside the load: at which stage requests in flight are, and what the server's
-//! dependencies do. A reading must come at its instant, so each kind has a thread of its own.
+//! threads and its dependencies do. A reading must come at its instant, so each kind has a thread of its own.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -12,19 +12,22 @@ use crate::failure::Failure;
 use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
-use crate::record::{DependencyRecord, StageRecord};
+use crate::record::{DependencyRecord, StageRecord, TaskRecord};
 use crate::spec::Pacing;
 use crate::stage_watch::StageWatch;
+use crate::task_watch::TaskWatch;
 
 /// What is to be read at random times, before there is load.
 pub struct Beside {
     stages: Option<StageWatch>,
+    tasks: Option<TaskWatch>,
     dependencies: Option<DependencyWatch>,
 }
 
 /// What is being read. The threads end when `ended` is empty.
 pub struct Reading<'scope> {
     stages: Option<ScopedJoinHandle<'scope, StageWatch>>,
+    tasks: Option<ScopedJoinHandle<'scope, TaskWatch>>,
     dependencies: Option<ScopedJoinHandle<'scope, DependencyWatch>>,
     ended: Vec<Sender<()>>,
 }
@@ -34,6 +37,7 @@ impl Beside {
     pub fn open(plan: &Plan, boards: &[Arc<Board>]) -> Self {
         Self {
             stages: plan.stages.then(|| StageWatch::open(plan, boards.to_vec())),
+            tasks: plan.tasks.map(|root| TaskWatch::open(plan, root)),
             dependencies: plan.dependencies.map(|root| DependencyWatch::open(plan, root)),
         }
     }
@@ -48,11 +52,16 @@ impl Beside {
         plan: &'env Plan,
         course: &Arc<Course>,
     ) -> Result<Reading<'scope>, Failure> {
-        let mut reading = Reading { stages: None, dependencies: None, ended: Vec::new() };
+        let mut reading = Reading { stages: None, tasks: None, dependencies: None, ended: Vec::new() };
         if let Some(stages) = self.stages {
             let course = Arc::clone(course);
             reading.stages =
                 Some(reading.start(scope, "stages", plan, move |ended| stages.run(&course, ended))?);
+        }
+        if let Some(tasks) = self.tasks {
+            let course = Arc::clone(course);
+            reading.tasks =
+                Some(reading.start(scope, "tasks", plan, move |ended| tasks.run(&course, ended))?);
         }
         if let Some(dependencies) = self.dependencies {
             let course = Arc::clone(course);
@@ -75,8 +84,9 @@ impl<'scope> Reading<'scope> {
         self.ended.push(ended);
         let begun = thread::Builder::new().name(name.into()).spawn_scoped(scope, move || {
             // Beside threads that sleep it keeps its priority: at a lower one readings would come when the load rests.
-            // What is due waits for a reading for 0.1 ms, fifteen times a second at most, or about once a second for
-            // some milliseconds (a survey of dependencies), and the engine's lateness shows that.
+            // What is due waits for a reading for 0.1 ms (of stages) or 0.3 ms, fifteen times a second at most, or
+            // about once a second for some milliseconds (a survey of dependencies), and the engine's lateness shows
+            // that.
             if plan.pacing == Pacing::Spin {
                 cores::keep_off(&plan.cores);
             }
@@ -92,11 +102,12 @@ impl<'scope> Reading<'scope> {
     }
 
     /// Waits until the threads have ended, and returns what they read.
-    pub fn records(mut self) -> (Option<StageRecord>, Option<DependencyRecord>) {
+    pub fn records(mut self) -> (Option<StageRecord>, Option<TaskRecord>, Option<DependencyRecord>) {
         self.end();
         let stages = self.stages.map(|thread| stage_record(thread.join()));
+        let tasks = self.tasks.map(|thread| task_record(thread.join()));
         let dependencies = self.dependencies.map(|thread| dependency_record(thread.join()));
-        (stages, dependencies)
+        (stages, tasks, dependencies)
     }
 }
 
@@ -105,6 +116,11 @@ const PANICKED: &str = "the thread that read them panicked";
 /// `watched`: what the thread that read stages returned, or that it panicked.
 fn stage_record(watched: thread::Result<StageWatch>) -> StageRecord {
     watched.map_or_else(|_| StageRecord::unread(PANICKED.into()), StageWatch::record)
+}
+
+/// `watched`: what the thread that read the server's threads returned, or that it panicked.
+fn task_record(watched: thread::Result<TaskWatch>) -> TaskRecord {
+    watched.map_or_else(|_| TaskRecord::unread(PANICKED.into()), TaskWatch::record)
 }
 
 /// `watched`: what the thread that read dependencies returned, or that it panicked.
@@ -121,6 +137,9 @@ mod tests {
         let stages = stage_record(Err(Box::new("a panic")));
         assert_eq!(stages.why.as_deref(), Some("the thread that read them panicked"));
         assert!(stages.at_ns.is_empty());
+        let tasks = task_record(Err(Box::new("a panic")));
+        assert_eq!(tasks.why.as_deref(), Some("the thread that read them panicked"));
+        assert!(tasks.at_ns.is_empty());
         let dependencies = dependency_record(Err(Box::new("a panic")));
         assert_eq!(dependencies.why.as_deref(), Some("the thread that read them panicked"));
         assert!(dependencies.at_ns.is_empty());

@@ -44,6 +44,7 @@ mod spool;
 mod stage_watch;
 mod stream;
 mod tally;
+mod task_watch;
 mod timers;
 mod tls;
 mod user;

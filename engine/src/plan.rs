@@ -44,6 +44,8 @@ pub struct Plan {
     pub server_pid: Option<i32>,
     /// Whether the stages of requests in flight are read.
     pub stages: bool,
+    /// The root of the tree whose threads are looked at, if they are.
+    pub tasks: Option<i32>,
     /// The root of the tree whose dependencies are read, if they are.
     pub dependencies: Option<i32>,
     pub progress_every_ns: u64,
@@ -85,6 +87,7 @@ impl TrialSpec {
             slower_than_ns: self.progress.meant_slower_than(&mut faults),
             server_pid: self.probe.server_pid.map(|pid| faults.within(pid, bounds::PID, "probe.server_pid")),
             stages: self.probe.stages,
+            tasks: self.probe.meant_tasks(&mut faults),
             dependencies: self.probe.meant_dependencies(&mut faults),
             seed: self.seed,
             address,
@@ -146,6 +149,16 @@ impl spec::ProgressSpec {
 }
 
 impl spec::ProbeSpec {
+    fn meant_tasks(&self, faults: &mut Faults) -> Option<i32> {
+        let key = "probe.tasks";
+        faults.unless(
+            !self.tasks || self.server_pid.is_some(),
+            key,
+            "takes probe.server_pid, whose threads are meant",
+        );
+        self.server_pid.filter(|_| self.tasks)
+    }
+
     fn meant_dependencies(&self, faults: &mut Faults) -> Option<i32> {
         let key = "probe.dependencies";
         let is_whose = !self.dependencies || self.server_pid.is_some();

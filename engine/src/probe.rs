@@ -1,5 +1,6 @@
 //! What the operating system reports while the load runs. Probes read, and change nothing.
 
+mod census;
 mod cpu_clock;
 pub mod dependencies;
 pub mod diag;
@@ -14,14 +15,20 @@ mod opened_tcp;
 mod opened_unix;
 mod pace;
 pub mod peers;
+#[cfg(test)]
+mod played;
 pub mod processes;
 mod reread;
 pub mod sample;
+mod schedstat;
 mod settling;
 pub mod sockets;
 pub mod stages;
 mod stat;
 mod switches;
+mod task_files;
+mod task_members;
+pub mod tasks;
 mod tcp_end;
 mod tcp_table;
 pub mod threads;
@@ -40,4 +47,9 @@ fn field(text: &str, name: &str) -> Option<u64> {
 /// lacks it.
 fn rise(from: Option<u64>, to: Option<u64>) -> Option<u64> {
     Some(to?.saturating_sub(from?))
+}
+
+/// Returns whether a process or thread had ended when a file of it was read: before the file was opened, or after that.
+fn has_ended(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }

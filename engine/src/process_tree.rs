@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// A process id, as the kernel prints it.
@@ -39,7 +40,7 @@ fn follow(roots: &[Pid], append_children: impl Fn(Pid, &mut Vec<Pid>)) -> Vec<Pi
 
 /// Returns whether `/proc/<pid>/task/<tid>/children` exists (the kernel option `PROC_CHILDREN`, on in every major
 /// distribution). Then the cost grows with the tree and not with the machine.
-fn kernel_lists_children() -> bool {
+pub fn kernel_lists_children() -> bool {
     static LISTS: OnceLock<bool> = OnceLock::new();
     *LISTS.get_or_init(|| fs::exists("/proc/thread-self/children").unwrap_or(false))
 }
@@ -50,11 +51,18 @@ fn append_children(pid: Pid, found: &mut Vec<Pid>) {
         return; // The process has ended in the meantime.
     };
     for thread in threads.flatten() {
-        let Ok(children) = fs::read_to_string(thread.path().join("children")) else {
-            continue;
-        };
-        found.extend(children.split_ascii_whitespace().filter_map(|pid| pid.parse::<Pid>().ok()));
+        append_listed(&thread.path().join("children"), found);
     }
+}
+
+/// Adds the live children that one thread of a process forked to `found`, if the kernel lists them.
+pub fn append_children_of_thread(pid: Pid, tid: Pid, found: &mut Vec<Pid>) {
+    append_listed(Path::new(&format!("/proc/{pid}/task/{tid}/children")), found);
+}
+
+fn append_listed(children: &Path, found: &mut Vec<Pid>) {
+    let children = fs::read_to_string(children).unwrap_or_default(); // The thread may have ended in the meantime.
+    found.extend(children.split_ascii_whitespace().filter_map(|pid| pid.parse::<Pid>().ok()));
 }
 
 /// Returns every process of the machine, and its parent.

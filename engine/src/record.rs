@@ -12,9 +12,11 @@ use crate::phase::Phase;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
 mod dependencies;
+mod tasks;
 mod unread;
 
 pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
+pub use tasks::{PlaceRecord, TaskRecord, TaskThread};
 pub use unread::Unread;
 
 /// The result of one trial. All times are in nanoseconds. All totals are of the measured phase alone, and `scheduled`
@@ -281,6 +283,8 @@ pub struct Probes {
     pub machine: MachineRecord,
     /// Null if the spec does not ask for it.
     pub stages: Option<StageRecord>,
+    /// Null if the spec does not ask for it.
+    pub tasks: Option<TaskRecord>,
     /// Null if the spec does not ask for it.
     pub dependencies: Option<DependencyRecord>,
 }

@@ -203,6 +203,8 @@ pub struct ProbeSpec {
     pub server_pid: Option<i32>,
     /// Whether to read, at random times, at which stage requests in flight are.
     pub stages: bool,
+    /// Whether to read, at random times, what the server's threads do. It takes `server_pid`.
+    pub tasks: bool,
     /// Whether to read, at random times, how many connections that the server has opened to others wait for an answer.
     /// It takes `server_pid`.
     pub dependencies: bool,

@@ -117,6 +117,7 @@ impl Watches {
             sockets: self.sockets.record(),
             machine: self.machine.record(),
             stages: None,
+            tasks: None,
             dependencies: None,
         }
     }

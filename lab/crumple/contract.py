@@ -216,6 +216,9 @@ class Probe(Frozen):
     stages: bool = False
     """Whether to read, at random times, at which stage requests in flight are."""
 
+    tasks: bool = False
+    """Whether to read, at random times, what the server's threads do. It takes `server_pid`."""
+
     dependencies: bool = False
     """Whether to read, at random times, how many connections that the server has opened to others wait for
     an answer. It takes `server_pid`.
@@ -680,6 +683,106 @@ class StageRecord(Frozen):
     """Why nothing could be read; null if it could. Then there are no rows."""
 
 
+class PlaceRecord(Frozen):
+    """A place in the kernel, and how often threads were found asleep there."""
+
+    where: str
+    """The kernel's name of it (`wchan`); empty if the kernel does not say."""
+
+    looked: Count
+    """The number of looks."""
+
+
+class TaskThread(Frozen):
+    """A thread of the server over the measured phase."""
+
+    pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)]
+    tid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)]
+    name: str
+    """As the thread chose it. It is not escaped."""
+
+    cpu_ns: Count
+    run_queue_ns: Count
+    """Time in which it was ready to run and did not run."""
+
+    place: str | None
+    """Where it was found asleep most often; null if it never was."""
+
+    ended: bool
+    """Whether it has ended. Then its times are those of its last reading."""
+
+
+class TaskRecord(Frozen):
+    """What the threads of the server's process tree did: a row per reading, at random times, and sums over
+    the measured phase. A reading draws some of the threads at random. Those that neither ran nor waited
+    for a disk nor were stopped slept.
+    """
+
+    at_ns: tuple[int, ...]
+    """Since the first instant."""
+
+    late_ns: tuple[int, ...]
+    """How much later than due the reading began."""
+
+    cost_ns: tuple[int, ...]
+    """CPU time of the reading, and of looking for threads that began or ended after it."""
+
+    threads: tuple[int, ...]
+    """All threads, as far as they were known."""
+
+    looked: tuple[int, ...]
+    """Those that were drawn and were still there."""
+
+    running: tuple[int, ...]
+    """On a core or ready to run."""
+
+    disk: tuple[int, ...]
+    """Asleep so that no signal wakes them: they wait for a disk, mostly."""
+
+    stopped: tuple[int, ...]
+    """Stopped by a signal or a debugger."""
+
+    places: tuple[PlaceRecord, ...]
+    """Where threads were found asleep in the measured phase, waiting for a disk included: the most
+    frequent places, most often first. A thread that woke up while it was looked at is in none.
+    """
+
+    threads_seen: tuple[TaskThread, ...]
+    """The threads that used most CPU time in the measured phase, most first."""
+
+    window_ns: Count | None
+    """From the reading of all threads at the beginning of the measured phase to that at its end. What
+    follows is of this time, and null if either reading lacks a thread.
+    """
+
+    cpu_ns: Count | None
+    """Of all threads that were there at the end. Of a thread that runs, the kernel counts up to its last
+    tick.
+    """
+
+    run_queue_ns: Count | None
+    """Time in which these threads were ready to run and did not run."""
+
+    ended: Count | None
+    """Threads that were seen and have ended."""
+
+    ended_cpu_ns: Count | None
+    """Of the threads that have ended, up to their last reading."""
+
+    ended_run_queue_ns: Count | None
+    """Of the threads that have ended, up to their last reading."""
+
+    born: Count | None
+    """Threads that began and were seen."""
+
+    ends_cost_ns: Count
+    """CPU time of the readings of all threads at both ends of the measured phase."""
+
+    unread: tuple[Unread, ...]
+    why: str | None
+    """Why nothing could be read; null if it could. Then there are no rows."""
+
+
 class ListenerRecord(Frozen):
     """The process that listens at an address."""
 
@@ -754,6 +857,9 @@ class Probes(Frozen):
     sockets: SocketRecord
     machine: MachineRecord
     stages: StageRecord | None = None
+    """Null if the spec does not ask for it."""
+
+    tasks: TaskRecord | None = None
     """Null if the spec does not ask for it."""
 
     dependencies: DependencyRecord | None = None

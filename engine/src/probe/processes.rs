@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use super::field;
 use super::members::Members;
 use super::sample::Sample;
 use super::stat::Stat;
 use super::switches::{self, Switches};
+use super::{field, has_ended};
 use crate::clock::now_ns;
 use crate::process_tree::{self, Pid};
 
@@ -163,11 +163,6 @@ impl Processes {
         }
         total
     }
-}
-
-/// Returns whether the process had ended when it was read: before its file was opened, or after that, as a zombie.
-fn has_ended(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
 #[cfg(test)]

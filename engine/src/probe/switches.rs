@@ -9,7 +9,7 @@ use super::field;
 use crate::process_tree::Pid;
 
 /// If more than one in this many of the seen threads ended, the switches are not known.
-const ONE_IN: u64 = 10;
+pub const ONE_IN: u64 = 10;
 
 /// Voluntary and involuntary switches.
 pub type Counts = (u64, u64);
@@ -108,7 +108,7 @@ pub fn read(process: Pid, read: &mut BTreeMap<Pid, Counts>) {
 }
 
 /// Returns how many processes and threads have begun on this machine (`processes` in proc_stat(5)).
-fn begun_on_this_machine() -> Option<u64> {
+pub fn begun_on_this_machine() -> Option<u64> {
     field(&fs::read_to_string("/proc/stat").ok()?, "processes")
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cpu_clock::thread_ns;
 use super::reread::reread;
 use super::rise;
+use super::schedstat::Used;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
 use crate::spool::Spool;
@@ -88,7 +89,7 @@ impl Thread {
 
     fn run_queue_ns(&self) -> Option<u64> {
         let mut buffer = [0; 96];
-        run_queue_ns(reread(self.schedstat.as_ref()?, &mut buffer).ok()?)
+        Used::parse(reread(self.schedstat.as_ref()?, &mut buffer).ok()?).map(|used| used.run_queue_ns)
     }
 }
 
@@ -99,16 +100,6 @@ impl Reading {
             run_queue_ns: rise(opened.run_queue_ns, closed.run_queue_ns),
         })
     }
-}
-
-/// Returns the second of the three numbers of `schedstat` (proc(5), the kernel's sched-stats.rst). A kernel that does
-/// not account for run queues writes three zeros. A thread that exists has run at least once, so its third number is
-/// not zero.
-fn run_queue_ns(text: &str) -> Option<u64> {
-    let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
-    let (_cpu_ns, run_queue_ns, turns) =
-        (numbers.next()?.ok()?, numbers.next()?.ok()?, numbers.next()?.ok()?);
-    (turns > 0).then_some(run_queue_ns)
 }
 
 #[cfg(test)]
@@ -126,19 +117,6 @@ mod tests {
         while thread_ns(own_tid()).unwrap() < until_ns {
             std::hint::spin_loop();
         }
-    }
-
-    #[test]
-    fn the_second_number_is_the_run_queue() {
-        assert_eq!(run_queue_ns("31107815 67226625 402\n"), Some(67_226_625));
-        assert_eq!(run_queue_ns("31107815 0 1\n"), Some(0));
-    }
-
-    #[test]
-    fn a_kernel_that_does_not_count_is_not_taken_for_an_idle_queue() {
-        assert_eq!(run_queue_ns("0 0 0\n"), None);
-        assert_eq!(run_queue_ns(""), None);
-        assert_eq!(run_queue_ns("12 13\n"), None);
     }
 
     #[test]
