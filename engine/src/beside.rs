@@ -1,5 +1,5 @@
 //! The threads that read at random times beside the load: at which stage requests in flight are, and what the server's
-//! threads do. A reading must come at its instant, so each kind has a thread of its own.
+//! threads and its dependencies do. A reading must come at its instant, so each kind has a thread of its own.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -7,11 +7,12 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crate::board::Board;
 use crate::cores;
+use crate::dependency_watch::DependencyWatch;
 use crate::failure::Failure;
 use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
-use crate::record::{StageRecord, TaskRecord};
+use crate::record::{DependencyRecord, StageRecord, TaskRecord};
 use crate::spec::Pacing;
 use crate::stage_watch::StageWatch;
 use crate::task_watch::TaskWatch;
@@ -20,12 +21,14 @@ use crate::task_watch::TaskWatch;
 pub struct Beside {
     stages: Option<StageWatch>,
     tasks: Option<TaskWatch>,
+    dependencies: Option<DependencyWatch>,
 }
 
 /// What is being read. The threads end when `ended` is empty.
 pub struct Reading<'scope> {
     stages: Option<ScopedJoinHandle<'scope, StageWatch>>,
     tasks: Option<ScopedJoinHandle<'scope, TaskWatch>>,
+    dependencies: Option<ScopedJoinHandle<'scope, DependencyWatch>>,
     ended: Vec<Sender<()>>,
 }
 
@@ -35,6 +38,7 @@ impl Beside {
         Self {
             stages: plan.stages.then(|| StageWatch::open(plan, boards.to_vec())),
             tasks: plan.tasks.map(|root| TaskWatch::open(plan, root)),
+            dependencies: plan.dependencies.map(|root| DependencyWatch::open(plan, root)),
         }
     }
 
@@ -48,7 +52,7 @@ impl Beside {
         plan: &'env Plan,
         course: &Arc<Course>,
     ) -> Result<Reading<'scope>, Failure> {
-        let mut reading = Reading { stages: None, tasks: None, ended: Vec::new() };
+        let mut reading = Reading { stages: None, tasks: None, dependencies: None, ended: Vec::new() };
         if let Some(stages) = self.stages {
             let course = Arc::clone(course);
             reading.stages =
@@ -58,6 +62,11 @@ impl Beside {
             let course = Arc::clone(course);
             reading.tasks =
                 Some(reading.start(scope, "tasks", plan, move |ended| tasks.run(&course, ended))?);
+        }
+        if let Some(dependencies) = self.dependencies {
+            let course = Arc::clone(course);
+            let run = move |ended: &Receiver<()>| dependencies.run(&course, ended);
+            reading.dependencies = Some(reading.start(scope, "dependencies", plan, run)?);
         }
         Ok(reading)
     }
@@ -75,8 +84,9 @@ impl<'scope> Reading<'scope> {
         self.ended.push(ended);
         let begun = thread::Builder::new().name(name.into()).spawn_scoped(scope, move || {
             // Beside threads that sleep it keeps its priority: at a lower one readings would come when the load rests.
-            // What is due waits for a reading for 0.1 ms (of stages) or 0.3 ms, fifteen times a second at most, and
-            // the engine's lateness shows that.
+            // What is due waits for a reading for 0.1 ms (of stages) or 0.3 ms, fifteen times a second at most, or
+            // about once a second for some milliseconds (a survey of dependencies), and the engine's lateness shows
+            // that.
             if plan.pacing == Pacing::Spin {
                 cores::keep_off(&plan.cores);
             }
@@ -92,11 +102,12 @@ impl<'scope> Reading<'scope> {
     }
 
     /// Waits until the threads have ended, and returns what they read.
-    pub fn records(mut self) -> (Option<StageRecord>, Option<TaskRecord>) {
+    pub fn records(mut self) -> (Option<StageRecord>, Option<TaskRecord>, Option<DependencyRecord>) {
         self.end();
         let stages = self.stages.map(|thread| stage_record(thread.join()));
         let tasks = self.tasks.map(|thread| task_record(thread.join()));
-        (stages, tasks)
+        let dependencies = self.dependencies.map(|thread| dependency_record(thread.join()));
+        (stages, tasks, dependencies)
     }
 }
 
@@ -112,6 +123,11 @@ fn task_record(watched: thread::Result<TaskWatch>) -> TaskRecord {
     watched.map_or_else(|_| TaskRecord::unread(PANICKED.into()), TaskWatch::record)
 }
 
+/// `watched`: what the thread that read dependencies returned, or that it panicked.
+fn dependency_record(watched: thread::Result<DependencyWatch>) -> DependencyRecord {
+    watched.map_or_else(|_| DependencyRecord::unread(PANICKED.into()), DependencyWatch::record)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,5 +140,8 @@ mod tests {
         let tasks = task_record(Err(Box::new("a panic")));
         assert_eq!(tasks.why.as_deref(), Some("the thread that read them panicked"));
         assert!(tasks.at_ns.is_empty());
+        let dependencies = dependency_record(Err(Box::new("a panic")));
+        assert_eq!(dependencies.why.as_deref(), Some("the thread that read them panicked"));
+        assert!(dependencies.at_ns.is_empty());
     }
 }

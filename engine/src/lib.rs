@@ -11,6 +11,7 @@ mod collector;
 mod connection;
 mod cores;
 pub mod costs;
+mod dependency_watch;
 mod ending;
 pub mod failure;
 pub mod faults;

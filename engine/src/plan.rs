@@ -46,6 +46,8 @@ pub struct Plan {
     pub stages: bool,
     /// The root of the tree whose threads are looked at, if they are.
     pub tasks: Option<i32>,
+    /// The root of the tree whose dependencies are read, if they are.
+    pub dependencies: Option<i32>,
     pub progress_every_ns: u64,
     pub slower_than_ns: Vec<u64>,
     pub seed: u64,
@@ -86,6 +88,7 @@ impl TrialSpec {
             server_pid: self.probe.server_pid.map(|pid| faults.within(pid, bounds::PID, "probe.server_pid")),
             stages: self.probe.stages,
             tasks: self.probe.meant_tasks(&mut faults),
+            dependencies: self.probe.meant_dependencies(&mut faults),
             seed: self.seed,
             address,
             shape,
@@ -154,6 +157,13 @@ impl spec::ProbeSpec {
             "takes probe.server_pid, whose threads are meant",
         );
         self.server_pid.filter(|_| self.tasks)
+    }
+
+    fn meant_dependencies(&self, faults: &mut Faults) -> Option<i32> {
+        let key = "probe.dependencies";
+        let is_whose = !self.dependencies || self.server_pid.is_some();
+        faults.unless(is_whose, key, "takes probe.server_pid: whose dependencies?");
+        self.server_pid.filter(|_| self.dependencies)
     }
 }
 

@@ -45,13 +45,17 @@ fn every_fault_is_named_at_once() {
 }
 
 #[test]
-fn whose_threads_are_looked_at_must_be_said() {
+fn whose_threads_and_dependencies_are_read_must_be_said() {
     let mut spec = spec();
-    assert_eq!(spec.plan().unwrap().tasks, Some(4_711));
+    let plan = spec.plan().unwrap();
+    assert_eq!((plan.tasks, plan.dependencies), (Some(4_711), Some(4_711)));
     spec.probe.server_pid = None;
-    assert!(fault_of(&spec).error.contains("probe.tasks takes probe.server_pid"));
-    spec.probe.tasks = false;
-    assert_eq!(spec.plan().unwrap().tasks, None);
+    for key in ["probe.tasks", "probe.dependencies"] {
+        assert!(fault_of(&spec).error.contains(&format!("{key} takes probe.server_pid")), "{key}");
+    }
+    (spec.probe.tasks, spec.probe.dependencies) = (false, false);
+    let plan = spec.plan().unwrap();
+    assert_eq!((plan.tasks, plan.dependencies), (None, None));
 }
 
 #[test]

@@ -2,17 +2,26 @@
 
 mod census;
 mod cpu_clock;
+pub mod dependencies;
 pub mod diag;
+mod exchange;
 pub mod gaps;
+mod held_sockets;
+mod load_filter;
 pub mod machine;
 mod members;
+mod netlink;
+mod opened_tcp;
+mod opened_unix;
 mod pace;
+pub mod peers;
 #[cfg(test)]
 mod played;
 pub mod processes;
 mod reread;
 pub mod sample;
 mod schedstat;
+mod settling;
 pub mod sockets;
 pub mod stages;
 mod stat;
@@ -20,7 +29,10 @@ mod switches;
 mod task_files;
 mod task_members;
 pub mod tasks;
+mod tcp_end;
+mod tcp_table;
 pub mod threads;
+mod unix_table;
 
 pub use cpu_clock::own_ns as own_cpu_ns;
 pub use pace::Pace;

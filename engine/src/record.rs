@@ -11,9 +11,11 @@ use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
+mod dependencies;
 mod tasks;
 mod unread;
 
+pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use tasks::{PlaceRecord, TaskRecord, TaskThread};
 pub use unread::Unread;
 
@@ -283,6 +285,8 @@ pub struct Probes {
     pub stages: Option<StageRecord>,
     /// Null if the spec does not ask for it.
     pub tasks: Option<TaskRecord>,
+    /// Null if the spec does not ask for it.
+    pub dependencies: Option<DependencyRecord>,
 }
 
 /// At which stage requests in flight were: a row per reading, at random times. A reading draws some of the requests in flight

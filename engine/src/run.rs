@@ -137,8 +137,8 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         _ => collector.count_never_issued(&course),
     }
-    let (stages, tasks) = read;
-    let probes = Probes { stages, tasks, ..watches.record(&course) };
+    let (stages, tasks, dependencies) = read;
+    let probes = Probes { stages, tasks, dependencies, ..watches.record(&course) };
     Ok(collector.record(spec, &course, began_unix_ns, probes))
 }
 

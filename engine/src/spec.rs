@@ -205,6 +205,9 @@ pub struct ProbeSpec {
     pub stages: bool,
     /// Whether to read, at random times, what the server's threads do. It takes `server_pid`.
     pub tasks: bool,
+    /// Whether to read, at random times, how many connections that the server has opened to others wait for an answer.
+    /// It takes `server_pid`.
+    pub dependencies: bool,
 }
 
 /// The lines that the engine writes on standard error while the trial runs.

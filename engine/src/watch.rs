@@ -118,6 +118,7 @@ impl Watches {
             machine: self.machine.record(),
             stages: None,
             tasks: None,
+            dependencies: None,
         }
     }
 

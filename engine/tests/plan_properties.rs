@@ -136,6 +136,7 @@ fn specs() -> impl Strategy<Value = TrialSpec> {
         let (interval_ms, server_pid, every_ms, slower_than_ns) = probe;
         (spec.probe.interval_ms, spec.probe.server_pid) = (interval_ms, server_pid.map(|pid| pid as i32));
         spec.probe.tasks = server_pid.is_some(); // Without a server it would be refused for this alone.
+        spec.probe.dependencies = spec.probe.server_pid.is_some();
         (spec.progress.every_ms, spec.progress.slower_than_ns) = (every_ms, slower_than_ns);
         for (weight, status, body_bytes, hash_one_in) in requests {
             let mut request = golden.requests[0].clone();

@@ -219,6 +219,11 @@ class Probe(Frozen):
     tasks: bool = False
     """Whether to read, at random times, what the server's threads do. It takes `server_pid`."""
 
+    dependencies: bool = False
+    """Whether to read, at random times, how many connections that the server has opened to others wait for
+    an answer. It takes `server_pid`.
+    """
+
 
 class ProgressSpec(Frozen):
     """The lines that the engine writes on standard error while the trial runs."""
@@ -778,6 +783,69 @@ class TaskRecord(Frozen):
     """Why nothing could be read; null if it could. Then there are no rows."""
 
 
+class ListenerRecord(Frozen):
+    """The process that listens at an address."""
+
+    pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)]
+    """Of several that share the socket, the lowest."""
+
+    name: str
+
+
+class PeerRecord(Frozen):
+    """One dependency, with a row for each reading of the record. `connections` is the sum of the columns
+    after it.
+    """
+
+    address: str
+    """Address and port, or `unix:` and the path of a socket."""
+
+    listener: ListenerRecord | None
+    """Null if it is not on this machine, or cannot be read."""
+
+    connections_max: Count
+    connections: tuple[int, ...]
+    """Open ones, and those that were closed before it was known whose they are."""
+
+    waiting: tuple[int, ...]
+    """Those on which the server has sent something later than something came, or that are not established
+    yet. It is the number of connections: on one that carries several requests at a time, more than one may
+    wait.
+    """
+
+    idle: tuple[int, ...]
+    """Those on which nothing was sent since something came, or whose answer is there and not read, or that
+    the dependency has closed.
+    """
+
+    unknown: tuple[int, ...]
+    """Those of which this could not be told."""
+
+
+class DependencyRecord(Frozen):
+    """The connections that the server's process tree has opened to others: a row per reading, at random
+    times. Where readings are further apart, each stands for a longer time.
+    """
+
+    at_ns: tuple[int, ...]
+    """Since the first instant."""
+
+    late_ns: tuple[int, ...]
+    """How much later than due the reading began."""
+
+    cost_ns: tuple[int, ...]
+    """CPU time of the reading."""
+
+    peers: tuple[PeerRecord, ...]
+    """Those with the most connections, at most sixteen, the most first."""
+
+    unread: tuple[Unread, ...]
+    """What of it could not be read, by its column, or by a peer's address and its column."""
+
+    why: str | None
+    """Why nothing could be read; null if it could. Then there are no rows."""
+
+
 class Probes(Frozen):
     """Readings of the engine's own processes, of the server's if its pid was given, and of the machine."""
 
@@ -792,6 +860,9 @@ class Probes(Frozen):
     """Null if the spec does not ask for it."""
 
     tasks: TaskRecord | None = None
+    """Null if the spec does not ask for it."""
+
+    dependencies: DependencyRecord | None = None
     """Null if the spec does not ask for it."""
 
 

@@ -12,7 +12,8 @@ use rand::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-use super::diag::{Diag, End};
+use super::diag::Diag;
+use super::tcp_end::End;
 use crate::board::{Board, Flight, Local, Seen};
 use crate::socket::Address;
 

@@ -28,6 +28,7 @@ the second ones as another, and so on. How each group of fields is joined, and w
   would cover less than `measured_ns`. Sizes are maxima of what was read, as in the engine.
 - Proportional sizes of the server: none. Pages that several servers share are divided among all of them,
   including the suspended servers of the block, so a server's size depends on how many others there are.
+- `dependencies`: not joined. Of several slices the record says so.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
 - `spec`: the first slice's, which stops after the sum of the durations.
 """
@@ -42,6 +43,7 @@ from crumple.contract import (
     AfterDuration,
     ArrivalRecord,
     ClosedShape,
+    DependencyRecord,
     Example,
     Histogram,
     Histograms,
@@ -296,6 +298,7 @@ def _probes(placed: Sequence[_Slice]) -> Probes:
         ),
         machine=_machine([each.machine for each in probes]),
         stages=_stages(placed, [each.stages for each in probes]),
+        dependencies=_dependencies([each.dependencies for each in probes]),
     )
 
 
@@ -360,6 +363,17 @@ def _stages(placed: Sequence[_Slice], parts: Sequence[StageRecord | None]) -> St
     # A slice without readings makes the whole one without: it would stand for the others alone.
     unread = next((each for each in stages if each.why is not None), None)
     return unread or _rows(placed, stages, no_columns=("why",))
+
+
+def _dependencies(parts: Sequence[DependencyRecord | None]) -> DependencyRecord | None:
+    dependencies = _all(parts)
+    if dependencies is None:
+        return None
+    if len(dependencies) == 1:
+        return dependencies[0]
+    unread = next((each for each in dependencies if each.why is not None), None)
+    why = "it is not joined over several slices"
+    return unread or DependencyRecord(at_ns=(), late_ns=(), cost_ns=(), peers=(), unread=(), why=why)
 
 
 def _unread(parts: Iterable[Collection[Unread]]) -> tuple[Unread, ...]:

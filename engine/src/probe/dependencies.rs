@@ -1,0 +1,234 @@
+//! The dependencies of a server: whom the processes of its tree have opened connections to, and how many of these
+//! connections wait for an answer. Nothing is changed, and no privilege is needed beside that of the tree's own user.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::held_sockets::{Held, Holder, holders};
+use super::netlink::Netlink;
+use super::opened_tcp::OpenedTcp;
+use super::opened_unix::OpenedUnix;
+use super::peers::{Found, Known, Peer, Peers};
+use super::tcp_table::{Listener, listeners};
+use super::unix_table::{UnixSocket, sockets};
+use crate::process_tree::Pid;
+use crate::socket::Address;
+
+/// Reads the dependencies of one process tree.
+pub struct Dependencies {
+    root: Pid,
+    netlink: Netlink,
+    tcp: OpenedTcp,
+    unix: OpenedUnix,
+    /// Why Unix-domain sockets are not read, if so.
+    no_unix: Option<String>,
+    peers: Peers,
+    /// The most processes whose sockets could not be read.
+    refused_max: u64,
+    elsewhere_max: u64,
+}
+
+/// The connections of all peers at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Whether all connections were listed. If not, only those that were known were looked at.
+    pub is_survey: bool,
+    /// Whether there are other connections than at the last survey.
+    pub has_changed: bool,
+    /// By the number of the peer; peers at the end may be missing.
+    pub found: Vec<Found>,
+}
+
+/// A peer, as it is known when all readings are over.
+pub struct Dependency {
+    pub address: String,
+    pub number: usize,
+    pub known: Known,
+    pub is_unix: bool,
+    /// The process of this machine that listens there.
+    pub listener: Option<Holder>,
+}
+
+impl Dependencies {
+    /// `server`: where the load goes to.
+    ///
+    /// # Errors
+    /// Why the connections of the tree cannot be read.
+    pub fn open(root: Pid, server: &Address) -> Result<Self, String> {
+        let server = match server {
+            Address::Tcp(address) => Some(reached_at(*address)),
+            Address::Unix(_) => None,
+        };
+        let mut dependencies = Self {
+            root,
+            netlink: Netlink::open().map_err(|error| not_here(&error))?,
+            tcp: OpenedTcp::open(server).map_err(|error| not_here(&error))?,
+            unix: OpenedUnix::default(),
+            no_unix: None,
+            peers: Peers::default(),
+            refused_max: 0,
+            elsewhere_max: 0,
+        };
+        let held = dependencies.held();
+        if held.read == 0 {
+            return Err(why_none(root, &held));
+        }
+        dependencies.survey().map_err(|error| not_here(&error))?;
+        dependencies.peers.take();
+        Ok(dependencies)
+    }
+
+    /// Returns whether only surveys are worth their time.
+    pub fn must_survey(&self) -> bool {
+        self.tcp.is_long()
+    }
+
+    /// Reads the state of all connections. A survey also finds those that were opened since the last one.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn read(&mut self, is_survey: bool) -> io::Result<Reading> {
+        let has_changed = if is_survey { self.survey()? } else { self.look_up()? };
+        Ok(Reading { is_survey, has_changed, found: self.peers.take() })
+    }
+
+    fn survey(&mut self) -> io::Result<bool> {
+        let rows = self.tcp.list(&mut self.netlink)?;
+        let unix_rows = self.unix_rows();
+        // Those that are known first: reading descriptors takes time.
+        let mut has_changed = self.tcp.count_known(&rows, &mut self.peers)?;
+        has_changed |= self.unix.count_known(&unix_rows, &mut self.peers);
+        if self.tcp.has_new(&rows) || self.unix.has_new(&unix_rows) {
+            let held = self.held().sockets;
+            let (netlink, peers) = (&mut self.netlink, &mut self.peers);
+            has_changed |= self.tcp.count_new(netlink, &rows, &held, peers)?;
+            has_changed |= self.unix.count_new(netlink, &unix_rows, &held, peers)?;
+        }
+        Ok(has_changed)
+    }
+
+    fn look_up(&mut self) -> io::Result<bool> {
+        let mut has_changed = self.tcp.look_up(&mut self.peers)?;
+        if !self.unix.is_empty() {
+            let unix_rows = self.unix_rows();
+            has_changed |= self.unix.count_known(&unix_rows, &mut self.peers);
+        }
+        Ok(has_changed)
+    }
+
+    fn unix_rows(&mut self) -> Vec<UnixSocket> {
+        if self.no_unix.is_some() {
+            return Vec::new();
+        }
+        sockets(&mut self.netlink).unwrap_or_else(|error| {
+            self.no_unix = Some(error.to_string());
+            Vec::new()
+        })
+    }
+
+    fn held(&mut self) -> Held {
+        let held = Held::by_tree(self.root);
+        self.refused_max = self.refused_max.max(held.refused);
+        self.elsewhere_max = self.elsewhere_max.max(held.elsewhere);
+        held
+    }
+
+    /// Returns all peers, and looks for the processes that listen there. It walks all processes of the machine, so it is
+    /// for when the load is over.
+    pub fn all(&mut self) -> Vec<Dependency> {
+        let tcp = listeners(&mut self.netlink).unwrap_or_default();
+        let unix = self.unix_rows();
+        let found: Vec<(&Peer, usize, Known, Option<u32>)> = self
+            .peers
+            .all()
+            .map(|(peer, number, known)| {
+                let inode = match peer {
+                    Peer::Tcp(address) if known.is_here => listener_at(*address, &tcp),
+                    Peer::Tcp(_) => None,
+                    Peer::Unix(path) => {
+                        let is_it = |row: &&UnixSocket| row.is_listening && row.name.as_ref() == Some(path);
+                        unix.iter().find(is_it).map(|row| row.inode)
+                    }
+                };
+                (peer, number, known, inode)
+            })
+            .collect();
+        let wanted: BTreeSet<u32> = found.iter().filter_map(|(.., inode)| *inode).collect();
+        let holders = holders(&wanted);
+        let dependency = |(peer, number, known, inode): (&Peer, usize, Known, Option<u32>)| Dependency {
+            address: peer.to_string(),
+            number,
+            known,
+            is_unix: matches!(peer, Peer::Unix(_)),
+            listener: inode.and_then(|inode| holders.get(&inode)).cloned(),
+        };
+        found.into_iter().map(dependency).collect()
+    }
+
+    /// Returns what could not be read, and why: of all readings, whatever the peer.
+    pub fn unread(&self) -> Vec<(&'static str, String)> {
+        let mut unread = Vec::new();
+        let mut add = |number: u64, field: &'static str, what: &str| {
+            if number > 0 {
+                unread.push((field, format!("{number} {what}")));
+            }
+        };
+        let refused = "of the server's processes belong to another user, and their connections are not among these; \
+                       run as that user";
+        add(self.refused_max, "connections", refused);
+        let elsewhere = "of the server's processes are in another network namespace, and their connections are not \
+                         among these; run there";
+        add(self.elsewhere_max, "connections", elsewhere);
+        add(self.peers.left_out_max, "peers", "connections at a time lead to more peers than are told apart");
+        if let Some(why) = &self.no_unix {
+            unread.push(("unix", format!("Unix-domain sockets cannot be read here: {why}")));
+        }
+        if !self.tcp.says_traffic {
+            let why = "this kernel does not say how much was sent; Linux 4.19 does";
+            unread.push(("waiting", why.into()));
+        }
+        unread
+    }
+}
+
+fn not_here(error: &io::Error) -> String {
+    format!("not to be read here: {error}")
+}
+
+/// Why no process of the tree could be read.
+fn why_none(root: Pid, held: &Held) -> String {
+    if held.refused > 0 {
+        return format!("process {root} belongs to another user: run as that user");
+    }
+    if held.elsewhere > 0 {
+        return format!("process {root} is in another network namespace: run there");
+    }
+    format!("process {root} is not there, or hidden from this user")
+}
+
+/// Connections to the address of all go to this machine's own.
+fn reached_at(server: SocketAddr) -> SocketAddr {
+    let ip = match server {
+        SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+        SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+    };
+    if server.ip().is_unspecified() { SocketAddr::new(ip, server.port()) } else { server }
+}
+
+/// Returns the inode of the listener that takes connections to `address`.
+fn listener_at(address: SocketAddr, listeners: &[Listener]) -> Option<u32> {
+    let at_port = || listeners.iter().filter(|listener| listener.local.port() == address.port());
+    let exact = at_port().find(|listener| listener.local.ip() == address.ip());
+    let of_family = || {
+        let mut all = at_port().filter(|listener| listener.local.ip().is_unspecified());
+        all.clone().find(|listener| listener.local.is_ipv4() == address.is_ipv4()).or_else(|| all.next())
+    };
+    exact.or_else(of_family).map(|listener| listener.inode)
+}
+
+#[cfg(test)]
+#[path = "dependencies_tests.rs"]
+mod tests;

@@ -1,0 +1,153 @@
+//! Whether a connection waits for an answer: whether the side that has opened it has sent data later than data have come.
+//! Pure: what the kernel said of the connection is passed in, now and at the last look.
+//!
+//! The kernel's times advance every 1 to 10 ms, and a question and its answer often have the same. Acknowledgements then
+//! tell the order. The other side acknowledges all data that had come with everything it sends, data too. So if data were
+//! sent after the last that came, they are not acknowledged, or a segment without data has acknowledged them.
+
+use super::tcp_end::{End, Traffic};
+
+/// An acknowledgement without data comes up to this much later than the data that it acknowledges (TCP_DELACK_MAX, and the
+/// way back). An answer to a probe of an idle connection (keepalive) comes a second later or more.
+const ACKNOWLEDGED_LATER_MS: std::ops::RangeInclusive<u32> = 11..=300;
+/// As long as so much is not acknowledged, a long question is being sent.
+const LONG_BYTES: u32 = 16 * 1024;
+/// The acknowledgement that opened the connection.
+const BARE_AT_FIRST: u32 = 1;
+
+/// Which data were last on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    Sent,
+    /// Or there were none at all.
+    Received,
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Data were sent, and no data have come since.
+    Waiting,
+    /// Nothing was sent since data came last, or the answer is there, or none can come.
+    Idle,
+    Unknown,
+}
+
+/// What one look has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub last: Last,
+    pub traffic: Traffic,
+    /// Whether a long question was being sent.
+    is_long: bool,
+}
+
+impl Look {
+    /// `before`: the last look at the same connection.
+    pub fn new(end: &End, traffic: Traffic, before: Option<&Self>) -> Self {
+        let last = if end.unacknowledged_bytes > 0 { Last::Sent } else { last(&traffic, before) };
+        Self { last, traffic, is_long: end.unacknowledged_bytes >= LONG_BYTES }
+    }
+
+    /// Returns whether nothing was sent and nothing has come since the look `before`.
+    pub fn is_as(&self, before: &Self) -> bool {
+        self.traffic.sent_bytes == before.traffic.sent_bytes
+            && self.traffic.received_bytes == before.traffic.received_bytes
+    }
+
+    /// Returns what happened since the look `before`, at which the connection waited: more was sent although nothing had
+    /// come; or data have come. `None`: neither is certain.
+    pub fn answered_since(&self, before: &Self) -> Option<bool> {
+        let (sent, received) = self.since(&before.traffic);
+        match before.last {
+            Last::Sent if received => Some(true),
+            Last::Sent if sent && !before.is_long => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Returns which data were last at the look `before`, by what was first after it.
+    pub fn last_before(&self, before: &Self) -> Last {
+        match self.since(&before.traffic) {
+            (false, true) => Last::Sent,
+            (true, false) => Last::Received,
+            _ => Last::Unknown,
+        }
+    }
+
+    /// Returns whether data were sent since, and whether data have come since.
+    fn since(&self, before: &Traffic) -> (bool, bool) {
+        (self.traffic.sent_bytes > before.sent_bytes, self.traffic.received_bytes > before.received_bytes)
+    }
+}
+
+/// All data that were sent are acknowledged.
+fn last(now: &Traffic, before: Option<&Look>) -> Last {
+    if now.sent_bytes == 0 {
+        return Last::Received;
+    }
+    if now.received_bytes == 0 {
+        return Last::Sent;
+    }
+    // Another connection may have the same addresses by now.
+    let before = before.filter(|before| {
+        now.sent_bytes >= before.traffic.sent_bytes && now.received_bytes >= before.traffic.received_bytes
+    });
+    let bare_before = match before {
+        None => Some(BARE_AT_FIRST),
+        Some(Look { last, traffic, .. }) => {
+            match (now.sent_bytes > traffic.sent_bytes, now.received_bytes > traffic.received_bytes) {
+                (true, false) => return Last::Sent,
+                (false, true) => return Last::Received,
+                (false, false) if *last != Last::Unknown => return *last,
+                // What was sent last may have been acknowledged before that look.
+                (false, false) => None,
+                (true, true) => Some(traffic.bare_segments),
+            }
+        }
+    };
+    match now.sent_ago_ms.cmp(&now.received_ago_ms) {
+        std::cmp::Ordering::Less => Last::Sent,
+        std::cmp::Ordering::Greater => Last::Received,
+        // Data have acknowledged what was sent last, so they came later.
+        std::cmp::Ordering::Equal if bare_before == Some(now.bare_segments) => Last::Received,
+        std::cmp::Ordering::Equal if is_acknowledged_later(now) => Last::Sent,
+        std::cmp::Ordering::Equal => Last::Unknown,
+    }
+}
+
+/// Returns whether the other side has acknowledged something after the last data that came from it.
+fn is_acknowledged_later(traffic: &Traffic) -> bool {
+    let later_ms = traffic.received_ago_ms.saturating_sub(traffic.acknowledged_ago_ms);
+    ACKNOWLEDGED_LATER_MS.contains(&later_ms)
+}
+
+/// Returns which data were last as the other end of the connection shows it.
+pub fn last_by_other_end(there: &End) -> Last {
+    if there.unread_bytes > 0 {
+        return Last::Sent;
+    }
+    // Whatever is sent acknowledges what came before.
+    let is_taken =
+        there.unacknowledged_bytes > 0 || there.traffic.as_ref().is_some_and(is_acknowledged_later);
+    if is_taken { Last::Received } else { Last::Unknown }
+}
+
+/// Returns the state of a connection, where `last` is which data were last on it.
+pub fn state(end: &End, last: Last) -> State {
+    if end.is_opening {
+        return State::Waiting;
+    }
+    if !end.may_hear || end.unread_bytes > 0 {
+        return State::Idle;
+    }
+    match last {
+        Last::Sent => State::Waiting,
+        Last::Received => State::Idle,
+        Last::Unknown => State::Unknown,
+    }
+}
+
+#[cfg(test)]
+#[path = "exchange_tests.rs"]
+mod tests;

@@ -1,0 +1,216 @@
+//! The TCP connections that a process tree has opened to others, and which of them wait for an answer.
+//!
+//! A survey lists all connections of this network namespace but those of the load. What it does not know yet it looks for
+//! among the descriptors of the tree. Between surveys each connection that is known is looked up by its addresses.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::SocketAddr;
+
+use super::diag::Diag;
+use super::exchange::{Last, Look, State, state};
+use super::load_filter::without_load_on;
+use super::netlink::Netlink;
+use super::peers::{Peer, Peers};
+use super::settling::{Tie, settle};
+use super::tcp_end::End;
+use super::tcp_table::{self, Connection};
+
+/// Looking up more connections than this, one by one, takes longer than a survey.
+const LOOKED_UP_MOST: usize = 128;
+
+pub struct OpenedTcp {
+    diag: Diag,
+    filter: Vec<u8>,
+    /// The tree's connections, by inode.
+    known: BTreeMap<u32, Known>,
+    /// Inodes of connections that are not the tree's, or that it has accepted.
+    others: BTreeSet<u32>,
+    /// Whether this kernel says how much was sent.
+    pub says_traffic: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    local: SocketAddr,
+    peer: SocketAddr,
+    look: Option<Look>,
+}
+
+/// One of the tree's connections as it is now.
+struct Seen {
+    inode: u32,
+    end: End,
+    /// `None` if this kernel says too little.
+    look: Option<Look>,
+}
+
+impl OpenedTcp {
+    /// `server`: where the load goes to, if that is an address of TCP.
+    ///
+    /// # Errors
+    /// If the kernel does not show TCP sockets.
+    pub fn open(server: Option<SocketAddr>) -> io::Result<Self> {
+        Ok(Self {
+            diag: Diag::open()?,
+            filter: server.map(without_load_on).unwrap_or_default(),
+            known: BTreeMap::new(),
+            others: BTreeSet::new(),
+            says_traffic: true,
+        })
+    }
+
+    /// Returns whether there are so many connections that a survey takes less time than a look at each.
+    pub fn is_long(&self) -> bool {
+        self.known.len() > LOOKED_UP_MOST
+    }
+
+    /// Lists all connections but those of the load.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn list(&self, netlink: &mut Netlink) -> io::Result<Vec<Connection>> {
+        tcp_table::connections(netlink, &self.filter)
+    }
+
+    /// Returns whether the tree may have opened one of these of which nothing is known yet.
+    pub fn has_new(&self, rows: &[Connection]) -> bool {
+        rows.iter().any(|row| self.is_new(row))
+    }
+
+    fn is_new(&self, row: &Connection) -> bool {
+        row.inode != 0 && !self.known.contains_key(&row.inode) && !self.others.contains(&row.inode)
+    }
+
+    /// Counts the connections of `rows` that are known. Returns whether one that was known is gone.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn count_known(&mut self, rows: &[Connection], peers: &mut Peers) -> io::Result<bool> {
+        let seen: Vec<Seen> = rows.iter().filter_map(|row| self.see(row.inode, row.end)).collect();
+        let present: BTreeSet<u32> = rows.iter().map(|row| row.inode).collect();
+        let before = self.known.len();
+        self.known.retain(|inode, _| present.contains(inode));
+        self.others.retain(|inode| present.contains(inode));
+        self.count(seen, peers)?;
+        Ok(self.known.len() < before)
+    }
+
+    /// Counts those of `rows` that nothing was known of and that the tree has opened. `held`: the inodes of its sockets,
+    /// read after the rows. Returns whether there are any.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn count_new(
+        &mut self,
+        netlink: &mut Netlink,
+        rows: &[Connection],
+        held: &BTreeSet<u32>,
+        peers: &mut Peers,
+    ) -> io::Result<bool> {
+        let listening: BTreeSet<u16> =
+            tcp_table::listeners(netlink)?.iter().map(|listener| listener.local.port()).collect();
+        let (mut seen, mut gone) = (Vec::new(), 0);
+        for row in rows.iter().filter(|row| self.is_new(row)).copied().collect::<Vec<_>>() {
+            // A connection that was accepted has the port of its listener.
+            let is_opened = !listening.contains(&row.local.port());
+            if is_opened && held.contains(&row.inode) {
+                self.known.insert(row.inode, Known { local: row.local, peer: row.peer, look: None });
+                seen.extend(self.see(row.inode, row.end));
+            } else if is_opened && self.is_gone(&row, peers)? {
+                // Perhaps it was the tree's.
+                peers.count(&Peer::Tcp(row.peer), State::Unknown);
+                gone += 1;
+            } else {
+                self.others.insert(row.inode);
+            }
+        }
+        let is_any = gone > 0 || !seen.is_empty();
+        self.count(seen, peers)?;
+        self.note_who_is_here(rows, peers);
+        Ok(is_any)
+    }
+
+    /// Returns whether a connection with a peer of the tree was closed before the tree's descriptors were read.
+    fn is_gone(&mut self, row: &Connection, peers: &Peers) -> io::Result<bool> {
+        if peers.number(&Peer::Tcp(row.peer)).is_none() {
+            return Ok(false);
+        }
+        let end = self.diag.end(row.local, row.peer, false)?;
+        Ok(!end.is_some_and(|end| end.is_held))
+    }
+
+    /// Looks up each connection that is known. Returns whether one is gone.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn look_up(&mut self, peers: &mut Peers) -> io::Result<bool> {
+        let mut seen = Vec::new();
+        for (&inode, known) in &self.known {
+            let end = self.diag.end(known.local, known.peer, true)?.filter(|end| end.is_held);
+            seen.extend(end.map(|end| (inode, end)));
+        }
+        let is_any_gone = seen.len() < self.known.len();
+        let seen: Vec<Seen> = seen.into_iter().filter_map(|(inode, end)| self.see(inode, end)).collect();
+        self.count(seen, peers)?;
+        Ok(is_any_gone)
+    }
+
+    /// Returns what is seen of a connection, if it is known.
+    fn see(&mut self, inode: u32, end: End) -> Option<Seen> {
+        let known = self.known.get(&inode)?;
+        self.says_traffic &= end.traffic.is_some();
+        let look = end.traffic.map(|traffic| Look::new(&end, traffic, known.look.as_ref()));
+        Some(Seen { inode, end, look })
+    }
+
+    fn count(&mut self, mut seen: Vec<Seen>, peers: &mut Peers) -> io::Result<()> {
+        self.settle(&mut seen)?;
+        for Seen { inode, end, look } in seen {
+            let Some(known) = self.known.get_mut(&inode) else {
+                continue;
+            };
+            let last = look.map_or(Last::Unknown, |look| look.last);
+            let Some(peer) = peers.count(&Peer::Tcp(known.peer), state(&end, last)) else {
+                continue;
+            };
+            if let (Some(before), Some(look)) = (known.look, look) {
+                match look.answered_since(&before) {
+                    Some(true) => peer.answered += 1,
+                    Some(false) => peer.not_answered += 1,
+                    None => {}
+                }
+            }
+            known.look = look;
+        }
+        Ok(())
+    }
+
+    /// Settles those of `seen` whose state is unknown otherwise.
+    fn settle(&mut self, seen: &mut [Seen]) -> io::Result<()> {
+        let (mut places, mut ties) = (Vec::new(), Vec::new());
+        for (place, Seen { inode, end, look }) in seen.iter().enumerate() {
+            if let (Some(look), Some(known)) = (look, self.known.get(inode))
+                && state(end, look.last) == State::Unknown
+            {
+                places.push(place);
+                ties.push(Tie { local: known.local, peer: known.peer, look: *look });
+            }
+        }
+        settle(&mut self.diag, &mut ties)?;
+        for (place, tie) in places.into_iter().zip(ties) {
+            seen[place].look = Some(tie.look);
+        }
+        Ok(())
+    }
+
+    /// Notes which peers have their end of a connection in this network namespace.
+    fn note_who_is_here(&self, rows: &[Connection], peers: &mut Peers) {
+        let ends: BTreeSet<_> = rows.iter().map(|row| (row.local, row.peer)).collect();
+        for known in self.known.values().filter(|known| ends.contains(&(known.peer, known.local))) {
+            if let Some(peer) = peers.known(&Peer::Tcp(known.peer)) {
+                peer.is_here = true;
+            }
+        }
+    }
+}

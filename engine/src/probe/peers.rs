@@ -1,0 +1,155 @@
+//! The peers of a server's own connections: who they are, and how many connections each has at a reading, by state.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::exchange::State;
+
+/// So many are told apart. A server that calls thousands of addresses has no dependency among them.
+const MOST: usize = 256;
+
+/// Whom a connection leads to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Peer {
+    Tcp(SocketAddr),
+    /// The path of the socket, or @ and its name.
+    Unix(String),
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(out, "{address}"),
+            Self::Unix(path) => write!(out, "unix:{path}"),
+        }
+    }
+}
+
+/// Connections of one peer at one reading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    pub waiting: u64,
+    pub idle: u64,
+    pub unknown: u64,
+}
+
+impl Found {
+    pub fn connections(&self) -> u64 {
+        self.waiting + self.idle + self.unknown
+    }
+
+    fn count(&mut self, state: State) {
+        *match state {
+            State::Waiting => &mut self.waiting,
+            State::Idle => &mut self.idle,
+            State::Unknown => &mut self.unknown,
+        } += 1;
+    }
+}
+
+/// What is known of a peer beside the readings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// Whether a connection with it was seen to end in this network namespace.
+    pub is_here: bool,
+    /// How often data came on a connection that was seen waiting.
+    pub answered: u64,
+    /// How often more was sent on one although nothing had come.
+    pub not_answered: u64,
+}
+
+/// All peers so far, by numbers that do not change.
+#[derive(Default)]
+pub struct Peers {
+    numbers: BTreeMap<Peer, usize>,
+    known: Vec<Known>,
+    /// Connections of peers beyond the most, at the present reading and at most.
+    left_out: u64,
+    pub left_out_max: u64,
+    /// The present reading, by peer.
+    found: Vec<Found>,
+}
+
+impl Peers {
+    pub fn number(&self, peer: &Peer) -> Option<usize> {
+        self.numbers.get(peer).copied()
+    }
+
+    /// Returns what is known of a peer, if there was a connection with it.
+    pub fn known(&mut self, peer: &Peer) -> Option<&mut Known> {
+        self.number(peer).and_then(|number| self.known.get_mut(number))
+    }
+
+    /// Counts a connection with `peer` for the present reading. Returns what is known of the peer, or `None` if there
+    /// are too many.
+    pub fn count(&mut self, peer: &Peer, state: State) -> Option<&mut Known> {
+        let number = match self.number(peer) {
+            Some(number) => number,
+            None if self.known.len() < MOST => {
+                self.numbers.insert(peer.clone(), self.known.len());
+                self.known.push(Known::default());
+                self.known.len() - 1
+            }
+            None => {
+                self.left_out += 1;
+                self.left_out_max = self.left_out_max.max(self.left_out);
+                return None;
+            }
+        };
+        if self.found.len() <= number {
+            self.found.resize(number + 1, Found::default());
+        }
+        self.found[number].count(state);
+        self.known.get_mut(number)
+    }
+
+    /// Ends the present reading. Returns what it found, by the number of the peer; peers at the end may be missing.
+    pub fn take(&mut self) -> Vec<Found> {
+        self.left_out = 0;
+        std::mem::take(&mut self.found)
+    }
+
+    /// Returns each peer with its number and what is known of it.
+    pub fn all(&self) -> impl Iterator<Item = (&Peer, usize, Known)> {
+        self.numbers.iter().map(|(peer, &number)| (peer, number, self.known[number]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peer(port: u16) -> Peer {
+        Peer::Tcp(SocketAddr::from(([10, 0, 0, 1], port)))
+    }
+
+    #[test]
+    fn connections_are_counted_by_peer_and_reading() {
+        let mut peers = Peers::default();
+        peers.count(&peer(1), State::Waiting).unwrap().is_here = true;
+        peers.count(&Peer::Unix("/run/db".into()), State::Unknown);
+        peers.count(&peer(1), State::Idle);
+        let one = Found { waiting: 1, idle: 1, unknown: 0 };
+        assert_eq!(peers.take(), [one, Found { unknown: 1, ..Found::default() }]);
+        assert_eq!(one.connections(), 2);
+        peers.count(&peer(1), State::Idle);
+        assert_eq!(peers.take(), [Found { idle: 1, ..Found::default() }]);
+        let named: Vec<_> =
+            peers.all().map(|(peer, number, known)| (peer.to_string(), number, known.is_here)).collect();
+        assert_eq!(named, [("10.0.0.1:1".into(), 0, true), ("unix:/run/db".into(), 1, false)]);
+    }
+
+    #[test]
+    fn peers_beyond_the_most_are_counted_and_not_kept() {
+        let mut peers = Peers::default();
+        for port in 0..300 {
+            assert_eq!(peers.count(&peer(port), State::Idle).is_some(), port < 256);
+        }
+        assert_eq!((peers.take().len(), peers.left_out_max), (256, 44));
+        peers.count(&peer(299), State::Idle);
+        assert_eq!(peers.left_out_max, 44);
+    }
+}

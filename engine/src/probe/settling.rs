@@ -1,0 +1,156 @@
+//! Settles which data were last on connections of which the kernel's times do not tell it: by the other end, if it is on
+//! this machine, or by looking again until something happens.
+
+use std::io;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::Duration;
+
+use super::diag::Diag;
+use super::exchange::{Last, Look, last_by_other_end};
+use super::tcp_end::End;
+
+/// Time between looks at the same connection.
+const PAUSE: Duration = Duration::from_micros(50);
+const LOOKS_AT_ONE: usize = 20;
+/// Looks of one reading: with many connections there are fewer at each.
+const LOOKS_AT_ALL: usize = 160;
+/// Where nothing has happened for longer, nothing will within a millisecond.
+const LIVELY_MS: u32 = 10;
+
+/// A connection, and what a look at it has found.
+#[derive(Clone, Copy, Debug)]
+pub struct Tie {
+    pub local: SocketAddr,
+    pub peer: SocketAddr,
+    pub look: Look,
+}
+
+/// Finds out as far as possible which data were last on these connections when they were looked at.
+///
+/// # Errors
+/// If the kernel refuses a look-up.
+pub fn settle(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
+    for tie in &mut *ties {
+        tie.ask_other_end(diag)?;
+    }
+    let is_open =
+        |tie: &&mut Tie| tie.look.last == Last::Unknown && tie.look.traffic.sent_ago_ms <= LIVELY_MS;
+    let mut open: Vec<&mut Tie> = ties.iter_mut().filter(is_open).collect();
+    let rounds = LOOKS_AT_ONE.min(LOOKS_AT_ALL / open.len().max(1)).max(1);
+    for _ in 0..rounds {
+        if open.is_empty() {
+            break;
+        }
+        thread::sleep(PAUSE);
+        let mut still_open = Vec::new();
+        for tie in open {
+            if !tie.look_again(diag)? {
+                still_open.push(tie);
+            }
+        }
+        open = still_open;
+    }
+    Ok(())
+}
+
+impl Tie {
+    fn ask_other_end(&mut self, diag: &mut Diag) -> io::Result<()> {
+        if let Some(there) = diag.end(self.peer, self.local, true)? {
+            // What the other end shows is of the present. It is of the first look, too, if nothing has happened since.
+            let is_settled = self.look_again(diag)?;
+            if !is_settled && self.look.last == Last::Unknown {
+                self.look.last = last_by_other_end(&there);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the connection. Returns whether nothing more is to be learnt of what was last at the first look.
+    fn look_again(&mut self, diag: &mut Diag) -> io::Result<bool> {
+        let end = diag.end(self.local, self.peer, true)?.filter(|end| end.is_held);
+        let Some((end, traffic)) = end.and_then(|end: End| Some((end, end.traffic?))) else {
+            return Ok(true);
+        };
+        let now = Look::new(&end, traffic, Some(&self.look));
+        if now.is_as(&self.look) {
+            self.look.last = now.last;
+            return Ok(now.last != Last::Unknown);
+        }
+        self.look.last = now.last_before(&self.look);
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+
+    /// A connection and its other end, on which so many questions were answered.
+    fn connected(answered: usize) -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut ends, mut bytes) = ((near, listener.accept().unwrap().0), [0; 1]);
+        for _ in 0..answered {
+            ends.0.write_all(b"?").unwrap();
+            ends.1.read_exact(&mut bytes).unwrap();
+            ends.1.write_all(b"!").unwrap();
+            ends.0.read_exact(&mut bytes).unwrap();
+        }
+        ends
+    }
+
+    /// What is known of a connection if its times tell nothing.
+    fn tie(diag: &mut Diag, socket: &TcpStream) -> Tie {
+        let (local, peer) = (socket.local_addr().unwrap(), socket.peer_addr().unwrap());
+        let end = diag.end(local, peer, true).unwrap().unwrap();
+        let mut look = Look::new(&end, end.traffic.unwrap(), None);
+        look.last = Last::Unknown;
+        look.traffic.sent_ago_ms = 0;
+        Tie { local, peer, look }
+    }
+
+    fn settled(diag: &mut Diag, tie: Tie) -> Last {
+        let mut ties = [tie];
+        settle(diag, &mut ties).unwrap();
+        ties[0].look.last
+    }
+
+    #[test]
+    fn what_the_other_end_has_not_read_was_sent_last() {
+        let mut diag = Diag::open().unwrap();
+        let (mut near, _far) = connected(3);
+        near.write_all(b"?").unwrap();
+        let tie = tie(&mut diag, &near);
+        assert_eq!(settled(&mut diag, tie), Last::Sent);
+    }
+
+    #[test]
+    fn what_comes_first_afterwards_tells_what_was_last() {
+        let mut diag = Diag::open().unwrap();
+        let (mut near, mut far) = connected(3);
+        near.write_all(b"?").unwrap();
+        let waiting = tie(&mut diag, &near);
+        far.write_all(b"!").unwrap();
+        assert_eq!(settled(&mut diag, waiting), Last::Sent);
+        near.read_exact(&mut [0]).unwrap();
+        let idle = tie(&mut diag, &near);
+        near.write_all(b"?").unwrap();
+        assert_eq!(settled(&mut diag, idle), Last::Received);
+        let both = tie(&mut diag, &near);
+        near.write_all(b"?").unwrap();
+        far.write_all(b"!").unwrap();
+        assert_eq!(settled(&mut diag, both), Last::Unknown);
+    }
+
+    #[test]
+    fn a_connection_that_is_gone_stays_unknown() {
+        let mut diag = Diag::open().unwrap();
+        let (near, far) = connected(3);
+        let tie = tie(&mut diag, &near);
+        drop((near, far));
+        assert_eq!(settled(&mut diag, tie), Last::Unknown);
+    }
+}

@@ -1,0 +1,129 @@
+//! Which TCP connections and listeners there are in this network namespace, as rows of a dump. The kernel walks its whole
+//! table for a dump of connections, so it takes some hundred microseconds however few rows there are.
+
+use std::io;
+use std::net::SocketAddr;
+
+use super::netlink::{Netlink, Rows};
+use super::tcp_end::{
+    CLOSE_WAIT, CLOSING, ESTABLISHED, End, FIN_WAIT_1, FIN_WAIT_2, LAST_ACK, LISTEN, Row, SYN_SENT, WITH_INFO,
+};
+
+/// States of a connection that a program may hold and that it did not accept just now.
+const CONNECTED: [u8; 7] = [ESTABLISHED, SYN_SENT, FIN_WAIT_1, FIN_WAIT_2, CLOSE_WAIT, LAST_ACK, CLOSING];
+/// The attribute of a question that holds a filter.
+const INET_DIAG_REQ_BYTECODE: u16 = 1;
+
+/// One end of a connection, and which.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    pub local: SocketAddr,
+    pub peer: SocketAddr,
+    /// Of the file that a program holds; 0 if none does.
+    pub inode: u32,
+    pub end: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listener {
+    pub local: SocketAddr,
+    pub inode: u32,
+}
+
+/// Returns all connections that `filter` takes; an empty filter takes all.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn connections(netlink: &mut Netlink, filter: &[u8]) -> io::Result<Vec<Connection>> {
+    let mut found = Vec::new();
+    netlink.dump(Rows::OfTcp, &question(&CONNECTED, WITH_INFO, filter), |row| {
+        found.extend(Row::of(row).map(|row| Connection {
+            local: row.local(),
+            peer: row.peer(),
+            inode: row.inode(),
+            end: row.end(),
+        }));
+    })?;
+    Ok(found)
+}
+
+/// Returns all listeners.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn listeners(netlink: &mut Netlink) -> io::Result<Vec<Listener>> {
+    let mut found = Vec::new();
+    netlink.dump(Rows::OfTcp, &question(&[LISTEN], 0, &[]), |row| {
+        found.extend(Row::of(row).map(|row| Listener { local: row.local(), inode: row.inode() }));
+    })?;
+    Ok(found)
+}
+
+/// Asks for the sockets of TCP in these states (inet_diag_req of linux/inet_diag.h).
+fn question(states: &[u8], extensions: u8, filter: &[u8]) -> Vec<u8> {
+    let states: u32 = states.iter().map(|state| 1_u32 << state).sum();
+    let mut bytes = vec![0, 0, 0, extensions];
+    bytes.extend([0; 48]);
+    bytes.extend(states.to_ne_bytes());
+    bytes.extend([0; 4]);
+    if !filter.is_empty() {
+        bytes.extend((4 + filter.len() as u16).to_ne_bytes());
+        bytes.extend(INET_DIAG_REQ_BYTECODE.to_ne_bytes());
+        bytes.extend(filter);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::load_filter::without_load_on;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+
+    fn inode(socket: &impl AsRawFd) -> u32 {
+        let link = std::fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).unwrap();
+        let text = link.to_str().unwrap();
+        text.strip_prefix("socket:[").unwrap().strip_suffix(']').unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn a_connection_has_a_row_for_each_end_whatever_the_family() {
+        let mut netlink = Netlink::open().unwrap();
+        for (address, client) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1")] {
+            let listener = TcpListener::bind(address).unwrap();
+            let port = listener.local_addr().unwrap().port();
+            let mut near = TcpStream::connect((client, port)).unwrap();
+            let (far, _) = listener.accept().unwrap();
+            near.write_all(b"question").unwrap();
+            let rows = connections(&mut netlink, &[]).unwrap();
+            let row_of = |inode| *rows.iter().find(|row| row.inode == inode).unwrap();
+            let (one, other) = (row_of(inode(&near)), row_of(inode(&far)));
+            assert_eq!((one.local, one.peer), (other.peer, other.local));
+            assert_eq!(one.peer, near.peer_addr().unwrap());
+            assert_eq!(one.end.traffic.unwrap().sent_bytes, 8);
+            assert_eq!((other.end.unread_bytes, other.end.traffic.unwrap().received_bytes), (8, 8));
+            let listener_inode = inode(&listener);
+            let row = listeners(&mut netlink).unwrap().into_iter().find(|row| row.inode == listener_inode);
+            assert_eq!(row.unwrap().local, listener.local_addr().unwrap());
+        }
+    }
+
+    #[test]
+    fn the_kernel_takes_the_filter_and_leaves_the_load_out() {
+        let mut netlink = Netlink::open().unwrap();
+        for (address, client) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1")] {
+            let [server, other] = [(); 2].map(|()| TcpListener::bind(address).unwrap());
+            let ends = [&server, &other].map(|listener| {
+                let near = TcpStream::connect((client, listener.local_addr().unwrap().port())).unwrap();
+                (near, listener.accept().unwrap().0)
+            });
+            let filter = without_load_on(ends[0].0.peer_addr().unwrap());
+            let rows = connections(&mut netlink, &filter).unwrap();
+            let seen = |socket: &TcpStream| rows.iter().any(|row| row.inode == inode(socket));
+            assert!(!seen(&ends[0].0) && !seen(&ends[0].1), "{address}");
+            assert!(seen(&ends[1].0) && seen(&ends[1].1), "{address}");
+        }
+    }
+}

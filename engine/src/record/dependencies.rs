@@ -1,0 +1,55 @@
+//! What is recorded of the server's dependencies.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::unread::Unread;
+
+/// The connections that the server's process tree has opened to others: a row per reading, at random times. Where readings
+/// are further apart, each stands for a longer time.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DependencyRecord {
+    /// Since the first instant.
+    pub at_ns: Vec<u64>,
+    /// How much later than due the reading began.
+    pub late_ns: Vec<u64>,
+    /// CPU time of the reading.
+    pub cost_ns: Vec<u64>,
+    /// Those with the most connections, at most sixteen, the most first.
+    pub peers: Vec<PeerRecord>,
+    /// What of it could not be read, by its column, or by a peer's address and its column.
+    pub unread: Vec<Unread>,
+    /// Why nothing could be read; null if it could. Then there are no rows.
+    pub why: Option<String>,
+}
+
+/// One dependency, with a row for each reading of the record. `connections` is the sum of the columns after it.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeerRecord {
+    /// Address and port, or `unix:` and the path of a socket.
+    pub address: String,
+    /// Null if it is not on this machine, or cannot be read.
+    pub listener: Option<ListenerRecord>,
+    pub connections_max: u64,
+    /// Open ones, and those that were closed before it was known whose they are.
+    pub connections: Vec<u64>,
+    /// Those on which the server has sent something later than something came, or that are not established yet. It is
+    /// the number of connections: on one that carries several requests at a time, more than one may wait.
+    pub waiting: Vec<u64>,
+    /// Those on which nothing was sent since something came, or whose answer is there and not read, or that the
+    /// dependency has closed.
+    pub idle: Vec<u64>,
+    /// Those of which this could not be told.
+    pub unknown: Vec<u64>,
+}
+
+/// The process that listens at an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListenerRecord {
+    /// Of several that share the socket, the lowest.
+    pub pid: i32,
+    pub name: String,
+}
