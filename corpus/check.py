@@ -75,20 +75,23 @@ def closed(address: str, path: str, connections: int) -> Load:
 
 def _use(load: Load, address: str, path: str, over_s: float) -> None:
     connection = http.client.HTTPConnection(address, timeout=TIMEOUT_S)
+    reused = False
     while (began_s := time.monotonic()) < over_s:
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
             answer.read()
-            ok = answer.status == 200
-        except (OSError, http.client.HTTPException):
+            ok, stale = answer.status == 200, False
+        except (OSError, http.client.HTTPException) as error:
+            # A server may close a connection between requests: that is no failure.
+            ok, stale = False, reused and isinstance(error, ConnectionError)
             connection.close()
-            ok = False
         if ok:
             load.ended.append((time.monotonic(), time.monotonic() - began_s))
-        elif time.monotonic() < over_s:
+        elif not stale and time.monotonic() < over_s:
             load.failed += 1
             time.sleep(0.01)
+        reused = ok
     connection.close()
 
 

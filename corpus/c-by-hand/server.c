@@ -239,6 +239,7 @@ static void *hold(void *none) {
     return none;
 }
 static void stop_and_go(pid_t whom, int ms) {
+    close(listener);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) {
         wait_ms(ms);

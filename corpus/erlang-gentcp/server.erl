@@ -5,10 +5,12 @@
 %% Erlang has no clock of one process's CPU time: a "millisecond" is this many rounds, on any machine.
 -define(ROUNDS, 50000).
 
-start([Port]) ->
+start([Port]) -> spawn(fun() -> listen(list_to_integer(Port)) end).
+
+listen(Port) ->
     Options = [binary, {ip, {127, 0, 0, 1}}, {packet, http_bin}, {active, false}, {reuseaddr, true},
                {backlog, 1024}, {nodelay, true}],
-    {ok, Listener} = gen_tcp:listen(list_to_integer(Port), Options),
+    {ok, Listener} = gen_tcp:listen(Port, Options),
     accept(Listener).
 
 accept(Listener) ->

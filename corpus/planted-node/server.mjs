@@ -29,7 +29,7 @@ let oldest = 0;
 
 const query = (ms) =>
   new Promise((done) => {
-    const request = http.get({ port: given.beside_port, path: `/wait?ms=${ms}`, agent }, (answer) =>
+    const request = http.get({ host: "127.0.0.1", port: given.beside_port, path: `/wait?ms=${ms}`, agent }, (answer) =>
       answer.resume().on("end", done),
     );
     request.on("error", done);
