@@ -1,7 +1,7 @@
-"""Reads the corpus and runs its servers. What is true of them is for whoever judges a diagnosis, never for the diagnosis.
+"""Reads the corpus and runs its servers. Who judges a diagnosis may know what is true, the diagnosis may not.
 
-    entries = corpus.read()
-    with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.address, subject.pid
+entries = corpus.read()
+with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.address, subject.pid
 """
 
 import os
@@ -20,6 +20,7 @@ from crumple.errors import FileInvalid, Problem
 from crumple.machine import process_tree
 from crumple.subject import runtimes, servers
 from crumple.subject.server_toml import IoModel, ServerDescription, Setting
+from pydantic import Field
 
 HERE = Path(__file__).resolve().parent
 RUNTIMES = HERE / "runtimes.toml"
@@ -50,9 +51,9 @@ class Entry(Frozen):
 
     name: str
     folder: str
-    settings: dict[str, Setting] = {}
+    settings: dict[str, Setting] = Field(default_factory=dict)
     beside: str | None = None
-    beside_settings: dict[str, Setting] = {}
+    beside_settings: dict[str, Setting] = Field(default_factory=dict)
     quota_percent: int | None = None
     helper: bool = False
     units: bool = False
@@ -72,7 +73,7 @@ class Entry(Frozen):
     tune: bool = False
 
 
-class Skipped(Exception):
+class Skipped(Exception):  # noqa: N818  (no error)
     """The server cannot run here; the message is the reason."""
 
 
@@ -113,7 +114,7 @@ def _merged(written: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def description(entry: Entry) -> ServerDescription:
-    """How the entry's server is built and started: its server.toml, and runtimes.toml for what it requires."""
+    """How the entry's server is built and started: its server.toml with runtimes.toml."""
     folder = HERE / entry.folder
     written = toml_file.read(folder / "server.toml")
     known = toml_file.read(RUNTIMES)
@@ -184,8 +185,8 @@ def split(entries: Mapping[str, Entry], seed: int) -> list[str]:
     strata = defaultdict(list)
     for entry in entries.values():
         if not entry.helper:
-            planted = f"planted {entry.cause[0]} {entry.both} {entry.noisy}" if entry.cause else entry.io_model
-            strata[planted].append(entry.name)
+            planted = ("planted", entry.cause[:1], entry.both, entry.noisy) if entry.cause else entry.io_model
+            strata[str(planted)].append(entry.name)
     tuned: list[str] = []
     first = 0
     for stratum, names in sorted(strata.items()):

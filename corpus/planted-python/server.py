@@ -2,10 +2,10 @@
 
 mode=threads|pool|grow workers=N keep=0|1 backlog=N nofile=N beside_port=N grow_ms=N stop=MS work=STEPS
 
-threads: a thread for each connection; pool: a fixed number of threads, each of which accepts a connection and serves
-it to its end; grow: such a pool that gets a thread more every grow_ms, from 2 up. stop: stopped for MS, running for MS.
-GET /work does the steps in turn, joined by "+": wait:MS, compute:MS (holding the interpreter's lock), hash:MS (without
-it), query:MS (asks the server at beside_port to wait, each thread over a connection of its own).
+threads: a thread for each connection; pool: a fixed number of threads, each of which accepts a connection and
+serves it to its end; grow: such a pool that gets a thread more every grow_ms, from 2. stop: stopped for MS,
+running for MS. GET /work does the steps in turn, joined by "+": wait:MS, compute:MS (with the interpreter's
+lock), hash:MS (without it), query:MS (asks the server at beside_port to wait, each thread over its own).
 """
 
 import hashlib
@@ -73,7 +73,8 @@ def answered(stream, keep):
     keep = keep and b"connection: close" not in head
     status = "404 Not Found" if steps is None else "200 OK"
     close = "" if keep else "Connection: close\r\n"
-    stream.write(f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n{close}\r\ndone".encode())
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n{close}\r\n"
+    stream.write(f"{head}done".encode())
     stream.flush()
     return keep
 

@@ -1,4 +1,4 @@
-"""aiohttp, which waits on its loop and computes in a pool of threads: python aiohttp_server.py PORT THREADS."""
+"""aiohttp, which waits on its loop and computes in threads: python aiohttp_server.py PORT THREADS."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Starlette with functions that block, which it runs in its pool of threads: python starlette_server.py PORT."""
+"""Starlette with functions that block, run in its pool of threads: python starlette_server.py PORT."""
 
 import sys
 

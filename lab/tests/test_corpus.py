@@ -1,4 +1,4 @@
-"""The corpus says of each server what is true, of each cause enough, and its halves are the ones that were drawn."""
+"""The corpus's tables are whole, each cause has servers enough, and its halves are those that were drawn."""
 
 import sys
 from collections import Counter
@@ -9,8 +9,9 @@ from crumple import project
 
 sys.path.insert(0, str(project.root() / "corpus"))
 
-import check  # noqa: E402
-import corpus  # noqa: E402
+import check
+
+import corpus
 
 ENTRIES = corpus.read()
 PLANTED = [entry for entry in ENTRIES.values() if entry.cause]
