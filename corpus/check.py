@@ -140,9 +140,8 @@ def check(entry: Entry, subject: Subject) -> tuple[list[str], list[str]]:
     computing, wanting = computes(entry, subject)
     found.append(f"computes {computing:4.2f}, wants {wanting:4.2f} ({entry.computes:g})")
     # Others on the machine take cores away: then it counts what the server would have used.
-    as_written = near(computing, entry.computes) or (
-        computing < entry.computes and near(wanting, entry.computes)
-    )
+    at_least = computing > entry.computes or near(computing, entry.computes)
+    enough = computing if at_least else wanting
     if not near(enough, entry.computes) and "accept-queue" not in entry.at_compute:
         wrongs.append(f"{computing:.2f} cores compute, the truth says {entry.computes:g}")
     if entry.cause:
