@@ -1,7 +1,7 @@
 """Reads the corpus and runs its servers. Who judges a diagnosis may know what is true, the diagnosis may not.
 
 entries = corpus.read()
-with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.address, subject.pid
+with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.address, subject.pids
 """
 
 import os
@@ -79,10 +79,10 @@ class Skipped(Exception):  # noqa: N818  (no error)
 
 @dataclass(frozen=True)
 class Subject:
-    """A server that answers. `address`: "ip:port"; `pid`: of its first process."""
+    """A server that answers. `address`: "ip:port"; `pids`: its first process, and what stands beside it."""
 
     address: str
-    pid: int
+    pids: tuple[int, ...]
 
 
 def read() -> dict[str, Entry]:
@@ -141,11 +141,13 @@ def running(entry: Entry, entries: Mapping[str, Entry]) -> Iterator[Subject]:
     """Run the server, and what stands beside it, until the `with` ends. Raises Skipped and ServerFailed."""
     with ExitStack() as stack:
         settings = dict(entry.settings)
+        pids: tuple[int, ...] = ()
         if entry.beside:
             behind = entries[entry.beside]
             beside = behind.model_copy(update={"settings": {**behind.settings, **entry.beside_settings}})
-            address = stack.enter_context(running(beside, entries)).address
-            settings["beside_port"] = int(address.rpartition(":")[2])
+            second = stack.enter_context(running(beside, entries))
+            settings["beside_port"] = int(second.address.rpartition(":")[2])
+            pids = second.pids
         described = description(entry)
         if missing := runtimes.lacks(described):
             raise Skipped("; ".join(f"{each.reason} (apt: {' '.join(each.apt)})" for each in missing))
@@ -155,7 +157,7 @@ def running(entry: Entry, entries: Mapping[str, Entry]) -> Iterator[Subject]:
         if group:
             for pid in (started.pid, *process_tree.descendants(started.pid)):
                 (group / "cgroup.procs").write_text(str(pid))
-        yield Subject(started.address, started.pid)
+        yield Subject(started.address, (started.pid, *pids))
 
 
 @contextmanager

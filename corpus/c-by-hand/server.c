@@ -15,6 +15,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,12 +61,14 @@ static uint32_t compute(double cpu_ms) {
     return x;
 }
 
+static int file; // one for all, like a log
+static atomic_uint written;
 static void write_file(int times, int sync) {
-    static _Thread_local int file = -1;
     static const char block[4096];
-    if (file < 0) file = open(text("folder", "/tmp"), O_TMPFILE | O_WRONLY, 0600);
-    for (int i = 0; i < times; i++)
-        if (file < 0 || pwrite(file, block, sizeof block, 0) < 0 || (sync && fsync(file))) perror("write");
+    for (int i = 0; i < times; i++) {
+        off_t place = atomic_fetch_add(&written, 1) % 16384 * sizeof block;
+        if (pwrite(file, block, sizeof block, place) < 0 || (sync && fsync(file))) perror("write");
+    }
 }
 
 static void *partner(void *pipes) {
@@ -262,6 +265,7 @@ static void set_up(void) {
     struct rlimit files = {number("nofile", 8192), number("nofile", 8192)};
     setrlimit(RLIMIT_NOFILE, &files);
     prctl(PR_SET_TIMERSLACK, 1000);
+    file = open(text("folder", "/tmp"), O_TMPFILE | O_WRONLY, 0600);
     int one = 1;
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -37,7 +38,8 @@ var (
 	logger   = flag.Bool("logger", false, "a goroutine that writes to the disk all the time")
 	lock     sync.Mutex
 	client   *http.Client
-	files    sync.Pool
+	file     *os.File // one for all, like a log
+	written  atomic.Uint32
 	kept     *node
 	sink     sync.Map
 	toolLock sync.Mutex
@@ -81,20 +83,14 @@ func query(ms float64) {
 }
 
 func write(times int, sync bool) {
-	file, _ := files.Get().(*os.File)
-	if file == nil {
-		file, _ = os.CreateTemp(*folder, "written")
-		os.Remove(file.Name())
-	}
 	for i := 0; i < times; i++ {
-		if _, err := file.WriteAt(make([]byte, 4096), 0); err != nil {
+		if _, err := file.WriteAt(make([]byte, 4096), int64(written.Add(1)%16384*4096)); err != nil {
 			log.Print(err)
 		}
 		if sync {
 			file.Sync()
 		}
 	}
-	files.Put(file)
 }
 
 func alloc(kib int) {
@@ -229,6 +225,8 @@ func main() {
 	for i := 0; i < *live<<20/56; i++ {
 		kept = &node{next: kept}
 	}
+	file, _ = os.CreateTemp(*folder, "written")
+	os.Remove(file.Name())
 	if *burn {
 		go func() {
 			for {
