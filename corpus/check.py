@@ -140,11 +140,10 @@ def check(entry: Entry, subject: Subject) -> tuple[list[str], list[str]]:
         wrongs.append(f"{waiting:.1f} wait at a time, the truth says {expected}")
     settle(address)
     computing, wanting = computes(entry, subject)
-    found.append(f"computes {computing:4.2f}, wants {wanting:4.2f} ({entry.computes:g})")
-    # Others on the machine take cores away: then it counts what the server would have used.
-    at_least = computing > entry.computes or near(computing, entry.computes)
-    enough = computing if at_least else wanting
-    if not (near(enough, entry.computes) or entry.noisy or "accept-queue" in entry.at_compute):
+    # Others on the machine take cores away: then it counts that the server wanted as many as it should.
+    busy = computing < (1 - WITHIN) * entry.computes <= wanting
+    found.append(f"computes {computing:4.2f} ({entry.computes:g}{', machine busy' if busy else ''})")
+    if not (busy or near(computing, entry.computes) or "accept-queue" in entry.at_compute):
         wrongs.append(f"{computing:.2f} cores compute, the truth says {entry.computes:g}")
     if entry.cause:
         settle(address)

@@ -7,7 +7,7 @@
 //   hold=MS    a thread takes the lock for MS, every 2 MS
 //
 // GET /work does the steps in turn: wait:MS, compute:MS, lock:MS (computes under the one lock), lockwait:MS (waits under
-// it), fsync:N, write:N (of 4 KiB, without fsync), switch:N (there and back between two threads), joined by "+".
+// it), fsync:N, write:N (of 64 KiB, without fsync), switch:N (there and back between two threads), joined by "+".
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -64,9 +64,9 @@ static uint32_t compute(double cpu_ms) {
 static int file; // one for all, like a log
 static atomic_uint written;
 static void write_file(int times, int sync) {
-    static const char block[4096];
+    static const char block[1 << 16];
     for (int i = 0; i < times; i++) {
-        off_t place = atomic_fetch_add(&written, 1) % 16384 * sizeof block;
+        off_t place = atomic_fetch_add(&written, 1) % 256 * sizeof block;
         if (pwrite(file, block, sizeof block, place) < 0 || (sync && fsync(file))) perror("write");
     }
 }
@@ -265,7 +265,9 @@ static void set_up(void) {
     struct rlimit files = {number("nofile", 8192), number("nofile", 8192)};
     setrlimit(RLIMIT_NOFILE, &files);
     prctl(PR_SET_TIMERSLACK, 1000);
-    file = open(text("folder", "/tmp"), O_TMPFILE | O_WRONLY, 0600);
+    char log[256];
+    snprintf(log, sizeof log, "%s/written", text("folder", "."));
+    file = open(log, O_CREAT | O_WRONLY, 0600);
     int one = 1;
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);

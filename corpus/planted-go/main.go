@@ -1,7 +1,7 @@
 // A Go server with causes to plant; -help says which. GET /work does the steps of -work in turn, joined by "+":
 //
 //	wait:MS compute:MS lock:MS (computes under one lock) lockwait:MS (waits under it) query:MS (asks the server at
-//	-beside_port to wait, over at most -pool connections) fsync:N write:N (of 4 KiB) alloc:KIB (garbage)
+//	-beside_port to wait, over at most -pool connections) fsync:N write:N (of 64 KiB) alloc:KIB (garbage)
 //	switch:N (there and back between two threads of the kernel) chan:N (between two goroutines)
 package main
 
@@ -84,7 +84,7 @@ func query(ms float64) {
 
 func write(times int, sync bool) {
 	for i := 0; i < times; i++ {
-		if _, err := file.WriteAt(make([]byte, 4096), int64(written.Add(1)%16384*4096)); err != nil {
+		if _, err := file.WriteAt(make([]byte, 1<<16), int64(written.Add(1)%256<<16)); err != nil {
 			log.Print(err)
 		}
 		if sync {
@@ -226,7 +226,6 @@ func main() {
 		kept = &node{next: kept}
 	}
 	file, _ = os.CreateTemp(*folder, "written")
-	os.Remove(file.Name())
 	if *burn {
 		go func() {
 			for {
