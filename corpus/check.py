@@ -43,11 +43,12 @@ NOT_AT_ONCE = {"slow-pool", "accept-queue", "throttled"}
 
 @dataclass
 class Load:
-    """What came of a closed load: end and time of each request that was answered, and how many failed."""
+    """What came of a closed load: end and time of each request that was answered, how many failed, who got one."""
 
     began_s: float
     ended: list[tuple[float, float]] = field(default_factory=list)
     failed: int = 0
+    served: set[int] = field(default_factory=set)
 
     def measured(self) -> list[float]:
         """The response times of what was answered in the measured part."""
@@ -93,6 +94,7 @@ def _use(load: Load, address: str, path: str, over_s: float) -> None:
             ok, stale = False, reused and isinstance(error, ConnectionError)
             connection.close()
         if ok:
+            load.served.add(threading.get_ident())
             load.ended.append((time.monotonic(), time.monotonic() - began_s))
         elif not stale and time.monotonic() < over_s:
             load.failed += 1
@@ -210,7 +212,7 @@ def harmed(entry: Entry, address: str) -> tuple[bool, str]:
     with idle(address, entry.idle):
         loaded = closed(address, "/work", CONNECTIONS)
     text = f"work {alone.mean_ms():.1f} → {loaded.mean_ms():.1f} ms, {loaded.rate():.0f}/s"
-    starving = len(loaded.measured()) < CONNECTIONS or loaded.failed > 0
+    starving = len(loaded.served) < CONNECTIONS or loaded.failed > 0
     return starving or loaded.mean_ms() > SLOWER * alone.mean_ms(), text
 
 

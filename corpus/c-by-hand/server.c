@@ -7,7 +7,7 @@
 //   hold=MS    a thread takes the lock for MS, every 2 MS
 //
 // GET /work does the steps in turn: wait:MS, compute:MS, lock:MS (computes under the one lock), lockwait:MS (waits under
-// it), fsync:N, write:N (of 64 KiB, without fsync), switch:N (there and back between two threads), joined by "+".
+// it), fsync:KIB and write:KIB (a new file, with and without fsync), switch:N (there and back between two threads), joined by "+".
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,14 +60,17 @@ static uint32_t compute(double cpu_ms) {
     return x;
 }
 
-static int file; // one for all, like a log
-static atomic_uint written;
-static void write_file(int times, int sync) {
-    static const char block[1 << 16];
-    for (int i = 0; i < times; i++) {
-        off_t place = atomic_fetch_add(&written, 1) % 256 * sizeof block;
-        if (pwrite(file, block, sizeof block, place) < 0 || (sync && fsync(file))) perror("write");
-    }
+// Each time a new file: what is overwritten may be written to the disk once for many.
+static void write_file(int kib, int sync) {
+    static const char block[1024];
+    char name[256];
+    snprintf(name, sizeof name, "%s/written-XXXXXX", text("folder", "."));
+    int file = mkstemp(name);
+    for (int i = 0; i < kib; i++)
+        if (write(file, block, sizeof block) < 0) perror("write");
+    if (sync && fsync(file)) perror("fsync");
+    unlink(name);
+    close(file);
 }
 
 static void *partner(void *pipes) {
@@ -265,9 +267,6 @@ static void set_up(void) {
     struct rlimit files = {number("nofile", 8192), number("nofile", 8192)};
     setrlimit(RLIMIT_NOFILE, &files);
     prctl(PR_SET_TIMERSLACK, 1000);
-    char log[256];
-    snprintf(log, sizeof log, "%s/written", text("folder", "."));
-    file = open(log, O_CREAT | O_WRONLY, 0600);
     int one = 1;
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);

@@ -1,7 +1,7 @@
 // A Go server with causes to plant; -help says which. GET /work does the steps of -work in turn, joined by "+":
 //
 //	wait:MS compute:MS lock:MS (computes under one lock) lockwait:MS (waits under it) query:MS (asks the server at
-//	-beside_port to wait, over at most -pool connections) fsync:N write:N (of 64 KiB) alloc:KIB (garbage)
+//	-beside_port to wait, over at most -pool connections) fsync:KIB and write:KIB (a new file, with and without fsync) alloc:KIB
 //	switch:N (there and back between two threads of the kernel) chan:N (between two goroutines)
 package main
 
@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -38,8 +37,6 @@ var (
 	logger   = flag.Bool("logger", false, "a goroutine that writes to the disk all the time")
 	lock     sync.Mutex
 	client   *http.Client
-	file     *os.File // one for all, like a log
-	written  atomic.Uint32
 	kept     *node
 	sink     sync.Map
 	toolLock sync.Mutex
@@ -82,15 +79,19 @@ func query(ms float64) {
 	answer.Body.Close()
 }
 
-func write(times int, sync bool) {
-	for i := 0; i < times; i++ {
-		if _, err := file.WriteAt(make([]byte, 1<<16), int64(written.Add(1)%256<<16)); err != nil {
-			log.Print(err)
-		}
-		if sync {
-			file.Sync()
-		}
+// write makes a new file each time: what is overwritten may be written to the disk once for many.
+func write(kib int, sync bool) {
+	file, err := os.CreateTemp(*folder, "written")
+	if err != nil {
+		log.Print(err)
+		return
 	}
+	file.Write(make([]byte, kib<<10))
+	if sync {
+		file.Sync()
+	}
+	os.Remove(file.Name())
+	file.Close()
 }
 
 func alloc(kib int) {
@@ -225,7 +226,6 @@ func main() {
 	for i := 0; i < *live<<20/56; i++ {
 		kept = &node{next: kept}
 	}
-	file, _ = os.CreateTemp(*folder, "written")
 	if *burn {
 		go func() {
 			for {
@@ -236,7 +236,7 @@ func main() {
 	if *logger {
 		go func() {
 			for {
-				write(1, true)
+				write(64, true)
 			}
 		}()
 	}
