@@ -43,7 +43,7 @@ NOT_AT_ONCE = {"slow-pool", "accept-queue", "throttled"}
 
 @dataclass
 class Load:
-    """What came of a closed load: end and time of each request that was answered, how many failed, who got one."""
+    """A closed load: end and time of each answer, how many requests failed, and which users got an answer."""
 
     began_s: float
     ended: list[tuple[float, float]] = field(default_factory=list)
