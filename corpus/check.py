@@ -135,14 +135,19 @@ def check(entry: Entry, subject: Subject) -> tuple[list[str], list[str]]:
     if wrong := paths_answer(address):
         return [], [wrong]
     found, wrongs = [], []
-    waiting = closed(address, f"/wait?ms={WAIT_MS}", CONNECTIONS).rate() * WAIT_MS / 1000
+    load, wanting = watched(subject, f"/wait?ms={WAIT_MS}", CONNECTIONS)
+    waiting = load.rate() * WAIT_MS / 1000
     expected = CONNECTIONS if entry.waits == "unlimited" else min(CONNECTIONS, entry.waits)
-    found.append(f"waits {waiting:5.1f} ({entry.waits})")
-    if not NOT_AT_ONCE & {*entry.at_wait, *entry.cause} and not near(waiting, expected):
+    # Others on the machine take cores away: then it counts that the server wanted as many as it should.
+    busy = waiting < (1 - WITHIN) * expected and wanting >= (1 - WITHIN) * entry.computes
+    found.append(f"waits {waiting:5.1f} ({entry.waits}{', machine busy' if busy else ''})")
+    if not (busy or near(waiting, expected) or NOT_AT_ONCE & {*entry.at_wait, *entry.cause}):
         wrongs.append(f"{waiting:.1f} wait at a time, the truth says {expected}")
     settle(address)
-    computing, wanting = computes(entry, subject)
-    # Others on the machine take cores away: then it counts that the server wanted as many as it should.
+    load, wanting = watched(subject, f"/compute?ms={COMPUTE_MS}", COMPUTING)
+    computing = load.rate() * COMPUTE_MS / 1000
+    if entry.units:
+        computing /= closed(address, f"/compute?ms={COMPUTE_MS}", 1).rate() * COMPUTE_MS / 1000
     busy = computing < (1 - WITHIN) * entry.computes <= wanting
     found.append(f"computes {computing:4.2f} ({entry.computes:g}{', machine busy' if busy else ''})")
     if not (busy or near(computing, entry.computes) or "accept-queue" in entry.at_compute):
@@ -156,8 +161,8 @@ def check(entry: Entry, subject: Subject) -> tuple[list[str], list[str]]:
     return found, wrongs
 
 
-def computes(entry: Entry, subject: Subject) -> tuple[float, float]:
-    """How many cores compute, by the work done, and how many its threads used or wanted."""
+def watched(subject: Subject, path: str, connections: int) -> tuple[Load, float]:
+    """A closed load, and how many cores the server's threads used or wanted meanwhile."""
     before, began_s = ran_or_waited(subject.pids), time.monotonic()
     seen = dict(before)
     over = threading.Event()
@@ -168,15 +173,11 @@ def computes(entry: Entry, subject: Subject) -> tuple[float, float]:
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
-    path = f"/compute?ms={COMPUTE_MS}"
-    computing = closed(subject.address, path, COMPUTING).rate() * COMPUTE_MS / 1000
+    load = closed(subject.address, path, connections)
     over.set()
     looking.join()
     wanted_s = sum(ns - before.get(thread, 0) for thread, ns in seen.items()) / 1e9
-    wanting = min(wanted_s / (time.monotonic() - began_s), float(os.cpu_count() or 1))
-    if entry.units:
-        computing /= closed(subject.address, path, 1).rate() * COMPUTE_MS / 1000
-    return computing, wanting
+    return load, min(wanted_s / (time.monotonic() - began_s), float(os.cpu_count() or 1))
 
 
 def ran_or_waited(pids: Sequence[int]) -> dict[str, int]:
