@@ -1,0 +1,199 @@
+"""Reads the corpus and runs its servers. Who judges a diagnosis may know what is true, the diagnosis may not.
+
+entries = corpus.read()
+with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.address, subject.pids
+"""
+
+import os
+import random
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from crumple import toml_file
+from crumple.contract import Frozen
+from crumple.errors import FileInvalid, Problem
+from crumple.machine import process_tree
+from crumple.subject import runtimes, servers
+from crumple.subject.server_toml import IoModel, ServerDescription, Setting
+from pydantic import Field
+
+HERE = Path(__file__).resolve().parent
+RUNTIMES = HERE / "runtimes.toml"
+SPLIT = HERE / "split.toml"
+CGROUPS = Path("/sys/fs/cgroup")
+
+Cause = Literal[
+    "workers",
+    "idle-connections",
+    "one-loop",
+    "one-lock",
+    "cpu",
+    "connection-pool",
+    "dependency",
+    "accept-queue",
+    "disk",
+    "memory",
+    "throttled",
+    "descriptors",
+    "slow-pool",
+    "switches",
+    "none",
+]
+
+
+class Entry(Frozen):
+    """One server of the corpus and what is true of it; README.md says what each field means."""
+
+    name: str
+    folder: str
+    settings: dict[str, Setting] = Field(default_factory=dict)
+    beside: str | None = None
+    beside_settings: dict[str, Setting] = Field(default_factory=dict)
+    quota_percent: int | None = None
+    helper: bool = False
+    units: bool = False
+    io_model: IoModel
+    also: tuple[IoModel, ...] = ()
+    waits: float | Literal["unlimited"]
+    computes: float
+    at_wait: tuple[Cause, ...]
+    at_compute: tuple[Cause, ...]
+    cause: tuple[Cause, ...] = ()
+    both: bool = False
+    near_miss: tuple[Cause, ...] = ()
+    noisy: bool = False
+    idle: int = 0
+    why: str
+    cannot_tell: str = ""
+    tune: bool = False
+
+
+class Skipped(Exception):  # noqa: N818  (no error)
+    """The server cannot run here; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server that answers. `address`: "ip:port"; `pids`: its first process, and what stands beside it."""
+
+    address: str
+    pids: tuple[int, ...]
+
+
+def read() -> dict[str, Entry]:
+    """Name → entry, by folder. Raises FileInvalid with the problems of all files."""
+    tuned = set(tomllib.loads(SPLIT.read_text())["tune"]) if SPLIT.exists() else set()
+    found: dict[str, Entry] = {}
+    problems: list[Problem] = []
+    for file in sorted(HERE.glob("*/truth.toml")):
+        for name, tables in _merged(toml_file.read(file)).items():
+            whole = {**tables, "name": name, "folder": file.parent.name, "tune": name in tuned}
+            entry, invalid = toml_file.meant(Entry, whole, file)
+            problems += [Problem(file, f"{name}.{each.key}", each.message, each.remedy) for each in invalid]
+            if entry:
+                found[name] = entry
+    if problems:
+        raise FileInvalid(problems)
+    return found
+
+
+def _merged(written: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The entries of a file, each with what it takes from [all] and from the entry it is `like`."""
+    of_all = written.pop("all", {})
+    found: dict[str, dict[str, Any]] = {}
+    for name, own in written.items():
+        base = found.get(own.pop("like", ""), of_all)
+        settings = {**base.get("settings", {}), **own.get("settings", {})}
+        found[name] = {**base, **own, "settings": settings}
+    return found
+
+
+def description(entry: Entry) -> ServerDescription:
+    """How the entry's server is built and started: its server.toml with runtimes.toml."""
+    folder = HERE / entry.folder
+    written = toml_file.read(folder / "server.toml")
+    known = toml_file.read(RUNTIMES)
+    settings = written.pop("settings", {})
+    whole = {
+        "program": folder.name,
+        **written,
+        "name": folder.name,
+        "folder": str(folder),
+        "io_model": entry.io_model,
+        "workloads": ["corpus"],
+        "about": written["title"],
+        "requires": {name: known[name] for name in written["requires"]},
+        "settings": {name: {"default": value, "meaning": name} for name, value in settings.items()},
+    }
+    found, problems = toml_file.meant(ServerDescription, whole, folder / "server.toml")
+    if found is None:
+        raise FileInvalid(problems)
+    return found
+
+
+@contextmanager
+def running(entry: Entry, entries: Mapping[str, Entry]) -> Iterator[Subject]:
+    """Run the server, and what stands beside it, until the `with` ends. Raises Skipped and ServerFailed."""
+    with ExitStack() as stack:
+        settings = dict(entry.settings)
+        pids: tuple[int, ...] = ()
+        if entry.beside:
+            behind = entries[entry.beside]
+            beside = behind.model_copy(update={"settings": {**behind.settings, **entry.beside_settings}})
+            second = stack.enter_context(running(beside, entries))
+            settings["beside_port"] = int(second.address.rpartition(":")[2])
+            pids = second.pids
+        described = description(entry)
+        if missing := runtimes.lacks(described):
+            raise Skipped("; ".join(f"{each.reason} (apt: {' '.join(each.apt)})" for each in missing))
+        group = stack.enter_context(_group(entry.quota_percent)) if entry.quota_percent else None
+        built = servers.build(described)
+        started = stack.enter_context(servers.start(built, cores=(), settings=settings))
+        if group:
+            for pid in (started.pid, *process_tree.descendants(started.pid)):
+                (group / "cgroup.procs").write_text(str(pid))
+        yield Subject(started.address, (started.pid, *pids))
+
+
+@contextmanager
+def _group(percent: int) -> Iterator[Path]:
+    """A control group whose processes may use `percent` of one core. Raises Skipped."""
+    unified = (CGROUPS / "cgroup.controllers").exists()
+    group = CGROUPS / ("" if unified else "cpu") / f"crumple-corpus-{os.getpid()}"
+    limit, text = (
+        ("cpu.max", f"{percent * 1000} 100000") if unified else ("cpu.cfs_quota_us", f"{percent * 1000}")
+    )
+    try:
+        group.mkdir()
+        (group / limit).write_text(text)
+    except OSError as error:
+        with suppress(OSError):
+            group.rmdir()
+        raise Skipped(f"cannot make a control group: {error.strerror}") from None
+    try:
+        yield group
+    finally:
+        with suppress(OSError):
+            group.rmdir()
+
+
+def split(entries: Mapping[str, Entry], seed: int) -> list[str]:
+    """The half that may be looked at while rules are tuned: of each kind of entry every other one, by lot."""
+    strata = defaultdict(list)
+    for entry in entries.values():
+        if not entry.helper:
+            planted = ("planted", entry.cause[:1], entry.both, entry.noisy) if entry.cause else entry.io_model
+            strata[str(planted)].append(entry.name)
+    tuned: list[str] = []
+    first = 0
+    for stratum, names in sorted(strata.items()):
+        names.sort()
+        random.Random(f"{seed} {stratum}").shuffle(names)
+        tuned += names[first::2]
+        first = (first + len(names)) % 2  # an odd one is taken from every other stratum
+    return sorted(tuned)

@@ -1,0 +1,3 @@
+module crumple/corpus/planted
+
+go 1.21

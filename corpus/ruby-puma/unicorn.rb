@@ -1,0 +1,2 @@
+worker_processes Integer(ENV.fetch("WORKERS"))
+preload_app true

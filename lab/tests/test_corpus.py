@@ -1,0 +1,43 @@
+"""The corpus's tables are whole, each cause has servers enough, and its halves are those that were drawn."""
+
+import sys
+from collections import Counter
+from typing import get_args
+
+import pytest
+from crumple import project
+
+sys.path.insert(0, str(project.root() / "corpus"))
+
+import check
+
+import corpus
+
+ENTRIES = corpus.read()
+PLANTED = [entry for entry in ENTRIES.values() if entry.cause]
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
+def test_its_server_can_be_described(entry: corpus.Entry) -> None:
+    described = corpus.description(entry)
+    assert set(entry.settings) <= set(described.settings)
+    assert entry.beside is None or entry.beside in ENTRIES
+    assert not set(entry.cause) & set(entry.near_miss)
+    assert entry.both <= (len(entry.cause) > 1)
+
+
+@pytest.mark.parametrize("cause", get_args(corpus.Cause))
+def test_two_servers_have_each_cause_and_two_nearly(cause: str) -> None:
+    assert sum(cause in entry.cause for entry in PLANTED) >= 2
+    assert sum(cause in entry.near_miss for entry in PLANTED) >= 2
+
+
+def test_the_halves_are_those_of_the_seed_and_are_halves() -> None:
+    tuned = [name for name, entry in ENTRIES.items() if entry.tune]
+    assert sorted(tuned) == corpus.split(ENTRIES, check.SEED)
+    halves = Counter(entry.tune for entry in ENTRIES.values() if not entry.helper)
+    assert abs(halves[True] - halves[False]) <= 1
+
+
+def test_a_server_that_misses_its_truth_is_found_out() -> None:
+    assert check.near(5.9, 5) and not check.near(6.5, 5) and not check.near(3.5, 5)
