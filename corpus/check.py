@@ -20,7 +20,7 @@ from pathlib import Path
 
 from crumple.errors import CrumpleError
 from crumple.machine import process_tree
-from crumple.subject import installing, runtimes
+from crumple.subject import build, installing
 
 import corpus
 from corpus import Entry, Skipped, Subject
@@ -233,7 +233,7 @@ def chosen(entries: dict[str, Entry], arguments: argparse.Namespace) -> list[Ent
 
 def install(entries: Sequence[Entry]) -> None:
     """Show and, if the user agrees, install the packages that are missing."""
-    lacks = [lack for entry in entries for lack in runtimes.lacks(corpus.description(entry))]
+    lacks = [lack for entry in entries for lack in build.lacks(corpus.description(entry))]
     wanted = installing.packages(lacks)
     if not wanted:
         print("nothing is missing")

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from crumple import toml_file
-from crumple.contract import Frozen
+from crumple import parsing
+from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem
 from crumple.machine import process_tree
-from crumple.subject import runtimes, servers
+from crumple.subject import build, servers
 from crumple.subject.server_toml import IoModel, ServerDescription, Setting
 from pydantic import Field
 
@@ -91,9 +91,9 @@ def read() -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     problems: list[Problem] = []
     for file in sorted(HERE.glob("*/truth.toml")):
-        for name, tables in _merged(toml_file.read(file)).items():
+        for name, tables in _merged(parsing.read_toml(file)).items():
             whole = {**tables, "name": name, "folder": file.parent.name, "tune": name in tuned}
-            entry, invalid = toml_file.meant(Entry, whole, file)
+            entry, invalid = parsing.meant(Entry, whole, file)
             problems += [Problem(file, f"{name}.{each.key}", each.message, each.remedy) for each in invalid]
             if entry:
                 found[name] = entry
@@ -116,8 +116,8 @@ def _merged(written: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def description(entry: Entry) -> ServerDescription:
     """How the entry's server is built and started: its server.toml with runtimes.toml."""
     folder = HERE / entry.folder
-    written = toml_file.read(folder / "server.toml")
-    known = toml_file.read(RUNTIMES)
+    written = parsing.read_toml(folder / "server.toml")
+    known = parsing.read_toml(RUNTIMES)
     settings = written.pop("settings", {})
     whole = {
         "program": folder.name,
@@ -130,7 +130,7 @@ def description(entry: Entry) -> ServerDescription:
         "requires": {name: known[name] for name in written["requires"]},
         "settings": {name: {"default": value, "meaning": name} for name, value in settings.items()},
     }
-    found, problems = toml_file.meant(ServerDescription, whole, folder / "server.toml")
+    found, problems = parsing.meant(ServerDescription, whole, folder / "server.toml")
     if found is None:
         raise FileInvalid(problems)
     return found
@@ -149,7 +149,7 @@ def running(entry: Entry, entries: Mapping[str, Entry]) -> Iterator[Subject]:
             settings["beside_port"] = int(second.address.rpartition(":")[2])
             pids = second.pids
         described = description(entry)
-        if missing := runtimes.lacks(described):
+        if missing := build.lacks(described):
             raise Skipped("; ".join(f"{each.reason} (apt: {' '.join(each.apt)})" for each in missing))
         group = stack.enter_context(_group(entry.quota_percent)) if entry.quota_percent else None
         built = servers.build(described)
