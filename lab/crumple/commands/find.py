@@ -6,11 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from crumple import contract, engine, project
+from crumple import engine, project
 from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
-from crumple.engine import Engine
 from crumple.errors import CrumpleError
 from crumple.find import conduct, find_plan
 from crumple.find.find_flags import FindFlags
@@ -23,7 +22,6 @@ from crumple.interrupt import interruptible
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
-from crumple.machine.ceiling import Ceiling
 from crumple.subject import server_toml, servers
 
 CODES: dict[Ending, int] = {
@@ -106,7 +104,7 @@ def _searched(
             alone.beside(output.say_disturbed),
             FindView(question.by, question.budget_s, quiet=quiet) as view,
         ):
-            site = site_with(_Ceilings(loader))
+            site = site_with(ceiling.Ceilings(loader))
             run = partial(engine.run, loader)
             found = conduct.find(question, site, run, time.monotonic, view, began_s)
     except Unanswered as nothing:
@@ -125,16 +123,3 @@ def _searched(
         engine_version=loader.version,
         began_unix_s=began_unix_s,
     )
-
-
-class _Ceilings:
-    """Returns the engine's ceiling, which it measures only if a load came near it."""
-
-    def __init__(self, loader: Engine) -> None:
-        self._loader = loader
-        self._reached: Ceiling | None = None
-
-    def __call__(self, record: contract.TrialRecord) -> Ceiling | None:
-        if self._reached is None:
-            self._reached = ceiling.measured_after(self._loader, record, ceiling.cache())
-        return self._reached

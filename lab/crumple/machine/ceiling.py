@@ -113,6 +113,20 @@ def measured_after(
     return _read_anew(load, record.spec, cache_dir, memory, reached_per_s)
 
 
+class Ceilings:
+    """Returns the engine's ceiling, which it measures only if a load came near it."""
+
+    def __init__(self, load: Engine) -> None:
+        self._load = load
+        self._reached: Ceiling | None = None
+
+    def __call__(self, record: TrialRecord) -> Ceiling | None:
+        """The ceiling for a load that is over; None: the engine was far from it, or the target has none."""
+        if self._reached is None:
+            self._reached = measured_after(self._load, record, cache())
+        return self._reached
+
+
 def _is_too_low(memory: _Memory, reached_per_s: float) -> bool:
     remembered_per_s = memory.ceiling.throughput_per_s or 0.0
     if memory.ceiling.at_least:

@@ -31,6 +31,16 @@ def descendants(pid: int) -> Iterator[int]:
                 yield from descendants(int(child))
 
 
+def counted(pid: int) -> tuple[int, int]:
+    """How many processes the tree of `pid` has, itself included, and how many threads these have in all."""
+    processes = threads = 0
+    for process in (pid, *descendants(pid)):
+        with contextlib.suppress(OSError):
+            threads += len(os.listdir(f"/proc/{process}/task"))  # noqa: PTH208  (called often)
+            processes += 1
+    return processes, threads
+
+
 def ancestors(pid: int) -> Iterator[int]:
     """The pids of its parent, the parent's parent and so on, without the first process."""
     while (pid := _parent(pid)) > 1:

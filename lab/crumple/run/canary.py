@@ -25,10 +25,11 @@ CONNECTIONS = 32
 
 @dataclass(frozen=True)
 class Canary:
-    """The request sent beside the load, and its rate."""
+    """The request sent beside the load, its rate, and what a connection is used for."""
 
     request: contract.Request
     rate_per_s: float
+    connection: contract.ConnectionUse = "keep-alive"
 
 
 def beside(
@@ -64,7 +65,7 @@ def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
             "label": f"{spec.label}/canary",
             "requests": (canary.request,),
             "shape": contract.OpenShape(connections=CONNECTIONS, arrivals="even", rates=(rate,)),
-            "connection": "keep-alive",
+            "connection": canary.connection,
             "warm_up": warm_up,
             "stop": contract.AfterDuration(duration_s=measured_s),
             "threads": 1,

@@ -1,0 +1,80 @@
+"""Which processes of a server hold its ends of connections, by the kernel's tables in /proc."""
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from crumple.machine import process_tree
+
+_SOCKET = re.compile(r"socket:\[(\d+)\]")
+# Columns of /proc/net/tcp.
+_LOCAL, _REMOTE, _STATE, _INODE = 1, 2, 3, 9
+_ESTABLISHED = "01"
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Of some connections: how many there are, how many were accepted, and how many each process holds.
+
+    A connection that several processes hold counts for the one that was listed first.
+    """
+
+    connections: int
+    accepted: int
+    by_process: Counter[int]
+
+
+def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | None:
+    """Look up the server's ends of the connections from `client_ports`; `pid`: the root of its process tree.
+
+    None: the open files of one of its processes cannot be read.
+    """
+    inodes = _inodes(server_port, client_ports)
+    holders = Counter[int]()
+    missing = {inode for inode in inodes if inode != "0"}
+    for process in (pid, *process_tree.descendants(pid)):
+        try:
+            held = _held(process)
+        except PermissionError:
+            return None
+        except OSError:
+            continue
+        if own := missing & held:
+            holders[process] = len(own)
+            missing -= own
+    return Ends(len(inodes), holders.total(), holders)
+
+
+def held_by_others(server_port: int) -> int:
+    """How many connections to the port are open and accepted. Without a load they are those of others."""
+    return sum(inode != "0" for inode in _inodes(server_port, None))
+
+
+def _inodes(server_port: int, client_ports: Collection[int] | None) -> list[str]:
+    """The inode of each connection's end at the server; "0": nobody holds it. `client_ports` None: of all."""
+    found = []
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(table).read_text().splitlines()[1:]:
+                fields = line.split()
+                ours = client_ports is None or _port(fields[_REMOTE]) in client_ports
+                if _port(fields[_LOCAL]) == server_port and fields[_STATE] == _ESTABLISHED and ours:
+                    found.append(fields[_INODE])
+    return found
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2], 16)
+
+
+def _held(pid: int) -> set[str]:
+    """The inodes of the sockets that a process holds. Raises OSError."""
+    found = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if match := _SOCKET.fullmatch(str(file.readlink())):
+                found.add(match[1])
+    return found

@@ -1,0 +1,51 @@
+"""Which process holds the server's end of a connection."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from crumple.machine import connection_ends
+
+
+@pytest.fixture(params=["127.0.0.1", "::1"])
+def listener(request: pytest.FixtureRequest) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in request.param else socket.AF_INET
+    with socket.socket(family) as made:
+        made.bind((request.param, 0))
+        made.listen()
+        yield made
+
+
+def test_accepted_connections_are_held_and_others_are_not(listener: socket.socket) -> None:
+    with ExitStack() as stack:
+        clients = []
+        for _ in range(3):
+            client = stack.enter_context(socket.socket(listener.family))
+            client.connect(listener.getsockname()[:2])
+            clients.append(client)
+        for _ in range(2):
+            stack.enter_context(listener.accept()[0])
+        ports = {client.getsockname()[1] for client in clients}
+        found = connection_ends.ends(os.getpid(), listener.getsockname()[1], ports)
+        assert found is not None
+        assert (found.connections, found.accepted) == (3, 2)
+        assert found.by_process == {os.getpid(): 2}
+
+
+def test_connections_of_others_do_not_count(listener: socket.socket) -> None:
+    with socket.socket(listener.family) as client:
+        client.connect(listener.getsockname()[:2])
+        found = connection_ends.ends(os.getpid(), listener.getsockname()[1], set())
+        assert found is not None and found.connections == 0
+
+
+def test_a_process_whose_files_cannot_be_read_gives_no_number(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_pid: int) -> set[str]:
+        raise PermissionError
+
+    monkeypatch.setattr(connection_ends, "_held", refused)
+    assert connection_ends.ends(os.getpid(), listener.getsockname()[1], {1}) is None
