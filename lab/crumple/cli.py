@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import CommandFunctionType
 
 from crumple import start
+from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
@@ -404,6 +405,24 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
     from crumple.commands import find
 
     raise typer.Exit(find.breaking_point(what, flags))
+
+
+@app.command(
+    epilog=_example(
+        "crumple diagnose http://localhost:8080/ --slow '/wait?ms=100' --heavy '/compute?ms=20'",
+        "crumple diagnose go-nethttp",
+        "crumple diagnose -- ./my-server --port {port}",
+    )
+)
+@load_flags.spread
+def diagnose(what: diagnose_flags.What, flags: diagnose_flags.DiagnoseFlags) -> None:
+    """Find out how a server on this machine waits, how much it holds, and where its time goes.
+
+    This takes about a minute. Exit code 130: interrupted.
+    """
+    from crumple.commands import diagnose
+
+    raise typer.Exit(diagnose.server(what or [], flags))
 
 
 def main() -> None:

@@ -44,7 +44,8 @@ class Options:
     """What a load needs beside its shape. `threads` None: as many as suit the shape.
 
     `connect_s` and `request_s`: timeouts. `cores` empty: threads are not bound to cores. `server_pid`: the
-    root of the watched process tree. `stages`: whether to read at which stage requests in flight are.
+    root of the watched process tree. `stages`: whether to read at which stage requests in flight are; `tasks`
+    and `dependencies`: what the server's threads do, and which of its own connections wait for an answer.
     """
 
     connection: Literal["keep-alive", "per-request"] = "keep-alive"
@@ -56,6 +57,8 @@ class Options:
     pacing: Literal["sleep", "spin"] = "sleep"
     server_pid: int | None = None
     stages: bool = False
+    tasks: bool = False
+    dependencies: bool = False
     seed: int = field(default_factory=drawn_seed)
 
 
@@ -96,7 +99,11 @@ def spec(
         threads=options.threads or threads_for(shape, usable_cores),
         cores=options.cores,
         probe=contract.Probe(
-            interval_ms=PROBE_INTERVAL_MS, server_pid=options.server_pid, stages=options.stages
+            interval_ms=PROBE_INTERVAL_MS,
+            server_pid=options.server_pid,
+            stages=options.stages,
+            tasks=options.tasks and options.server_pid is not None,
+            dependencies=options.dependencies and options.server_pid is not None,
         ),
         seed=options.seed,
     )

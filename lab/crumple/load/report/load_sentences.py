@@ -14,6 +14,7 @@ from crumple.record import failures
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
+    from crumple.record.stages import Budget, NoBudget
 
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
@@ -226,16 +227,18 @@ def throughput(load: "Load") -> str:
 
 
 def time(load: "Load") -> str:
-    """The mean response time by stages, beside the mean that was measured; empty if nobody asked.
+    """The mean response time by stages, beside the mean that was measured; empty if nobody asked."""
+    return by_stages(load.budget) if load.budget else ""
+
+
+def by_stages(budget: "Budget | NoBudget") -> str:
+    """The mean response time by stages, beside the mean that was measured.
 
     Each time has the digits that its interval decides. A stage that was never found is left out.
     """
     # Imported here because it needs numpy, which takes time before a load.
     from crumple.record.stages import WORDS, NoBudget
 
-    budget = load.budget
-    if budget is None:
-        return ""
     if isinstance(budget, NoBudget):
         return f"by stages not known: {budget.why}"
     said = [

@@ -1,0 +1,111 @@
+"""What a diagnosis saw of a server: a few loads and held connections, each as plain figures.
+
+Types only. `diagnose` fills them in; `model` and `limits` draw conclusions from them. Times are in seconds.
+None in a field: it was not asked for, or could not be read.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tree:
+    """How many processes a server has, and how many threads these have in all."""
+
+    processes: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Requests sent one after the other, to a server that does nothing else.
+
+    `mean_s` and `least_s`: of the response times; `cpu_s`: CPU time of the server for one request.
+    `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read.
+    """
+
+    answers: int
+    mean_s: float
+    least_s: float
+    cpu_s: float | None
+    disturbed: str = ""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Connections that were opened and then left idle, each after one answer where the server keeps it.
+
+    `kept`: whether the server keeps a connection after its answer; if not, each has sent half a request.
+    `connections`: still open at the end. `accepted`: those that a process of the server holds. `holders`: how
+    many processes hold at least one; `most`: of how many connections the busiest of these holds the end.
+    `answered`: whether a light request was answered beside them; None: it was not tried.
+    """
+
+    connections: int
+    kept: bool
+    accepted: int | None
+    holders: int | None
+    most: int | None
+    before: Tree | None
+    after: Tree | None
+    answered: bool | None
+
+
+@dataclass(frozen=True)
+class Many:
+    """A closed load without pauses.
+
+    `per_s`: answers per second, with the ends of a 95 % interval. `unanswered`: connections without any
+    answer. `cores`: CPU seconds that the server used per second, `engine_cores`: the engine. `at_rest`: the
+    tree before the load; `most`: at its largest. `growing`: whether the tree still grew at the end. `busy`:
+    how many threads shared the CPU time evenly would have used it as unevenly as these did. `disturbed`: who
+    else used the machine.
+    """
+
+    connections: int
+    per_s: float
+    per_s_low: float
+    per_s_high: float
+    mean_s: float
+    failed: int
+    unanswered: int
+    cores: float | None
+    engine_cores: float
+    at_rest: Tree | None
+    most: Tree | None
+    growing: bool
+    busy: float | None
+    disturbed: str = ""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Light requests, each on a connection of its own, beside a closed load of heavy ones.
+
+    `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time.
+    `disturbed`: who else used the machine.
+    """
+
+    heavy: int
+    light: int
+    waited: int
+    disturbed: str = ""
+
+
+# A light request has waited for a heavy one if it took longer than alone by this share of the latter's time.
+WAITED_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All that was seen. `cores`: those that the server may use."""
+
+    cores: int
+    work: Alone | None = None
+    light: Alone | None = None
+    slow: Alone | None = None
+    heavy: Alone | None = None
+    held: Held | None = None
+    waiting: tuple[Many, ...] = ()
+    computing: Many | None = None
+    beside_one: Beside | None = None
+    beside_many: Beside | None = None

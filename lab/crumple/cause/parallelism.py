@@ -1,0 +1,102 @@
+"""How many requests a server has waiting, and computing, at a time. Pure: what was observed → figures.
+
+By Little's law, a load that gets `per_s` answers per second, each of which takes a server `s` seconds, has
+`per_s` × `s` of them served at a time. What lies beyond waits in a queue, and adds to the response time only.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from crumple.cause.observed import Many, Observed
+
+# With this share of the connections served at a time, all of them are, but for what the engine takes.
+ALL_SHARE = 0.9
+# With this share of the cores in use, CPU time may be the limit. It is less than all: a server that is not
+# always ready to run, or runs on a machine that others use a little, does not get more.
+BUSY_SHARE = 0.6
+# A request computes if at least this share of its time is CPU time.
+COMPUTES_SHARE = 0.5
+# A request waits if at most this share of its time is CPU time.
+WAITS_SHARE = 0.5
+
+# A rate whose interval reaches farther than this share of it is not steady.
+STEADY_SHARE = 0.3
+
+# "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
+Kind = Literal["limit", "at-least"]
+# Why no limit was seen: all were served, CPU time was the limit, the server still grew, or its rate moved.
+Why = Literal["all", "cpu", "growing", "unsteady"]
+
+
+@dataclass(frozen=True)
+class Parallelism:
+    """How many at a time, with a 95 % interval. `why`: why no limit was seen; None for a limit."""
+
+    kind: Kind
+    value: float
+    low: float
+    high: float
+    why: Why | None = None
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one at a time."""
+        return self.kind == "limit" and round(self.value) <= 1
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Why a figure is not known, and what would tell it."""
+
+    why: str
+
+
+def waits(seen: Observed) -> Parallelism | Unknown:
+    """Return how many requests can wait at a time."""
+    if seen.slow is None or not seen.waiting:
+        return Unknown("no request that only waits was given; name its path: --slow PATH")
+    alone_s = seen.slow.mean_s
+    if seen.slow.cpu_s is not None and seen.slow.cpu_s > WAITS_SHARE * alone_s:
+        return Unknown("the slow request computes rather than waits; name another path: --slow PATH")
+    last = seen.waiting[-1]
+    if disturbed := seen.slow.disturbed or last.disturbed:
+        return Unknown(f"{disturbed}; diagnose it on a calm machine")
+    value, low, high = (alone_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
+    if high >= ALL_SHARE * last.connections:
+        return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
+    if is_cpu_limited(last, seen):
+        return Parallelism("at-least", value, low, high, "cpu")
+    if last.growing:
+        return Parallelism("at-least", value, low, high, "growing")
+    if high - value > STEADY_SHARE * value:
+        most = alone_s * max(each.per_s_low for each in seen.waiting)
+        return Parallelism("at-least", most, most, most, "unsteady")
+    return Parallelism("limit", value, low, high)
+
+
+def computes(seen: Observed) -> Parallelism | Unknown:
+    """Return how many cores requests compute on at a time; "at-least" where these are all cores."""
+    if seen.heavy is None or seen.computing is None:
+        return Unknown("no request that only computes was given; name its path: --heavy PATH")
+    load, alone = seen.computing, seen.heavy
+    if disturbed := alone.disturbed or load.disturbed:
+        return Unknown(f"{disturbed}; diagnose it on a calm machine")
+    if alone.cpu_s is None or load.cores is None:
+        return Unknown("the server's CPU time cannot be read; name its process: --watch PID")
+    if alone.cpu_s < COMPUTES_SHARE * alone.mean_s:
+        return Unknown("the heavy request waits rather than computes; name another path: --heavy PATH")
+    off = (load.per_s_high - load.per_s_low) / (2 * load.per_s) if load.per_s else 0.0
+    low, high = load.cores * (1 - off), load.cores * (1 + off)
+    if load.cores + load.engine_cores >= ALL_SHARE * seen.cores:
+        return Parallelism("at-least", load.cores, low, high, "cpu")
+    return Parallelism("limit", load.cores, low, high)
+
+
+def is_cpu_limited(load: Many, seen: Observed) -> bool:
+    """Whether CPU time was the limit: that of all cores, or of as many as requests compute on."""
+    if load.cores is None:
+        return False
+    most = seen.computing.cores if seen.computing is not None else None
+    if most is not None and load.cores >= BUSY_SHARE * most:
+        return True
+    return load.cores + load.engine_cores >= BUSY_SHARE * seen.cores

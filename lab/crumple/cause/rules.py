@@ -1,0 +1,69 @@
+"""What limits a server: a rule for each cause. Pure.
+
+A rule needs a resource that is used up *and* requests that wait for it: a busy core that nobody waits for is
+no cause. What could not be read is never taken for 0.
+"""
+
+from collections.abc import Callable
+
+from crumple.cause import behind_rules, cpu_rules, queue_rules
+from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+
+RULES: tuple[Callable[[Facts], Said | None], ...] = (
+    cpu_rules.throttled,
+    queue_rules.descriptors,
+    queue_rules.idle_connections,
+    queue_rules.slow_pool,
+    queue_rules.workers,
+    queue_rules.accept_queue,
+    behind_rules.disk,
+    behind_rules.dependency,
+    cpu_rules.switches,
+    cpu_rules.memory,
+    cpu_rules.one_core,
+    cpu_rules.cpu,
+    cpu_rules.lock,
+)
+# What a finding explains: where the first is shown, the others are its effects.
+EXPLAINS = {
+    "throttled": {"one-loop", "one-lock", "cpu", "workers", "memory"},
+    "descriptors": {"accept-queue", "workers", "idle-connections"},
+    "idle-connections": {"workers", "accept-queue", "slow-pool"},
+    "slow-pool": {"workers"},
+    "disk": {"one-lock", "workers"},
+    "connection-pool": {"one-lock", "dependency"},
+    "dependency": {"one-lock"},
+    "accept-queue": {"workers"},
+    "switches": {"one-lock", "one-loop", "cpu", "memory", "slow-pool", "workers"},
+    "memory": {"cpu", "one-loop"},
+    "one-loop": {"workers"},
+    "one-lock": {"workers"},
+}
+
+
+def judged(facts: Facts) -> list[Said]:
+    """Return what each rule says: findings first, the surest and then the greatest share first."""
+    if facts.beyond.engine_limited:
+        return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
+    if not facts.is_harmed:
+        loaded_ms, alone_ms = 1e3 * facts.beyond.mean_s, 1e3 * facts.alone_s
+        why = f"a request takes {loaded_ms:.3g} ms under load and {alone_ms:.3g} ms alone"
+        return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
+    said_all = [said for rule in RULES if (said := rule(facts)) is not None]
+    findings = _first([said for said in said_all if isinstance(said, Finding)])
+    others = [said for said in said_all if not isinstance(said, Finding)]
+    if not findings:
+        return [Unclear("none", "requests wait, and nothing that was measured is used up"), *others]
+    return [*findings, *others]
+
+
+def _out(facts: Facts) -> list[Said]:
+    return [said for rule in RULES if isinstance(said := rule(facts), Out)]
+
+
+def _first(findings: list[Finding]) -> list[Finding]:
+    """Return the findings in order, without those that another one explains."""
+    explained = {cause for each in findings for cause in EXPLAINS.get(each.cause, ())}
+    order = {"shown": 0, "consistent": 1}
+    left = [each for each in findings if each.cause not in explained]
+    return sorted(left, key=lambda each: (order[each.sure], -each.share_s))

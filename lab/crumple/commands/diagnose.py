@@ -1,0 +1,61 @@
+"""crumple diagnose: says what a server is, how much it holds, and where its time goes."""
+
+import sys
+
+from crumple import engine, project
+from crumple.commands import output
+from crumple.commands.load import INTERRUPTED
+from crumple.commands.load import command as typed
+from crumple.commands.project_files import Project
+from crumple.diagnose import diagnose_plan, diagnosis
+from crumple.diagnose.diagnose_flags import DiagnoseFlags
+from crumple.diagnose.diagnose_live import DiagnoseView
+from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.report import diagnose_output
+from crumple.find import find_plan
+from crumple.interrupt import interruptible
+from crumple.machine import alone
+from crumple.machine.capacity import raise_open_files
+from crumple.machine.ceiling import Ceilings, cache
+from crumple.subject import server_toml
+
+
+def server(words: list[str], flags: DiagnoseFlags) -> int:
+    """Diagnose a server and print what was found. Return exit code 0 or 130.
+
+    Raises UsageError before any load.
+    """
+    what, command = diagnose_plan.split(words, sys.argv)
+    plan = _plan(what, command, flags)
+    loader = engine.load(project.root())
+    output.end_leftovers()
+    output.say_not_kept(cache())
+    raise_open_files()
+    try:
+        with (
+            interruptible(),
+            alone.beside(output.say_disturbed),
+            DiagnoseView(searches=plan.objective is not None, quiet=flags.quiet) as view,
+        ):
+            found = diagnosis.diagnose(plan, loader, Ceilings(loader), view, typed(sys.argv[1:], plan.seed))
+    except KeyboardInterrupt:
+        output.say("interrupted before the diagnosis was over")
+        return INTERRUPTED
+    if flags.html is not None:
+        output.save(flags.html, diagnose_output.html(found))
+    if flags.json:
+        output.as_json(diagnose_output.document(found))
+    else:
+        output.drawn(diagnose_output.text(found))
+    return 0
+
+
+def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
+    if command:
+        return diagnose_plan.of_command(command, what, flags)
+    assert what is not None
+    if not find_plan.is_server(what):
+        return diagnose_plan.of_url(what, flags)
+    here = Project.here()
+    (description,) = here.chosen([server_toml.server_of(what)])
+    return diagnose_plan.of_server(what, description, here.workloads, flags)

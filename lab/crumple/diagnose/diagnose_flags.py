@@ -1,0 +1,80 @@
+"""The flags of `crumple diagnose` as typed, except those that it shares with `load` and `find`.
+
+`diagnose_plan` defines what they mean.
+"""
+
+# ruff: noqa: RUF009 - `flag` returns a dataclass's field
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crumple.find.find_flags import OBJECTIVE
+from crumple.load.load_flags import OUTPUT, RequestFlags, TargetFlags, flag
+
+DIAGNOSIS, SERVER = "Diagnosis", "Server"
+
+What = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="URL|SERVER [-- COMMAND…]",
+        help="A URL, the name of a server of the project, or a command that starts a server: {port} in it, "
+        "and PORT in its environment, stand for the port to listen on.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class DiagnosisFlags:
+    """What is asked of the server."""
+
+    slow: str | None = flag(
+        DIAGNOSIS,
+        "PATH",
+        "A path whose answer takes 50 ms or more and only waits, such as /wait?ms=100. It shows how many "
+        "requests can wait at a time.",
+    )
+    heavy: str | None = flag(
+        DIAGNOSIS,
+        "PATH",
+        "A path whose answer takes 10 ms or more and only computes, such as /compute?ms=20. It shows how "
+        "many cores compute, and whether other requests wait meanwhile.",
+    )
+    light: str | None = flag(
+        DIAGNOSIS, "PATH", "A path that is answered at once. Default: the path of the URL."
+    )
+    objective: str = flag(
+        DIAGNOSIS,
+        "TERMS",
+        f"The conditions that must hold, as in crumple find. Default: '{OBJECTIVE}'.",
+        default=OBJECTIVE,
+    )
+    no_search: bool = flag(DIAGNOSIS, None, "Do not search the load at which the objective breaks.")
+    watch: str | None = flag(
+        DIAGNOSIS,
+        "PID|:PORT",
+        "The server's process, if it is another than the one that listens on the URL's port.",
+    )
+    seed: int | None = flag(
+        DIAGNOSIS, "N", "The seed of everything that is random. Default: random; the result names it."
+    )
+    setting: list[str] | None = flag(
+        SERVER, "NAME=VALUE", "Set a setting of a server of the project. May be repeated."
+    )
+
+
+@dataclass(frozen=True)
+class ShownFlags:
+    """How the result is shown and written."""
+
+    quiet: bool = flag(OUTPUT, None, "Do not show progress.")
+    json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
+    html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
+
+
+# The first base class comes last in the help.
+@dataclass(frozen=True)
+class DiagnoseFlags(ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
+    """All flags of `crumple diagnose`."""

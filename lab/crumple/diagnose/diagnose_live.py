@@ -1,0 +1,78 @@
+"""What the user sees while a server is diagnosed: which step, and how long it has taken.
+
+It goes to stderr. On a terminal the last line is redrawn in place; elsewhere each step is a line.
+"""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from crumple.contract import Progress
+from crumple.diagnose.diagnosis import SEARCH_S
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.drawing.terminal import Terminal
+from crumple.find.level import Level
+from crumple.find.next_level import Outlook, Step
+from crumple.find.report import find_sentences
+
+# About how long the steps before and after the search take.
+BESIDE_S = 35.0
+
+
+class DiagnoseView:
+    """A `diagnosis.Watcher` on a console. Use as a context."""
+
+    def __init__(self, *, searches: bool, quiet: bool = False, console: Console | None = None) -> None:
+        self._console = console or Terminal(stderr=True, quiet=quiet)
+        self._over_s = time.monotonic() + BESIDE_S + (SEARCH_S if searches else 0.0)
+        self._doing = ""
+        self._live = Live(
+            console=self._console, refresh_per_second=4, transient=True, get_renderable=self._line
+        )
+
+    def __enter__(self) -> Self:
+        if self._console.is_interactive:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_interactive:
+            self._live.stop()
+
+    def doing(self, what: str) -> None:
+        """Show the step, with about how much time is left."""
+        self._doing = what
+        if not self._console.is_interactive:
+            self._console.print(self._line(), soft_wrap=True)
+
+    def starting(self, start: int) -> None:
+        """Show that the search begins."""
+        self.doing("searching the breaking point")
+
+    def guessing(self, connections: int) -> None:
+        """Show nothing: the first guess is part of the search."""
+
+    def planned(self, outlook: Outlook) -> None:
+        """Show nothing: the search has a budget of its own here."""
+
+    def trying(self, step: Step) -> None:
+        """Show the load on the bottom line."""
+        self._doing = f"searching the breaking point: {find_sentences.load(step.load, True)}"
+
+    def progress(self, progress: Progress) -> None:
+        """Show nothing: a level takes a second or two."""
+
+    def tried(self, level: Level, left_s: float) -> None:
+        """Show nothing: the report has the result."""
+
+    def _line(self) -> Text:
+        left = numerals.clock(max(0.0, self._over_s - time.monotonic()))
+        line = f"{self._doing}  (about {left} left)".replace(NARROW, " ")
+        return Text(line, style="dim", no_wrap=True, overflow="ellipsis")

@@ -1,0 +1,234 @@
+"""The flags of `crumple diagnose` → the server to look at and what to ask it, or every mistake in them.
+
+Nothing is sent or started before `running` is entered. A server is one that runs already, named by its URL;
+one of the project; or one that a command starts.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from crumple import contract
+from crumple.diagnose.diagnose_flags import DiagnoseFlags
+from crumple.diagnose.observe import Subject
+from crumple.errors import CrumpleError, Mistakes, UsageError
+from crumple.load import engine_spec, load_plan, load_shape, objective, request
+from crumple.load.engine_spec import Options
+from crumple.load.objective import Objective
+from crumple.machine import facts, guard, process_tree
+from crumple.subject import server_toml, servers
+from crumple.subject.server_toml import ServerDescription
+from crumple.subject.workload import Value, Workload
+
+# What the project's servers are asked: the workload, and its parameters.
+SLOW: tuple[str, dict[str, Value]] = ("hello", {"delay_ms": 100})
+HEAVY: tuple[str, dict[str, Value]] = ("mix", {"spin_us": 20_000})
+LIGHT = "hello"
+PORT = "{port}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
+
+    `label`: what is looked at; `is_ours`: crumple starts and ends it.
+    """
+
+    label: str
+    objective: Objective | None
+    seed: int
+    is_ours: bool
+    running: Callable[[], AbstractContextManager[Subject]]
+    unwatched: str = ""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked besides the work itself."""
+
+    work: tuple[contract.Request, ...]
+    light: contract.Request
+    slow: contract.Request | None
+    heavy: contract.Request | None
+
+
+def split(words: Sequence[str], typed: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the URL or server, and the command after "--", as they were typed. Raises UsageError."""
+    command: tuple[str, ...] = ()
+    if "--" in typed:
+        command = tuple(typed[list(typed).index("--") + 1 :])
+        words = words[: len(words) - len(command)]
+        if not command:
+            raise UsageError("-- without a command", "write crumple diagnose -- ./server --port {port}")
+    if len(words) > 1:
+        raise UsageError(f"{' '.join(words)}: that is more than one server", "name one; a command follows --")
+    if not words and not command:
+        raise UsageError(
+            "nothing to diagnose",
+            "name a URL, a server, or a command: crumple diagnose http://localhost:8080/",
+        )
+    return (words[0] if words else None), command
+
+
+def of_url(url: str, flags: DiagnoseFlags) -> Plan:
+    """Return the diagnosis of a server that runs already. Raises UsageError."""
+    mistakes = Mistakes()
+    resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
+    asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
+    options = mistakes.of(lambda: _options(flags))
+    meant = mistakes.of(lambda: _objective(flags))
+    if flags.setting:
+        mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
+    mistakes.none()
+    assert resolved and asked and options
+    watched, unwatched = _watched(options, resolved.target, resolved.is_local, flags)
+
+    @contextmanager
+    def running() -> Iterator[Subject]:
+        engine_spec.check_listening(resolved.target)
+        yield _subject(resolved.target, asked, watched)
+
+    return Plan(resolved.url, meant, options.seed, False, running, unwatched)
+
+
+def of_server(
+    label: str, description: ServerDescription, workloads: Mapping[str, Workload], flags: DiagnoseFlags
+) -> Plan:
+    """Return the diagnosis of a server of the project, or its variant `label`.
+
+    Raises UsageError and CrumpleError.
+    """
+    known = server_toml.defaults({description.name: description})
+    variant = server_toml.parse(label, known)
+    given = dict(variant.settings)
+    for text in flags.setting or ():
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(f"--setting {text}: that sets nothing", "write --setting NAME=VALUE")
+        given[name] = server_toml.typed(description.name, name, value, known[description.name])
+    settings = servers.settings_with(description, given)
+    options, meant = _options(flags), _objective(flags)
+    asked = _of_workloads(description, workloads, flags)
+    ready = servers.readiness(description)
+    if isinstance(ready, servers.Missing):
+        raise CrumpleError(f"{description.name} cannot run here: {ready.reason}", ready.remedy)
+    built = servers.build(description)
+
+    @contextmanager
+    def running() -> Iterator[Subject]:
+        with servers.start(built, cores=(), settings=settings) as server:
+            target = contract.Target(address=server.address, host=server.address)
+            yield _subject(target, asked, replace(options, server_pid=server.pid))
+
+    return Plan(label, meant, options.seed, True, running)
+
+
+def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) -> Plan:
+    """Return the diagnosis of the server that a command starts. Raises UsageError.
+
+    `url`: where it answers; None: on the port that it is given, at /.
+    """
+    if shutil.which(command[0]) is None:
+        raise UsageError(f"{command[0]}: there is no such command", "write it as the shell finds it")
+    mistakes = Mistakes()
+    resolved = mistakes.of(lambda: load_plan.target_of(url, flags)) if url else None
+    asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
+    options = mistakes.of(lambda: _options(flags))
+    meant = mistakes.of(lambda: _objective(flags))
+    mistakes.none()
+    assert asked and options
+
+    @contextmanager
+    def running() -> Iterator[Subject]:
+        port = int(resolved.target.address.rpartition(":")[2]) if resolved else process_tree.free_port()
+        filled = [word.replace(PORT, str(port)) for word in command]
+        environment = {**os.environ, "PORT": str(port)}
+        started = guard.launch(
+            "start", filled, cwd=Path.cwd(), env=environment, cores=(), scratch=servers.made_scratch()
+        )
+        try:
+            process_tree.await_answer(started, port)
+            address = f"{process_tree.HOST}:{port}"
+            target = resolved.target if resolved else contract.Target(address=address, host=address)
+            yield _subject(target, asked, replace(options, server_pid=started.pid))
+        finally:
+            started.end()
+
+    return Plan(" ".join(command), meant, options.seed, True, running)
+
+
+def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
+    """Return what a server is asked at its paths; the work is at `path`. Raises UsageError."""
+    mistakes = Mistakes()
+    work = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=False))
+    light = mistakes.of(lambda: _at("--light", flags.light, flags))
+    slow = mistakes.of(lambda: _at("--slow", flags.slow, flags))
+    heavy = mistakes.of(lambda: _at("--heavy", flags.heavy, flags))
+    mistakes.none()
+    assert work
+    return _Asked(work, light or work[0], slow, heavy)
+
+
+def _at(name: str, path: str | None, flags: DiagnoseFlags) -> contract.Request | None:
+    """Return the request for a path, with the headers of all requests. Raises UsageError."""
+    if path is None:
+        return None
+    if not path.startswith("/"):
+        raise UsageError(f"{name} {path}: a path begins with /", f"write {name} /{path}")
+    headers = [request.header(text) for text in flags.header or ()]
+    return request.meant(request.Written(path=path, headers=headers))
+
+
+def _of_workloads(
+    description: ServerDescription, workloads: Mapping[str, Workload], flags: DiagnoseFlags
+) -> _Asked:
+    """Return what a server of the project is asked. Raises UsageError."""
+    given = {"--slow": flags.slow, "--heavy": flags.heavy, "--light": flags.light}
+    slow, heavy, light = (_at(name, path, flags) for name, path in given.items())
+
+    def workload(of: tuple[str, dict[str, Value]]) -> contract.Request | None:
+        name, parameters = of
+        return workloads[name].request_with(parameters) if name in description.workloads else None
+
+    lightest = light or workload((LIGHT, {})) or workloads[description.workloads[0]].request_with({})
+    return _Asked((lightest,), lightest, slow or workload(SLOW), heavy or workload(HEAVY))
+
+
+def _options(flags: DiagnoseFlags) -> Options:
+    """Return what every load needs. Raises UsageError."""
+    load_shape.whole("--seed", flags.seed, least=0)
+    return Options() if flags.seed is None else Options(seed=flags.seed)
+
+
+def _objective(flags: DiagnoseFlags) -> Objective | None:
+    return None if flags.no_search else objective.parse(flags.objective)
+
+
+def _watched(
+    options: Options, target: contract.Target, is_local: bool, flags: DiagnoseFlags
+) -> tuple[Options, str]:
+    """Return the options with the server's process, or why it is not known. Raises UsageError for --watch."""
+    if flags.watch is not None:
+        return replace(options, server_pid=engine_spec.watched_pid(flags.watch)), ""
+    if not is_local or target.address.startswith("unix:"):
+        return options, "the server is not on this machine, or listens on a Unix socket; name it: --watch PID"
+    try:
+        return replace(options, server_pid=process_tree.owner(int(target.address.rpartition(":")[2]))), ""
+    except UsageError as unknown:
+        return options, str(unknown)
+
+
+def _subject(target: contract.Target, asked: _Asked, options: Options) -> Subject:
+    cores = engine_spec.cores_of(options.server_pid) or tuple(facts.usable_cores())
+    return Subject(
+        target=target,
+        work=asked.work,
+        light=asked.light,
+        slow=asked.slow,
+        heavy=asked.heavy,
+        options=options,
+        cores=len(cores),
+    )

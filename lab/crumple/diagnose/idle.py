@@ -1,0 +1,80 @@
+"""Opens connections to a server and leaves them idle, to see what it spends on them.
+
+Each connection asks once and reads the answer. If the server closes its connections after an answer, each
+sends half a request instead: the server has accepted it, and waits for the rest.
+"""
+
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+
+# Longer than the kernel waits before it sends a SYN again.
+CONNECT_S = 1.5
+# A server that serves few connections at a time leaves the others without an answer: they wait no longer.
+ANSWER_S = 1.0
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Connections that are open. `kept`: the server keeps connections after its answer."""
+
+    ports: tuple[int, ...]
+    kept: bool
+
+
+@contextmanager
+def connections(address: str, host: str, path: str, number: int) -> Iterator[Idle]:
+    """Hold up to `number` idle connections until the `with` ends. `address`: "ip:port", without TLS."""
+    at, _, port = address.rpartition(":")
+    place = (at.strip("[]"), int(port))
+    with ExitStack() as stack, ThreadPoolExecutor(number) as pool:
+
+        def opened() -> list[socket.socket]:
+            found = [each for each in pool.map(lambda _: _opened(place), range(number)) if each]
+            for each in found:
+                stack.enter_context(each)
+            return found
+
+        held = opened()
+        answers = list(pool.map(lambda each: _ask(each, host, path), held))
+        answered = [each for each in answers if each is not None]
+        kept = not answered or any(answered)
+        if not kept:
+            for each in held:
+                each.close()
+            held = opened()
+            for each in held:
+                with suppress(OSError):
+                    each.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n".encode())
+        ports = [_port(each) for each in held]
+        yield Idle(tuple(each for each in ports if each), kept)
+
+
+def _opened(place: tuple[str, int]) -> socket.socket | None:
+    try:
+        return socket.create_connection(place, CONNECT_S)
+    except OSError:
+        return None
+
+
+def _ask(connection: socket.socket, host: str, path: str) -> bool | None:
+    """Ask and read the answer; return whether the server keeps the connection, None: no answer in time."""
+    over = HTTPConnection(host)
+    over.sock = connection
+    try:
+        connection.settimeout(ANSWER_S)
+        over.request("GET", path, headers={"Host": host})
+        answer = over.getresponse()
+        answer.read()
+    except (OSError, HTTPException):
+        return None
+    return not answer.will_close
+
+
+def _port(connection: socket.socket) -> int:
+    with suppress(OSError):
+        return int(connection.getsockname()[1])
+    return 0

@@ -1,0 +1,350 @@
+"""Puts a few loads on a server, one after the other, and notes what it does: → `Observed`.
+
+Each load lasts a second or two. What is not given (a request that only waits, one that only computes, the
+server's process) is left out, and what hangs on it stays unknown.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from crumple import contract
+from crumple.cause import parallelism
+from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Tree
+from crumple.contract import TrialRecord, TrialSpec
+from crumple.diagnose import idle
+from crumple.engine import Engine
+from crumple.load import engine_spec
+from crumple.load.engine_spec import Options
+from crumple.machine import connection_ends, facts, process_tree
+from crumple.record import histogram
+from crumple.record.disturbance import disturbance
+from crumple.run import canary
+from crumple.run.canary import Canary
+
+# Requests sent one after the other: so many, within this time.
+ALONE_REQUESTS, ALONE_WITHIN_S = 20, 1.2
+# The first requests of a connection and of a server that has just started take longer.
+ALONE_FIRST = 3
+IDLE_CONNECTIONS = 24
+# Processes or threads for idle connections may be made one by one, until none was added for so long.
+STEADY_S, GROWING_S_MAX, LOOK_S = 1.2, 4.0, 0.05
+BESIDE_IDLE_REQUESTS, BESIDE_IDLE_S = 3, 1.5
+# Connections that ask for what waits: first a few, then many, if the server had all of the few waiting.
+WAITING_CONNECTIONS = (32, 512)
+COMPUTING_CONNECTIONS = 16
+WARM_S, MEASURED_S = 0.5, 1.5
+# A server that adds threads while it is loaded is loaded for longer.
+GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
+HEAVY_FEW, HEAVY_MANY = 1, 8
+LIGHT_PER_S, BESIDE_S = 40.0, 2.5
+# Batches of a load whose means give the interval of its rate; Student's t for these.
+BATCHES, STUDENT = 5, 2.776
+# A tree has grown over the last half of a load if it has more than this share and this number more.
+GREW_SHARE, GREW_MIN = 0.05, 1
+SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server that answers. `options`: with its pid, if known, and the engine's cores.
+
+    `work`: what it is for; `light`: what is answered at once; `slow`: what only waits; `heavy`: what only
+    computes. `cores`: how many it may use.
+    """
+
+    target: contract.Target
+    work: tuple[contract.Request, ...]
+    light: contract.Request
+    slow: contract.Request | None
+    heavy: contract.Request | None
+    options: Options
+    cores: int
+
+    @property
+    def pid(self) -> int | None:
+        """The root of its process tree; None: not known, or not on this machine."""
+        return self.options.server_pid
+
+
+class Watcher(Protocol):
+    """Receives the progress of a diagnosis."""
+
+    def doing(self, what: str) -> None:
+        """A step begins."""
+
+
+# A spec, and beside it a canary if there is one → their records.
+Run = Callable[[TrialSpec, Canary | None], tuple[TrialRecord, TrialRecord | None]]
+
+
+def runner(engine: Engine) -> Run:
+    """Return what runs a load in this engine."""
+    return lambda spec, beside: canary.beside(engine, spec, beside, lambda _: None)
+
+
+def observe(subject: Subject, run: Run, watcher: Watcher) -> Observed:
+    """Put the loads on. Raises EngineFailed and Interrupted."""
+    return _Course(subject, run, watcher).observed()
+
+
+@dataclass
+class _Course:
+    """An observation in progress."""
+
+    _subject: Subject
+    _run: Run
+    _watcher: Watcher
+
+    def __post_init__(self) -> None:
+        self._seen = Observed(cores=self._subject.cores)
+        self._loads = 0
+
+    def observed(self) -> Observed:
+        """Take all steps."""
+        subject = self._subject
+        self._watcher.doing("one request at a time")
+        (*_, work) = subject.work
+        self._note(work=self._alone(work))
+        same = subject.light == work
+        self._note(light=self._seen.work if same else self._alone(subject.light))
+        if subject.slow is not None:
+            self._note(slow=self._alone(subject.slow))
+        self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
+        self._note(held=self._held())
+        if subject.heavy is not None:
+            self._watcher.doing(f"{COMPUTING_CONNECTIONS} connections that ask for what computes")
+            self._note(computing=self._many(subject.heavy, COMPUTING_CONNECTIONS))
+            self._settle()
+            self._note(heavy=self._alone(subject.heavy))
+        if subject.slow is not None:
+            self._wait(subject.slow)
+        if subject.heavy is not None:
+            self._watcher.doing("light requests beside heavy ones")
+            self._note(beside_one=self._beside(subject.heavy, HEAVY_FEW))
+            self._note(beside_many=self._beside(subject.heavy, HEAVY_MANY))
+        return self._seen
+
+    def _note(self, **seen: object) -> None:
+        self._seen = replace(self._seen, **seen)  # type: ignore[arg-type]
+
+    def _alone(self, request: contract.Request) -> Alone | None:
+        first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
+        stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
+        record, disturbed = self._calmly(lambda: (self._put_on(request, 1, stop, warm_up=first), None))
+        taken = record.histograms.response_time
+        if not taken.count or taken.mean_ns is None or taken.min_ns is None:
+            return None
+        window = record.probes.server and record.probes.server.window
+        cpu_s = window.cpu_ns / 1e9 / taken.count if window else None
+        return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
+
+    def _held(self) -> Held | None:
+        target, pid = self._subject.target, self._subject.pid
+        if pid is None or target.tls is not None or target.address.startswith("unix:"):
+            return None
+        before = self._tree()
+        request = self._subject.light
+        with idle.connections(target.address, target.host, request.path, IDLE_CONNECTIONS) as held:
+            after = self._steady()
+            ends = connection_ends.ends(pid, int(target.address.rpartition(":")[2]), set(held.ports))
+            stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
+            record = self._put_on(request, 1, stop)
+        self._settle()
+        return Held(
+            connections=len(held.ports),
+            kept=held.kept,
+            accepted=ends.accepted if ends else None,
+            holders=len(ends.by_process) if ends else None,
+            most=max(ends.by_process.values(), default=0) if ends else None,
+            before=before,
+            after=after,
+            answered=record.outcomes.ok > 0,
+        )
+
+    def _steady(self) -> Tree | None:
+        """Wait until the tree has stopped growing, and return it."""
+        began_s = changed_s = time.monotonic()
+        last = self._tree()
+        while (now_s := time.monotonic()) - changed_s < STEADY_S and now_s - began_s < GROWING_S_MAX:
+            time.sleep(LOOK_S)
+            if (seen := self._tree()) != last:
+                last, changed_s = seen, time.monotonic()
+        return last
+
+    def _tree(self) -> Tree | None:
+        pid = self._subject.pid
+        return None if pid is None else Tree(*process_tree.counted(pid))
+
+    def _wait(self, request: contract.Request) -> None:
+        """Load the server with more and more connections that ask for what waits."""
+        for number in WAITING_CONNECTIONS:
+            self._watcher.doing(f"{number} connections that ask for what waits")
+            load = self._many(request, number)
+            if load.growing:
+                self._settle()
+                load = self._many(request, number, GROWING_WARM_S, GROWING_MEASURED_S)
+            self._note(waiting=(*self._seen.waiting, load))
+            self._settle()
+            found = parallelism.waits(self._seen)
+            if isinstance(found, parallelism.Unknown) or found.why != "all":
+                return
+
+    def _many(
+        self,
+        request: contract.Request,
+        connections: int,
+        warm_s: float = WARM_S,
+        measured_s: float = MEASURED_S,
+    ) -> Many:
+        at_rest = self._tree()
+        stop = contract.AfterDuration(duration_s=measured_s)
+        warm_up = contract.AfterDuration(duration_s=warm_s)
+
+        def put_on() -> tuple[TrialRecord, None]:
+            spec = self._spec(request, connections, stop, warm_up, tasks=True)
+            return self._run(spec, None)[0], None
+
+        record, disturbed = self._calmly(put_on)
+        return many(record, at_rest, disturbed)
+
+    def _beside(self, request: contract.Request, heavy: int) -> Beside | None:
+        light, alone = self._seen.light, self._seen.heavy
+        if light is None or alone is None:
+            return None
+        stop = contract.AfterDuration(duration_s=BESIDE_S)
+        beside = Canary(self._subject.light, LIGHT_PER_S, connection="per-request")
+        record: TrialRecord | None = None
+
+        def put_on() -> tuple[TrialRecord, TrialRecord | None]:
+            nonlocal record
+            of_heavy, record = self._run(self._spec(request, heavy, stop, None), beside)
+            self._settle()
+            return of_heavy, record
+
+        _, disturbed = self._calmly(put_on)
+        if record is None:
+            return None
+        limit_ns = 1e9 * (light.mean_s + WAITED_SHARE * alone.mean_s)
+        times, ends = record.histograms.response_time, record.outcomes
+        waited = histogram.decoded(times).count_above(limit_ns) if times.count else 0
+        return Beside(heavy, ends.total, waited + ends.total - ends.ok, disturbed)
+
+    def _calmly(
+        self, put_on: Callable[[], tuple[TrialRecord, TrialRecord | None]]
+    ) -> tuple[TrialRecord, str]:
+        """Put a load on, once more if others used the machine; return its record and who used it then."""
+        record, beside = put_on()
+        if disturbance(record, beside).disturbed:
+            self._settle()
+            record, beside = put_on()
+        return record, disturbance(record, beside).why
+
+    def _settle(self) -> None:
+        """Wait until the server answers a light request about as fast as at first."""
+        light = self._seen.light
+        over_s = time.monotonic() + SETTLE_S
+        while light is not None and (left_s := over_s - time.monotonic()) > 0:
+            stop = contract.AfterRequests(requests=1, within_s=left_s)
+            took = self._put_on(self._subject.light, 1, stop).histograms.response_time
+            if took.max_ns is not None and took.max_ns <= max(5e6, SETTLED_FACTOR * 1e9 * light.mean_s):
+                return
+
+    def _put_on(
+        self,
+        request: contract.Request,
+        connections: int,
+        stop: contract.Stop,
+        warm_up: contract.Stop | None = None,
+    ) -> TrialRecord:
+        return self._run(self._spec(request, connections, stop, warm_up), None)[0]
+
+    def _spec(
+        self,
+        request: contract.Request,
+        connections: int,
+        stop: contract.Stop,
+        warm_up: contract.Stop | None,
+        *,
+        tasks: bool = False,
+    ) -> TrialSpec:
+        self._loads += 1
+        drawn = random.Random(f"{self._subject.options.seed}/{self._loads}")
+        spec = engine_spec.spec(
+            label=f"diagnose/{self._loads}",
+            target=self._subject.target,
+            requests=(request,),
+            shape=contract.ClosedShape(connections=connections),
+            stop=stop,
+            options=replace(
+                self._subject.options, tasks=tasks, seed=drawn.getrandbits(engine_spec.SEED_BITS)
+            ),
+            usable_cores=len(facts.usable_cores()),
+        )
+        written = warm_up and contract.WarmUp(connections=None, pauses=True, stop=warm_up)
+        return spec.model_copy(update={"warm_up": written})
+
+
+def many(record: TrialRecord, at_rest: Tree | None, disturbed: str = "") -> Many:
+    """Return what a closed load came to."""
+    spent_s, server = record.measured_ns / 1e9, record.probes.server
+    window = server.window if server else None
+    engine_window = record.probes.engine.window
+    per_s, off = _rate(record)
+    growing = False
+    if server is not None:
+        seen = server.samples
+        rows = [at for at, ns in enumerate(seen.at_ns) if ns >= record.warm_up_ns]
+        growing = any(_grew([column[row] for row in rows]) for column in (seen.processes, seen.threads))
+    return Many(
+        connections=engine_spec.connections_of(record.spec.shape),
+        per_s=per_s,
+        per_s_low=max(0.0, per_s - off),
+        per_s_high=per_s + off,
+        mean_s=(record.histograms.response_time.mean_ns or 0.0) / 1e9,
+        failed=record.outcomes.failed,
+        unanswered=record.users_unanswered,
+        cores=window.cpu_ns / 1e9 / spent_s if window else None,
+        engine_cores=engine_window.cpu_ns / 1e9 / spent_s if engine_window else 0.0,
+        at_rest=at_rest,
+        most=Tree(window.processes_max, window.threads_max) if window else None,
+        growing=growing,
+        busy=threads_that_share(record),
+        disturbed=disturbed,
+    )
+
+
+def threads_that_share(record: TrialRecord) -> float | None:
+    """Return how many threads would have shared the server's CPU time as unevenly, had they shared it evenly.
+
+    It is (Σt)² ÷ Σt² over the CPU times t of the threads: 1 if one thread used all of it. None: not read.
+    """
+    tasks = record.probes.tasks
+    if tasks is None or tasks.why is not None:
+        return None
+    times = [float(thread.cpu_ns) for thread in tasks.threads_seen]
+    squares = sum(time * time for time in times)
+    return sum(times) ** 2 / squares if squares else None
+
+
+def _rate(record: TrialRecord) -> tuple[float, float]:
+    """Return the answers per second, and how far off the ends of the interval are, by batches."""
+    series = record.series
+    rows = [at for at, phase in enumerate(series.phase) if phase == "measured"]
+    ok, spent_s = np.array(series.ok)[rows], np.array(series.duration_ns)[rows] / 1e9
+    parts = [part for part in np.array_split(np.arange(len(rows)), BATCHES) if len(part)]
+    rates = np.array([ok[part].sum() / spent_s[part].sum() for part in parts])
+    error = STUDENT * float(rates.std(ddof=1)) / len(rates) ** 0.5 if len(rates) == BATCHES else 0.0
+    return float(ok.sum() / spent_s.sum()), error
+
+
+def _grew(numbers: list[int]) -> bool:
+    """Whether there were more at the end than in the middle."""
+    if len(numbers) < 4:
+        return False
+    middle, end = numbers[len(numbers) // 2], numbers[-1]
+    return end - middle > max(GREW_MIN, GREW_SHARE * middle)

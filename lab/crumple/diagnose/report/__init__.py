@@ -1,0 +1,1 @@
+"""What is shown of a diagnosis, as text, JSON and a page: pure."""

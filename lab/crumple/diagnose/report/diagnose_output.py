@@ -1,0 +1,84 @@
+"""One diagnosis as a summary in a terminal, as a page and as JSON. Pure. JSON rounds nothing."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from crumple.cause import model, parallelism
+from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import diagnose_sentences as say
+from crumple.drawing import terminal
+from crumple.record import stages
+from crumple.record.stages import Budget, NoBudget
+
+WIDTH_MIN, WIDTH_MAX = 80, 100
+
+
+def html(diagnosis: Diagnosis) -> str:
+    """The whole page."""
+    # Imported here because charts take a second to import, and only the page has them.
+    from crumple.diagnose.report.diagnose_charts import CHARTS
+    from crumple.drawing import page
+
+    template = page.templates().get_template("diagnose.html.j2")
+    return template.render(
+        diagnosis=diagnosis,
+        say=say,
+        style=page.style(),
+        drawings=page.drawings(CHARTS, diagnosis),
+        shown_by=say.shown_by(model.named(diagnosis.seen)),
+    )
+
+
+def text(diagnosis: Diagnosis, width: int | None = None, styled: bool | None = None) -> str:
+    """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
+    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(Group(*_parts(diagnosis)), columns, styled)
+
+
+def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    yield Text(say.asked(diagnosis), style="bold", overflow="fold")
+    yield Text()
+    yield terminal.named(say.facts(diagnosis))
+    shown = say.shown_by(model.named(diagnosis.seen))
+    if shown:
+        yield Text()
+        yield terminal.named([("shown by" if not at else "", line) for at, line in enumerate(shown)])
+
+
+def document(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis as JSON."""
+    named = model.named(diagnosis.seen)
+    return {
+        "server": diagnosis.plan.label,
+        "pid": diagnosis.subject.pid,
+        "unwatched": diagnosis.plan.unwatched or None,
+        "io_model": named.known,
+        "io_models_left": sorted(named.left),
+        "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
+        "waits": _parallelism(parallelism.waits(diagnosis.seen)),
+        "computes": _parallelism(parallelism.computes(diagnosis.seen)),
+        "observed": asdict(diagnosis.seen),
+        "breaking_point": asdict(diagnosis.found.point)
+        if diagnosis.found and diagnosis.found.point
+        else None,
+        "findings": [{"kind": type(each).__name__.lower(), **asdict(each)} for each in diagnosis.said],
+        "time_below": _budget(stages.budget(diagnosis.below) if diagnosis.below is not None else None),
+        "time_beyond": _budget(stages.budget(diagnosis.beyond)),
+        "engine_version": diagnosis.engine_version,
+        "seed": diagnosis.plan.seed,
+        "began_unix_s": diagnosis.began_unix_s,
+        "took_s": diagnosis.took_s,
+    }
+
+
+def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
+    return asdict(found)
+
+
+def _budget(found: Budget | NoBudget | None) -> dict[str, Any] | None:
+    return None if found is None else asdict(found)

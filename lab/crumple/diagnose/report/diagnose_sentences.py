@@ -1,0 +1,223 @@
+"""One diagnosis in the words of the glossary: plain text, no markup."""
+
+from datetime import UTC, datetime
+
+from crumple.cause import model, parallelism
+from crumple.cause.finding import Cause, Finding, Out, Unclear
+from crumple.cause.model import Named
+from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.find.report import find_sentences
+from crumple.load import engine_spec
+from crumple.load.report import load_sentences
+from crumple.record import stages
+from crumple.record.stages import Budget, NoBudget
+from crumple.subject.server_toml import IoModel
+
+MODELS: dict[IoModel, str] = {
+    "process-per-connection": "a process for each connection",
+    "process-pool": "a pool of processes, one request each",
+    "thread-per-connection": "a thread for each connection",
+    "thread-pool": "a pool of threads, one request each",
+    "event-loop": "one event loop for all connections",
+    "event-loop-per-core": "several event loops, each with its share of the connections",
+    "green-threads": "green threads: many light threads on few of the kernel's",
+    "hybrid": "a loop that holds requests that wait, and threads that compute",
+}
+
+
+CAUSES: dict[Cause, str] = {
+    "workers": "workers",
+    "idle-connections": "idle connections",
+    "one-loop": "one thread",
+    "one-lock": "a lock",
+    "cpu": "CPU",
+    "connection-pool": "its pool of connections",
+    "dependency": "what is behind it",
+    "accept-queue": "the listen queue",
+    "disk": "disk",
+    "memory": "memory",
+    "throttled": "throttling",
+    "descriptors": "open files",
+    "slow-pool": "a pool that grows slowly",
+    "switches": "context switches",
+    "engine": "the engine",
+    "none": "nothing",
+}
+
+
+def asked(diagnosis: Diagnosis) -> str:
+    """What was looked at."""
+    subject = diagnosis.subject
+    pid = f", pid {subject.pid}" if subject.pid is not None else ""
+    held = diagnosis.seen.held
+    tree = held.before if held is not None else None
+    of = ""
+    if tree is not None:
+        of = f", {numerals.count(tree.processes, 'process', 'processes')}"
+        of += f" with {numerals.count(tree.threads, 'thread')}"
+    return f"{diagnosis.plan.label}{pid}{of}"
+
+
+def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """The answers, each with its name; those with nothing to say are left out."""
+    rows = [
+        ("waits like", waits_like(diagnosis)),
+        ("waiting", waiting(diagnosis)),
+        ("computing", computing(diagnosis)),
+        ("holds", holds(diagnosis)),
+        *limits(diagnosis),
+        *times(diagnosis),
+        ("not the cause", not_the_cause(diagnosis)),
+        ("cannot tell", unclear(diagnosis)),
+    ]
+    return [(name, said) for name, said in rows if said]
+
+
+def waits_like(diagnosis: Diagnosis) -> str:
+    """The I/O model, or between which it cannot tell, and what would tell them apart."""
+    named = model.named(diagnosis.seen)
+    if named.known is not None:
+        return MODELS[named.known]
+    if named.contradicts:
+        return "cannot tell: the evidence contradicts itself"
+    if len(named.left) == len(model.ALL):
+        return f"cannot tell: {_missing(diagnosis)}"
+    left = " or ".join(sorted(named.left))
+    if len(named.left) == 1:
+        return f"cannot tell: {left} is left, by one line of evidence alone"
+    return f"cannot tell: {left}; {_missing(diagnosis)}"
+
+
+def _missing(diagnosis: Diagnosis) -> str:
+    """What would tell more."""
+    seen = diagnosis.seen
+    missing = []
+    if diagnosis.subject.pid is None:
+        missing.append(f"its process was not watched ({diagnosis.plan.unwatched})")
+    if seen.slow is None:
+        missing.append("give --slow PATH, a request that only waits")
+    if seen.heavy is None:
+        missing.append("give --heavy PATH, a request that only computes")
+    return "; ".join(missing) or "all that could be given was given"
+
+
+def shown_by(named: Named) -> list[str]:
+    """The lines of evidence that excluded something."""
+    return [line.says for line in named.lines if line.leaves != model.ALL]
+
+
+def waiting(diagnosis: Diagnosis) -> str:
+    """How many requests wait at a time."""
+    found = parallelism.waits(diagnosis.seen)
+    if isinstance(found, Unknown):
+        return f"cannot tell: {found.why}"
+    why = {
+        "all": "all that were sent",
+        "cpu": "its CPU time was the limit",
+        "growing": "it still added processes or threads",
+        "unsteady": "under more connections its rate did not become steady",
+        None: "the others wait in a queue",
+    }[found.why]
+    return f"{_number(found)} at a time ({why})"
+
+
+def computing(diagnosis: Diagnosis) -> str:
+    """On how many cores requests compute."""
+    found = parallelism.computes(diagnosis.seen)
+    if isinstance(found, Unknown):
+        return f"cannot tell: {found.why}"
+    cores = diagnosis.seen.cores
+    if found.kind == "at-least":
+        return f"on all {cores} cores" if cores > 1 else "on the only core"
+    return f"on {_number(found)} of {numerals.count(cores, 'core')}"
+
+
+def _number(found: Parallelism) -> str:
+    value = numerals.significant(found.value, 2 if found.value < 10 else 3)
+    if found.kind == "at-least":
+        return f"at least {value}"
+    low, high = (numerals.significant(each, 2 if found.value < 10 else 3) for each in (found.low, found.high))
+    return f"{value} [{low}{NARROW}–{NARROW}{high}]"
+
+
+def holds(diagnosis: Diagnosis) -> str:
+    """The breaking point."""
+    found, meant = diagnosis.found, diagnosis.plan.objective
+    if meant is None:
+        return ""
+    if found is None:
+        return "no request was answered as expected"
+    if found.point is not None:
+        by = f", then breaks on {found.breaks_by}" if found.breaks_by else ""
+        return f"{numerals.with_interval(found.point, unit='/s')} at {meant}{by}"
+    if found.highest_held is not None:
+        return f"at least {find_sentences.load(found.highest_held, True)} at {meant}"
+    return f"no load that was tried, at {meant}"
+
+
+def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
+    rows: list[tuple[str, str]] = []
+    for each in diagnosis.said:
+        if isinstance(each, Finding):
+            name = "first limit" if not rows else "then"
+            sure = "" if each.sure == "shown" else " (another cause could look the same)"
+            share = f"; {numerals.duration(1e9 * each.share_s)} of the mean" if each.share_s else ""
+            rows.append((name, f"{CAUSES[each.cause]}: {each.evidence}{share}{sure}"))
+            rows.append(("try", each.remedy))
+    return rows
+
+
+def not_the_cause(diagnosis: Diagnosis) -> str:
+    """What was ruled out, and by what."""
+    return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in diagnosis.said if isinstance(each, Out))
+
+
+def unclear(diagnosis: Diagnosis) -> str:
+    """What could not be told, and why."""
+    return "; ".join(
+        f"{CAUSES[each.cause]}: {each.why}" for each in diagnosis.said if isinstance(each, Unclear)
+    )
+
+
+def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """Where the time goes, below and beyond the breaking point."""
+    return [(f"time at {load}", load_sentences.by_stages(budget)) for load, budget in budgets(diagnosis)]
+
+
+def budgets(diagnosis: Diagnosis) -> list[tuple[str, Budget | NoBudget]]:
+    """Each load at which the time was looked at, and its budget."""
+    found = []
+    for record in (diagnosis.below, diagnosis.beyond):
+        budget = stages.budget(record) if record is not None else None
+        if record is None or budget is None:
+            continue
+        shape = record.spec.shape
+        if shape.kind == "open":
+            load = find_sentences.load(shape.rates[0].to_per_s, True)
+        else:
+            load = numerals.count(engine_spec.connections_of(shape), "connection")
+        found.append((load, budget))
+    return found
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """How it waits and what it holds, in one sentence."""
+    like = waits_like(diagnosis)
+    said = f"waits like {like}" if model.named(diagnosis.seen).known else like
+    held = holds(diagnosis)
+    return f"{said}; holds {held}" if held else said
+
+
+def circumstances(diagnosis: Diagnosis) -> list[str]:
+    """How long it took, with which seed, by which engine, and when."""
+    began = datetime.fromtimestamp(diagnosis.began_unix_s, UTC)
+    return [
+        f"{numerals.seconds(diagnosis.took_s)} of loads",
+        f"seed {diagnosis.plan.seed}",
+        f"engine {diagnosis.engine_version}",
+        f"{began:%Y-%m-%d %H:%M} UTC",
+    ]

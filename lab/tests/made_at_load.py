@@ -1,0 +1,115 @@
+"""Servers under a load beyond their limit, in round figures: one for each cause."""
+
+from dataclasses import replace
+
+from crumple.cause.at_load import AtLoad, Peer, Stage, Threads
+from crumple.cause.finding import Facts
+from made_observed import HYBRID, LOOP, THREADS, alone, many
+
+# 64 connections ask a server with 8 workers, each of which waits 50 ms.
+POOL = AtLoad(
+    per_s=160,
+    mean_s=0.4,
+    in_flight=64,
+    failed=0,
+    unanswered=0,
+    cores=0.1,
+    engine_cores=0.02,
+    all_cores=2,
+    grew=0,
+    late_connects=0,
+    engine_limited=False,
+    switches_per_s=500,
+    resident_bytes=10_000_000,
+    stage=Stage(not_accepted=0, unread=56, inside=8, other=0),
+    threads=Threads(number=10, busiest=0.05, sharing=8, runnable=0, disk=0, stopped=0),
+    peers=(),
+    descriptors=(70, 1024),
+    throttled_share=None,
+)
+IN = Stage(not_accepted=0, unread=0, inside=64, other=0)
+WORK = replace(THREADS, work=alone(50))
+WORKERS = Facts(seen=WORK, beyond=POOL, alone_s=0.05)
+
+
+def facts(base: Facts = WORKERS, **changed: object) -> Facts:
+    """The facts with some of the load's fields changed."""
+    return replace(base, beyond=replace(base.beyond, **changed))  # type: ignore[arg-type]
+
+
+def threads(**changed: object) -> Threads:
+    assert POOL.threads is not None
+    return replace(POOL.threads, **changed)  # type: ignore[arg-type]
+
+
+# A loop that computes 5 ms for each request.
+ONE_LOOP = facts(
+    Facts(seen=replace(LOOP, work=alone(5, 5)), beyond=POOL, alone_s=0.005),
+    per_s=200,
+    mean_s=0.32,
+    cores=1.0,
+    threads=threads(busiest=0.99, sharing=1.02),
+)
+ONE_LOCK = facts(ONE_LOOP, threads=threads(busiest=0.1, sharing=16))
+CPU = facts(
+    Facts(seen=replace(HYBRID, work=alone(5, 5)), beyond=POOL, alone_s=0.005),
+    per_s=400,
+    mean_s=0.16,
+    cores=1.95,
+    stage=IN,
+    threads=threads(busiest=0.2, sharing=12, runnable=14),
+)
+MEMORY = replace(CPU, seen=replace(CPU.seen, work=alone(5, 8)))
+SWITCHES = replace(facts(CPU, switches_per_s=400_000), switch_s=1e-6)
+# Work under one lock for 5 ms, of which 32 wait in threads.
+LOCK = facts(
+    Facts(seen=replace(HYBRID, work=alone(5)), beyond=POOL, alone_s=0.005),
+    per_s=200,
+    mean_s=0.32,
+    stage=IN,
+    threads=threads(number=66, places={"futex_wait_queue": 0.95}),
+)
+DISK = facts(LOCK, threads=threads(disk=3.0, number=66, places={"io_schedule": 0.5}))
+NEAR = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
+CONNECTION_POOL = facts(LOCK, per_s=200, peers=(NEAR,), threads=threads(number=5))
+DEPENDENCY = facts(
+    LOCK, peers=(replace(NEAR, connections=64, waiting=62, most=64),), threads=threads(number=66)
+)
+SLOW_POOL = facts(replace(WORKERS, seen=replace(WORK, waiting=(many(32, 4, 0.1, growing=True),))), grew=6)
+ACCEPT_QUEUE = facts(
+    Facts(seen=replace(LOOP, work=alone(20)), beyond=POOL, alone_s=0.02),
+    per_s=60,
+    mean_s=1.0,
+    late_connects=40,
+    stage=Stage(not_accepted=60, unread=0, inside=2, other=2),
+)
+IDLE_CONNECTIONS = facts(
+    replace(WORKERS, others=8, seen=replace(WORK, work=None)),
+    per_s=0,
+    mean_s=0,
+    unanswered=64,
+    stage=Stage(not_accepted=64, unread=0, inside=0, other=0),
+)
+DESCRIPTORS = facts(ACCEPT_QUEUE, descriptors=(40, 40))
+THROTTLED = facts(ONE_LOOP, cores=0.25, throttled_share=0.7)
+STOPPED = facts(ONE_LOOP, cores=0.5, threads=threads(stopped=5, busiest=0.5, sharing=1))
+NOTHING = facts(
+    Facts(seen=replace(LOOP, work=alone(50)), beyond=POOL, alone_s=0.05), per_s=1280, mean_s=0.05, stage=IN
+)
+CAUSES = {
+    "workers": WORKERS,
+    "one-loop": ONE_LOOP,
+    "one-lock": ONE_LOCK,
+    "cpu": CPU,
+    "memory": MEMORY,
+    "switches": SWITCHES,
+    "disk": DISK,
+    "connection-pool": CONNECTION_POOL,
+    "dependency": DEPENDENCY,
+    "slow-pool": SLOW_POOL,
+    "accept-queue": ACCEPT_QUEUE,
+    "idle-connections": IDLE_CONNECTIONS,
+    "descriptors": DESCRIPTORS,
+    "throttled": THROTTLED,
+    "none": NOTHING,
+}

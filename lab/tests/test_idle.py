@@ -1,0 +1,63 @@
+"""Idle connections: each asks once where the server keeps it, and sends half a request where it does not."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from crumple.diagnose import idle
+
+
+@contextmanager
+def server(keeps: bool) -> Iterator[tuple[str, list[str]]]:
+    """A server, its address, and the request lines that it has read."""
+    lines: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1" if keeps else "HTTP/1.0"
+
+        def do_GET(self) -> None:
+            lines.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.daemon_threads = True
+    serving = threading.Thread(target=made.serve_forever, daemon=True)
+    serving.start()
+    try:
+        yield f"127.0.0.1:{made.server_address[1]}", lines
+    finally:
+        made.shutdown()
+        made.server_close()
+        serving.join()
+
+
+def test_connections_that_the_server_keeps_stay_open() -> None:
+    with server(keeps=True) as (address, lines):
+        with idle.connections(address, address, "/here", 5) as held:
+            assert held.kept and len(set(held.ports)) == 5
+        assert lines == ["/here"] * 5
+
+
+def test_where_the_server_closes_them_others_send_half_a_request() -> None:
+    with server(keeps=False) as (address, lines), idle.connections(address, address, "/here", 5) as held:
+        assert not held.kept and len(set(held.ports)) == 5
+        assert lines == ["/here"] * 5
+
+
+def test_where_nobody_listens_there_are_none() -> None:
+    with idle.connections("127.0.0.1:9", "nobody", "/", 3) as held:
+        assert held.ports == ()
+
+
+@pytest.mark.parametrize("number", [1, 24])
+def test_as_many_as_asked_for(number: int) -> None:
+    with server(keeps=True) as (address, _), idle.connections(address, address, "/", number) as held:
+        assert len(held.ports) == number

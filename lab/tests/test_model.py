@@ -1,0 +1,113 @@
+"""The I/O model follows from two lines of evidence or more, and from none it does not."""
+
+from dataclasses import replace
+
+import pytest
+from crumple.cause import model, parallelism
+from crumple.cause.observed import Observed
+from crumple.cause.parallelism import Parallelism, Unknown
+from made_observed import HELD, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_model_is_named(name: str) -> None:
+    named = model.named(MODELS[name])
+    assert named.known == name, [(line.says, sorted(line.leaves)) for line in named.lines]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_without_its_process_no_wrong_model_is_named(name: str) -> None:
+    seen = MODELS[name]
+    without = [replace(each, cores=None, at_rest=None, most=None) for each in seen.waiting]
+    computing = seen.computing and replace(seen.computing, cores=None, at_rest=None, most=None)
+    unwatched = replace(seen, held=None, waiting=tuple(without), computing=computing)
+    assert model.named(unwatched).known in (None, name)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("left_out", ["held", "waiting", "computing", "beside_one", "beside_many"])
+def test_without_one_observation_no_wrong_model_is_named(name: str, left_out: str) -> None:
+    less = replace(MODELS[name], **{left_out: () if left_out == "waiting" else None})  # type: ignore[arg-type]
+    assert model.named(less).known in (None, name)
+
+
+def test_of_nothing_nothing_follows() -> None:
+    named = model.named(Observed(cores=2))
+    assert named.known is None and named.left == model.ALL and not named.contradicts
+
+
+def test_one_line_alone_names_no_model() -> None:
+    held = replace(HELD, after=replace(HELD.after, threads=34)) if HELD.after else HELD
+    named = model.named(Observed(cores=2, held=held))
+    assert named.left == {"thread-per-connection"} and named.known is None
+
+
+def test_lines_that_contradict_each_other_name_none() -> None:
+    assert HELD.after is not None
+    grows = replace(HELD, after=replace(HELD.after, threads=34))
+    named = model.named(replace(LOOP, held=grows))
+    assert named.contradicts and named.known is None
+
+
+def test_all_that_wait_at_a_time_is_no_limit() -> None:
+    found = parallelism.waits(LOOP)
+    assert isinstance(found, Parallelism) and (found.kind, found.value, found.why) == ("at-least", 512, "all")
+
+
+def test_a_pool_limits_what_waits() -> None:
+    found = parallelism.waits(THREADS)
+    assert isinstance(found, Parallelism) and found.kind == "limit" and found.value == pytest.approx(8)
+
+
+def test_a_server_without_cpu_time_left_shows_no_limit() -> None:
+    busy = replace(LOOP, waiting=(many(512, 200, 0.1, cores=0.97),))
+    found = parallelism.waits(busy)
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "cpu")
+
+
+def test_a_server_that_still_grows_shows_no_limit() -> None:
+    found = parallelism.waits(replace(LOOP, waiting=(many(32, 8, 0.1, growing=True),)))
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "growing")
+
+
+def test_a_slow_request_that_computes_tells_nothing_of_waiting() -> None:
+    assert isinstance(parallelism.waits(replace(LOOP, slow=alone(100, 90))), Unknown)
+
+
+def test_a_heavy_request_that_waits_tells_nothing_of_computing() -> None:
+    assert isinstance(parallelism.computes(replace(LOOP, heavy=alone(100, 1))), Unknown)
+
+
+def test_all_cores_are_no_limit_and_one_core_is() -> None:
+    one, all_ = parallelism.computes(LOOP), parallelism.computes(LOOPS)
+    assert isinstance(one, Parallelism) and (one.kind, round(one.value)) == ("limit", 1)
+    assert isinstance(all_, Parallelism) and all_.kind == "at-least"
+
+
+def test_light_requests_that_wait_in_part_tell_several_loops_from_one() -> None:
+    assert model.named(replace(LOOP, beside_one=beside(1, 0.4))).known is None
+
+
+def test_a_runtime_that_takes_turns_is_not_told_from_a_pool_of_as_many_threads_as_cores() -> None:
+    few = replace(MODELS["hybrid"], computing=many(16, 1.9, 0.02, cores=1.95, busy=2.0))
+    assert model.named(few).left == {"green-threads", "hybrid"}
+
+
+def test_a_load_whose_rate_is_not_steady_shows_no_limit() -> None:
+    wild = replace(many(512, 2, 0.1), per_s_low=0.0, per_s_high=73.0)
+    found = parallelism.waits(replace(LOOP, waiting=(many(32, 31, 0.1), wild)))
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "unsteady")
+    assert found.value == pytest.approx(31, rel=0.03)
+
+
+def test_loads_that_others_disturbed_say_nothing() -> None:
+    disturbed = {"disturbed": "other programs used 40 % of the CPU time"}
+    loads = {
+        "computing": replace(many(16, 1, 0.02, cores=1.0), **disturbed),
+        "waiting": (replace(many(512, 20, 0.1), **disturbed),),
+        "beside_one": replace(beside(1, 0.4), **disturbed),
+        "beside_many": replace(beside(8, 0.1), **disturbed),
+    }
+    seen = replace(LOOP, **loads)  # type: ignore[arg-type]
+    assert isinstance(parallelism.waits(seen), Unknown) and isinstance(parallelism.computes(seen), Unknown)
+    assert model.named(seen).known is None

@@ -1,0 +1,87 @@
+"""What limits a server is found where it is, and not where another cause looks like it."""
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from crumple.cause import rules
+from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
+from made_at_load import CAUSES, CPU, LOCK, NOTHING, ONE_LOOP, STOPPED, WORKERS, facts, threads
+
+
+def first(given: Facts) -> str:
+    said = rules.judged(given)[0]
+    return said.cause if isinstance(said, Finding) else "?"
+
+
+def test_every_cause_has_a_server() -> None:
+    assert set(CAUSES) == {*get_args(Cause)} - {"engine"}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_the_cause_comes_first(cause: str) -> None:
+    assert first(CAUSES[cause]) == cause, rules.judged(CAUSES[cause])
+
+
+@pytest.mark.parametrize("cause", set(CAUSES) - {"none", "idle-connections"})
+def test_without_harm_there_is_no_cause(cause: str) -> None:
+    given = CAUSES[cause]
+    calm = facts(given, mean_s=1.1 * given.alone_s, unanswered=0)
+    assert first(calm) == "none"
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_where_the_engine_was_at_its_limit_nothing_is_found(cause: str) -> None:
+    said = rules.judged(facts(CAUSES[cause], engine_limited=True))
+    assert [type(each) for each in said] == [Unclear]
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_what_could_not_be_read_is_no_finding_of_another_kind(cause: str) -> None:
+    blind = facts(
+        CAUSES[cause],
+        cores=None,
+        stage=None,
+        threads=None,
+        peers=None,
+        descriptors=None,
+        throttled_share=None,
+    )
+    assert first(blind) in ("?", "none", cause)
+    unclear = {said.cause for said in rules.judged(blind) if isinstance(said, Unclear)}
+    assert cause == "none" or {"cpu", "workers", "dependency"} <= unclear
+
+
+def test_a_stopped_server_is_throttled() -> None:
+    assert first(STOPPED) == "throttled"
+
+
+def test_idle_cores_rule_out_cpu_and_a_busy_core_does_not_make_a_loop_of_two() -> None:
+    out = {said.cause: said.why for said in rules.judged(WORKERS) if isinstance(said, Out)}
+    assert out["cpu"] == "0.1 of 2 cores busy"
+    assert first(facts(ONE_LOOP, cores=1.9)) != "one-loop"
+
+
+def test_a_busy_core_that_nobody_waits_for_is_no_cause() -> None:
+    assert first(facts(NOTHING, cores=1.0, threads=threads(busiest=1.0, sharing=1.0))) == "none"
+
+
+def test_threads_asleep_at_a_lock_while_all_requests_are_served_are_no_lock() -> None:
+    pooled = replace(LOCK, alone_s=0.3)
+    assert "one-lock" not in [each.cause for each in rules.judged(pooled) if isinstance(each, Finding)]
+
+
+def test_all_cores_busy_are_no_lock() -> None:
+    asleep = threads(number=66, places={"futex_wait_queue": 0.9})
+    assert first(facts(CPU, threads=asleep)) == "cpu"
+
+
+def test_the_share_of_a_finding_is_no_longer_than_the_response_time() -> None:
+    for cause, given in CAUSES.items():
+        for each in rules.judged(given):
+            if isinstance(each, Finding) and cause != "none":
+                assert each.share_s <= given.beyond.mean_s or not given.beyond.per_s
+
+
+def test_a_cheap_switch_is_no_cause() -> None:
+    assert first(replace(facts(CPU, switches_per_s=20_000), switch_s=1e-6)) == "cpu"
