@@ -415,7 +415,7 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
     )
 )
 @load_flags.spread
-def diagnose(what: diagnose_flags.What, flags: diagnose_flags.DiagnoseFlags) -> None:
+def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.DiagnoseFlags) -> None:
     """Find out how a server on this machine waits, how much it holds, and where its time goes.
 
     This takes about a minute. Exit code 130: interrupted.

@@ -1,0 +1,116 @@
+"""`crumple diagnose` from the outside: its help, its mistakes, and what it says of small servers."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import stand_ins
+import tiny_servers
+from command_line import Call, caller
+from crumple import engine
+from crumple.diagnose import diagnosis, observe
+from crumple.diagnose.diagnose_flags import DiagnoseFlags
+from crumple.errors import CrumpleError
+from crumple.machine import process_tree
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Run `crumple diagnose …` in a small project; return (exit code, stdout, stderr)."""
+    root = stand_ins.project(tmp_path / "project")
+    tiny_servers.write(root, "tiny")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return caller(monkeypatch, capsys, "diagnose")
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Use the real engine, with loads that are as short as can be; skip if there is none."""
+    try:
+        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
+    except CrumpleError as error:
+        pytest.skip(f"needs the engine: {error}")
+    monkeypatch.setattr(observe, "WAITING_CONNECTIONS", (32,))
+    monkeypatch.setattr(observe, "WARM_S", 0.2)
+    monkeypatch.setattr(observe, "MEASURED_S", 0.6)
+    monkeypatch.setattr(diagnosis, "LOOK_S", 1.0)
+    yield
+
+
+def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
+    code, out, _ = call("--help")
+    assert code == 0 and "crumple diagnose go-nethttp" in out
+    for field in dataclasses.fields(DiagnoseFlags):
+        assert f"--{field.name.replace('_', '-')}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((), "nothing to diagnose; name a URL, a server, or a command"),
+        (("tiny", "other"), "tiny other: that is more than one server; name one; a command follows --"),
+        (("tinny",), 'no server is called "tinny"; did you mean tiny?'),
+        (("tiny", "--slow", "wait"), "--slow wait: a path begins with /; write --slow /wait"),
+        (("tiny", "--objective", "p99<250"), '"p99<250": p99 needs a unit; write p99<250ms'),
+        (("tiny", "--setting", "x"), "--setting x: that sets nothing; write --setting NAME=VALUE"),
+        (("localhost:1/", "--setting", "a=b"), "--setting is about a server of the project"),
+        (("http://192.0.2.7/",), "192.0.2.7 is neither a loopback nor a private address"),
+        (("--", "no-such-command"), "no-such-command: there is no such command"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:
+    code, out, err = call(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(line), err
+
+
+@pytest.mark.starts
+def test_a_url_without_a_listener_is_one_line(call: Call, short: None) -> None:
+    code, out, err = call("http://127.0.0.1:1/", "--quiet")
+    assert (code, out) == (1, "") and err.count("\n") == 1
+    assert "nobody listens at 127.0.0.1:1; start the server, or mend the URL" in err
+
+
+@pytest.mark.starts
+def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path: Path) -> None:
+    page = tmp_path / "diagnosis.html"
+    code, out, err = call("tiny", "--no-search", "--json", "--seed", "3", "--html", str(page))
+    said = json.loads(out)
+    assert code == 0, err
+    # On a busy machine it may not be able to tell.
+    assert said["io_model"] in ("thread-per-connection", None)
+    assert "thread-per-connection" in said["io_models_left"]
+    assert said["observed"]["held"]["accepted"] == 24
+    assert said["observed"]["held"]["after"]["threads"] >= 24
+    assert said["breaking_point"] is None and said["seed"] == 3
+    assert page.read_text().startswith("<!doctype html>")
+    assert "one request at a time" in err
+
+
+@pytest.mark.starts
+def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path) -> None:
+    program = tmp_path / "server.py"
+    program.write_text(tiny_servers.PROGRAM)
+    code, out, err = call(
+        "--no-search", "--quiet", "--json", "--", sys.executable, str(program), "{port}", str(tmp_path)
+    )
+    assert code == 0, err
+    said = json.loads(out)
+    assert said["pid"] and not Path(f"/proc/{said['pid']}").exists()
+    assert said["waits"]["why"].startswith("no request that only waits was given")
+
+
+@pytest.mark.starts
+def test_a_command_that_does_not_listen_is_one_line(
+    call: Call, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
+    code, out, err = call("--quiet", "--", "sleep", "60")
+    assert (code, out) == (1, "") and "it did not listen on port" in err
