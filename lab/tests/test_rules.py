@@ -37,6 +37,12 @@ def test_where_the_engine_was_at_its_limit_nothing_is_found(cause: str) -> None:
 
 
 @pytest.mark.parametrize("cause", CAUSES)
+def test_where_others_used_the_machine_nothing_is_found(cause: str) -> None:
+    said = rules.judged(facts(CAUSES[cause], disturbed="other programs used 40 % of the CPU time"))
+    assert [type(each) for each in said] == [Unclear]
+
+
+@pytest.mark.parametrize("cause", CAUSES)
 def test_what_could_not_be_read_is_no_finding_of_another_kind(cause: str) -> None:
     blind = facts(
         CAUSES[cause],

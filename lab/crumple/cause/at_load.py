@@ -65,7 +65,8 @@ class AtLoad:
     per second; `engine_cores`: the engine; `all_cores`: those that the server may use. `grew`: by how many
     processes and threads the server grew, from the first sample to the last. `late_connects`: connections
     that took a second or more. `engine_limited`: the engine was the bottleneck. `switches_per_s`: context
-    switches. `resident_bytes`: its memory.
+    switches. `resident_bytes`: its memory. `disturbed`: who else used the machine; empty if
+    nobody did, or it could not be read.
     """
 
     per_s: float
@@ -86,3 +87,4 @@ class AtLoad:
     peers: tuple[Peer, ...] | None
     descriptors: tuple[int, int] | None
     throttled_share: float | None
+    disturbed: str = ""

@@ -5,6 +5,7 @@ import numpy as np
 from crumple.cause.at_load import AtLoad, Peer, Stage, Threads
 from crumple.contract import StageRecord, TrialRecord
 from crumple.record import engine_limits, histogram
+from crumple.record.disturbance import disturbance
 
 LATE_CONNECT_NS = 1e9
 
@@ -51,6 +52,7 @@ def from_record(
         peers=_peers(record),
         descriptors=descriptors,
         throttled_share=throttled_share,
+        disturbed=disturbance(record).why,
     )
 
 

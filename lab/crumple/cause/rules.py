@@ -45,6 +45,8 @@ def judged(facts: Facts) -> list[Said]:
     """Return what each rule says: findings first, the surest and then the greatest share first."""
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
+    if facts.beyond.disturbed:
+        return [Unclear("none", f"{facts.beyond.disturbed}; diagnose it on a calm machine")]
     if not facts.is_harmed:
         loaded_ms, alone_ms = 1e3 * facts.beyond.mean_s, 1e3 * facts.alone_s
         why = f"a request takes {loaded_ms:.3g} ms under load and {alone_ms:.3g} ms alone"

@@ -25,6 +25,7 @@ from crumple.machine import bounds_of, connection_ends, facts
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
+from crumple.record.disturbance import disturbance
 from crumple.record.validity import Validity
 
 SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
@@ -223,4 +224,6 @@ def _looked_at(
         usable_cores=len(facts.usable_cores()),
         warm_up_s=LOOK_WARM_S,
     )
-    return engine.run(loader, spec, look)
+    record = engine.run(loader, spec, look)
+    # Once more, if others used the machine.
+    return engine.run(loader, spec, look) if disturbance(record).disturbed else record

@@ -179,7 +179,9 @@ def not_the_cause(diagnosis: Diagnosis) -> str:
 def unclear(diagnosis: Diagnosis) -> str:
     """What could not be told, and why."""
     return "; ".join(
-        f"{CAUSES[each.cause]}: {each.why}" for each in diagnosis.said if isinstance(each, Unclear)
+        each.why if each.cause in ("none", "engine") else f"{CAUSES[each.cause]}: {each.why}"
+        for each in diagnosis.said
+        if isinstance(each, Unclear)
     )
 
 
