@@ -43,7 +43,7 @@ def switches(facts: Facts) -> Said | None:
     if not facts.switch_s or load.switches_per_s is None or not load.cores:
         return Unclear("switches", "the server's context switches could not be read")
     share = load.switches_per_s * facts.switch_s / load.cores
-    said = f"{load.switches_per_s:,.0f} context switches per second take {share:.0%} of its CPU time"
+    said = f"{load.switches_per_s:,.0f} context switches per second take {100 * share:.2g} % of its CPU time"
     if share < SWITCH_SHARE or load.cores < BUSY_MIN:
         return Out("switches", said)
     remedy = "hand a request from thread to thread less often"

@@ -187,7 +187,12 @@ def unclear(diagnosis: Diagnosis) -> str:
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Where the time goes, below and beyond the breaking point."""
-    return [(f"time at {load}", load_sentences.by_stages(budget)) for load, budget in budgets(diagnosis)]
+    names = ("time below", "time beyond")
+    found = budgets(diagnosis)
+    return [
+        (name, f"at {load}: {load_sentences.by_stages(budget)}")
+        for name, (load, budget) in zip(names[len(names) - len(found) :], found, strict=True)
+    ]
 
 
 def budgets(diagnosis: Diagnosis) -> list[tuple[str, Budget | NoBudget]]:
