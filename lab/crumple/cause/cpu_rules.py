@@ -99,13 +99,11 @@ def lock(facts: Facts) -> Said | None:
         return None
     at_locks = sum(share for place, share in load.threads.places.items() if any(at in place for at in LOCKS))
     waiting = load.threads.number * at_locks
+    if stage.inside < INSIDE_MIN:
+        return Out("one-lock", f"{stage.inside:.2g} requests inside at a time")
     served = facts.at_a_time
     said = f"{stage.inside:.2g} requests inside, of which {served:.2g} are served at a time"
-    if (
-        stage.inside < INSIDE_MIN
-        or served >= MOST_SHARE * stage.inside
-        or waiting < MOST_SHARE * stage.inside
-    ):
+    if served >= MOST_SHARE * stage.inside or waiting < MOST_SHARE * stage.inside:
         return Out("one-lock", said)
     said = f"{said}, and {waiting:.2g} threads wait for a lock while {facts.idle_cores:.2g} cores are idle"
     return Finding("one-lock", "consistent", facts.waited_s, said, "hold the lock for less, or split it")

@@ -109,8 +109,8 @@ def _held_otherwise(held: Held, idle: str) -> Line | None:
     if accepted < OWN_SHARE * held.connections and held.answered is False:
         return Line(f"{accepted} of {idle} are accepted, and nobody else is answered", BLOCKING)
     if accepted == held.connections and held.answered:
-        by = "a process" if holders == 1 else f"{holders} processes"
-        return Line(f"{by} hold {idle}, and no thread is added", ALL - PER_CONNECTION)
+        by = "one process holds" if holders == 1 else f"{holders} processes hold"
+        return Line(f"{by} {idle}, and no thread is added", ALL - PER_CONNECTION)
     return None
 
 
