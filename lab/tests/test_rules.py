@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 from crumple.cause import rules
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
-from made_at_load import CAUSES, CPU, LOCK, NOTHING, ONE_LOOP, STOPPED, WORKERS, facts, threads
+from made_at_load import CAUSES, CPU, LOCK, NOTHING, ONE_LOCK, ONE_LOOP, STOPPED, WORKERS, facts, threads
 
 
 def first(given: Facts) -> str:
@@ -66,6 +66,13 @@ def test_idle_cores_rule_out_cpu_and_a_busy_core_does_not_make_a_loop_of_two() -
     out = {said.cause: said.why for said in rules.judged(WORKERS) if isinstance(said, Out)}
     assert out["cpu"] == "0.1 of 2 cores busy"
     assert first(facts(ONE_LOOP, cores=1.9)) != "one-loop"
+
+
+def test_threads_that_share_a_core_while_the_load_uses_the_other_are_no_lock() -> None:
+    given = facts(ONE_LOCK, cores=1.1, engine_cores=0.9)
+    assert first(given) == "cpu"
+    (said, *_) = rules.judged(given)
+    assert isinstance(said, Finding) and "0.9 more with the load itself" in said.evidence
 
 
 def test_a_busy_core_that_nobody_waits_for_is_no_cause() -> None:

@@ -8,6 +8,8 @@ ONE_CORE = (0.85, 1.15)
 ONE_THREAD_MAX = 1.5
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
+# With more CPU time than this, in cores, the engine is named beside the server.
+ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
 BUSY_MIN = 0.5
 # If one request at a time keeps this many cores busy, other threads work besides.
@@ -28,6 +30,8 @@ def cpu(facts: Facts) -> Said | None:
     if load.cores is None:
         return Unclear("cpu", "its CPU time could not be read; name its process: --watch PID")
     used = f"{load.cores:.2g} of {load.all_cores} cores busy"
+    if load.engine_cores > ENGINE_MIN:
+        used = f"{used}, {load.engine_cores:.2g} more with the load itself"
     if facts.has_idle_cores or load.cores < MOST_SHARE * load.all_cores:
         return Out("cpu", used)
     if not facts.is_harmed:
@@ -84,6 +88,8 @@ def one_core(facts: Facts) -> Said | None:
     if load.threads.sharing <= ONE_THREAD_MAX:
         said = f"one thread uses {load.threads.busiest:.0%} of a core while another core is idle"
         return Finding("one-loop", "shown", facts.waited_s, said, remedy)
+    if not facts.has_idle_cores:
+        return None
     said = f"{load.threads.sharing:.2g} threads share the time of one core while another core is idle"
     return Finding(
         "one-lock", "shown", facts.waited_s, said, f"{remedy}: a lock lets one thread run at a time"

@@ -137,11 +137,13 @@ def _others(subject: Subject) -> int:
 
 
 def _switch_s(loader: Engine) -> float:
-    """Return what a context switch costs on this machine, in seconds: the 10th percentile.
+    """Return what a context switch costs on this machine, in seconds: the 10th percentile, on one core.
 
-    The server may still work on what was asked of it, which makes some switches longer.
+    Between threads on two cores it would be the time that a sleeping core takes to wake, and no CPU time. The
+    server may still work on what was asked of it, which makes some switches longer.
     """
-    return next(each.low_ns for each in ceilings.costs(loader, None) if each.name == "thread_switch") / 1e9
+    costs = ceilings.costs(loader, facts.usable_cores()[0])
+    return next(each.low_ns for each in costs if each.name == "thread_switch") / 1e9
 
 
 def _searched(
