@@ -12,8 +12,8 @@ from crumple.cause.parallelism import Parallelism, Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
+from crumple.load.report import time_sentences
 from crumple.record import stages
-from crumple.record.stages import Budget, NoBudget
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 
@@ -52,7 +52,7 @@ def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 def document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as JSON."""
-    named = model.named(diagnosis.seen)
+    named, below = model.named(diagnosis.seen), diagnosis.below
     return {
         "server": diagnosis.plan.label,
         "pid": diagnosis.subject.pid,
@@ -67,8 +67,8 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         if diagnosis.found and diagnosis.found.point
         else None,
         "findings": [{"kind": type(each).__name__.lower(), **asdict(each)} for each in diagnosis.said],
-        "time_below": _budget(stages.budget(diagnosis.below) if diagnosis.below is not None else None),
-        "time_beyond": _budget(stages.budget(diagnosis.beyond)),
+        "time_below": below and time_sentences.as_data(stages.budget(below)),
+        "time_beyond": time_sentences.as_data(stages.budget(diagnosis.beyond)),
         "engine_version": diagnosis.engine_version,
         "seed": diagnosis.plan.seed,
         "began_unix_s": diagnosis.began_unix_s,
@@ -78,7 +78,3 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
     return asdict(found)
-
-
-def _budget(found: Budget | NoBudget | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)

@@ -11,7 +11,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.load import engine_spec
-from crumple.load.report import load_sentences
+from crumple.load.report import time_sentences
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 from crumple.subject.server_toml import IoModel
@@ -190,7 +190,7 @@ def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     names = ("time below", "time beyond")
     found = budgets(diagnosis)
     return [
-        (name, f"at {load}: {load_sentences.by_stages(budget)}")
+        (name, f"at {load}: {time_sentences.by_stages(budget)}")
         for name, (load, budget) in zip(names[len(names) - len(found) :], found, strict=True)
     ]
 
