@@ -62,17 +62,20 @@ class NotDivided:
 Inside = Divided | NotDivided
 
 
-def divided(record: "TrialRecord", flow: Flow, whole: Part, spare_ns: float) -> Inside | None:
+def divided(
+    record: "TrialRecord", flow: Flow, whole: Part, spare_ns: float, idle_cores: float = 0.0
+) -> Inside | None:
     """Divide the part *inside*, `whole`; None: the spec did not ask for what it takes.
 
-    `spare_ns`: by so much pieces may exceed the whole before nothing is said of them.
+    `spare_ns`: by so much pieces may exceed the whole before nothing is said of them. `idle_cores`: the cores
+    that the server keeps busy without the load, which is not CPU time of requests.
     """
     server, probes = record.probes.server, record.probes
     if server is None or (probes.tasks is None and probes.dependencies is None):
         return None
     if server.window is None:
         return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or "no CPU time")
-    cpu = _cpu(server, flow)
+    cpu = _cpu(server, flow, idle_cores)
     if _exceeds(cpu, whole, spare_ns):
         return NotDivided(
             f"a request takes {time(cpu.mean_ns)} of CPU time and is inside for {time(whole.mean_ns)}: "
@@ -96,11 +99,11 @@ def divided(record: "TrialRecord", flow: Flow, whole: Part, spare_ns: float) -> 
     return Divided(_adding_up(pieces, whole), tuple(untold))
 
 
-def _cpu(server: "ProbeRecord", flow: Flow) -> Part:
+def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
     """The CPU time of a request, of all processes. The sum is exact; samples give the means of batches."""
     window, samples = server.window, server.samples
     assert window is not None
-    number = window.cpu_ns / (flow.ended / flow.rate)
+    number = max(0.0, window.cpu_ns / (flow.ended / flow.rate) - idle_cores)
     spent = np.add(samples.cpu_user_ns, samples.cpu_kernel_ns, dtype=float)
     at_ns = np.asarray(samples.at_ns, dtype=float)
     if len(at_ns) < 2:
@@ -108,7 +111,7 @@ def _cpu(server: "ProbeRecord", flow: Flow) -> Part:
     edges = np.clip(flow.edges_ns(), at_ns[0], at_ns[-1])
     taken = np.flatnonzero(np.diff(edges) > 0)
     read = np.interp(edges, at_ns, spent)
-    return flow.of_means("cpu", number, taken, np.diff(read)[taken] / np.diff(edges)[taken])
+    return flow.of_means("cpu", number, taken, np.diff(read)[taken] / np.diff(edges)[taken] - idle_cores)
 
 
 def _split(cpu: Part, server: "ProbeRecord") -> list[Piece]:

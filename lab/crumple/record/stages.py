@@ -97,8 +97,11 @@ class NoBudget:
     why: str
 
 
-def budget(record: "TrialRecord") -> Budget | NoBudget | None:
-    """Return where the mean response time goes; None: the spec did not ask for it."""
+def budget(record: "TrialRecord", idle_cores: float = 0.0) -> Budget | NoBudget | None:
+    """Return where the mean response time goes; None: the spec did not ask for it.
+
+    `idle_cores`: the cores that the server keeps busy without the load, if that is known.
+    """
     stages = record.probes.stages
     if stages is None:
         return None
@@ -115,11 +118,13 @@ def budget(record: "TrialRecord") -> Budget | NoBudget | None:
     if number < BATCHES_MIN:
         needed_s = BATCHES_MIN * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9
         return NoBudget(f"requests take so long that it needs a load of {needed_s:.2g} s or more")
-    found = _budget(record, stages, rows, number)
+    found = _budget(record, stages, rows, number, idle_cores)
     return _checked(found) if found else NoBudget("too few of the readings found a request in flight")
 
 
-def _budget(record: "TrialRecord", stages: "StageRecord", rows: Sequence[int], number: int) -> Budget | None:
+def _budget(
+    record: "TrialRecord", stages: "StageRecord", rows: Sequence[int], number: int, idle_cores: float
+) -> Budget | None:
     in_flight, drawn = column(stages.in_flight, rows), column(stages.drawn, rows)
     told = (drawn > 0) | (in_flight == 0)
     flow, at_ns = Flow(record, number), column(stages.at_ns, rows)
@@ -151,7 +156,7 @@ def _budget(record: "TrialRecord", stages: "StageRecord", rows: Sequence[int], n
         late_ns=float(np.quantile(column(stages.late_ns, rows), LATE_QUANTILE)),
         cost_ns=float(np.average(cost_ns, weights=drawn)),
         cost_cores=float(cost_ns.sum()) / record.measured_ns,
-        inside=inside.divided(record, flow, within, OFF_MAX * measured),
+        inside=inside.divided(record, flow, within, OFF_MAX * measured, idle_cores),
     )
 
 
