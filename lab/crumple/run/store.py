@@ -65,9 +65,13 @@ class Failure(Frozen):
 
 
 class ServerFacts(Frozen):
-    """The server as it ran. `start_s`: from launch to the first answer; None if it never answered."""
+    """The server as it ran. `start_s`: from launch to the first answer; None if it never answered.
+
+    `cores`: how many it could use; None: that was not settled when the trial failed.
+    """
 
     versions: dict[str, str] = Field(default_factory=dict)
+    cores: int | None = None
     start_s: float | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
 

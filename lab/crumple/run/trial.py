@@ -367,7 +367,10 @@ class Course:
             status="failed" if self._failure else "measured",
             failure=self._failure,
             server=ServerFacts(
-                versions=dict(self.job.versions), start_s=self.start_s, settings=dict(self.job.settings)
+                versions=dict(self.job.versions),
+                cores=len(self.server_cores) or None,
+                start_s=self.start_s,
+                settings=dict(self.job.settings),
             ),
             host=self.host,
             record=self.record,

@@ -90,6 +90,7 @@ class _Claim(Frozen):
 
     `scales`: those that can test it; at the others it is not testable, however clear the figures are.
     `confidence`: 0.999 at most; above it the ends of an interval of two blocks may not be numbers.
+    `argues_cause`: the article argues why it is so; reports then show what limited the servers.
     """
 
     id: Text
@@ -98,6 +99,7 @@ class _Claim(Frozen):
     conditions: tuple[Text, ...] = ()
     scales: Annotated[tuple[ScaleName, ...], Field(min_length=1)] = SCALES
     confidence: Annotated[float, Field(ge=0.5, le=0.999)] = 0.95
+    argues_cause: bool = False
 
 
 class _Measured(_Claim):

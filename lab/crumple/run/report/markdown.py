@@ -6,11 +6,12 @@ Pure: RunView → str. `run_charts.write` writes the files, in the folder CHARTS
 from collections.abc import Iterator, Sequence
 
 from crumple.drawing.page import as_markdown, unbroken
-from crumple.run.report import left_sentences, run_charts, run_sentences, run_tables
+from crumple.run.report import left_sentences, run_charts, run_sentences, run_tables, why, why_sentences
 from crumple.run.report.findings import StudyAnswer, answer
 from crumple.run.report.run_tables import ClaimRow
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, Start
+from crumple.run.report.why import Limits
 from crumple.verdict.verdict import Verdict
 
 CHARTS = "charts"
@@ -101,7 +102,8 @@ def _claims(view: RunView) -> Iterator[str]:
     yield run_sentences.summary(view)
     if view.asked:
         yield _table(_CLAIM_HEADS, [_claim_row(claim) for claim in run_tables.claims(view)])
-        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v))}" for v in view.asked)
+        limits = why.of_claims(view)
+        yield "\n".join(f"- **{v.claim_id}** {_text(_said(view, v, limits))}" for v in view.asked)
     yield _text(left_sentences.undecided(view))
     yield from _not_asked(view)
     yield _text(left_sentences.stopped(view))
@@ -112,8 +114,9 @@ def _claims(view: RunView) -> Iterator[str]:
         yield run_charts.EFFECTS.caption
 
 
-def _said(view: RunView, verdict: Verdict) -> str:
-    said = (verdict.sentence, circumstances(view, verdict), *run_sentences.conditions(verdict))
+def _said(view: RunView, verdict: Verdict, limits: Limits) -> str:
+    limited = why_sentences.of_claim(limits.get(verdict.claim_id, ()))
+    said = (verdict.sentence, circumstances(view, verdict), *run_sentences.conditions(verdict), limited)
     return " ".join(filter(None, said))
 
 
@@ -151,6 +154,11 @@ def _experiment(shown: ExperimentView) -> Iterator[str]:
             yield f"### {kind.title}"
             yield _image(f"{kind.title}, {shown.name}", kind.file_stem(shown))
             yield kind.caption
+    if limited := why_sentences.rows(shown):
+        yield "### What limits them"
+        yield why_sentences.ABOUT
+        rows = [(f"`{name}`", _text(limit), _text(time)) for name, limit, time in limited]
+        yield _table(("Server", "Limited by", "Mean response time"), rows)
     yield "### Noise"
     yield run_sentences.noise(shown)
     yield run_sentences.visible(shown)

@@ -15,8 +15,9 @@ import numpy as np
 
 from crumple.drawing import theme
 from crumple.drawing.page import HALF_PX, WIDE_PX, Chart
+from crumple.load.report import time_chart
 from crumple.record import histogram
-from crumple.run.report import bars, curves, ramp_chart
+from crumple.run.report import bars, curves, ramp_chart, why
 from crumple.run.report.bars import label, row_axis
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start, over_starts
 from crumple.study.study_load import RampShape
@@ -161,6 +162,12 @@ class ChartKind(Chart[ExperimentView]):
         return f"{experiment.name}-{self.name}"
 
 
+def where_the_time_goes(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
+    """Draw the mean response time of each server, divided; None if that of none is known."""
+    found = [(each.server.name, each.time) for each in why.servers(experiment) if each.time is not None]
+    return time_chart.bars(found, width_px)
+
+
 def is_ramp(experiment: ExperimentView) -> bool:
     """Whether its load is a ramp, for which a chart over users shows more than one over time."""
     return isinstance(experiment.experiment.shape, RampShape)
@@ -204,6 +211,12 @@ KINDS = (
         "Response time over percentile, both logarithmic; a line for each start, the other servers in grey. "
         "It ends where its samples no longer carry the percentile.",
         curves.response_time,
+    ),
+    ChartKind(
+        "time",
+        "Where the time goes",
+        f"{time_chart.ABOUT} Means over the starts that count.",
+        where_the_time_goes,
     ),
     ChartKind("cpu", "CPU per request", "User space in full colour, kernel pale.", bars.cpu, half=True),
     ChartKind(

@@ -10,9 +10,10 @@ from typing import Any
 
 from crumple.drawing.terminal import shown_json
 from crumple.record.metrics import METRICS
-from crumple.run.report import findings, left_sentences, run_sentences
+from crumple.run.report import findings, left_sentences, run_sentences, why, why_sentences
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.why import Limits
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Effect
 from crumple.verdict.opinions import Noise
@@ -24,6 +25,7 @@ VERSION = 2
 def data(view: RunView) -> str:
     """Return one JSON document: times in ns, CPU in µs, memory in bytes, shares 0..1, unknown ends null."""
     run = view.run
+    limits = why.of_claims(view)
     document = {
         "version": VERSION,
         "run": run.id,
@@ -41,7 +43,7 @@ def data(view: RunView) -> str:
         "caution": run_sentences.LOOPBACK,
         "answer": findings.answer(view).said,
         "summary": run_sentences.summary(view),
-        "claims": [_verdict(view, verdict) for verdict in view.verdicts],
+        "claims": [_verdict(view, verdict, limits) for verdict in view.verdicts],
         "experiments": [_experiment(experiment) for experiment in view.experiments],
         "trials": [_trial(view, start) for start in _by_id(view)],
         "trials_left_out": view.left_out,
@@ -58,7 +60,7 @@ def _by_id(view: RunView) -> list[Start]:
     return sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
 
 
-def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
+def _verdict(view: RunView, verdict: Verdict, limits: Limits) -> dict[str, Any]:
     return {
         "id": verdict.claim_id,
         "text": verdict.text,
@@ -75,6 +77,7 @@ def _verdict(view: RunView, verdict: Verdict) -> dict[str, Any]:
         "trials": verdict.trials,
         "blocks": verdict.blocks,
         "left": left_sentences.why_left(view).get(verdict.claim_id),
+        "limits": why_sentences.of_claim(limits.get(verdict.claim_id, ())) or None,
     }
 
 
@@ -113,6 +116,7 @@ def _experiment(shown: ExperimentView) -> dict[str, Any]:
         "identity": {"scheduled": scheduled, "outcomes": outcomes},
         "noise": {name: _noise(noise) for name, noise in shown.noise.items()},
         "servers": [_server(row) for row in shown.rows],
+        "why": {each.server.name: why_sentences.as_data(each) for each in why.servers(shown)},
     }
 
 

@@ -15,6 +15,8 @@ from crumple.run.report import (
     run_tables,
     run_text,
     server_names,
+    why,
+    why_sentences,
 )
 from crumple.run.report.markdown import overview as of_runs
 from crumple.run.report.run_charts import EFFECTS, KINDS
@@ -34,6 +36,8 @@ def html(view: RunView) -> str:
         study=view.run.study,
         say=run_sentences,
         left=left_sentences,
+        why=why_sentences,
+        limits=_limits(view),
         style=page.style(),
         answer=findings.answer(view),
         claims=run_tables.claims(view),
@@ -48,6 +52,11 @@ def html(view: RunView) -> str:
         unsound=[*view.failed, *view.not_valid],
         skipped=run_sentences.skips(view),
     )
+
+
+def _limits(view: RunView) -> dict[str, str]:
+    """Return claim → what limits its servers, for the claims that argue a cause."""
+    return {claim: why_sentences.of_claim(found) for claim, found in why.of_claims(view).items()}
 
 
 NOT_ASKED = "not asked"

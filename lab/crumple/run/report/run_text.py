@@ -13,7 +13,14 @@ from rich.text import Text
 
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown_text
-from crumple.run.report import findings, left_sentences, run_sentences, run_tables, server_names
+from crumple.run.report import (
+    findings,
+    left_sentences,
+    run_sentences,
+    run_tables,
+    server_names,
+    why_sentences,
+)
 from crumple.run.report.findings import Finding, StudyAnswer
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.study.claim import Claim
@@ -56,7 +63,7 @@ def _page(view: RunView, columns: int) -> Group:
         parts.append(Text(server_names.of_all([view]), style="dim"))
     for shown in view.experiments:
         heading = Text.assemble((shown.name, "bold"), f"  {shown.experiment.title}")
-        parts += [Text(), heading, _servers(shown, columns), *_marks(shown), _noise(shown)]
+        parts += [Text(), heading, _servers(shown, columns), *_marks(shown), *_limits(shown), _noise(shown)]
     parts += [Text(), *_validity(view)]
     if said := run_sentences.twins(view):
         parts.append(Text(said, style="dim"))
@@ -146,6 +153,11 @@ def _servers(shown: ExperimentView, columns: int) -> Table:
 def _marks(shown: ExperimentView) -> list[Text]:
     marked = [(row, run_sentences.marks(row)) for row in shown.servers]
     return [Text(f"{row.name}: {said}{_besides(row)}", style="yellow") for row, said in marked if said]
+
+
+def _limits(shown: ExperimentView) -> list[Text]:
+    said = why_sentences.in_short(shown)
+    return [Text(said)] if said else []
 
 
 def _besides(row: ServerView) -> str:

@@ -1,0 +1,80 @@
+"""What limits the servers of an experiment, in words: plain text, no markup. Facts come from `why`."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from crumple.drawing import numerals
+from crumple.load.report import time_sentences
+from crumple.load.report.cause_sentences import CAUSES
+from crumple.run.report import server_names, why
+from crumple.run.report.view import ExperimentView
+from crumple.run.report.why import Limit, ServerWhy
+from crumple.verdict.verdict_sentences import listed
+
+ABOUT = (
+    "Over the starts that count. What limits a server is what comes first in at least half of its starts; "
+    "nobody sent single requests before, so a server counts as limited where requests queue in front of it, or "
+    "its threads for a core."
+)
+
+
+def limit(found: ServerWhy) -> str:
+    """Return what limits a server and what shows it, or why that is not known."""
+    if found.limit is None:
+        return f"not known: {found.no_limit}"
+    finding = found.limit.finding
+    sure = "" if finding.sure == "shown" else "; another cause could look the same"
+    share = f"; {numerals.duration(1e9 * finding.share_s)} of the mean" if finding.share_s else ""
+    return f"{CAUSES[finding.cause]}: {finding.evidence}{share}{sure}{_starts(found.limit)}"
+
+
+def _starts(found: Limit) -> str:
+    return "" if found.starts == found.judged else f"; in {found.starts} of {found.judged} starts"
+
+
+def time(found: ServerWhy) -> str:
+    """Return where the mean response time of a server goes, or why that is not known."""
+    return time_sentences.by_stages(found.time) if found.time is not None else f"not known: {found.no_time}"
+
+
+def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
+    """Return each server's name, what limits it, and where its time goes."""
+    return [(each.server.name, limit(each), time(each)) for each in why.servers(shown)]
+
+
+def in_short(shown: ExperimentView) -> str:
+    """Return "limited by CPU (go-nethttp, rust-hyper), one thread (node-http)"; empty if nothing is known."""
+    names = server_names.short([row.name for row in shown.servers])
+    of_cause: dict[str, list[str]] = {}
+    for each in why.servers(shown):
+        if each.limit is not None:
+            of_cause.setdefault(CAUSES[each.limit.finding.cause], []).append(names[each.server.name])
+    said = [f"{cause} ({', '.join(servers)})" for cause, servers in of_cause.items()]
+    return f"limited by {', '.join(said)}" if said else ""
+
+
+def of_claim(found: Iterable[tuple[ExperimentView, ServerWhy]]) -> str:
+    """Return "Limited here: node-http by one thread (one thread uses 99 % of a core …)"; empty: not known."""
+    said = dict.fromkeys(
+        f"{each.server.name} by {limit(each)}" for _, each in found if each.limit is not None
+    )
+    return f"Limited here: {listed([*said])}." if said else ""
+
+
+def as_data(found: ServerWhy) -> dict[str, Any]:
+    """Return the facts for other programs: times in ns, the finding's share in seconds."""
+    limited = found.limit
+    return {
+        "time": time_sentences.as_data(found.time) if found.time else {"why": found.no_time},
+        "limit": None if limited is None else {
+            "cause": limited.finding.cause,
+            "sure": limited.finding.sure,
+            "share_s": limited.finding.share_s,
+            "evidence": limited.finding.evidence,
+            "remedy": limited.finding.remedy,
+            "starts": limited.starts,
+            "judged": limited.judged,
+        },
+        "no_limit": found.no_limit or None,
+    }  # fmt: skip
+
