@@ -1,6 +1,7 @@
 """What limits a server, from one load alone: its record, and how long a request takes without it. Pure."""
 
 from crumple.cause import loaded, rules
+from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts, Said
 from crumple.cause.observed import Alone, Observed
 from crumple.contract import TrialRecord
@@ -17,7 +18,11 @@ def judged(
     """
     if record.probes.server is None or record.probes.stages is None:
         return ()
-    beyond = loaded.from_record(record, all_cores)
+    return of_load(loaded.from_record(record, all_cores), alone, others)
+
+
+def of_load(beyond: AtLoad, alone: Alone | None, others: int = 0) -> tuple[Said, ...]:
+    """Return the same from what was seen of the server under the load."""
     alone_s = alone.mean_s if alone is not None else None
-    seen = Observed(cores=all_cores, work=alone)
+    seen = Observed(cores=beyond.all_cores, work=alone)
     return tuple(rules.judged(Facts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))

@@ -64,7 +64,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             requests=requests,
             shape=meant.shape,
             stop=meant.stop,
-            options=replace(options, stages=_shows_stages(resolved), tasks=True, dependencies=True),
+            options=replace(options, stages=shows_stages(resolved), tasks=True, dependencies=True),
             usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
@@ -72,7 +72,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     )
 
 
-def _shows_stages(resolved: Resolved) -> bool:
+def shows_stages(resolved: Resolved) -> bool:
     """Whether this machine may show at which stage requests are: it has the other ends of the connections."""
     return resolved.is_local and not resolved.target.address.startswith("unix:")
 
