@@ -28,9 +28,7 @@ def watched(record: TrialRecord, read: Read, cores: float, ready: float) -> Tria
         record, [(round(cores + ready), 0, 0)] * 60, run_queue_ns=round(ready * record.measured_ns)
     )
     stages = test_stages.readings([read] * 60, at_ns).model_copy(update={"cost_ns": (1_000,) * 60})
-    probes = record.probes.model_copy(
-        update={"stages": stages, "server": server, "tasks": tasks}
-    )
+    probes = record.probes.model_copy(update={"stages": stages, "server": server, "tasks": tasks})
     return record.model_copy(update={"probes": probes})
 
 

@@ -35,6 +35,8 @@ HARM_FACTOR = 1.3
 IDLE_SHARE = 0.25
 # A queue in front of the server holds at least this share of the requests in flight.
 QUEUE_SHARE = 0.25
+# If it is not known how long a request takes alone, so many threads without a core show that requests wait.
+RUNNABLE_MIN = 1.0
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
@@ -79,25 +81,34 @@ class Facts:
 
     seen: Observed
     beyond: AtLoad
-    alone_s: float
+    alone_s: float | None
     others: int = 0
     switch_s: float | None = None
 
     @property
     def waited_s(self) -> float:
         """By how much the mean response time is longer than alone."""
+        if self.alone_s is None:
+            return self.outside_s if self.is_queued_outside else 0.0
         return max(0.0, self.beyond.mean_s - self.alone_s)
 
     @property
     def at_a_time(self) -> float:
         """How many requests of the work are served at a time, by Little's law."""
+        if self.alone_s is None:
+            return self.stage.inside if self.stage is not None else self.beyond.in_flight
         return self.beyond.per_s * self.alone_s
 
     @property
     def is_harmed(self) -> bool:
         """Whether requests wait, or get no answer."""
-        load = self.beyond
-        return load.mean_s > HARM_FACTOR * self.alone_s or load.unanswered > 0 or load.failed > 0
+        load, alone_s = self.beyond, self.alone_s
+        if load.unanswered > 0 or load.failed > 0:
+            return True
+        if alone_s is not None:
+            return load.mean_s > HARM_FACTOR * alone_s
+        runnable = load.threads.runnable if load.threads is not None else None
+        return self.is_queued_outside or (runnable is not None and runnable >= RUNNABLE_MIN)
 
     @property
     def idle_cores(self) -> float | None:
@@ -126,7 +137,7 @@ class Facts:
     def outside_s(self) -> float:
         """How long a request waits in front of the server."""
         load = self.beyond
-        return load.stage.outside / load.per_s if load.stage and load.per_s else self.waited_s
+        return load.stage.outside / load.per_s if load.stage and load.per_s else 0.0
 
     @property
     def workers(self) -> float | None:

@@ -28,7 +28,7 @@ from crumple.record.flow import (
     rows_measured,
     time,
 )
-from crumple.record.inside import Divided, Inside
+from crumple.record.inside import Divided, Inside, NotDivided
 
 if TYPE_CHECKING:
     from crumple.contract import StageRecord, TrialRecord
@@ -82,6 +82,11 @@ class Budget:
         return next(part for part in self.parts if part.name == name)
 
     @property
+    def not_divided(self) -> str:
+        """Why the part *inside* is not divided; empty if it is, or nobody asked."""
+        return self.inside.why if isinstance(self.inside, NotDivided) else ""
+
+    @property
     def pieces(self) -> tuple[Part, ...]:
         """The parts as they are drawn: *inside* by its pieces, where it is divided."""
         if not isinstance(self.inside, Divided):
@@ -97,10 +102,13 @@ class NoBudget:
     why: str
 
 
-def budget(record: "TrialRecord", idle_cores: float = 0.0) -> Budget | NoBudget | None:
+def budget(
+    record: "TrialRecord", idle_cores: float = 0.0, readings_min: int = READINGS_MIN
+) -> Budget | NoBudget | None:
     """Return where the mean response time goes; None: the spec did not ask for it.
 
-    `idle_cores`: the cores that the server keeps busy without the load, if that is known.
+    `idle_cores`: the cores that the server keeps busy without the load, if that is known. `readings_min`:
+    with fewer readings there is no budget.
     """
     stages = record.probes.stages
     if stages is None:
@@ -110,10 +118,10 @@ def budget(record: "TrialRecord", idle_cores: float = 0.0) -> Budget | NoBudget 
     if not ended(record):
         return NoBudget("no request ended")
     rows = rows_measured(record, stages.at_ns)
-    if len(rows) < READINGS_MIN:
-        enough_s = math.ceil(SPARE * READINGS_MIN / max(1, len(rows)) * record.measured_ns / 1e9)
+    if len(rows) < readings_min:
+        enough_s = math.ceil(SPARE * readings_min / max(1, len(rows)) * record.measured_ns / 1e9)
         longer = f"load it for {min(enough_s, ENOUGH_S_MAX)} s or longer"
-        return NoBudget(f"{len(rows)} of the {READINGS_MIN} readings that are needed: {longer}")
+        return NoBudget(f"{len(rows)} of the {readings_min} readings that are needed: {longer}")
     number = batches(record)
     if number < BATCHES_MIN:
         needed_s = BATCHES_MIN * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9

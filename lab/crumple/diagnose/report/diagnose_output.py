@@ -12,7 +12,7 @@ from crumple.cause.parallelism import Parallelism, Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
-from crumple.load.report import time_sentences
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.record import stages
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
@@ -66,7 +66,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point
         else None,
-        "findings": [{"kind": type(each).__name__.lower(), **asdict(each)} for each in diagnosis.said],
+        "findings": cause_sentences.as_data(diagnosis.said),
         "time_below": below and time_sentences.as_data(stages.budget(below)),
         "time_beyond": time_sentences.as_data(stages.budget(diagnosis.beyond)),
         "engine_version": diagnosis.engine_version,

@@ -13,8 +13,8 @@ from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.load.report import load_sentences as say
-from crumple.load.report import time_sentences
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spread, Step
 from crumple.record import failures, histogram
 from crumple.record.failures import Unexpected
@@ -185,6 +185,9 @@ def document(load: Load) -> dict[str, Any]:
         "held_mean_ns": load.held_mean_ns,
         "server": load.server and asdict(load.server),
         "stages": time_sentences.as_data(load.budget),
+        "idle_cores": load.idle_cores,
+        "alone": load.alone and asdict(load.alone),
+        "findings": cause_sentences.as_data(load.said),
         "record": record.model_dump(mode="json"),
     }
 

@@ -20,7 +20,7 @@ def by_stages(budget: "Budget | NoBudget") -> str:
     Each time has the digits that its interval decides. A part that was never found is left out.
     """
     # Imported here because it needs numpy, which takes time before a load.
-    from crumple.record.inside import Divided, NotDivided
+    from crumple.record.inside import Divided
     from crumple.record.stages import NoBudget
 
     if isinstance(budget, NoBudget):
@@ -32,8 +32,8 @@ def by_stages(budget: "Budget | NoBudget") -> str:
     ]
     whole = numerals.decided(budget.sum_ns, budget.sum_low_ns, budget.sum_high_ns)
     line = f"{' · '.join(said)} = {whole} (measured {numerals.duration(budget.measured_ns)})"
-    if isinstance(budget.inside, NotDivided):
-        line += f"; inside is not divided: {budget.inside.why}"
+    if budget.not_divided:
+        line += f"; inside is not divided: {budget.not_divided}"
     if isinstance(budget.inside, Divided) and budget.inside.untold:
         line += f"; otherwise inside may include {untold(budget.inside)}"
     return line
@@ -52,7 +52,7 @@ def untold(divided: "Divided") -> str:
 
 def as_data(found: "Budget | NoBudget | None") -> dict[str, Any] | None:
     """The budget for other programs: times in ns. `pieces`: the parts, *inside* by its own parts if known."""
-    from crumple.record.inside import Divided, NotDivided
+    from crumple.record.inside import Divided
     from crumple.record.stages import NoBudget
 
     if found is None:
@@ -69,5 +69,5 @@ def as_data(found: "Budget | NoBudget | None") -> dict[str, Any] | None:
         "parts": parts,
         "pieces": [{**asdict(part), "of": part.whom} for part in found.pieces],
         "inside_untold": [asdict(each) for each in inside.untold] if isinstance(inside, Divided) else [],
-        "inside_not_divided": inside.why if isinstance(inside, NotDivided) else None,
+        "inside_not_divided": found.not_divided or None,
     }

@@ -1,4 +1,4 @@
-"""Where a server's response time goes in an experiment, and what limits it there. Pure: ExperimentView → rows.
+"""Where a server's response time goes in an experiment, and what limits it there. Pure.
 
 Both come from the readings of its starts that count. `stages` and `cause.in_short` judge one record each;
 this module joins the starts of a server.
@@ -6,10 +6,10 @@ this module joins the starts of a server.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median_low
 
-from crumple.cause import in_short
+from crumple.cause import in_short, loaded
 from crumple.cause.finding import Cause, Finding, Said, Unclear
 from crumple.record import stages
 from crumple.record.budget_of_starts import budget_of_starts
@@ -35,7 +35,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class ServerWhy:
-    """One server in one experiment. `time` None, or `limit` None: not known, and `no_time`, `no_limit` say why."""
+    """One server in one experiment.
+
+    `time` None, or `limit` None: not known; `no_time` or `no_limit` says why.
+    """
 
     server: ServerView
     time: Budget | None
@@ -106,7 +109,11 @@ def _limit(starts: Sequence[Start], shared: bool) -> tuple[Limit | None, str]:
 
 def _said(start: Start, shared: bool) -> Sequence[Said]:
     record, cores = start.trial.record, start.trial.server.cores
-    return in_short.judged(record, cores, shared=shared) if record is not None and cores else ()
+    if record is None or record.probes.server is None or not cores:
+        return ()
+    beyond = loaded.from_record(record, cores)
+    # An engine with cores of its own uses none of the server's.
+    return in_short.of_load(beyond if shared else replace(beyond, engine_cores=0.0), None)
 
 
 def _median(findings: Iterable[Finding]) -> Finding:

@@ -12,9 +12,9 @@ from crumple.run.report.why import Limit, ServerWhy
 from crumple.verdict.verdict_sentences import listed
 
 ABOUT = (
-    "Over the starts that count. What limits a server is what comes first in at least half of its starts; "
-    "nobody sent single requests before, so a server counts as limited where requests queue in front of it, or "
-    "its threads for a core."
+    "Over the starts that count. What limits a server is what comes first in at least half of its starts. "
+    "How long a request takes alone is not measured here, so a server counts as limited where requests queue "
+    "in front of it, or its threads for a core."
 )
 
 
@@ -77,4 +77,3 @@ def as_data(found: ServerWhy) -> dict[str, Any]:
         },
         "no_limit": found.no_limit or None,
     }  # fmt: skip
-
