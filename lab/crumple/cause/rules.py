@@ -47,7 +47,10 @@ def judged(facts: Facts) -> list[Said]:
         return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
         return [Unclear("none", f"{facts.beyond.disturbed}; diagnose it on a calm machine")]
-    if not facts.is_harmed:
+    if facts.is_harmed is None:
+        why = "nothing is known of how long a request takes alone, and no queue was seen"
+        return [Unclear("none", why), *_out(facts)]
+    if not facts.is_harmed and facts.alone_s is not None:
         loaded_ms, alone_ms = 1e3 * facts.beyond.mean_s, 1e3 * facts.alone_s
         why = f"a request takes {loaded_ms:.3g} ms under load and {alone_ms:.3g} ms alone"
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
@@ -68,4 +71,4 @@ def _first(findings: list[Finding]) -> list[Finding]:
     explained = {cause for each in findings for cause in EXPLAINS.get(each.cause, ())}
     order = {"shown": 0, "consistent": 1}
     left = [each for each in findings if each.cause not in explained]
-    return sorted(left, key=lambda each: (order[each.sure], -each.share_s))
+    return sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0)))

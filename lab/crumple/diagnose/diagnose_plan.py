@@ -13,7 +13,7 @@ from pathlib import Path
 
 from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
-from crumple.diagnose.observe import Subject
+from crumple.diagnose.subject import Subject
 from crumple.errors import CrumpleError, Mistakes, UsageError
 from crumple.load import engine_spec, load_plan, load_shape, objective, request
 from crumple.load.engine_spec import Options

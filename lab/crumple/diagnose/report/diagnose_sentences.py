@@ -64,6 +64,7 @@ def asked(diagnosis: Diagnosis) -> str:
 def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """The answers, each with its name; those with nothing to say are left out."""
     rows = [
+        ("interrupted", "it says what was measured before" if diagnosis.interrupted else ""),
         ("waits like", waits_like(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
@@ -119,6 +120,7 @@ def waiting(diagnosis: Diagnosis) -> str:
         "cpu": "its CPU time was the limit",
         "growing": "it still added processes or threads",
         "unsteady": "under more connections its rate did not become steady",
+        "unread": "its CPU time could not be read, and may have been the limit",
         None: "the others wait in a queue",
     }[found.why]
     return f"{_number(found)} at a time ({why})"
