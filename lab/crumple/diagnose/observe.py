@@ -342,8 +342,11 @@ def _rate(record: TrialRecord) -> tuple[float, float]:
     ok, spent_s = np.array(series.ok)[rows], np.array(series.duration_ns)[rows] / 1e9
     parts = [part for part in np.array_split(np.arange(len(rows)), BATCHES) if len(part)]
     rates = np.array([ok[part].sum() / spent_s[part].sum() for part in parts])
-    error = STUDENT * float(rates.std(ddof=1)) / len(rates) ** 0.5 if len(rates) == BATCHES else 0.0
-    return float(ok.sum() / spent_s.sum()), error
+    per_s = float(ok.sum() / spent_s.sum())
+    if len(rates) < BATCHES:
+        # Of a load that is too short for the batches, the rate is not known to any accuracy.
+        return per_s, per_s
+    return per_s, STUDENT * float(rates.std(ddof=1)) / BATCHES**0.5
 
 
 def _grew(numbers: list[int]) -> bool:
