@@ -64,6 +64,15 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         (("localhost:1/", "--setting", "a=b"), "--setting is about a server of the project"),
         (("http://192.0.2.7/",), "192.0.2.7 is neither a loopback nor a private address"),
         (("--", "no-such-command"), "no-such-command: there is no such command"),
+        (("tiny", "-H", "A: b"), "--header changes what is asked, and tiny is asked its workloads"),
+        (("tiny", "-m", "POST"), "--method changes what is asked, and tiny is asked its workloads"),
+        (("tiny", "--watch", "1"), "--watch is about a URL, and tiny is a server; leave it out"),
+        (("tiny", "--insecure"), "--insecure is about a URL, and tiny is a server; leave it out"),
+        (("--watch", "1", "--", "true"), "--watch names a process that runs, and the command starts one"),
+        (("--setting", "a=b", "--", "true"), "--setting is about a server of the project; write what you"),
+        (("--insecure", "--", "true"), "--insecure is about a URL, and none is given; write the URL before"),
+        (("tiny", "--no-search", "--objective", "p99<1s"), "--objective says what to search, and --no-sea"),
+        (("localhost:1/", "--html", "/no/such/page.html"), "--html /no/such/page.html: nothing can be writ"),
     ],
 )
 def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:

@@ -216,6 +216,11 @@ def test_a_switch_whose_cost_could_not_be_measured_is_not_free() -> None:
         assert isinstance(found, Unclear) and "what one costs" in found.why
 
 
+def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:
+    silent = facts(LOCK, threads=threads(number=66, places={"": 0.9, "ep_poll": 0.1}))
+    assert isinstance(said(silent, "one-lock"), Unclear)
+
+
 def test_a_group_that_stops_the_server_for_a_moment_does_not_throttle_it() -> None:
     moment = facts(CPU, throttled_share=0.01)
     assert first(moment) == "cpu" and isinstance(said(moment, "throttled"), Out)

@@ -27,6 +27,7 @@ INSIDE_MIN = 3.0
 STOPPED_SHARE = 0.1
 # A control group that stops the server for less of the time does not make requests wait for long.
 THROTTLED_SHARE = 0.05
+PLACES_UNREAD = "where its threads sleep could not be read: run as the server's user"
 UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
 PER_CORE = "start a process for each core"
 
@@ -148,7 +149,9 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     computes = parallelism.computes(facts.seen)
     lets_one = isinstance(computes, Parallelism) and computes.is_one
     at_locks = _at_locks(threads)
-    if not lets_one and at_locks < 1.0:
+    if not lets_one and at_locks is None:
+        return Unclear("one-lock", f"{said}, and {PLACES_UNREAD}")
+    if not lets_one and at_locks is not None and at_locks < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {at_locks:.2g} threads wait for a lock")
     sure: Sure = "shown" if lets_one else "consistent"
@@ -156,8 +159,10 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     return Finding("one-lock", sure, facts.waited_s, said, remedy)
 
 
-def _at_locks(threads: Threads) -> float:
-    """How many threads sleep in a lock."""
+def _at_locks(threads: Threads) -> float | None:
+    """How many threads sleep in a lock; None: of most that sleep the kernel does not say where."""
+    if threads.places.get("", 0.0) > MOST_SHARE * sum(threads.places.values()):
+        return None
     share = sum(share for place, share in threads.places.items() if any(at in place for at in LOCKS))
     return threads.number * share
 
@@ -176,6 +181,8 @@ def lock(facts: Facts) -> Said | None:
     waiting = _at_locks(load.threads)
     if stage.inside < INSIDE_MIN:
         return Out("one-lock", f"{stage.inside:.2g} requests inside at a time")
+    if waiting is None:
+        return Unclear("one-lock", PLACES_UNREAD)
     said = f"{stage.inside:.2g} requests inside, of which {served:.2g} are served at a time"
     if served >= MOST_SHARE * stage.inside or waiting < MOST_SHARE * stage.inside:
         return Out("one-lock", said)
