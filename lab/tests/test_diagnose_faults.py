@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +179,33 @@ def test_a_process_that_ended_is_not_another_with_its_pid() -> None:
         os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
         assert not seen.lives()
     assert not seen.lives()
+
+
+@pytest.mark.parametrize(
+    ("step", "keeps"), [("searching the breaking point", True), ("one request at a time", False)]
+)
+def test_ctrl_c_ends_it_and_keeps_what_was_measured(short: None, step: str, keeps: bool) -> None:
+    program = Path(sys.executable).parent / "crumple"
+    with (
+        fault_servers.serving("hangs", after=10**6 if keeps else 0) as served,
+        subprocess.Popen(
+            [program, "diagnose", f"http://{served.at}/", "--seed", "3"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as ran,
+    ):
+        assert ran.stderr is not None and ran.stdout is not None
+        for line in ran.stderr:
+            if step in line:
+                break
+        time.sleep(1.0 if keeps else 0.3)
+        ran.send_signal(signal.SIGINT)
+        began_s = time.monotonic()
+        out, err = ran.stdout.read(), ran.stderr.read()
+        assert ran.wait(20) == 130 and time.monotonic() - began_s < 10.0
+    if keeps:
+        assert "no request was answered" not in out
+        assert "it says what was measured before" in out and "waiting" in out and "time beyond" not in out
+    else:
+        assert out == "" and err.splitlines()[-1] == "interrupted before the diagnosis was over"

@@ -151,7 +151,7 @@ def holds(diagnosis: Diagnosis) -> str:
     if meant is None:
         return ""
     if found is None:
-        return "no request was answered as expected"
+        return "" if diagnosis.interrupted else "no request was answered as expected"
     if found.point is not None:
         by = f", then breaks on {found.breaks_by}" if found.breaks_by else ""
         return f"{numerals.with_interval(found.point, unit='/s')} at {meant}{by}"
