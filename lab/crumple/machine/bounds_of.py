@@ -60,17 +60,23 @@ def _quota(folder: Path) -> float | None:
     return None
 
 
-def _groups(pid: int) -> Iterator[Path]:
+def _groups(pid: int) -> list[Path]:
     """The folders of the control groups that may limit CPU time: its own, and those above it."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            roots = [_CGROUPS] if not controllers else []
-            if "cpu" in controllers.split(","):
-                roots = [_CGROUPS / "cpu", _CGROUPS / "cpu,cpuacct"]
-            for root in roots:
-                own = root / path.lstrip("/")
-                for folder in (own, *own.parents):
-                    yield folder
-                    if folder == root:
-                        break
+        return list(_folders(Path(f"/proc/{pid}/cgroup").read_text()))
+    return []
+
+
+def _folders(listed: str) -> Iterator[Path]:
+    """The folders of the groups that are listed, of version 1 or 2."""
+    for line in listed.splitlines():
+        _, controllers, path = line.split(":", 2)
+        roots = [_CGROUPS] if not controllers else []
+        if "cpu" in controllers.split(","):
+            roots = [_CGROUPS / "cpu", _CGROUPS / "cpu,cpuacct"]
+        for root in roots:
+            own = root / path.lstrip("/")
+            for folder in (own, *own.parents):
+                yield folder
+                if folder == root:
+                    break
