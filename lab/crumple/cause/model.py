@@ -13,6 +13,7 @@ from typing import get_args
 from crumple.cause import parallelism
 from crumple.cause.observed import Held, Many, Observed, Tree
 from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.subject.server_toml import IoModel
 
 Models = frozenset[IoModel]
@@ -125,12 +126,7 @@ def _growth(seen: Observed) -> Line | None:
     """What requests that wait cost."""
     load = _most_waiting(seen)
     at_a_time = parallelism.waits(seen)
-    if (
-        load is None
-        or isinstance(at_a_time, parallelism.Unknown)
-        or load.at_rest is None
-        or load.most is None
-    ):
+    if load is None or isinstance(at_a_time, Unknown) or load.at_rest is None or load.most is None:
         return None
     waiting = at_a_time.value
     if waiting < WAITING_MIN:
@@ -152,7 +148,7 @@ def _growth(seen: Observed) -> Line | None:
 def _limit(seen: Observed) -> Line | None:
     """How many wait at a time, and who there is for them."""
     at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
-    if isinstance(at_a_time, parallelism.Unknown) or load is None or load.most is None:
+    if isinstance(at_a_time, Unknown) or load is None or load.most is None:
         return None
     if at_a_time.kind == "at-least":
         return None
@@ -180,12 +176,7 @@ def _limit(seen: Observed) -> Line | None:
 def _has_no_pool(seen: Observed, number: int) -> bool:
     """Whether requests compute on far fewer threads than wait at a time: a pool would compute on all."""
     load = seen.computing
-    if (
-        load is None
-        or load.busy is None
-        or load.disturbed
-        or isinstance(parallelism.computes(seen), parallelism.Unknown)
-    ):
+    if load is None or load.busy is None or load.disturbed or isinstance(parallelism.computes(seen), Unknown):
         return False
     return load.busy < OWN_SHARE * min(number, load.connections)
 
@@ -209,7 +200,7 @@ def _busy(seen: Observed) -> Line | None:
     """How many threads compute when many requests do."""
     load = seen.computing
     cores = parallelism.computes(seen)
-    if load is None or load.busy is None or isinstance(cores, parallelism.Unknown) or seen.cores < 2:
+    if load is None or load.busy is None or isinstance(cores, Unknown) or seen.cores < 2:
         return None
     if load.busy <= ONE_BUSY_MAX:
         return Line("one thread computes", ALL - {"event-loop-per-core"})
@@ -225,7 +216,7 @@ def _busy(seen: Observed) -> Line | None:
 def _computing(seen: Observed) -> Line | None:
     """On how many cores requests compute."""
     cores = parallelism.computes(seen)
-    if isinstance(cores, parallelism.Unknown) or seen.cores < 2:
+    if isinstance(cores, Unknown) or seen.cores < 2:
         return None
     if cores.value >= TWO_CORES:
         on = "all cores" if cores.kind == "at-least" else f"{cores.value:.2g} cores"

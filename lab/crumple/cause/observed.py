@@ -7,6 +7,8 @@ None in a field: it was not asked for, or could not be read.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crumple.cause import connection_memory
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -125,6 +127,7 @@ class Observed:
     slow: Alone | None = None
     heavy: Alone | None = None
     held: Held | None = None
+    memory: connection_memory.Held | None = None
     waiting: tuple[Many, ...] = ()
     computing: Many | None = None
     beside_one: Beside | None = None

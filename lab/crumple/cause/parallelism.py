@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.cause.observed import Many, Observed
+from crumple.cause.unknown import Unknown
 
 # With this share of the connections served at a time, all of them are, but for what the engine takes.
 ALL_SHARE = 0.9
@@ -46,13 +47,6 @@ class Parallelism:
     def is_one(self) -> bool:
         """Whether it is one at a time."""
         return self.kind == "limit" and round(self.value) <= 1
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Why a figure is not known, and what would tell it."""
-
-    why: str
 
 
 def waits(seen: Observed) -> Parallelism | Unknown:

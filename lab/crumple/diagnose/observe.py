@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from crumple import contract
-from crumple.cause import loaded, parallelism
+from crumple.cause import connection_memory, loaded, parallelism
 from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Rest, Tree
+from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
-from crumple.diagnose import idle, instead
+from crumple.diagnose import idle, idle_memory, instead
 from crumple.diagnose.subject import Subject
 from crumple.engine import Engine
 from crumple.load import engine_spec
@@ -103,6 +104,7 @@ class Course:
         self._note(rest=self._rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held())
+        self._note(memory=self._memory())
         if subject.heavy is not None:
             number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
             self._watcher.doing(f"{number} connections that ask for what computes")
@@ -168,6 +170,15 @@ class Course:
             answered=record.outcomes.ok > 0,
         )
 
+    def _memory(self) -> connection_memory.Held | None:
+        """Look at what idle connections cost, before any load has made the server hold more memory."""
+        target, pid = self._subject.target, self._subject.pid
+        if pid is None or self.seen.held is None or not self.seen.held.answered:
+            return None
+        found = idle_memory.held(pid, target.address, target.host, self._subject.light.path)
+        self._settle()
+        return found
+
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
         began_s = changed_s = time.monotonic()
@@ -193,7 +204,7 @@ class Course:
             self._note(waiting=(*self.seen.waiting, load))
             self._settle()
             found = parallelism.waits(self.seen)
-            if isinstance(found, parallelism.Unknown) or found.why != "all":
+            if isinstance(found, Unknown) or found.why != "all":
                 return
 
     def _many(

@@ -7,8 +7,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from crumple.cause import model, parallelism
-from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.cause import connection_memory, model, parallelism
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
@@ -62,6 +63,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
         "waits": _parallelism(parallelism.waits(diagnosis.seen)),
         "computes": _parallelism(parallelism.computes(diagnosis.seen)),
+        "memory_per_connection": asdict(connection_memory.per_connection(diagnosis.seen.memory)),
         "observed": asdict(diagnosis.seen),
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point

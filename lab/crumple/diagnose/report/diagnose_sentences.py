@@ -2,10 +2,11 @@
 
 from datetime import UTC, datetime
 
-from crumple.cause import model, parallelism
+from crumple.cause import connection_memory, model, parallelism
 from crumple.cause.finding import Cause, Finding, Out, Unclear
 from crumple.cause.model import Named
-from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
@@ -68,6 +69,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("waits like", waits_like(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
+        ("a connection", memory(diagnosis)),
         ("holds", holds(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
@@ -135,6 +137,17 @@ def computing(diagnosis: Diagnosis) -> str:
     if found.kind == "at-least":
         return f"on all {cores} cores" if cores > 1 else "on the only core"
     return f"on {_number(found)} of {numerals.count(cores, 'core')}"
+
+
+def memory(diagnosis: Diagnosis) -> str:
+    """What an idle connection costs."""
+    if diagnosis.seen.memory is None:
+        return ""
+    found = connection_memory.per_connection(diagnosis.seen.memory)
+    if isinstance(found, Unknown):
+        return f"cannot tell what memory it takes: {found.why}"
+    value, low, high = (numerals.significant(each / 1024, 2) for each in (found.value, found.low, found.high))
+    return f"takes {value} KiB of memory while it is idle [{low}{NARROW}–{NARROW}{high}]"
 
 
 def _number(found: Parallelism) -> str:
