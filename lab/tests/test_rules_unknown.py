@@ -230,6 +230,13 @@ def test_a_group_that_stops_it_is_told_though_its_threads_cannot_be_read() -> No
     assert first(facts(THROTTLED, threads=None)) == "throttled"
 
 
+def test_nothing_is_ruled_out_that_is_found_or_cannot_be_told() -> None:
+    for given in (*CAUSES.values(), facts(WORKERS, cores=None, threads=None), facts(LOCK, cores=1.0)):
+        said_all = rules.judged(given)
+        out = [each.cause for each in said_all if isinstance(each, Out)]
+        assert not {*out} & {each.cause for each in said_all if not isinstance(each, Out)}, said_all
+
+
 def test_connections_that_come_and_go_are_no_pool() -> None:
     brief = facts(CONNECTION_POOL, peers=(replace(NEAR, most=12),))
     assert not isinstance(said(brief, "connection-pool"), Finding)
@@ -239,6 +246,7 @@ def test_a_pool_before_something_that_got_slower_is_not_the_limit() -> None:
     slower = facts(CONNECTION_POOL, per_s=200, mean_s=0.32)
     found = rules.judged(slower)[0]
     assert isinstance(found, Finding) and found.cause == "dependency", found
+    assert found.share_s == slower.waited_s
 
 
 def test_a_server_that_hands_requests_on_is_said_to() -> None:

@@ -83,7 +83,7 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
 
 def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     """Most requests inside wait for what is behind the server, or are queued for it."""
-    load, each_s = facts.beyond, peer.waiting / facts.beyond.per_s
+    each_s = peer.waiting / facts.beyond.per_s
     waiting = f"{peer.waiting:.2g} of {stage.inside:.2g} requests inside wait for {_name(peer)}"
     all_wait = peer.waiting >= POOL_FULL_SHARE * peer.connections and facts.alone_s is not None
     slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
@@ -96,7 +96,8 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
         remedy = f"diagnose what it hands them to: {peer.address}"
     elif peer.waiting >= PROXY_SHARES[0] * stage.inside:
         remedy = f"{remedy}; if the server is a proxy, diagnose what it hands requests to: {peer.address}"
-    share_s = facts.share(max(each_s, stage.inside / load.per_s if slower else 0.0))
+    # Where what is behind got slower, all that waits in front of it waits for it.
+    share_s = facts.waited_s if slower else facts.share(each_s)
     return Finding("dependency", "shown", share_s, said, remedy)
 
 

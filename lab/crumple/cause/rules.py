@@ -56,10 +56,17 @@ def judged(facts: Facts) -> list[Said]:
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
     findings = _first([said for said in said_all if isinstance(said, Finding)])
-    others = [said for said in said_all if not isinstance(said, Finding)]
+    found = {said.cause for said in said_all if isinstance(said, Finding)}
+    others = _said_once([said for said in said_all if said.cause not in found])
     if not findings:
         return [Unclear("none", "requests wait, and nothing that was measured is used up"), *others]
     return [*findings, *others]
+
+
+def _said_once(said_all: list[Said]) -> list[Said]:
+    """Leave out that a cause is ruled out by one rule where another rule cannot tell."""
+    unclear = {said.cause for said in said_all if isinstance(said, Unclear)}
+    return [said for said in said_all if isinstance(said, Unclear) or said.cause not in unclear]
 
 
 def _out(facts: Facts) -> list[Said]:

@@ -131,7 +131,7 @@ class _Course:
         others = _others(self.subject)
         seen = self._observing.observed()
         self._search()
-        if self.found is not None and (load := _held(self.found)) is not None:
+        if self.found is not None and (load := _held(self.found)):
             self._watcher.doing("where the time goes, below the limit")
             self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None)
         self._watcher.doing("where the time goes, beyond the limit")

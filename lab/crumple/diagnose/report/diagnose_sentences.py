@@ -100,9 +100,10 @@ def _missing(diagnosis: Diagnosis) -> str:
     missing = []
     if diagnosis.subject.pid is None:
         missing.append(f"its process was not watched ({diagnosis.plan.unwatched})")
-    if seen.slow is None:
+    missing += [f"the {name} request is not answered as expected: {why}" for name, why in seen.failed.items()]
+    if seen.slow is None and "slow" not in seen.failed:
         missing.append("give --slow PATH, a request that only waits")
-    if seen.heavy is None:
+    if seen.heavy is None and "heavy" not in seen.failed:
         missing.append("give --heavy PATH, a request that only computes")
     return "; ".join(missing) or "all that could be given was given"
 
@@ -193,20 +194,23 @@ def not_the_cause(diagnosis: Diagnosis) -> str:
 
 def unclear(diagnosis: Diagnosis) -> str:
     """What could not be told, and why."""
+    causes: dict[str, list[Cause]] = {}
+    for each in diagnosis.said:
+        if isinstance(each, Unclear):
+            causes.setdefault(each.why, []).append(each.cause)
     return "; ".join(
-        each.why if each.cause in ("none", "engine") else f"{CAUSES[each.cause]}: {each.why}"
-        for each in diagnosis.said
-        if isinstance(each, Unclear)
+        why if {*of} & {"none", "engine"} else f"{', '.join(CAUSES[cause] for cause in of)}: {why}"
+        for why, of in causes.items()
     )
 
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Where the time goes, below and beyond the breaking point."""
-    names = ("time below", "time beyond")
-    found = budgets(diagnosis)
+    loads = (("time below", diagnosis.below), ("time beyond", diagnosis.beyond))
+    names = [name for name, record in loads if record is not None and stages.budget(record) is not None]
     return [
         (name, f"at {load}: {load_sentences.by_stages(budget)}")
-        for name, (load, budget) in zip(names[len(names) - len(found) :], found, strict=True)
+        for name, (load, budget) in zip(names, budgets(diagnosis), strict=True)
     ]
 
 
