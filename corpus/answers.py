@@ -5,11 +5,19 @@ A stored answer is a JSON file: the truth, what `crumple diagnose --json` printe
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from crumple.cause import model, parallelism, rules
+from crumple.cause.at_load import AtLoad
+from crumple.cause.finding import Facts
+from crumple.cause.observed import Observed
+from pydantic import TypeAdapter
+
 import corpus
+
+_OBSERVED, _AT_LOAD = TypeAdapter(Observed), TypeAdapter(AtLoad)
 
 # "model": the server's own paths were diagnosed; "cause": its /work, where a cause is planted.
 Kind = Literal["model", "cause"]
@@ -131,6 +139,29 @@ def _read(file: Path) -> Answer:
         key: tuple(value) if isinstance(value, list) else value for key, value in written["truth"].items()
     }
     return Answer(**{**written, "truth": Truth(**truth)})
+
+
+def again(answer: Answer) -> Answer:
+    """Judge what was observed by the rules as they are now."""
+    said = answer.said
+    if said is None:
+        return answer
+    seen = _OBSERVED.validate_python(said["observed"])
+    named = model.named(seen)
+    now: dict[str, Any] = {
+        "io_model": named.known,
+        "io_models_left": sorted(named.left),
+        "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
+        "waits": asdict(parallelism.waits(seen)),
+        "computes": asdict(parallelism.computes(seen)),
+    }
+    if said["facts"] is not None:
+        facts = Facts(
+            seen=seen, **{**said["facts"], "beyond": _AT_LOAD.validate_python(said["facts"]["beyond"])}
+        )
+        judged = rules.judged(facts)
+        now["findings"] = [{"kind": type(each).__name__.lower(), **asdict(each)} for each in judged]
+    return replace(answer, said={**said, **now})
 
 
 @dataclass

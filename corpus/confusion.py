@@ -1,7 +1,7 @@
 """Diagnoses servers whose truth is known, and prints what it takes for what.
 
     python corpus/confusion.py [NAME…] [--own|--tune|--kept] [--models] [--causes] [--rounds N] [--out DIR]
-    python corpus/confusion.py --tables DIR
+    python corpus/confusion.py --tables DIR [--again]
 
 --own: the servers of servers/, of which the I/O model is declared. --tune, --kept: a half of the corpus.
 --models: servers without a planted cause; --causes: those with one; neither: both. Each diagnosis is stored
@@ -153,11 +153,15 @@ def main() -> int:
         "--out", type=Path, default=OUT, metavar="DIR", help=f"where answers are stored ({OUT})"
     )
     parser.add_argument("--tables", type=Path, metavar="DIR", help="print the tables of stored answers only")
+    parser.add_argument(
+        "--again", action="store_true", help="judge what was observed by the rules as they are now"
+    )
     arguments = parser.parse_args()
     folder = arguments.tables or arguments.out
     if arguments.tables is None:
         run(wanted(arguments), arguments.rounds, folder, [] if arguments.search else ["--no-search"])
-    print(confusion_tables.tables(answers.read(folder)))
+    found = answers.read(folder)
+    print(confusion_tables.tables([answers.again(each) for each in found] if arguments.again else found))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import answers
 import confusion
 import confusion_tables
 from answers import Answer, Truth
+from made_at_load import WORKERS
 
 import corpus
 
@@ -125,3 +126,13 @@ def test_a_server_that_cannot_run_here_is_no_answer(
 
     confusion.run([confusion.Case("erl", "model", POOL, False, diagnosed)], 1, tmp_path, [])
     assert answers.read(tmp_path) == [] and "skipped    erl is not installed" in capsys.readouterr().out
+
+
+def test_what_was_observed_is_judged_by_the_rules_as_they_are_now() -> None:
+    facts = {key: value for key, value in asdict(WORKERS).items() if key != "seen"}
+    stale = {**said("event-loop", "cpu"), "observed": asdict(WORKERS.seen), "facts": facts}
+    stored = json.loads(json.dumps(asdict(replace(ANSWER, said=stale))))
+    now = answers.again(replace(ANSWER, said=stored["said"]))
+    assert (now.model, now.causes[0]) == ("thread-pool", "workers")
+    assert (now.model_is, now.cause_is) == ("right", "right")
+    assert now.off("waits") == pytest.approx(0)

@@ -55,7 +55,8 @@ class Diagnosis:
     """What was found. `command` repeats it.
 
     `found` None: nothing was searched, or nothing was answered as expected. `below` and `beyond`: records of
-    loads below the breaking point and beyond it. `said`: what limits the server, and what does not.
+    loads below the breaking point and beyond it. `facts`: what the rules judged, and `said`: what they say
+    limits the server, and what does not.
     `interrupted`: the user ended it, and it has what was measured before.
     """
 
@@ -65,6 +66,7 @@ class Diagnosis:
     found: Found | None
     below: TrialRecord | None
     beyond: TrialRecord | None
+    facts: Facts | None
     said: tuple[Said, ...]
     engine_version: str
     command: str
@@ -96,6 +98,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
         found=course.found,
         below=course.below,
         beyond=course.beyond,
+        facts=course.facts,
         said=course.said,
         engine_version=loader.version,
         command=command,
@@ -115,6 +118,7 @@ class _Course:
         self.found: Found | None = None
         self.below: TrialRecord | None = None
         self.beyond: TrialRecord | None = None
+        self.facts: Facts | None = None
         self.said: tuple[Said, ...] = ()
         self.interrupted = False
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
@@ -135,10 +139,10 @@ class _Course:
             self._watcher.doing("where the time goes, below the limit")
             self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None)
         self._watcher.doing("where the time goes, beyond the limit")
-        facts_seen = self._beyond(others)
+        found = self._beyond(others)
         self._watcher.doing("what a context switch costs here")
-        switch_s = _switch_s(self._loader)
-        self.said = tuple(rules.judged(replace(facts_seen, seen=seen, switch_s=switch_s)))
+        self.facts = replace(found, seen=seen, switch_s=_switch_s(self._loader))
+        self.said = tuple(rules.judged(self.facts))
 
     def _search(self) -> None:
         self.found = _searched(

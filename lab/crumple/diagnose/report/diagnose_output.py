@@ -68,6 +68,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point
         else None,
+        "facts": _facts(diagnosis),
         "findings": [{"kind": type(each).__name__.lower(), **asdict(each)} for each in diagnosis.said],
         "time_below": _budget(stages.budget(diagnosis.below) if diagnosis.below is not None else None),
         "time_beyond": _budget(stages.budget(diagnosis.beyond) if diagnosis.beyond is not None else None),
@@ -77,6 +78,12 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "began_unix_s": diagnosis.began_unix_s,
         "took_s": diagnosis.took_s,
     }
+
+
+def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """Return what the rules judged, but for what was observed, which stands beside it."""
+    facts = diagnosis.facts
+    return None if facts is None else {k: v for k, v in asdict(facts).items() if k != "seen"}
 
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
