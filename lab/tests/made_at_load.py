@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
-from crumple.cause.at_load import AtLoad, Peer, Stage, Threads
+from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Facts
-from made_observed import HYBRID, LOOP, THREADS, alone, many
+from made_observed import HYBRID, LOOP, PROCESSES, THREADS, alone, many
 
 # 64 connections ask a server with 8 workers, each of which waits 50 ms.
 POOL = AtLoad(
+    spent_s=5.0,
+    answers=800,
     per_s=160,
     mean_s=0.4,
     in_flight=64,
@@ -17,12 +19,13 @@ POOL = AtLoad(
     engine_cores=0.02,
     all_cores=2,
     grew=0,
+    grew_from=10,
     late_connects=0,
     engine_limited=False,
     switches_per_s=500,
     resident_bytes=10_000_000,
     stage=Stage(not_accepted=0, unread=56, inside=8, other=0),
-    threads=Threads(number=10, busiest=0.05, sharing=8, runnable=0, disk=0, stopped=0),
+    threads=Threads(number=10, sharing=8, saturated=(), runnable=0, disk=0, stopped=0),
     peers=(),
     descriptors=(70, 1024),
     throttled_share=None,
@@ -42,22 +45,23 @@ def threads(**changed: object) -> Threads:
     return replace(POOL.threads, **changed)  # type: ignore[arg-type]
 
 
+BUSY = Saturated(share=0.99, program="server", serves=True)
 # A loop that computes 5 ms for each request.
 ONE_LOOP = facts(
     Facts(seen=replace(LOOP, work=alone(5, 5)), beyond=POOL, alone_s=0.005),
     per_s=200,
     mean_s=0.32,
     cores=1.0,
-    threads=threads(busiest=0.99, sharing=1.02),
+    threads=threads(saturated=(BUSY,), sharing=1.02),
 )
-ONE_LOCK = facts(ONE_LOOP, threads=threads(busiest=0.1, sharing=16))
+ONE_LOCK = facts(ONE_LOOP, threads=threads(saturated=(), sharing=16))
 CPU = facts(
     Facts(seen=replace(HYBRID, work=alone(5, 5)), beyond=POOL, alone_s=0.005),
     per_s=400,
     mean_s=0.16,
     cores=1.95,
     stage=IN,
-    threads=threads(busiest=0.2, sharing=12, runnable=14),
+    threads=threads(sharing=12, runnable=14),
 )
 MEMORY = replace(CPU, seen=replace(CPU.seen, work=alone(5, 8)))
 SWITCHES = replace(facts(CPU, switches_per_s=400_000), switch_s=1e-6)
@@ -71,7 +75,7 @@ LOCK = facts(
 )
 DISK = facts(LOCK, threads=threads(disk=3.0, number=66, places={"io_schedule": 0.5}))
 NEAR = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
-CONNECTION_POOL = facts(LOCK, per_s=200, peers=(NEAR,), threads=threads(number=5))
+CONNECTION_POOL = facts(LOCK, per_s=800, mean_s=0.08, peers=(NEAR,), threads=threads(number=5))
 DEPENDENCY = facts(
     LOCK, peers=(replace(NEAR, connections=64, waiting=62, most=64),), threads=threads(number=66)
 )
@@ -84,15 +88,16 @@ ACCEPT_QUEUE = facts(
     stage=Stage(not_accepted=60, unread=0, inside=2, other=2),
 )
 IDLE_CONNECTIONS = facts(
-    replace(WORKERS, others=8, seen=replace(WORK, work=None)),
+    Facts(seen=replace(PROCESSES, work=None), beyond=POOL, alone_s=None, others=8),
     per_s=0,
+    answers=0,
     mean_s=0,
     unanswered=64,
     stage=Stage(not_accepted=64, unread=0, inside=0, other=0),
 )
 DESCRIPTORS = facts(ACCEPT_QUEUE, descriptors=(40, 40))
 THROTTLED = facts(ONE_LOOP, cores=0.25, throttled_share=0.7)
-STOPPED = facts(ONE_LOOP, cores=0.5, threads=threads(stopped=5, busiest=0.5, sharing=1))
+STOPPED = facts(ONE_LOOP, cores=0.5, threads=threads(stopped=5, sharing=1))
 NOTHING = facts(
     Facts(seen=replace(LOOP, work=alone(50)), beyond=POOL, alone_s=0.05), per_s=1280, mean_s=0.05, stage=IN
 )

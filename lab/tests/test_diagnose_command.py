@@ -3,46 +3,16 @@
 import dataclasses
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import stand_ins
 import tiny_servers
-from command_line import Call, caller
-from crumple import engine
-from crumple.diagnose import diagnosis, observe
+from command_line import Call
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
-from crumple.errors import CrumpleError
 from crumple.machine import process_tree
+from diagnosing import call, short
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    """Run `crumple diagnose …` in a small project; return (exit code, stdout, stderr)."""
-    root = stand_ins.project(tmp_path / "project")
-    tiny_servers.write(root, "tiny")
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return caller(monkeypatch, capsys, "diagnose")
-
-
-@pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Use the real engine, with loads that are as short as can be; skip if there is none."""
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
-    monkeypatch.setattr(observe, "WAITING_CONNECTIONS", (32,))
-    monkeypatch.setattr(observe, "WARM_S", 0.2)
-    monkeypatch.setattr(observe, "MEASURED_S", 0.6)
-    monkeypatch.setattr(diagnosis, "LOOK_S", 1.0)
-    yield
+__all__ = ["call", "short"]
 
 
 def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
@@ -64,6 +34,15 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         (("localhost:1/", "--setting", "a=b"), "--setting is about a server of the project"),
         (("http://192.0.2.7/",), "192.0.2.7 is neither a loopback nor a private address"),
         (("--", "no-such-command"), "no-such-command: there is no such command"),
+        (("tiny", "-H", "A: b"), "--header changes what is asked, and tiny is asked its workloads"),
+        (("tiny", "-m", "POST"), "--method changes what is asked, and tiny is asked its workloads"),
+        (("tiny", "--watch", "1"), "--watch is about a URL, and tiny is a server; leave it out"),
+        (("tiny", "--insecure"), "--insecure is about a URL, and tiny is a server; leave it out"),
+        (("--watch", "1", "--", "true"), "--watch names a process that runs, and the command starts one"),
+        (("--setting", "a=b", "--", "true"), "--setting is about a server of the project; write what you"),
+        (("--insecure", "--", "true"), "--insecure is about a URL, and none is given; write the URL before"),
+        (("tiny", "--no-search", "--objective", "p99<1s"), "--objective says what to search, and --no-sea"),
+        (("localhost:1/", "--html", "/no/such/page.html"), "--html /no/such/page.html: nothing can be writ"),
     ],
 )
 def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:
@@ -96,8 +75,9 @@ def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path:
 def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     program.write_text(tiny_servers.PROGRAM)
+    url = f"http://127.0.0.1:{process_tree.free_port()}/hello"
     code, out, err = call(
-        "--no-search", "--quiet", "--json", "--seed", "3", "--", sys.executable, str(program), "{port}",
+        url, "--no-search", "--quiet", "--json", "--seed", "3", "--", sys.executable, str(program), "{port}",
         str(tmp_path),
     )  # fmt: skip
     assert code == 0, err

@@ -1,8 +1,9 @@
 """Idle connections: each asks once where the server keeps it, and sends half a request where it does not."""
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -61,3 +62,33 @@ def test_where_nobody_listens_there_are_none() -> None:
 def test_as_many_as_asked_for(number: int) -> None:
     with server(keeps=True) as (address, _), idle.connections(address, address, "/", number) as held:
         assert len(held.ports) == number
+
+
+def test_an_answer_without_an_end_holds_up_nobody() -> None:
+    class Endless(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            with suppress(OSError):
+                while True:
+                    self.wfile.write(b"2\r\nok\r\n")
+                    time.sleep(0.1)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
+    made.daemon_threads = True
+    serving = threading.Thread(target=made.serve_forever, daemon=True)
+    serving.start()
+    address = f"127.0.0.1:{made.server_address[1]}"
+    began_s = time.monotonic()
+    with idle.connections(address, address, "/", 3) as held:
+        assert len(held.ports) == 3
+    assert time.monotonic() - began_s < 10.0
+    made.shutdown()
+    made.server_close()
+    serving.join()

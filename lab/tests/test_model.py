@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from crumple.cause import model, parallelism
 from crumple.cause.observed import Observed
-from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from made_observed import HELD, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
 
 

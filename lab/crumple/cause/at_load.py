@@ -3,6 +3,7 @@
 Numbers of threads and requests are means over the measured phase. None: it could not be read.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -39,18 +40,32 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Saturated:
+    """A thread that used a core, or was ready to, nearly all of the time.
+
+    `share`: of a core that it used; `program`: the name of the thread. `serves`: whether its process holds
+    connections of the load; None: not known.
+    """
+
+    share: float
+    program: str
+    serves: bool | None
+
+
+@dataclass(frozen=True)
 class Threads:
     """The server's threads.
 
-    `busiest`: the share of a core that the busiest of them used; `sharing`: how many threads, had they shared
-    the CPU time evenly, would have shared it as unevenly; `runnable`: how many were ready to run and had no
-    core. `disk`, `stopped`: how many waited for a disk, or were stopped. `places`: where those that slept
-    did so, by the kernel's names, as shares of all threads.
+    `sharing`: how many threads, had they shared the CPU time evenly, would have shared it as unevenly; None:
+    not known, as for threads that live too briefly to be read. `saturated`: those that used a core nearly all
+    of the time, without those that do so also while nobody asks. `runnable`: how many were ready to run and
+    had no core. `disk`, `stopped`: how many waited for a disk, or were stopped. `places`: where those that
+    slept did so, by the kernel's names, as shares of all threads.
     """
 
     number: float
-    busiest: float
-    sharing: float
+    sharing: float | None
+    saturated: tuple[Saturated, ...]
     runnable: float | None
     disk: float
     stopped: float
@@ -61,24 +76,29 @@ class Threads:
 class AtLoad:
     """A server under one load.
 
-    `per_s`: answers per second; `mean_s`: of their response times. `cores`: CPU seconds that the server used
-    per second; `engine_cores`: the engine; `all_cores`: those that the server may use. `grew`: by how many
-    processes and threads the server grew, from the first sample to the last. `late_connects`: connections
-    that took a second or more. `engine_limited`: the engine was the bottleneck. `switches_per_s`: context
-    switches. `resident_bytes`: its memory. `disturbed`: who else used the machine; empty if
-    nobody did, or it could not be read.
+    `spent_s`: how long the load was measured; `answers`: as expected; `per_s`: of these per second;
+    `mean_s`: of their response times. `cores`: CPU seconds that the server used per second; `engine_cores`:
+    the engine, on the cores that the server may use, `all_cores`. `grew`: by how many processes and threads
+    the server grew, from the first sample to the last, of `grew_from`. `late_connects`: connections that took
+    a second or more, or never came about. `engine_limited`: the engine was the bottleneck. `switches_per_s`:
+    context switches. `resident_bytes`: its memory. `throttled_share`: for how much of the time its control
+    group stopped it. `disturbed`: who else used the machine; empty if nobody did, or it could not be read.
+    `unread`: why `stage`, `threads` or `peers` could not be read.
     """
 
+    spent_s: float
+    answers: int
     per_s: float
     mean_s: float
     in_flight: float
     failed: int
     unanswered: int
     cores: float | None
-    engine_cores: float
+    engine_cores: float | None
     all_cores: int
-    grew: int
-    late_connects: int
+    grew: int | None
+    grew_from: int | None
+    late_connects: int | None
     engine_limited: bool
     switches_per_s: float | None
     resident_bytes: int | None
@@ -88,3 +108,4 @@ class AtLoad:
     descriptors: tuple[int, int] | None
     throttled_share: float | None
     disturbed: str = ""
+    unread: Mapping[str, str] = field(default_factory=dict)

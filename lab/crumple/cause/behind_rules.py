@@ -1,51 +1,121 @@
 """Rules about what stands behind the server: its disk, and what it has opened connections to. Pure."""
 
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause.at_load import Peer, Stage
+from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 
 # Fewer threads, or connections, that wait at a time do not hold up a load.
 FEW = 0.5
 # A pool of connections is used up with this share of them waiting for an answer.
 POOL_FULL_SHARE = 0.9
+# The connections are a pool if there were never many more than on average.
+POOL_STEADY_FACTOR = 1.25
 # As many requests again as there are connections, times this, wait for one of them.
 BESIDE_SHARE = 0.5
+# A program that spends less than this share of a response time on CPU, and has a connection waiting for each
+# request inside, hands them on.
+PROXY_CPU_SHARE = 0.1
+PROXY_SHARES = (0.8, 1.25)
 
 
 def disk(facts: Facts) -> Said | None:
     """Requests wait for a disk."""
-    load, threads, stage = facts.beyond, facts.beyond.threads, facts.stage
-    if threads is None or stage is None:
-        return Unclear("disk", "its threads could not be read")
-    if threads.disk < max(FEW, MOST_SHARE * facts.at_a_time) or not load.per_s:
-        return Out("disk", f"{threads.disk:.2g} threads wait for a disk")
-    said = f"{threads.disk:.2g} threads wait for a disk, of {stage.inside:.2g} requests inside"
-    return Finding("disk", "shown", threads.disk / load.per_s, said, "write less, or a faster disk")
+    load, threads, stage, rest = facts.beyond, facts.beyond.threads, facts.stage, facts.seen.rest
+    if threads is None:
+        return Unclear("disk", facts.unread("threads", "its threads"))
+    # A thread that waits for a disk while nobody asks, a logger's for instance, waits for no request.
+    waiting = max(0.0, threads.disk - (rest.disk if rest is not None else 0.0))
+    said = f"{waiting:.2g} threads wait for a disk"
+    if waiting < FEW:
+        return Out("disk", said)
+    if stage is None or not load.per_s:
+        return Unclear("disk", f"{said}, and whether requests do is not known")
+    served = facts.at_a_time if facts.at_a_time is not None else stage.inside
+    if waiting < MOST_SHARE * served:
+        return Out("disk", said)
+    evidence = f"{said}, of {stage.inside:.2g} requests inside"
+    return Finding(
+        "disk", "shown", facts.share(waiting / load.per_s), evidence, "write less, or a faster disk"
+    )
 
 
 def dependency(facts: Facts) -> Said | None:
     """Requests wait for what is behind the server, or for a connection to it."""
-    load, peers = facts.beyond, facts.beyond.peers
+    load, peers, stage = facts.beyond, facts.beyond.peers, facts.stage
     if peers is None:
-        return Unclear("dependency", "its own connections could not be read")
+        return Unclear("dependency", facts.unread("peers", "its own connections"))
+    if not peers and "peers" in load.unread:
+        return Unclear("dependency", facts.unread("peers", "all of its own connections"))
     if not peers:
         return Out("dependency", "it has no connection to anything else")
-    peer = max(peers, key=lambda each: each.waiting + each.unknown)
-    name, inside = peer.listener or peer.address, facts.stage.inside if facts.stage else load.in_flight
-    if peer.unknown > max(FEW, peer.waiting):
-        said = f"of {peer.unknown:.2g} of {peer.connections:.2g} connections to {name} it is not known"
-        return Unclear("dependency", f"{said} whether they wait for an answer")
+    peer = max(peers, key=lambda each: (each.waiting, each.unknown))
+    unknown = max(peers, key=lambda each: each.unknown)
+    if unknown.unknown > max(FEW, peer.waiting):
+        said = f"of {unknown.unknown:.2g} of {unknown.connections:.2g} connections to {_name(unknown)}"
+        return Unclear("dependency", f"{said} it is not known whether they wait for an answer")
     if peer.waiting < FEW or not load.per_s:
-        open_ = f"{peer.connections:.2g} connections to {name}"
+        open_ = f"{peer.connections:.2g} connections to {_name(peer)}"
         return Out("dependency", f"{peer.waiting:.2g} of {open_} wait for an answer")
-    without = inside - peer.waiting
-    if peer.waiting >= POOL_FULL_SHARE * peer.connections and without >= BESIDE_SHARE * peer.waiting:
-        said = (
-            f"all {peer.connections:.2g} connections to {name} wait for an answer, and {without:.2g} requests"
-        )
-        said += " wait for one of them"
-        return Finding("connection-pool", "shown", without / load.per_s, said, "more connections to it")
+    if stage is None:
+        said = f"{peer.waiting:.2g} connections to {_name(peer)} wait for an answer"
+        return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
+    return _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+
+
+def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
+    """The pool of connections is too small, if it is one."""
+    load, without = facts.beyond, stage.inside - peer.waiting
+    is_pool = peer.most <= POOL_STEADY_FACTOR * peer.connections
+    if not is_pool or peer.waiting < POOL_FULL_SHARE * peer.connections:
+        return None
+    if without < BESIDE_SHARE * peer.waiting:
+        return None
     each_s = peer.waiting / load.per_s
-    waiting = f"{peer.waiting:.2g} of {inside:.2g} requests inside wait for {name}"
-    if peer.waiting < MOST_SHARE * inside or not facts.is_harmed:
+    if facts.alone_s is not None and each_s > HARM_FACTOR * facts.alone_s:
+        # What is behind takes longer than a whole request takes alone: more connections would not help.
+        return None
+    said = f"all {peer.connections:.2g} connections to {_name(peer)} wait for an answer, and {without:.2g}"
+    said += " requests wait for one of them"
+    # While no core is idle, some of these may wait for a core.
+    sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
+    share_s = facts.share(without / load.per_s)
+    return Finding("connection-pool", sure, share_s, said, "more connections to it")
+
+
+def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
+    """Most requests inside wait for what is behind the server, or are queued for it."""
+    each_s = peer.waiting / facts.beyond.per_s
+    waiting = f"{peer.waiting:.2g} of {stage.inside:.2g} requests inside wait for {_name(peer)}"
+    all_wait = peer.waiting >= POOL_FULL_SHARE * peer.connections and facts.alone_s is not None
+    slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
+    if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
     said = f"{waiting}, {1e3 * each_s:.3g} ms each"
-    return Finding("dependency", "shown", each_s, said, f"look at {name}")
+    remedy = f"look at {_name(peer)}"
+    if is_proxy(facts, peer, stage):
+        said = f"{said}; it hands requests on, and spends {_cpu_ms(facts):.2g} ms of CPU time on each"
+        remedy = f"diagnose what it hands them to: {peer.address}"
+    elif peer.waiting >= PROXY_SHARES[0] * stage.inside:
+        remedy = f"{remedy}; if the server is a proxy, diagnose what it hands requests to: {peer.address}"
+    # Where what is behind got slower, all that waits in front of it waits for it.
+    share_s = facts.waited_s if slower else facts.share(each_s)
+    return Finding("dependency", "shown", share_s, said, remedy)
+
+
+def is_proxy(facts: Facts, peer: Peer, stage: Stage) -> bool:
+    """Whether the server hands each request on: one connection waits for each, and it hardly computes."""
+    low, high = PROXY_SHARES
+    cpu_ms = _cpu_ms(facts)
+    return (
+        low <= peer.waiting / max(stage.inside, FEW) <= high
+        and cpu_ms is not None
+        and cpu_ms / 1e3 < PROXY_CPU_SHARE * (facts.alone_s or facts.beyond.mean_s)
+    )
+
+
+def _cpu_ms(facts: Facts) -> float | None:
+    load = facts.beyond
+    return 1e3 * load.cores / load.per_s if load.cores is not None and load.per_s else None
+
+
+def _name(peer: Peer) -> str:
+    return f"{peer.listener} ({peer.address})" if peer.listener else peer.address

@@ -1,11 +1,14 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause import parallelism
+from crumple.cause.at_load import Threads
+from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.parallelism import Parallelism
 
 # One core is used up between these.
 ONE_CORE = (0.85, 1.15)
-# Up to this many threads that share the CPU time evenly count as one.
-ONE_THREAD_MAX = 1.5
+# Threads that use a core each are the cause if they use this share of the server's CPU time together.
+SATURATED_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
 # With more CPU time than this, in cores, the engine is named beside the server.
@@ -22,18 +25,27 @@ LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
 INSIDE_MIN = 3.0
 # From this share of threads on that are stopped, they are throttled.
 STOPPED_SHARE = 0.1
+# A control group that stops the server for less of the time does not make requests wait for long.
+THROTTLED_SHARE = 0.05
+PLACES_UNREAD = "where its threads sleep could not be read: run as the server's user"
+UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
+PER_CORE = "start a process for each core"
 
 
 def cpu(facts: Facts) -> Said | None:
     """All cores are busy, and requests wait."""
     load = facts.beyond
     if load.cores is None:
-        return Unclear("cpu", "its CPU time could not be read; name its process: --watch PID")
+        return Unclear("cpu", UNWATCHED)
+    if load.engine_cores is None:
+        return Unclear("cpu", "how much of the cores the load itself used could not be read")
     used = f"{load.cores:.2g} of {load.all_cores} cores busy"
     if load.engine_cores > ENGINE_MIN:
         used = f"{used}, {load.engine_cores:.2g} more with the load itself"
-    if facts.has_idle_cores or load.cores < MOST_SHARE * load.all_cores:
+    if facts.has_idle_cores:
         return Out("cpu", used)
+    if load.cores < MOST_SHARE * load.all_cores:
+        return Unclear("cpu", f"{used}: the load took the cores that it might have used")
     if not facts.is_harmed:
         return Out("cpu", f"{used}, and requests do not wait")
     runnable = load.threads.runnable if load.threads else None
@@ -44,70 +56,133 @@ def cpu(facts: Facts) -> Said | None:
 def switches(facts: Facts) -> Said | None:
     """Context switches take much of the CPU time."""
     load = facts.beyond
-    if not facts.switch_s or load.switches_per_s is None or not load.cores:
+    if load.switches_per_s is None or load.cores is None:
         return Unclear("switches", "the server's context switches could not be read")
-    share = load.switches_per_s * facts.switch_s / load.cores
+    if not facts.switch_s:
+        return Unclear("switches", "what one costs here could not be measured")
+    if load.cores < BUSY_MIN or not load.per_s:
+        return Out("switches", f"it uses {load.cores:.2g} of a core")
+    share = min(1.0, load.switches_per_s * facts.switch_s / load.cores)
     said = f"{load.switches_per_s:,.0f} context switches per second take {100 * share:.2g} % of its CPU time"
-    if share < SWITCH_SHARE or load.cores < BUSY_MIN:
+    if share < SWITCH_SHARE:
         return Out("switches", said)
+    # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
+    whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"
-    return Finding("switches", "shown", share * load.mean_s, said, remedy)
+    return Finding("switches", "shown", facts.share(share * whole_s), said, remedy)
 
 
 def memory(facts: Facts) -> Said | None:
     """Other threads work besides the requests' own, as a collector of garbage does."""
-    load, alone = facts.beyond, facts.seen.work
-    if load.cores is None or alone is None or not alone.cpu_s or not load.per_s or load.cores < BUSY_MIN:
+    load, alone, rest = facts.beyond, facts.seen.work, facts.seen.rest
+    if load.cores is None:
+        return Unclear("memory", UNWATCHED)
+    if alone is None or alone.disturbed or not alone.cpu_s or not load.per_s or load.cores < BUSY_MIN:
         return None
-    each_s = load.cores / load.per_s
-    if each_s < DEARER_FACTOR * alone.cpu_s and alone.cpu_s < BESIDES_CORES * alone.mean_s:
-        return Out(
-            "memory", f"a request takes {1e3 * each_s:.2g} ms of CPU time, alone {1e3 * alone.cpu_s:.2g}"
-        )
-    said = (
-        f"a request takes {1e3 * each_s:.2g} ms of CPU time under load and {1e3 * alone.cpu_s:.2g} ms alone"
-    )
-    if alone.cpu_s >= BESIDES_CORES * alone.mean_s:
-        said = f"one request at a time keeps {alone.cpu_s / alone.mean_s:.2g} cores busy: other threads work"
+    # What the server does while nobody asks is not for a request.
+    besides = rest.cores if rest is not None else 0.0
+    alone_s = max(0.0, alone.cpu_s - besides * alone.mean_s)
+    each_s = max(0.0, load.cores - besides) / load.per_s
+    keeps_busy = alone_s >= BESIDES_CORES * alone.mean_s
+    said = f"a request takes {1e3 * each_s:.2g} ms of CPU time under load and {1e3 * alone_s:.2g} ms alone"
+    if each_s < DEARER_FACTOR * alone_s and not keeps_busy:
+        return Out("memory", said)
+    if keeps_busy:
+        said = f"one request at a time keeps {alone_s / alone.mean_s:.2g} cores busy: other threads work"
     remedy = "look at the collector of garbage: make less of it, or allow more memory"
     return Finding("memory", "consistent", facts.waited_s, said, remedy)
 
 
 def one_core(facts: Facts) -> Said | None:
-    """One core is busy while others are idle: one thread, or a lock that lets one thread run at a time."""
+    """Few cores are busy while others are idle: threads that need one each, or a lock that lets one run."""
     load = facts.beyond
-    if load.cores is None or load.all_cores < 2:
+    if load.cores is None:
+        return Unclear("one-loop", UNWATCHED)
+    if load.all_cores < 2:
         return None
     used = f"{load.cores:.2g} of {load.all_cores} cores busy"
-    low, high = ONE_CORE
-    if not low <= load.cores <= high or not facts.is_harmed:
-        return Out("one-loop", used if facts.is_harmed else f"{used}, and requests do not wait")
-    remedy = "start a process for each core"
+    if not facts.is_harmed:
+        return Out("one-loop", f"{used}, and requests do not wait")
     if load.threads is None:
-        return Finding("one-loop", "consistent", facts.waited_s, f"{used}, as by one thread", remedy)
-    if load.threads.sharing <= ONE_THREAD_MAX:
-        said = f"one thread uses {load.threads.busiest:.0%} of a core while another core is idle"
-        return Finding("one-loop", "shown", facts.waited_s, said, remedy)
+        return _unseen(facts, used)
+    return _saturated(facts, load.threads, load.cores) or _shared_core(facts, load.threads, used)
+
+
+def _unseen(facts: Facts, used: str) -> Said:
+    """One core is busy, and whose it is could not be read."""
+    low, high = ONE_CORE
+    if low <= (facts.beyond.cores or 0.0) <= high and facts.has_idle_cores:
+        return Finding("one-loop", "consistent", facts.waited_s, f"{used}, as by one thread", PER_CORE)
+    return Unclear("one-loop", f"{used}, and {facts.unread('threads', 'its threads')}")
+
+
+def _saturated(facts: Facts, threads: Threads, cores: float) -> Finding | None:
+    """Each of a few threads uses a core, and these are most of what the server uses."""
+    found = threads.saturated
+    if not found or sum(each.share for each in found) < SATURATED_SHARE * cores:
+        return None
+    if len(found) >= facts.beyond.all_cores:
+        return None  # that is all cores
+    idle = " while another core is idle" if facts.has_idle_cores else ", and no other thread does its work"
+    if len(found) == 1:
+        said = f"one thread uses {found[0].share:.0%} of a core{idle}"
+    else:
+        said = f"{len(found)} threads use a core each{idle}"
+    sure: Sure = "shown"
+    if all(each.serves is False for each in found):
+        # It may be another program that the same parent started.
+        sure, said = "consistent", f"{said}, in {found[0].program}, which holds none of the connections"
+    return Finding("one-loop", sure, facts.waited_s, said, PER_CORE)
+
+
+def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
+    """Several threads share the time of one core while another is idle."""
+    low, high = ONE_CORE
+    if not low <= (facts.beyond.cores or 0.0) <= high:
+        return Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
-    said = f"{load.threads.sharing:.2g} threads share the time of one core while another core is idle"
-    return Finding(
-        "one-lock", "shown", facts.waited_s, said, f"{remedy}: a lock lets one thread run at a time"
-    )
+    if threads.sharing is None:
+        said = f"{used}, as by one thread; which one used it is not known"
+        return Finding("one-loop", "consistent", facts.waited_s, said, PER_CORE)
+    said = f"{threads.sharing:.2g} threads share the time of one core while another core is idle"
+    computes = parallelism.computes(facts.seen)
+    lets_one = isinstance(computes, Parallelism) and computes.is_one
+    at_locks = _at_locks(threads)
+    if not lets_one and at_locks is None:
+        return Unclear("one-lock", f"{said}, and {PLACES_UNREAD}")
+    if not lets_one and at_locks is not None and at_locks < 1.0:
+        # Threads that take a core's time together by chance wait for something else.
+        return Out("one-lock", f"{said}, and {at_locks:.2g} threads wait for a lock")
+    sure: Sure = "shown" if lets_one else "consistent"
+    remedy = f"{PER_CORE}: a lock lets one thread run at a time"
+    return Finding("one-lock", sure, facts.waited_s, said, remedy)
+
+
+def _at_locks(threads: Threads) -> float | None:
+    """How many threads sleep in a lock; None: of most that sleep the kernel does not say where."""
+    if threads.places.get("", 0.0) > MOST_SHARE * sum(threads.places.values()):
+        return None
+    share = sum(share for place, share in threads.places.items() if any(at in place for at in LOCKS))
+    return threads.number * share
 
 
 def lock(facts: Facts) -> Said | None:
     """Threads wait for each other while cores are idle."""
-    load, stage = facts.beyond, facts.stage
-    if load.threads is None or stage is None:
-        return Unclear("one-lock", "its threads could not be read")
+    load, stage, served = facts.beyond, facts.stage, facts.at_a_time
+    if load.threads is None:
+        return Unclear("one-lock", facts.unread("threads", "its threads"))
+    if stage is None:
+        return Unclear("one-lock", facts.unread("stage", "how many requests are inside"))
     if not facts.has_idle_cores or not facts.is_harmed:
         return None
-    at_locks = sum(share for place, share in load.threads.places.items() if any(at in place for at in LOCKS))
-    waiting = load.threads.number * at_locks
+    if served is None:
+        return Unclear("one-lock", "how long a request takes alone is not known")
+    waiting = _at_locks(load.threads)
     if stage.inside < INSIDE_MIN:
         return Out("one-lock", f"{stage.inside:.2g} requests inside at a time")
-    served = facts.at_a_time
+    if waiting is None:
+        return Unclear("one-lock", PLACES_UNREAD)
     said = f"{stage.inside:.2g} requests inside, of which {served:.2g} are served at a time"
     if served >= MOST_SHARE * stage.inside or waiting < MOST_SHARE * stage.inside:
         return Out("one-lock", said)
@@ -118,13 +193,15 @@ def lock(facts: Facts) -> Said | None:
 def throttled(facts: Facts) -> Said | None:
     """The server is stopped, or may not use the cores."""
     load = facts.beyond
-    if load.throttled_share:
-        said = f"its control group stopped it for {load.throttled_share:.0%} of the time"
-        return Finding("throttled", "shown", load.throttled_share * load.mean_s, said, "a larger CPU quota")
+    share = load.throttled_share
+    stopped_by_group = f"its control group stopped it for {share or 0.0:.0%} of the time"
+    if share is not None and share >= THROTTLED_SHARE:
+        share_s = facts.share(share * load.mean_s)
+        return Finding("throttled", "shown", share_s, stopped_by_group, "a larger CPU quota")
     threads = load.threads
     if threads is None:
-        return Unclear("throttled", "its threads could not be read")
+        return Unclear("throttled", facts.unread("threads", "whether its threads are stopped"))
     if threads.stopped > STOPPED_SHARE * threads.number:
         said = f"{threads.stopped / threads.number:.0%} of its threads are stopped"
         return Finding("throttled", "shown", facts.waited_s, said, "find out what stops it")
-    return Out("throttled", "its threads are not stopped")
+    return Out("throttled", stopped_by_group if share else "its threads are not stopped")

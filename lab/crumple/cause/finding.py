@@ -31,23 +31,32 @@ Sure = Literal["shown", "consistent"]
 
 # Requests wait if the mean takes longer than alone by this factor.
 HARM_FACTOR = 1.3
-# With this share of the cores idle, CPU time is not what requests wait for.
-IDLE_SHARE = 0.25
+# With more requests than this share of them failing, the load does harm.
+FAILED_SHARE = 0.01
+# A connection that got no answer does not show that it waits, unless the load lasted so many times the time
+# that a request takes alone.
+LONG_ENOUGH = 2.0
+# With more cores idle than this, and than this share of all, CPU time is not what requests wait for. Of one
+# core, a quarter is enough.
+IDLE_CORES, IDLE_SHARE, IDLE_SHARE_OF_ONE = 0.5, 0.1, 0.25
+# With so many threads ready to run and without a core, on average, requests wait for a core.
+RUNNABLE_MIN = 1.0
 # A queue in front of the server holds at least this share of the requests in flight.
 QUEUE_SHARE = 0.25
-# If it is not known how long a request takes alone, so many threads without a core show that requests wait.
-RUNNABLE_MIN = 1.0
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A cause. `share_s`: the part of the mean response time that it accounts for, in seconds."""
+    """A cause. `share_s`: the part of the mean response time that it accounts for, in seconds.
+
+    None: not known, as where nothing was answered.
+    """
 
     cause: Cause
     sure: Sure
-    share_s: float
+    share_s: float | None
     evidence: str
     remedy: str
 
@@ -73,54 +82,65 @@ Said = Finding | Out | Unclear
 
 @dataclass(frozen=True)
 class Facts:
-    """What the rules judge. `beyond`: a load beyond the limit; `alone_s`: a request of the work without load.
+    """What the rules judge. `beyond`: a load beyond the limit.
 
-    `others`: connections of other clients that the server held meanwhile; `switch_s`: what a context switch
-    costs on this machine; None: not measured.
+    `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
+    meanwhile. `switch_s`: what a context switch costs on this machine. None: not known.
     """
 
     seen: Observed
     beyond: AtLoad
     alone_s: float | None
-    others: int = 0
+    others: int | None = 0
     switch_s: float | None = None
 
+    def share(self, seconds: float | None) -> float | None:
+        """Return a part of the mean response time, which is no longer than the whole.
+
+        Requests that are never answered are in no mean. Where only they wait, the part would be longer.
+        """
+        return None if seconds is None or not self.beyond.answers else min(seconds, self.beyond.mean_s)
+
     @property
-    def waited_s(self) -> float:
+    def waited_s(self) -> float | None:
         """By how much the mean response time is longer than alone."""
         if self.alone_s is None:
-            return self.outside_s if self.is_queued_outside else 0.0
-        return max(0.0, self.beyond.mean_s - self.alone_s)
+            return self.outside_s if self.is_queued_outside else None
+        return self.share(max(0.0, self.beyond.mean_s - self.alone_s))
 
     @property
-    def at_a_time(self) -> float:
+    def at_a_time(self) -> float | None:
         """How many requests of the work are served at a time, by Little's law."""
-        if self.alone_s is None:
-            return self.stage.inside if self.stage is not None else self.beyond.in_flight
-        return self.beyond.per_s * self.alone_s
+        return None if self.alone_s is None else self.beyond.per_s * self.alone_s
 
     @property
-    def is_harmed(self) -> bool:
-        """Whether requests wait, or get no answer."""
+    def is_harmed(self) -> bool | None:
+        """Whether requests wait, or get no answer; None: it is not known how long one takes alone."""
         load, alone_s = self.beyond, self.alone_s
-        if load.unanswered > 0 or load.failed > 0:
+        if load.failed > FAILED_SHARE * (load.answers + load.failed):
+            return True
+        if load.unanswered and (alone_s is None or load.spent_s > LONG_ENOUGH * alone_s):
             return True
         if alone_s is not None:
             return load.mean_s > HARM_FACTOR * alone_s
         runnable = load.threads.runnable if load.threads is not None else None
-        return self.is_queued_outside or (runnable is not None and runnable >= RUNNABLE_MIN)
+        queued = self.is_queued_outside or (runnable is not None and runnable >= RUNNABLE_MIN)
+        return True if queued else None
 
     @property
     def idle_cores(self) -> float | None:
         """Cores that neither server nor engine used."""
-        cores = self.beyond.cores
-        return None if cores is None else max(0.0, self.beyond.all_cores - cores - self.beyond.engine_cores)
+        load = self.beyond
+        if load.cores is None or load.engine_cores is None:
+            return None
+        return max(0.0, load.all_cores - load.cores - load.engine_cores)
 
     @property
     def has_idle_cores(self) -> bool:
         """Whether so many cores were idle that requests did not wait for them; False if it is not known."""
-        idle = self.idle_cores
-        return idle is not None and idle > IDLE_SHARE * self.beyond.all_cores
+        idle, cores = self.idle_cores, self.beyond.all_cores
+        least = max(min(IDLE_CORES, IDLE_SHARE_OF_ONE * cores), IDLE_SHARE * cores)
+        return idle is not None and idle > least
 
     @property
     def stage(self) -> Stage | None:
@@ -134,10 +154,10 @@ class Facts:
         return stage is not None and stage.outside >= QUEUE_SHARE * self.beyond.in_flight
 
     @property
-    def outside_s(self) -> float:
+    def outside_s(self) -> float | None:
         """How long a request waits in front of the server."""
         load = self.beyond
-        return load.stage.outside / load.per_s if load.stage and load.per_s else 0.0
+        return self.share(load.stage.outside / load.per_s) if load.stage and load.per_s else None
 
     @property
     def workers(self) -> float | None:
@@ -146,7 +166,32 @@ class Facts:
         return waits.value if isinstance(waits, Parallelism) and waits.kind == "limit" else None
 
     @property
+    def never_short(self) -> float | None:
+        """How many requests were seen to wait at a time, if all that were sent could."""
+        waits = parallelism.waits(self.seen)
+        return waits.value if isinstance(waits, Parallelism) and waits.why == "all" else None
+
+    @property
+    def busy_workers(self) -> float | None:
+        """About how many workers are busy: by Little's law, or as many requests as are inside.
+
+        Under load a request may take a worker for longer than alone, and a server may read more requests than
+        it works on: the former says too little, the latter too much. None: there is no limit, or neither is
+        known.
+        """
+        workers, at_a_time = self.workers, self.at_a_time
+        if workers is None or (at_a_time is None and self.stage is None):
+            return None
+        inside = self.stage.inside if self.stage is not None else 0.0
+        return min(workers, max(at_a_time or 0.0, inside))
+
+    @property
     def are_workers_busy(self) -> bool:
-        """Whether as many requests are served at a time as there are workers, or nearly."""
-        workers = self.workers
-        return workers is not None and self.at_a_time >= MOST_SHARE * workers
+        """Whether most of the workers are busy."""
+        workers, busy = self.workers, self.busy_workers
+        return workers is not None and busy is not None and busy >= MOST_SHARE * workers
+
+    def unread(self, what: str, otherwise: str) -> str:
+        """Why a part of the load could not be read, as the engine said it."""
+        why = self.beyond.unread.get(what, "")
+        return f"{otherwise} could not be read{': ' if why else ''}{why}"

@@ -1,68 +1,114 @@
 """The record of a load → what the rules know of it (`AtLoad`). Pure."""
 
+from collections.abc import Collection
+from dataclasses import dataclass
+
 import numpy as np
 
-from crumple.cause.at_load import AtLoad, Peer, Stage, Threads
-from crumple.contract import StageRecord, TrialRecord
+from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
+from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.record import engine_limits, histogram
 from crumple.record.disturbance import disturbance
 
 LATE_CONNECT_NS = 1e9
+# A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
+SATURATED_SHARE, SATURATED_SHARE_MIN, READY_SHARE = 0.85, 0.4, 0.9
+# Of threads that began and ended between two readings nothing is known. What is known must be this share.
+KNOWN_SHARE = 0.8
 
 
-def from_record(
-    record: TrialRecord,
-    all_cores: int,
-    descriptors: tuple[int, int] | None = None,
-    throttled_share: float | None = None,
-) -> AtLoad:
-    """Return what is known of the server. `all_cores`: those that it may use.
+@dataclass(frozen=True)
+class Beside:
+    """What a record does not have, and was read beside the load.
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
-    stopped it. The record has neither.
+    stopped it; `serving`: the processes that hold connections of the load; `burning`: the threads that use
+    much of a core also while nobody asks. None: not known.
     """
+
+    descriptors: tuple[int, int] | None = None
+    throttled_share: float | None = None
+    serving: Collection[int] | None = None
+    burning: Collection[int] = ()
+
+
+def from_record(record: TrialRecord, all_cores: int, beside: Beside | None = None) -> AtLoad:
+    """Return what is known of the server. `all_cores`: those that it may use."""
+    beside = beside or Beside()
     spent_s, server = record.measured_ns / 1e9, record.probes.server
     window = server.window if server else None
-    engine = record.probes.engine.window
     times, connects = record.histograms.response_time, record.histograms.connect_time
     counted = (window.voluntary_switches, window.involuntary_switches) if window else ()
     known = [number for number in counted if number is not None]
     switches = sum(known) / spent_s if len(known) == 2 else None
-    late = histogram.decoded(connects).count_above(LATE_CONNECT_NS) if connects.count else 0
+    # Nobody opens a connection while each user has one: then these came about in the warm-up.
+    late = record.outcomes.connect_timeout
+    late += histogram.decoded(connects).count_above(LATE_CONNECT_NS) if connects.count else 0
     stages = record.probes.stages
     stage, in_flight = _stage(record, stages) if stages is not None and stages.why is None else (None, None)
+    pending = stage is None or stage.not_accepted > 0
     per_s = record.outcomes.ok / spent_s
     mean_s = (times.mean_ns or 0.0) / 1e9
+    grew, grew_from = _grew(record)
     return AtLoad(
+        spent_s=spent_s,
+        answers=record.outcomes.ok,
         per_s=per_s,
         mean_s=mean_s,
         in_flight=in_flight if in_flight is not None else per_s * mean_s,
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
-        engine_cores=engine.cpu_ns / 1e9 / spent_s if engine else 0.0,
+        engine_cores=_engine_cores(record, all_cores),
         all_cores=all_cores,
-        grew=_grew(record),
-        late_connects=late,
+        grew=grew,
+        grew_from=grew_from,
+        late_connects=late if late or connects.count or not pending else None,
         engine_limited=engine_limits.engine_limited(record, own=False) is not None,
         switches_per_s=switches,
         resident_bytes=window.rss_max_bytes if window else None,
         stage=stage,
-        threads=_threads(record),
+        threads=_threads(record, beside),
         peers=_peers(record),
-        descriptors=descriptors,
-        throttled_share=throttled_share,
+        descriptors=beside.descriptors,
+        throttled_share=beside.throttled_share,
         disturbed=disturbance(record).why,
+        unread=_unread(record),
     )
+
+
+def _unread(record: TrialRecord) -> dict[str, str]:
+    """Return why what was asked for could not be read."""
+    probes = record.probes
+    found = {"stage": probes.stages, "threads": probes.tasks, "peers": probes.dependencies}
+    unread = {name: each.why for name, each in found.items() if each is not None and each.why is not None}
+    peers = probes.dependencies
+    # Some of its connections may be read while others cannot.
+    if peers is not None and peers.why is None and peers.unread:
+        unread["peers"] = "; ".join(each.why for each in peers.unread)
+    return unread
+
+
+def _engine_cores(record: TrialRecord, all_cores: int) -> float | None:
+    """Return how many of the cores that the server may use the engine used; None: not read.
+
+    Where the server may not use all cores, the engine is on the others as far as there is room.
+    """
+    engine, machine = record.probes.engine.window, record.probes.machine.window
+    if engine is None:
+        return None
+    elsewhere = machine.cores - all_cores if machine is not None else 0
+    return max(0.0, engine.cpu_ns / record.measured_ns - max(0, elsewhere))
 
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:
     """Return how many requests were at each stage, on average over the readings of the measured phase."""
-    rows = [at for at in _measured(record, stages.at_ns) if stages.drawn[at]]
+    # A reading all of whose requests ended meanwhile tells of no stage.
+    rows = [at for at in _measured(record, stages.at_ns) if stages.drawn[at] > stages.thrown_away[at]]
     if not rows:
         return None, None
     in_flight, drawn = (np.array(column, float)[rows] for column in (stages.in_flight, stages.drawn))
-    told = np.maximum(1.0, drawn - np.array(stages.thrown_away, float)[rows])
+    told = drawn - np.array(stages.thrown_away, float)[rows]
 
     def number(column: tuple[int, ...]) -> float:
         return float((np.array(column, float)[rows] / told * in_flight).mean())
@@ -78,28 +124,63 @@ def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, floa
     )
 
 
-def _threads(record: TrialRecord) -> Threads | None:
+def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
     """Return what the threads did, on average over the looks of the measured phase."""
     tasks = record.probes.tasks
     if tasks is None or tasks.why is not None:
         return None
     rows = _measured(record, tasks.at_ns)
     looked = sum(tasks.looked[at] for at in rows)
-    times = [float(thread.cpu_ns) for thread in tasks.threads_seen]
     if not looked or not tasks.window_ns:
         return None
     number = sum(tasks.threads[at] for at in rows) / len(rows)
     each = number / looked
-    squares = sum(time * time for time in times)
     return Threads(
         number=number,
-        busiest=max(times, default=0.0) / tasks.window_ns,
-        sharing=sum(times) ** 2 / squares if squares else 0.0,
+        sharing=sharing(record, beside.burning),
+        saturated=tuple(
+            Saturated(
+                share=thread.cpu_ns / tasks.window_ns,
+                program=thread.name,
+                serves=thread.pid in beside.serving if beside.serving else None,
+            )
+            for thread in tasks.threads_seen
+            if thread.tid not in beside.burning and _is_saturated(thread, tasks.window_ns)
+        ),
         runnable=tasks.run_queue_ns / tasks.window_ns if tasks.run_queue_ns is not None else None,
         disk=each * sum(tasks.disk[at] for at in rows),
         stopped=each * sum(tasks.stopped[at] for at in rows),
         places={place.where: place.looked / looked for place in tasks.places},
     )
+
+
+def _is_saturated(thread: TaskThread, window_ns: int) -> bool:
+    used, ready = thread.cpu_ns / window_ns, thread.run_queue_ns / window_ns
+    return used >= SATURATED_SHARE or (used >= SATURATED_SHARE_MIN and used + ready >= READY_SHARE)
+
+
+def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
+    """Return how many threads would have shared the server's CPU time as unevenly, had they shared it evenly.
+
+    It is (Σt)² ÷ Σt² over the CPU times t of the threads: 1 if one thread used all of it. `burning`: threads
+    that do not count. None: not read, or threads that could not be read used much of it.
+    """
+    tasks = record.probes.tasks
+    if tasks is None or tasks.why is not None or not _is_known(record, tasks):
+        return None
+    times = [float(thread.cpu_ns) for thread in tasks.threads_seen if thread.tid not in burning]
+    squares = sum(time * time for time in times)
+    return sum(times) ** 2 / squares if squares else None
+
+
+def _is_known(record: TrialRecord, tasks: TaskRecord) -> bool:
+    """Whether the threads that were seen used most of the CPU time of the processes."""
+    server = record.probes.server
+    window = server.window if server is not None else None
+    if window is None or not tasks.window_ns:
+        return False
+    seen_ns = (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0)
+    return seen_ns / tasks.window_ns >= KNOWN_SHARE * window.cpu_ns / record.measured_ns
 
 
 def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
@@ -135,13 +216,15 @@ def _measured(record: TrialRecord, at_ns: tuple[int, ...]) -> list[int]:
     return [row for row, ns in enumerate(at_ns) if record.warm_up_ns <= ns < end_ns]
 
 
-def _grew(record: TrialRecord) -> int:
-    """By how many processes and threads the server grew while it was measured."""
+def _grew(record: TrialRecord) -> tuple[int, int] | tuple[None, None]:
+    """By how many processes and threads the server grew while it was measured, and from how many."""
     server = record.probes.server
     if server is None:
-        return 0
-    rows = [at for at, ns in enumerate(server.samples.at_ns) if ns >= record.warm_up_ns]
+        return None, None
+    samples = server.samples
+    rows = [at for at, ns in enumerate(samples.at_ns) if ns >= record.warm_up_ns]
     if len(rows) < 2:
-        return 0
+        return None, None
     first, last = rows[0], rows[-1]
-    return max(each[last] - each[first] for each in (server.samples.processes, server.samples.threads))
+    grown = [(each[last] - each[first], each[first]) for each in (samples.processes, samples.threads)]
+    return max(grown)

@@ -13,6 +13,7 @@ from typing import get_args
 from crumple.cause import parallelism
 from crumple.cause.observed import Held, Many, Observed, Tree
 from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.subject.server_toml import IoModel
 
 Models = frozenset[IoModel]
@@ -29,6 +30,8 @@ OWN_SHARE = 0.5
 NONE_SHARE = 0.1
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
 THREADS_SHARE = 0.8
+# Fewer idle connections than this could be held by chance as they are.
+HELD_MIN = 8
 # Fewer requests at a time could wait in the threads that any runtime has.
 WAITING_MIN = 24
 # As if so many threads shared the CPU time evenly: at most, where one runs all handlers, and at least, where
@@ -39,6 +42,11 @@ SEVERAL_BUSY_MIN = 1.6
 SINGLE_THREADS = 1.5
 # So many threads more than cores that share the CPU time are more than a runtime's threads for the cores.
 MORE_BUSY = 0.7
+# Fewer cores than this on which requests compute are one.
+TWO_CORES = 1.5
+# Of several event loops, one is busy with one heavy request. While requests spread over them, this share of
+# the light ones meets it, and waits; if it is less than `ONE_OF_MIN`, it cannot be told from none.
+ONE_OF_SHARE, ONE_OF_MIN = 0.75, 0.16
 # From this share of light requests on that wait for one heavy request, all of them do.
 ALL_WAIT_SHARE = 0.55
 # With this share, none does; a machine of few cores lets some of them wait for a core.
@@ -86,7 +94,7 @@ def named(seen: Observed) -> Named:
 def _held(seen: Observed) -> Line | None:
     """What idle connections cost."""
     held = seen.held
-    if held is None or held.before is None or held.after is None or not held.connections:
+    if held is None or held.before is None or held.after is None or held.connections < HELD_MIN:
         return None
     many = held.connections
     processes = (held.after.processes - held.before.processes) / many
@@ -118,12 +126,7 @@ def _growth(seen: Observed) -> Line | None:
     """What requests that wait cost."""
     load = _most_waiting(seen)
     at_a_time = parallelism.waits(seen)
-    if (
-        load is None
-        or isinstance(at_a_time, parallelism.Unknown)
-        or load.at_rest is None
-        or load.most is None
-    ):
+    if load is None or isinstance(at_a_time, Unknown) or load.at_rest is None or load.most is None:
         return None
     waiting = at_a_time.value
     if waiting < WAITING_MIN:
@@ -145,7 +148,7 @@ def _growth(seen: Observed) -> Line | None:
 def _limit(seen: Observed) -> Line | None:
     """How many wait at a time, and who there is for them."""
     at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
-    if isinstance(at_a_time, parallelism.Unknown) or load is None or load.most is None:
+    if isinstance(at_a_time, Unknown) or load is None or load.most is None:
         return None
     if at_a_time.kind == "at-least":
         return None
@@ -156,6 +159,9 @@ def _limit(seen: Observed) -> Line | None:
         said = f"one request waits at a time, in {there.processes} processes"
         return Line(said, POOLS)
     said = f"{number} requests wait at a time"
+    if _has_no_pool(seen, number):
+        # What limits them is not that each has a thread.
+        return None
     if there.threads < THREADS_SHARE * number:
         return Line(f"{said}, and it has {there.threads} threads", UNBLOCKED)
     if there.processes < THREADS_SHARE * number:
@@ -165,6 +171,14 @@ def _limit(seen: Observed) -> Line | None:
     if there.threads <= SINGLE_THREADS * there.processes:
         return Line(said, frozenset({"process-per-connection", "process-pool"}))
     return Line(said, BLOCKING - {"thread-per-connection"})
+
+
+def _has_no_pool(seen: Observed, number: int) -> bool:
+    """Whether requests compute on far fewer threads than wait at a time: a pool would compute on all."""
+    load = seen.computing
+    if load is None or load.busy is None or load.disturbed or isinstance(parallelism.computes(seen), Unknown):
+        return False
+    return load.busy < OWN_SHARE * min(number, load.connections)
 
 
 def _processes(there: Tree) -> str:
@@ -186,11 +200,11 @@ def _busy(seen: Observed) -> Line | None:
     """How many threads compute when many requests do."""
     load = seen.computing
     cores = parallelism.computes(seen)
-    if load is None or load.busy is None or isinstance(cores, parallelism.Unknown):
+    if load is None or load.busy is None or isinstance(cores, Unknown) or seen.cores < 2:
         return None
     if load.busy <= ONE_BUSY_MAX:
         return Line("one thread computes", ALL - {"event-loop-per-core"})
-    if load.busy >= OWN_SHARE * load.connections:
+    if load.busy >= OWN_SHARE * load.connections and load.busy > seen.cores + MORE_BUSY:
         said = f"{load.busy:.0f} threads compute in turn for {load.connections} requests"
         return Line(said, BLOCKING | {"hybrid"})
     if load.busy >= SEVERAL_BUSY_MIN:
@@ -202,11 +216,12 @@ def _busy(seen: Observed) -> Line | None:
 def _computing(seen: Observed) -> Line | None:
     """On how many cores requests compute."""
     cores = parallelism.computes(seen)
-    if isinstance(cores, parallelism.Unknown) or seen.cores < 2:
+    if isinstance(cores, Unknown) or seen.cores < 2:
         return None
-    if cores.kind == "at-least":
-        return Line("requests compute on all cores", ALL - {"event-loop"})
-    if round(cores.value) <= 1:
+    if cores.value >= TWO_CORES:
+        on = "all cores" if cores.kind == "at-least" else f"{cores.value:.2g} cores"
+        return Line(f"requests compute on {on}", ALL - {"event-loop"})
+    if cores.kind == "limit":
         return Line("requests compute on one core", ALL - {"event-loop-per-core", "process-per-connection"})
     return None
 
@@ -214,12 +229,15 @@ def _computing(seen: Observed) -> Line | None:
 def _beside_one(seen: Observed) -> Line | None:
     """Whether a light request waits for one heavy request."""
     beside = seen.beside_one
-    if beside is None or not beside.light or beside.disturbed:
+    if beside is None or not beside.light or beside.disturbed or seen.quota_cores is not None:
         return None
     share = beside.waited / beside.light
     said = f"{beside.waited} of {beside.light} light requests wait for one heavy request"
     if share <= NONE_WAIT_SHARE:
-        return Line(said, ALL - LOOPS)
+        return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}))
+    if seen.cores < 2:
+        # On one core a light request waits for its turn, whatever the model is.
+        return None
     if _may_be_a_lock(seen):
         # A light request that runs on a thread of its own waits for the lock as well.
         return None
@@ -235,7 +253,7 @@ def _may_be_a_lock(seen: Observed) -> bool:
     """Whether several threads may compute one at a time, because a lock lets only one of them run."""
     cores = parallelism.computes(seen)
     busy = seen.computing.busy if seen.computing is not None else None
-    if isinstance(cores, Parallelism) and cores.kind == "at-least":
+    if isinstance(cores, Parallelism) and cores.value >= TWO_CORES:
         return False
     return busy is None or busy > ONE_BUSY_MAX
 
@@ -243,15 +261,29 @@ def _may_be_a_lock(seen: Observed) -> bool:
 def _beside_many(seen: Observed) -> Line | None:
     """Whether a light request waits where more heavy requests than cores compute."""
     beside = seen.beside_many
-    if beside is None or not beside.light or beside.disturbed:
+    if beside is None or not beside.light or beside.disturbed or seen.quota_cores is not None:
+        return None
+    if beside.heavy <= seen.cores:
         return None
     share = beside.waited / beside.light
     said = f"{beside.waited} of {beside.light} light requests wait for {beside.heavy} heavy requests"
     if share >= MANY_WAIT_SHARE and not _may_be_a_lock(seen):
         return Line(said, ALL - {"hybrid"})
     if share <= FEW_WAIT_SHARE:
-        return Line(said, ALL - LOOPS - _few_green(seen))
+        loops = LOOPS if _loops_at_most(seen) <= beside.heavy else frozenset[IoModel]({"event-loop"})
+        return Line(said, ALL - loops - _few_green(seen))
     return None
+
+
+def _would_meet_one(seen: Observed) -> bool:
+    """Whether one heavy request would keep more light ones waiting than it did if there were loops."""
+    return ONE_OF_SHARE / max(1.0, _loops_at_most(seen)) > ONE_OF_MIN
+
+
+def _loops_at_most(seen: Observed) -> float:
+    """About how many loops there are, if there are any: as many threads as compute."""
+    load = seen.computing
+    return load.busy if load is not None and load.busy is not None else float(seen.cores)
 
 
 def _few_green(seen: Observed) -> Models:

@@ -4,7 +4,10 @@ Types only. `diagnose` fills them in; `model` and `limits` draw conclusions from
 None in a field: it was not asked for, or could not be read.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from crumple.cause import connection_memory
 
 
 @dataclass(frozen=True)
@@ -13,6 +16,17 @@ class Tree:
 
     processes: int
     threads: int
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The server while nobody asks it. `cores`: CPU seconds that it used per second; `disk`: how many of its
+    threads waited for a disk, on average; `burning`: the threads that used most of a core.
+    """
+
+    cores: float
+    disk: float
+    burning: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,8 +95,9 @@ class Many:
 class Beside:
     """Light requests, each on a connection of its own, beside a closed load of heavy ones.
 
-    `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time.
-    `disturbed`: who else used the machine.
+    `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time,
+    or got no answer in time. Those that got another answer than expected are not among the `light` ones.
+    `disturbed`: who else used the machine, now or while the requests were measured alone.
     """
 
     heavy: int
@@ -97,14 +112,22 @@ WAITED_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Observed:
-    """All that was seen. `cores`: those that the server may use."""
+    """All that was seen. `cores`: those that the server may use.
+
+    `quota_cores`: as many as its control group allows, if that is fewer. `failed`: of which requests ("work",
+    "light", "slow", "heavy") none was answered as expected, and what came instead.
+    """
 
     cores: int
+    quota_cores: float | None = None
+    rest: Rest | None = None
+    failed: Mapping[str, str] = field(default_factory=dict)
     work: Alone | None = None
     light: Alone | None = None
     slow: Alone | None = None
     heavy: Alone | None = None
     held: Held | None = None
+    memory: connection_memory.Held | None = None
     waiting: tuple[Many, ...] = ()
     computing: Many | None = None
     beside_one: Beside | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.cause.observed import Many, Observed
+from crumple.cause.unknown import Unknown
 
 # With this share of the connections served at a time, all of them are, but for what the engine takes.
 ALL_SHARE = 0.9
@@ -19,13 +20,17 @@ COMPUTES_SHARE = 0.5
 # A request waits if at most this share of its time is CPU time.
 WAITS_SHARE = 0.5
 
+# A slow request that takes less, and a heavy one that does, tell little: what the engine and the network take
+# is a large part of it.
+SLOW_S_MIN, HEAVY_S_MIN = 0.02, 0.004
 # A rate whose interval reaches farther than this share of it is not steady.
 STEADY_SHARE = 0.3
 
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]
-# Why no limit was seen: all were served, CPU time was the limit, the server still grew, or its rate moved.
-Why = Literal["all", "cpu", "growing", "unsteady"]
+# Why no limit was seen: all were served, CPU time was the limit, the server still grew, its rate moved, or
+# what it used could not be read, so that CPU time may have been the limit.
+Why = Literal["all", "cpu", "growing", "unsteady", "unread"]
 
 
 @dataclass(frozen=True)
@@ -44,26 +49,27 @@ class Parallelism:
         return self.kind == "limit" and round(self.value) <= 1
 
 
-@dataclass(frozen=True)
-class Unknown:
-    """Why a figure is not known, and what would tell it."""
-
-    why: str
-
-
 def waits(seen: Observed) -> Parallelism | Unknown:
     """Return how many requests can wait at a time."""
+    if "slow" in seen.failed:
+        return Unknown(f"the slow request is not answered as expected: {seen.failed['slow']}")
     if seen.slow is None or not seen.waiting:
         return Unknown("no request that only waits was given; name its path: --slow PATH")
     alone_s = seen.slow.mean_s
+    if alone_s < SLOW_S_MIN:
+        return Unknown(f"the slow request takes {1e3 * alone_s:.2g} ms; name one that takes 50 ms or more")
     if seen.slow.cpu_s is not None and seen.slow.cpu_s > WAITS_SHARE * alone_s:
         return Unknown("the slow request computes rather than waits; name another path: --slow PATH")
     last = seen.waiting[-1]
     if disturbed := seen.slow.disturbed or last.disturbed:
         return Unknown(f"{disturbed}; diagnose it on a calm machine")
     value, low, high = (alone_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
+    if not last.per_s:
+        return Unknown("no slow request was answered under load")
     if high >= ALL_SHARE * last.connections:
         return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
+    if last.cores is None:
+        return Parallelism("at-least", value, low, high, "unread")
     if is_cpu_limited(last, seen):
         return Parallelism("at-least", value, low, high, "cpu")
     if last.growing:
@@ -76,6 +82,8 @@ def waits(seen: Observed) -> Parallelism | Unknown:
 
 def computes(seen: Observed) -> Parallelism | Unknown:
     """Return how many cores requests compute on at a time; "at-least" where these are all cores."""
+    if "heavy" in seen.failed:
+        return Unknown(f"the heavy request is not answered as expected: {seen.failed['heavy']}")
     if seen.heavy is None or seen.computing is None:
         return Unknown("no request that only computes was given; name its path: --heavy PATH")
     load, alone = seen.computing, seen.heavy
@@ -85,18 +93,29 @@ def computes(seen: Observed) -> Parallelism | Unknown:
         return Unknown("the server's CPU time cannot be read; name its process: --watch PID")
     if alone.cpu_s < COMPUTES_SHARE * alone.mean_s:
         return Unknown("the heavy request waits rather than computes; name another path: --heavy PATH")
-    off = (load.per_s_high - load.per_s_low) / (2 * load.per_s) if load.per_s else 0.0
-    low, high = load.cores * (1 - off), load.cores * (1 + off)
+    if alone.mean_s < HEAVY_S_MIN:
+        return Unknown(
+            f"the heavy request takes {1e3 * alone.mean_s:.2g} ms; name one that takes 10 ms or more"
+        )
+    if not load.per_s:
+        return Unknown("no heavy request was answered under load")
+    if seen.quota_cores is not None:
+        return Unknown(f"its control group lets it use {seen.quota_cores:.2g} of {seen.cores} cores")
+    # What the server computes while nobody asks is for no request.
+    cores = max(0.0, load.cores - (seen.rest.cores if seen.rest is not None else 0.0))
+    off = (load.per_s_high - load.per_s_low) / (2 * load.per_s)
+    low, high = cores * max(0.0, 1 - off), cores * (1 + off)
     if load.cores + load.engine_cores >= ALL_SHARE * seen.cores:
-        return Parallelism("at-least", load.cores, low, high, "cpu")
-    return Parallelism("limit", load.cores, low, high)
+        return Parallelism("at-least", cores, low, high, "cpu")
+    return Parallelism("limit", cores, low, high)
 
 
 def is_cpu_limited(load: Many, seen: Observed) -> bool:
     """Whether CPU time was the limit: that of all cores, or of as many as requests compute on."""
     if load.cores is None:
         return False
-    most = seen.computing.cores if seen.computing is not None else None
+    computing = seen.computing
+    most = computing.cores if computing is not None and not computing.disturbed else None
     if most is not None and load.cores >= BUSY_SHARE * most:
         return True
-    return load.cores + load.engine_cores >= BUSY_SHARE * seen.cores
+    return load.cores + load.engine_cores >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)

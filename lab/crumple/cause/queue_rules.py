@@ -1,42 +1,60 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause import model
+from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 
 MORE_WORKERS = "more workers"
 SOONER = "close idle connections sooner, or have more workers"
 # Files that a server needs to go on when its limit is reached.
 FILES_LEFT_MIN = 2
+# With this share of the workers busy, or more, all are, but for what handing over takes.
+ALL_BUSY_SHARE = 0.8
+# A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
+# adds a thread or two for itself.
+GREW_MIN, GREW_SHARE = 2, 0.1
 
 
 def workers(facts: Facts) -> Said | None:
     """All workers are busy while cores are idle, and requests wait in front of the server."""
-    load, limit = facts.beyond, facts.workers
-    if facts.stage is None:
-        return Unclear("workers", "where requests wait could not be read")
+    load, limit, stage = facts.beyond, facts.workers, facts.stage
+    if stage is None:
+        return Unclear("workers", facts.unread("stage", "where requests wait"))
     if not facts.is_queued_outside:
         return Out("workers", "requests are read at once")
-    if not facts.has_idle_cores or load.grew > 1:
+    if facts.never_short is not None and stage.inside < facts.never_short:
+        # A server that has far more requests waiting at a time than are inside has no worker for each.
+        return Out("workers", f"{facts.never_short:.3g} requests can wait at a time")
+    if not facts.has_idle_cores or pool_grew(facts):
         return None
     idle = f"{facts.idle_cores:.2g} of {load.all_cores} cores are idle"
     if limit is None:
-        inside = f"{facts.stage.inside:.2g} requests are inside, {facts.stage.outside:.2g} wait to be read"
+        inside = f"{stage.inside:.2g} requests are inside, {stage.outside:.2g} wait to be read"
         return Finding("workers", "consistent", facts.outside_s, f"{inside}, and {idle}", MORE_WORKERS)
-    if not facts.are_workers_busy:
+    busy = facts.busy_workers
+    if busy is None or not facts.are_workers_busy:
         return None
-    said = f"all {limit:.2g} workers are busy at {load.per_s:.3g}/s, and {idle}"
-    return Finding("workers", "shown", facts.outside_s, said, MORE_WORKERS)
+    all_ = busy >= ALL_BUSY_SHARE * limit
+    sure: Sure = "shown" if all_ else "consistent"
+    said = f"{f'all {limit:.2g}' if all_ else f'{busy:.2g} of {limit:.2g}'} workers are busy"
+    return Finding(
+        "workers", sure, facts.outside_s, f"{said} at {load.per_s:.3g}/s, and {idle}", MORE_WORKERS
+    )
 
 
 def idle_connections(facts: Facts) -> Said | None:
     """Idle connections hold the workers."""
-    load, held, stage = facts.beyond, facts.seen.held, facts.stage
+    load, held, stage, others = facts.beyond, facts.seen.held, facts.stage, facts.others
+    answered = held.answered if held is not None else None
+    if others is None:
+        return Unclear("idle-connections", "how many connections others hold could not be read")
+    few_inside = stage is not None and stage.inside < others
     waiting = stage is not None and stage.not_accepted >= MOST_SHARE * load.in_flight
-    if waiting and facts.has_idle_cores and stage is not None and stage.inside < facts.others:
-        said = f"{facts.others} connections of others are open, and few further ones are accepted"
-        return Finding("idle-connections", "shown", facts.outside_s, said, SOONER)
-    if held is None or held.answered is None:
-        return None
-    if held.answered:
+    if waiting and few_inside and facts.has_idle_cores and model.named(facts.seen).left - model.UNBLOCKED:
+        said = f"{others} connections of others are open, and few further ones are accepted"
+        # That idle connections keep others waiting was tried, or else it may be something else that does.
+        sure: Sure = "shown" if answered is False else "consistent"
+        return Finding("idle-connections", sure, facts.outside_s, said, SOONER)
+    if held is not None and answered:
         return Out("idle-connections", f"{held.connections} idle connections keep nobody waiting")
     return None
 
@@ -44,6 +62,8 @@ def idle_connections(facts: Facts) -> Said | None:
 def accept_queue(facts: Facts) -> Said | None:
     """Connections overflow the queue in front of a server that has cores and workers left."""
     load = facts.beyond
+    if load.late_connects is None:
+        return Unclear("accept-queue", "no connection was opened while it was measured")
     if not load.late_connects:
         return Out("accept-queue", "no connection took a second or more")
     if not facts.has_idle_cores or facts.are_workers_busy:
@@ -67,9 +87,17 @@ def descriptors(facts: Facts) -> Said | None:
 def slow_pool(facts: Facts) -> Said | None:
     """A pool grows more slowly than the load."""
     load = facts.beyond
-    if load.grew <= 1:
-        return Out("slow-pool", "it adds no worker under load")
+    if load.grew is None:
+        return Unclear("slow-pool", "its processes and threads could not be counted")
+    if not pool_grew(facts):
+        return Out("slow-pool", f"it adds {load.grew or 'no'} processes or threads under load")
     if not facts.is_queued_outside or not facts.has_idle_cores:
         return None
     said = f"it added {load.grew} processes or threads while requests waited in front of it"
     return Finding("slow-pool", "shown", facts.outside_s, said, "start with more workers")
+
+
+def pool_grew(facts: Facts) -> bool:
+    """Whether a pool grew while the server was loaded."""
+    grew, before = facts.beyond.grew, facts.beyond.grew_from
+    return grew is not None and grew >= max(GREW_MIN, GREW_SHARE * (before or 0))

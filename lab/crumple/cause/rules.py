@@ -47,7 +47,7 @@ def judged(facts: Facts) -> list[Said]:
         return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
         return [Unclear("none", f"{facts.beyond.disturbed}; diagnose it on a calm machine")]
-    if not facts.is_harmed and facts.alone_s is None:
+    if facts.is_harmed is None:
         why = "nothing is known of how long a request takes alone, and no queue was seen"
         return [Unclear("none", why), *_out(facts)]
     if not facts.is_harmed and facts.alone_s is not None:
@@ -56,10 +56,17 @@ def judged(facts: Facts) -> list[Said]:
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
     findings = _first([said for said in said_all if isinstance(said, Finding)])
-    others = [said for said in said_all if not isinstance(said, Finding)]
+    found = {said.cause for said in said_all if isinstance(said, Finding)}
+    others = _said_once([said for said in said_all if said.cause not in found])
     if not findings:
         return [Unclear("none", "requests wait, and nothing that was measured is used up"), *others]
     return [*findings, *others]
+
+
+def _said_once(said_all: list[Said]) -> list[Said]:
+    """Leave out that a cause is ruled out by one rule where another rule cannot tell."""
+    unclear = {said.cause for said in said_all if isinstance(said, Unclear)}
+    return [said for said in said_all if isinstance(said, Unclear) or said.cause not in unclear]
 
 
 def _out(facts: Facts) -> list[Said]:
@@ -71,4 +78,4 @@ def _first(findings: list[Finding]) -> list[Finding]:
     explained = {cause for each in findings for cause in EXPLAINS.get(each.cause, ())}
     order = {"shown": 0, "consistent": 1}
     left = [each for each in findings if each.cause not in explained]
-    return sorted(left, key=lambda each: (order[each.sure], -each.share_s))
+    return sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0)))

@@ -47,7 +47,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         output.as_json(diagnose_output.document(found))
     else:
         output.drawn(diagnose_output.text(found))
-    return 0
+    return INTERRUPTED if found.interrupted else 0
 
 
 def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:

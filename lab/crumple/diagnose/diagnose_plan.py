@@ -8,15 +8,16 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
-from crumple.diagnose.observe import Subject
+from crumple.diagnose.subject import Subject
 from crumple.errors import CrumpleError, Mistakes, UsageError
-from crumple.load import engine_spec, load_plan, load_shape, objective, request
+from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective, request
 from crumple.load.engine_spec import Options
+from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
 from crumple.machine import facts, guard, process_tree
 from crumple.subject import server_toml, servers
@@ -82,6 +83,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     meant = mistakes.of(lambda: _objective(flags))
     if flags.setting:
         mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
+    mistakes.of(lambda: _check_page(flags))
     mistakes.none()
     assert resolved and asked and options
     watched, unwatched = _watched(options, resolved.target, resolved.is_local, flags)
@@ -110,8 +112,18 @@ def of_server(
             raise UsageError(f"--setting {text}: that sets nothing", "write --setting NAME=VALUE")
         given[name] = server_toml.typed(description.name, name, value, known[description.name])
     settings = servers.settings_with(description, given)
-    options, meant = _options(flags), _objective(flags)
-    asked = _of_workloads(description, workloads, flags)
+    mistakes = Mistakes()
+    for flag in _given(flags, (*_names(TargetFlags), "watch")):
+        mistakes.add(f"{flag} is about a URL, and {label} is a server", "leave it out")
+    paths = _given(flags, ("light", "slow", "heavy"))
+    for flag in _given(flags, [name for name in _names(RequestFlags) if name != "header" or not paths]):
+        mistakes.add(f"{flag} changes what is asked, and {label} is asked its workloads", "diagnose a URL")
+    options = mistakes.of(lambda: _options(flags))
+    meant = mistakes.of(lambda: _objective(flags))
+    asked = mistakes.of(lambda: _of_workloads(description, workloads, flags))
+    mistakes.of(lambda: _check_page(flags))
+    mistakes.none()
+    assert options and asked
     ready = servers.readiness(description)
     if isinstance(ready, servers.Missing):
         raise CrumpleError(f"{description.name} cannot run here: {ready.reason}", ready.remedy)
@@ -138,6 +150,13 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
+    for flag in _given(flags, ("watch",)):
+        mistakes.add(f"{flag} names a process that runs, and the command starts one", "leave one of them out")
+    for flag in _given(flags, ("setting",)):
+        mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
+    for flag in _given(flags, _names(TargetFlags)) if url is None else ():
+        mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
+    mistakes.of(lambda: _check_page(flags))
     mistakes.none()
     assert asked and options
 
@@ -203,7 +222,29 @@ def _options(flags: DiagnoseFlags) -> Options:
     return Options() if flags.seed is None else Options(seed=flags.seed)
 
 
+def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:
+    return [each.name for each in fields(of)]
+
+
+def _given(flags: DiagnoseFlags, names: Sequence[str]) -> list[str]:
+    """The flags among `names` that were typed, as they are typed."""
+    known = {each.name: each for each in fields(DiagnoseFlags)}
+    return [load_flags.names(known[name])[0] for name in names if getattr(flags, name) != known[name].default]
+
+
+def _check_page(flags: DiagnoseFlags) -> None:
+    """Refuse a page that cannot be written, before a minute is spent. Raises UsageError."""
+    file = flags.html
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        raise UsageError(
+            f"--html {file}: nothing can be written there", "name a file in a folder that exists"
+        )
+
+
 def _objective(flags: DiagnoseFlags) -> Objective | None:
+    """Return what is searched; None: nothing. Raises UsageError."""
+    if flags.no_search and _given(flags, ("objective",)):
+        raise UsageError("--objective says what to search, and --no-search not to", "leave one of them out")
     return None if flags.no_search else objective.parse(flags.objective)
 
 

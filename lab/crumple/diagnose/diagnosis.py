@@ -1,6 +1,7 @@
 """Conducts a diagnosis: observes the server, searches its breaking point, and looks at it at two loads."""
 
 import random
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,21 +9,25 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import loaded, rules
+from crumple.cause import loaded, parallelism, rules
 from crumple.cause.finding import Facts, Said
 from crumple.cause.observed import Observed
+from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
 from crumple.diagnose import observe
+from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
-from crumple.diagnose.observe import Subject
+from crumple.diagnose.subject import Subject
+from crumple.drawing import numerals
 from crumple.engine import Engine
+from crumple.errors import CrumpleError, EngineFailed, Interrupted
 from crumple.find import conduct, search
 from crumple.find.search import Found, Place, Question, Site
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
-from crumple.machine import bounds_of, connection_ends, facts
 from crumple.machine import ceiling as ceilings
+from crumple.machine import connection_ends, facts, process_tree, same_process
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
 from crumple.record.disturbance import disturbance
@@ -34,6 +39,9 @@ BELOW_SHARE = 0.85
 # Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
 BEYOND_FACTOR, BEYOND_MIN, BEYOND_MAX = 4.0, 64, 512
 LOOK_WARM_S, LOOK_S = 1.0, 5.0
+
+# A request that takes long alone is watched for this many times as long, but not for longer than this.
+LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
 
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
@@ -47,7 +55,9 @@ class Diagnosis:
     """What was found. `command` repeats it.
 
     `found` None: nothing was searched, or nothing was answered as expected. `below` and `beyond`: records of
-    loads below the breaking point and beyond it. `said`: what limits the server, and what does not.
+    loads below the breaking point and beyond it. `facts`: what the rules judged, and `said`: what they say
+    limits the server, and what does not.
+    `interrupted`: the user ended it, and it has what was measured before.
     """
 
     plan: Plan
@@ -55,99 +65,186 @@ class Diagnosis:
     seen: Observed
     found: Found | None
     below: TrialRecord | None
-    beyond: TrialRecord
+    beyond: TrialRecord | None
+    facts: Facts | None
     said: tuple[Said, ...]
     engine_version: str
     command: str
     began_unix_s: float
     took_s: float
+    interrupted: bool = False
 
 
 def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, command: str) -> Diagnosis:
     """Diagnose a server. `command`: what was typed.
 
-    Raises what starting the server raises, EngineFailed and Interrupted.
+    If interrupted, it returns what was measured before. Raises what starting the server raises, EngineFailed,
+    CrumpleError if the server ends meanwhile, and Interrupted if nothing was measured.
     """
     began_s, began_unix_s = time.monotonic(), time.time()
-    with plan.running() as subject:
-        others = _others(subject)
-        seen = observe.observe(subject, observe.runner(loader), watcher)
-        found = _searched(plan, subject, loader, ceiling, watcher)
-        below = None
-        if found is not None and (load := _held(found)) is not None:
-            watcher.doing("where the time goes, below the limit")
-            below = _looked_at(subject, _open(BELOW_SHARE * load), loader)
-        watcher.doing("where the time goes, beyond the limit")
-        shape = contract.ClosedShape(connections=_beyond(below))
-        bounds = _Bounds(subject.pid)
-        beyond = _looked_at(subject, shape, loader, bounds.look)
-        loaded_ = loaded.from_record(beyond, subject.cores, bounds.open_files, bounds.throttled_share())
-    watcher.doing("what a context switch costs here")
-    facts_seen = Facts(
-        seen=seen,
-        beyond=loaded_,
-        alone_s=seen.work.mean_s if seen.work is not None else 0.0,
-        others=others,
-        switch_s=_switch_s(loader),
-    )
-    said = tuple(rules.judged(facts_seen)) if seen.work is not None or others else ()
+    course: _Course | None = None
+    try:
+        with plan.running() as subject:
+            course = _Course(plan, subject, loader, ceiling, watcher)
+            course.take()
+    except Interrupted:
+        if course is None or course.seen.work is None:
+            raise
+        course.interrupted = True
     return Diagnosis(
         plan=plan,
-        subject=subject,
-        seen=seen,
-        found=found,
-        below=below,
-        beyond=beyond,
-        said=said,
+        subject=course.subject,
+        seen=course.seen,
+        found=course.found,
+        below=course.below,
+        beyond=course.beyond,
+        facts=course.facts,
+        said=course.said,
         engine_version=loader.version,
         command=command,
         began_unix_s=began_unix_s,
         took_s=time.monotonic() - began_s,
+        interrupted=course.interrupted,
     )
 
 
-class _Bounds:
-    """Looks at the bounds of the server's processes while it is loaded."""
+class _Course:
+    """A diagnosis in progress: what was found so far."""
 
-    def __init__(self, pid: int | None) -> None:
-        self._pid = pid
-        self.open_files: tuple[int, int] | None = None
-        self._throttled_ns = None if pid is None else bounds_of.throttled_ns(pid)
-        self._began_s = time.monotonic()
+    def __init__(
+        self, plan: Plan, subject: Subject, loader: Engine, ceiling: CeilingOf, watcher: Watcher
+    ) -> None:
+        self.subject = subject
+        self.found: Found | None = None
+        self.below: TrialRecord | None = None
+        self.beyond: TrialRecord | None = None
+        self.facts: Facts | None = None
+        self.said: tuple[Said, ...] = ()
+        self.interrupted = False
+        self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
+        self._process = None if subject.pid is None else same_process.process(subject.pid)
+        self._observing = observe.Course(subject, observe.runner(loader, self._check), watcher)
 
-    def look(self, _: object) -> None:
-        """Look at the open files; the engine calls this once a second."""
-        if self._pid is not None and (seen := bounds_of.open_files(self._pid)):
-            self.open_files = max(self.open_files or seen, seen)
+    @property
+    def seen(self) -> Observed:
+        """What the first loads showed."""
+        return self._observing.seen
 
-    def throttled_share(self) -> float | None:
-        """Return for how much of the time since the beginning the control group stopped the server."""
-        now_ns = None if self._pid is None else bounds_of.throttled_ns(self._pid)
-        if now_ns is None or self._throttled_ns is None:
-            return None
-        return (now_ns - self._throttled_ns) / 1e9 / (time.monotonic() - self._began_s)
+    def take(self) -> None:
+        """Take all steps. Raises as `diagnose` does."""
+        others = _others(self.subject)
+        seen = self._observing.observed()
+        self._search()
+        if self.found is not None and (load := _held(self.found)):
+            self._watcher.doing("where the time goes, below the limit")
+            self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None)
+        self._watcher.doing("where the time goes, beyond the limit")
+        found = self._beyond(others)
+        self._watcher.doing("what a context switch costs here")
+        self.facts = replace(found, seen=seen, switch_s=_switch_s(self._loader))
+        self.said = tuple(rules.judged(self.facts))
+
+    def _search(self) -> None:
+        self.found = _searched(
+            self._plan, self.subject, self._loader, self._ceiling, self._watcher, self._lives
+        )
+        if self.found is not None and self.found.ending == "interrupted":
+            raise Interrupted(signal.SIGINT.name)
+
+    def _beyond(self, others: int | None) -> Facts:
+        """Load the server beyond its limit; with more connections if it does not come to its limit."""
+        number = beyond_connections(self.seen, self.below)
+        while True:
+            beside = BesideLoad(self.subject, self.seen)
+            self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look)
+            threads = loaded.sharing(self.beyond)
+            at_load = loaded.from_record(self.beyond, self.subject.cores, beside.seen(threads))
+            found = Facts(self.seen, at_load, alone_s(self.seen), others)
+            if found.is_harmed is not False or number >= BEYOND_MAX:
+                return found
+            number = BEYOND_MAX
+
+    def _looked_at(self, shape: contract.Shape, look: engine.OnProgress) -> TrialRecord:
+        """Load the server, and read meanwhile where requests are."""
+        spec = _look_spec(self.subject, shape, look_s(self.seen))
+        record = engine.run(self._loader, spec, look)
+        if disturbance(record).disturbed:
+            # Once more, if others used the machine.
+            record = engine.run(self._loader, spec, look)
+        self._check(record)
+        return record
+
+    def _lives(self) -> bool:
+        return self._process is None or self._process.lives()
+
+    def _check(self, record: TrialRecord) -> None:
+        """Raise CrumpleError if the server has ended, so that no figure is of another process."""
+        if not self._lives():
+            assert self._process is not None
+            label = record.spec.shape
+            asked = numerals.count(engine_spec.connections_of(label), "connection")
+            raise CrumpleError(
+                f"the server's process {self._process.pid} ended while it was loaded with {asked}",
+                "look at its log; what was measured before says nothing of its limits",
+            )
+        if record.outcomes.refused and not record.outcomes.ok:
+            engine_spec.check_listening(self.subject.target)
 
 
-def _others(subject: Subject) -> int:
-    """Return how many connections of other clients the server holds; 0 if that cannot be seen here."""
+def alone_s(seen: Observed) -> float | None:
+    """How long a request of the work takes alone; None: not known, or others used the machine meanwhile."""
+    return None if seen.work is None or seen.work.disturbed else seen.work.mean_s
+
+
+def look_s(seen: Observed) -> float:
+    """How long the server is looked at under a load."""
+    alone = seen.work.mean_s if seen.work is not None else 0.0
+    return max(LOOK_S, min(LOOK_S_MAX, LOOK_ANSWERS * alone))
+
+
+def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:
+    """How many connections the load beyond the limit has: several times what the server can hold."""
+    held = 0.0
+    waits = parallelism.waits(seen)
+    if isinstance(waits, Parallelism) and waits.kind == "limit":
+        held = waits.value
+    if below is not None and below.histograms.response_time.mean_ns is not None:
+        held = max(held, below.scheduled / below.measured_ns * below.histograms.response_time.mean_ns)
+    return min(BEYOND_MAX, max(BEYOND_MIN, round(BEYOND_FACTOR * held)))
+
+
+def _others(subject: Subject) -> int | None:
+    """Return how many connections of other clients the server holds; None if that cannot be seen here."""
     address = subject.target.address
     if subject.pid is None or address.startswith("unix:"):
-        return 0
-    return connection_ends.held_by_others(int(address.rpartition(":")[2]))
+        return None
+    port = int(address.rpartition(":")[2])
+    is_here = process_tree.is_of_this_network(subject.pid, port)
+    return connection_ends.held_by_others(port) if is_here else None
 
 
-def _switch_s(loader: Engine) -> float:
+def _switch_s(loader: Engine) -> float | None:
     """Return what a context switch costs on this machine, in seconds: the 10th percentile, on one core.
+
+    None: it could not be measured, as where others use the core.
 
     Between threads on two cores it would be the time that a sleeping core takes to wake, and no CPU time. The
     server may still work on what was asked of it, which makes some switches longer.
     """
-    costs = ceilings.costs(loader, facts.usable_cores()[0])
-    return next(each.low_ns for each in costs if each.name == "thread_switch") / 1e9
+    try:
+        costs = ceilings.costs(loader, facts.usable_cores()[0])
+    except EngineFailed:
+        return None
+    return next((each.low_ns for each in costs if each.name == "thread_switch"), 0.0) / 1e9 or None
 
 
 def _searched(
-    plan: Plan, subject: Subject, loader: Engine, ceiling: CeilingOf, watcher: Watcher
+    plan: Plan,
+    subject: Subject,
+    loader: Engine,
+    ceiling: CeilingOf,
+    watcher: Watcher,
+    lives: Callable[[], bool],
 ) -> Found | None:
     """Search the breaking point by rate; None: it was not asked for, or nothing was answered."""
     if plan.objective is None:
@@ -156,7 +253,7 @@ def _searched(
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        yield Place(subject.target, subject.work, subject.options, alive=lambda: True)
+        yield Place(subject.target, subject.work, subject.options, alive=lives)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(record, server_cores=(), ceiling=ceiling(record), asked=limits)
@@ -196,18 +293,7 @@ def _open(per_s: float) -> contract.OpenShape:
     return contract.OpenShape(connections=CONNECTIONS_OPEN_MAX, arrivals="poisson", rates=(rate,))
 
 
-def _beyond(below: TrialRecord | None) -> int:
-    """How many connections the load beyond the limit has."""
-    if below is None or below.histograms.response_time.mean_ns is None:
-        return BEYOND_MIN
-    in_flight = below.scheduled / below.measured_ns * below.histograms.response_time.mean_ns
-    return min(BEYOND_MAX, max(BEYOND_MIN, round(BEYOND_FACTOR * in_flight)))
-
-
-def _looked_at(
-    subject: Subject, shape: contract.Shape, loader: Engine, look: engine.OnProgress = lambda _: None
-) -> TrialRecord:
-    """Load the server, and read meanwhile where requests are."""
+def _look_spec(subject: Subject, shape: contract.Shape, for_s: float) -> contract.TrialSpec:
     drawn = random.Random(f"{subject.options.seed}/{shape.kind}")
     options = replace(
         subject.options,
@@ -216,16 +302,13 @@ def _looked_at(
         dependencies=True,
         seed=drawn.getrandbits(engine_spec.SEED_BITS),
     )
-    spec = engine_spec.spec(
+    return engine_spec.spec(
         label=f"diagnose/{shape.kind}",
         target=subject.target,
         requests=subject.work,
         shape=shape,
-        stop=contract.AfterDuration(duration_s=LOOK_S),
+        stop=contract.AfterDuration(duration_s=for_s),
         options=options,
         usable_cores=len(facts.usable_cores()),
         warm_up_s=LOOK_WARM_S,
     )
-    record = engine.run(loader, spec, look)
-    # Once more, if others used the machine.
-    return engine.run(loader, spec, look) if disturbance(record).disturbed else record

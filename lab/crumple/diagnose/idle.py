@@ -5,6 +5,7 @@ sends half a request instead: the server has accepted it, and waits for the rest
 """
 
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -68,7 +69,11 @@ def _ask(connection: socket.socket, host: str, path: str) -> bool | None:
         connection.settimeout(ANSWER_S)
         over.request("GET", path, headers={"Host": host})
         answer = over.getresponse()
-        answer.read()
+        over_s = time.monotonic() + ANSWER_S
+        # An answer may have no end.
+        while answer.read1():
+            if time.monotonic() > over_s:
+                return None
     except (OSError, HTTPException):
         return None
     return not answer.will_close

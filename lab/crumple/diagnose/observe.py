@@ -6,21 +6,22 @@ server's process) is left out, and what hangs on it stays unknown.
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from crumple import contract
-from crumple.cause import parallelism
-from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Tree
+from crumple.cause import connection_memory, loaded, parallelism
+from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Rest, Tree
+from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
-from crumple.diagnose import idle
+from crumple.diagnose import idle, idle_memory, instead
+from crumple.diagnose.subject import Subject
 from crumple.engine import Engine
 from crumple.load import engine_spec
-from crumple.load.engine_spec import Options
-from crumple.machine import connection_ends, facts, process_tree
+from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
 from crumple.record import histogram
 from crumple.record.disturbance import disturbance
 from crumple.run import canary
@@ -28,6 +29,8 @@ from crumple.run.canary import Canary
 
 # Requests sent one after the other: so many, within this time.
 ALONE_REQUESTS, ALONE_WITHIN_S = 20, 1.2
+# Of a server that has answered none of them by then, fewer within a longer time.
+SLOW_REQUESTS, SLOW_WITHIN_S = 3, 12.0
 # The first requests of a connection and of a server that has just started take longer.
 ALONE_FIRST = 3
 IDLE_CONNECTIONS = 24
@@ -37,6 +40,9 @@ BESIDE_IDLE_REQUESTS, BESIDE_IDLE_S = 3, 1.5
 # Connections that ask for what waits: first a few, then many, if the server had all of the few waiting.
 WAITING_CONNECTIONS = (32, 512)
 COMPUTING_CONNECTIONS = 16
+# On a machine of many cores more requests compute than it has cores, and more are put beside light ones.
+PER_CORE = 4
+REST_S = 0.6
 WARM_S, MEASURED_S = 0.5, 1.5
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
@@ -47,28 +53,6 @@ BATCHES, STUDENT = 5, 2.776
 # A tree has grown over the last half of a load if it has more than this share and this number more.
 GREW_SHARE, GREW_MIN = 0.05, 1
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A server that answers. `options`: with its pid, if known, and the engine's cores.
-
-    `work`: what it is for; `light`: what is answered at once; `slow`: what only waits; `heavy`: what only
-    computes. `cores`: how many it may use.
-    """
-
-    target: contract.Target
-    work: tuple[contract.Request, ...]
-    light: contract.Request
-    slow: contract.Request | None
-    heavy: contract.Request | None
-    options: Options
-    cores: int
-
-    @property
-    def pid(self) -> int | None:
-        """The root of its process tree; None: not known, or not on this machine."""
-        return self.options.server_pid
 
 
 class Watcher(Protocol):
@@ -82,66 +66,86 @@ class Watcher(Protocol):
 Run = Callable[[TrialSpec, Canary | None], tuple[TrialRecord, TrialRecord | None]]
 
 
-def runner(engine: Engine) -> Run:
-    """Return what runs a load in this engine."""
-    return lambda spec, beside: canary.beside(engine, spec, beside, lambda _: None)
+def runner(engine: Engine, check: Callable[[TrialRecord], None]) -> Run:
+    """Return what runs a load in this engine. `check` raises if the server has ended since."""
 
+    def run(spec: TrialSpec, beside: Canary | None) -> tuple[TrialRecord, TrialRecord | None]:
+        record, seen_beside = canary.beside(engine, spec, beside, lambda _: None)
+        check(record)
+        return record, seen_beside
 
-def observe(subject: Subject, run: Run, watcher: Watcher) -> Observed:
-    """Put the loads on. Raises EngineFailed and Interrupted."""
-    return _Course(subject, run, watcher).observed()
+    return run
 
 
 @dataclass
-class _Course:
-    """An observation in progress."""
+class Course:
+    """An observation in progress. `seen`: all that was seen so far."""
 
     _subject: Subject
     _run: Run
     _watcher: Watcher
 
     def __post_init__(self) -> None:
-        self._seen = Observed(cores=self._subject.cores)
+        pid = self._subject.pid
+        quota = None if pid is None else bounds_of.quota_cores(pid)
+        cores = self._subject.cores
+        self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
         self._loads = 0
 
     def observed(self) -> Observed:
-        """Take all steps."""
+        """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
         subject = self._subject
         self._watcher.doing("one request at a time")
-        (*_, work) = subject.work
-        self._note(work=self._alone(work))
-        same = subject.light == work
-        self._note(light=self._seen.work if same else self._alone(subject.light))
+        self._note(work=self._alone("work", subject.work))
+        same = subject.work == (subject.light,)
+        self._note(light=self.seen.work if same else self._alone("light", (subject.light,)))
         if subject.slow is not None:
-            self._note(slow=self._alone(subject.slow))
+            self._note(slow=self._alone("slow", (subject.slow,)))
+        self._note(rest=self._rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held())
+        self._note(memory=self._memory())
         if subject.heavy is not None:
-            self._watcher.doing(f"{COMPUTING_CONNECTIONS} connections that ask for what computes")
-            self._note(computing=self._many(subject.heavy, COMPUTING_CONNECTIONS))
+            number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
+            self._watcher.doing(f"{number} connections that ask for what computes")
+            self._note(computing=self._many(subject.heavy, number))
             self._settle()
-            self._note(heavy=self._alone(subject.heavy))
-        if subject.slow is not None:
+            self._note(heavy=self._alone("heavy", (subject.heavy,)))
+        if subject.slow is not None and self.seen.slow is not None:
             self._wait(subject.slow)
         if subject.heavy is not None:
             self._watcher.doing("light requests beside heavy ones")
             self._note(beside_one=self._beside(subject.heavy, HEAVY_FEW))
-            self._note(beside_many=self._beside(subject.heavy, HEAVY_MANY))
-        return self._seen
+            many_ = max(HEAVY_MANY, PER_CORE * subject.cores)
+            self._note(beside_many=self._beside(subject.heavy, many_))
+        return self.seen
 
     def _note(self, **seen: object) -> None:
-        self._seen = replace(self._seen, **seen)  # type: ignore[arg-type]
+        self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
 
-    def _alone(self, request: contract.Request) -> Alone | None:
+    def _alone(self, name: str, requests: tuple[contract.Request, ...]) -> Alone | None:
+        """Send requests one after the other; note what came instead of an answer, if none was as expected."""
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
-        record, disturbed = self._calmly(lambda: (self._put_on(request, 1, stop, warm_up=first), None))
+        record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop, warm_up=first), None))
+        if not record.outcomes.ok and not instead.at_once(record):
+            stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
+            record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop), None))
         taken = record.histograms.response_time
         if not taken.count or taken.mean_ns is None or taken.min_ns is None:
+            if name == "work" and instead.at_once(record):
+                raise instead.error(record)
+            self._note(failed={**self.seen.failed, name: instead.said(record)})
             return None
         window = record.probes.server and record.probes.server.window
-        cpu_s = window.cpu_ns / 1e9 / taken.count if window else None
+        ended = record.outcomes.ok + record.outcomes.failed
+        cpu_s = window.cpu_ns / 1e9 / max(1, ended) if window else None
         return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
+
+    def _rest(self) -> Rest | None:
+        """Look at the server while nobody asks it."""
+        found = None if self._subject.pid is None else at_rest.look(self._subject.pid, REST_S)
+        return None if found is None else Rest(found.cores, found.disk, found.burning)
 
     def _held(self) -> Held | None:
         target, pid = self._subject.target, self._subject.pid
@@ -153,7 +157,7 @@ class _Course:
             after = self._steady()
             ends = connection_ends.ends(pid, int(target.address.rpartition(":")[2]), set(held.ports))
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
-            record = self._put_on(request, 1, stop)
+            record = self._put_on((request,), 1, stop)
         self._settle()
         return Held(
             connections=len(held.ports),
@@ -165,6 +169,15 @@ class _Course:
             after=after,
             answered=record.outcomes.ok > 0,
         )
+
+    def _memory(self) -> connection_memory.Held | None:
+        """Look at what idle connections cost, before any load has made the server hold more memory."""
+        target, pid = self._subject.target, self._subject.pid
+        if pid is None or self.seen.held is None or not self.seen.held.answered:
+            return None
+        found = idle_memory.held(pid, target.address, target.host, self._subject.light.path)
+        self._settle()
+        return found
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
@@ -188,10 +201,10 @@ class _Course:
             if load.growing:
                 self._settle()
                 load = self._many(request, number, GROWING_WARM_S, GROWING_MEASURED_S)
-            self._note(waiting=(*self._seen.waiting, load))
+            self._note(waiting=(*self.seen.waiting, load))
             self._settle()
-            found = parallelism.waits(self._seen)
-            if isinstance(found, parallelism.Unknown) or found.why != "all":
+            found = parallelism.waits(self.seen)
+            if isinstance(found, Unknown) or found.why != "all":
                 return
 
     def _many(
@@ -201,19 +214,20 @@ class _Course:
         warm_s: float = WARM_S,
         measured_s: float = MEASURED_S,
     ) -> Many:
-        at_rest = self._tree()
+        tree = self._tree()
         stop = contract.AfterDuration(duration_s=measured_s)
         warm_up = contract.AfterDuration(duration_s=warm_s)
 
         def put_on() -> tuple[TrialRecord, None]:
-            spec = self._spec(request, connections, stop, warm_up, tasks=True)
+            spec = self._spec((request,), connections, stop, warm_up, tasks=True)
             return self._run(spec, None)[0], None
 
         record, disturbed = self._calmly(put_on)
-        return many(record, at_rest, disturbed)
+        rest = self.seen.rest
+        return many(record, tree, disturbed, rest.burning if rest is not None else ())
 
     def _beside(self, request: contract.Request, heavy: int) -> Beside | None:
-        light, alone = self._seen.light, self._seen.heavy
+        light, alone = self.seen.light, self.seen.heavy
         if light is None or alone is None:
             return None
         stop = contract.AfterDuration(duration_s=BESIDE_S)
@@ -222,7 +236,7 @@ class _Course:
 
         def put_on() -> tuple[TrialRecord, TrialRecord | None]:
             nonlocal record
-            of_heavy, record = self._run(self._spec(request, heavy, stop, None), beside)
+            of_heavy, record = self._run(self._spec((request,), heavy, stop, None), beside)
             self._settle()
             return of_heavy, record
 
@@ -230,9 +244,8 @@ class _Course:
         if record is None:
             return None
         limit_ns = 1e9 * (light.mean_s + WAITED_SHARE * alone.mean_s)
-        times, ends = record.histograms.response_time, record.outcomes
-        waited = histogram.decoded(times).count_above(limit_ns) if times.count else 0
-        return Beside(heavy, ends.total, waited + ends.total - ends.ok, disturbed)
+        # How long a request takes alone is part of the conclusion.
+        return beside_of(record, heavy, limit_ns, disturbed or light.disturbed or alone.disturbed)
 
     def _calmly(
         self, put_on: Callable[[], tuple[TrialRecord, TrialRecord | None]]
@@ -246,26 +259,26 @@ class _Course:
 
     def _settle(self) -> None:
         """Wait until the server answers a light request about as fast as at first."""
-        light = self._seen.light
+        light = self.seen.light
         over_s = time.monotonic() + SETTLE_S
         while light is not None and (left_s := over_s - time.monotonic()) > 0:
             stop = contract.AfterRequests(requests=1, within_s=left_s)
-            took = self._put_on(self._subject.light, 1, stop).histograms.response_time
+            took = self._put_on((self._subject.light,), 1, stop).histograms.response_time
             if took.max_ns is not None and took.max_ns <= max(5e6, SETTLED_FACTOR * 1e9 * light.mean_s):
                 return
 
     def _put_on(
         self,
-        request: contract.Request,
+        requests: tuple[contract.Request, ...],
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None = None,
     ) -> TrialRecord:
-        return self._run(self._spec(request, connections, stop, warm_up), None)[0]
+        return self._run(self._spec(requests, connections, stop, warm_up), None)[0]
 
     def _spec(
         self,
-        request: contract.Request,
+        requests: tuple[contract.Request, ...],
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None,
@@ -277,7 +290,7 @@ class _Course:
         spec = engine_spec.spec(
             label=f"diagnose/{self._loads}",
             target=self._subject.target,
-            requests=(request,),
+            requests=requests,
             shape=contract.ClosedShape(connections=connections),
             stop=stop,
             options=replace(
@@ -289,8 +302,21 @@ class _Course:
         return spec.model_copy(update={"warm_up": written})
 
 
-def many(record: TrialRecord, at_rest: Tree | None, disturbed: str = "") -> Many:
-    """Return what a closed load came to."""
+def beside_of(record: TrialRecord, heavy: int, limit_ns: float, disturbed: str = "") -> Beside:
+    """Return how many light requests waited longer than `limit_ns`, or got no answer in time.
+
+    One that is answered otherwise, or refused, does not show that it waited.
+    """
+    times, ends = record.histograms.response_time, record.outcomes
+    slow = histogram.decoded(times).count_above(limit_ns) if times.count else 0
+    never = ends.timeout + ends.connect_timeout + ends.unfinished
+    return Beside(heavy, ends.ok + never, slow + never, disturbed)
+
+
+def many(
+    record: TrialRecord, tree_at_rest: Tree | None, disturbed: str = "", burning: Collection[int] = ()
+) -> Many:
+    """Return what a closed load came to. `burning`: threads that compute also while nobody asks."""
     spent_s, server = record.measured_ns / 1e9, record.probes.server
     window = server.window if server else None
     engine_window = record.probes.engine.window
@@ -310,36 +336,28 @@ def many(record: TrialRecord, at_rest: Tree | None, disturbed: str = "") -> Many
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
         engine_cores=engine_window.cpu_ns / 1e9 / spent_s if engine_window else 0.0,
-        at_rest=at_rest,
+        at_rest=tree_at_rest,
         most=Tree(window.processes_max, window.threads_max) if window else None,
         growing=growing,
-        busy=threads_that_share(record),
+        busy=loaded.sharing(record, burning),
         disturbed=disturbed,
     )
-
-
-def threads_that_share(record: TrialRecord) -> float | None:
-    """Return how many threads would have shared the server's CPU time as unevenly, had they shared it evenly.
-
-    It is (Σt)² ÷ Σt² over the CPU times t of the threads: 1 if one thread used all of it. None: not read.
-    """
-    tasks = record.probes.tasks
-    if tasks is None or tasks.why is not None:
-        return None
-    times = [float(thread.cpu_ns) for thread in tasks.threads_seen]
-    squares = sum(time * time for time in times)
-    return sum(times) ** 2 / squares if squares else None
 
 
 def _rate(record: TrialRecord) -> tuple[float, float]:
     """Return the answers per second, and how far off the ends of the interval are, by batches."""
     series = record.series
-    rows = [at for at, phase in enumerate(series.phase) if phase == "measured"]
+    rows = [at for at, phase in enumerate(series.phase) if phase == "measured" and series.duration_ns[at]]
+    if not rows:
+        return 0.0, 0.0
     ok, spent_s = np.array(series.ok)[rows], np.array(series.duration_ns)[rows] / 1e9
     parts = [part for part in np.array_split(np.arange(len(rows)), BATCHES) if len(part)]
     rates = np.array([ok[part].sum() / spent_s[part].sum() for part in parts])
-    error = STUDENT * float(rates.std(ddof=1)) / len(rates) ** 0.5 if len(rates) == BATCHES else 0.0
-    return float(ok.sum() / spent_s.sum()), error
+    per_s = float(ok.sum() / spent_s.sum())
+    if len(rates) < BATCHES:
+        # Of a load that is too short for the batches, the rate is not known to any accuracy.
+        return per_s, per_s
+    return per_s, STUDENT * float(rates.std(ddof=1)) / BATCHES**0.5
 
 
 def _grew(numbers: list[int]) -> bool:

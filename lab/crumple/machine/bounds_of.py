@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from crumple.machine import process_tree
@@ -18,29 +19,64 @@ def open_files(pid: int) -> tuple[int, int] | None:
             limit = next(line for line in limits if line.startswith("Max open files")).split()[3]
             used = len(os.listdir(f"/proc/{process}/fd"))  # noqa: PTH208  (called beside a load)
             found.append((used, int(limit)))
-    return max(found, key=lambda each: each[0] / each[1], default=None)
+    return nearest(found)
+
+
+def nearest(files: list[tuple[int, int]]) -> tuple[int, int] | None:
+    """Of numbers of open files, each with its limit, the one that is nearest to it; None: there is none."""
+    return max(files, key=lambda each: each[0] / max(1, each[1]), default=None)
 
 
 def throttled_ns(pid: int) -> int | None:
-    """For how long the control group of the process has stopped it so far; None: no quota, or not read."""
+    """For how long the control group of the process has stopped it so far, all cores together.
+
+    The quota may be one of a group around its own. None: there is no quota, or it could not be read.
+    """
+    found = []
     for folder in _groups(pid):
         with contextlib.suppress(OSError, ValueError):
             fields = dict(line.split() for line in (folder / "cpu.stat").read_text().splitlines())
             if "throttled_usec" in fields:
-                return 1000 * int(fields["throttled_usec"])
-            if "throttled_time" in fields:
-                return int(fields["throttled_time"])
+                found.append(1000 * int(fields["throttled_usec"]))
+            elif "throttled_time" in fields:
+                found.append(int(fields["throttled_time"]))
+    return max(found, default=None)
+
+
+def quota_cores(pid: int) -> float | None:
+    """How many cores' time the control groups of the process allow it; None: no quota, or not read."""
+    found = [quota for folder in _groups(pid) if (quota := _quota(folder)) is not None]
+    return min(found, default=None)
+
+
+def _quota(folder: Path) -> float | None:
+    """The quota of one group, of version 2 or 1."""
+    with contextlib.suppress(OSError, ValueError):
+        allowed, period = (folder / "cpu.max").read_text().split()
+        return None if allowed == "max" else int(allowed) / int(period)
+    with contextlib.suppress(OSError, ValueError):
+        allowed_us = int((folder / "cpu.cfs_quota_us").read_text())
+        return None if allowed_us <= 0 else allowed_us / int((folder / "cpu.cfs_period_us").read_text())
     return None
 
 
 def _groups(pid: int) -> list[Path]:
-    """The folders of the control group that may limit CPU time, of version 1 or 2."""
-    found = []
+    """The folders of the control groups that may limit CPU time: its own, and those above it."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if not controllers:
-                found.append(_CGROUPS / path.lstrip("/"))
-            elif "cpu" in controllers.split(","):
-                found += [_CGROUPS / name / path.lstrip("/") for name in ("cpu", "cpu,cpuacct")]
-    return found
+        return list(_folders(Path(f"/proc/{pid}/cgroup").read_text()))
+    return []
+
+
+def _folders(listed: str) -> Iterator[Path]:
+    """The folders of the groups that are listed, of version 1 or 2."""
+    for line in listed.splitlines():
+        _, controllers, path = line.split(":", 2)
+        roots = [_CGROUPS] if not controllers else []
+        if "cpu" in controllers.split(","):
+            roots = [_CGROUPS / "cpu", _CGROUPS / "cpu,cpuacct"]
+        for root in roots:
+            own = root / path.lstrip("/")
+            for folder in (own, *own.parents):
+                yield folder
+                if folder == root:
+                    break

@@ -48,6 +48,22 @@ def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | No
     return Ends(len(inodes), holders.total(), holders)
 
 
+def holders(pid: int, server_port: int) -> tuple[int, ...] | None:
+    """Which processes of the tree of `pid` hold connections to the port; None: it cannot be read."""
+    missing = {inode for inode in _inodes(server_port, None) if inode != "0"}
+    found = []
+    for process in (pid, *process_tree.descendants(pid)):
+        try:
+            held = _held(process)
+        except PermissionError:
+            return None
+        except OSError:
+            continue
+        if missing & held:
+            found.append(process)
+    return tuple(found) or None
+
+
 def held_by_others(server_port: int) -> int:
     """How many connections to the port are open and accepted. Without a load they are those of others."""
     return sum(inode != "0" for inode in _inodes(server_port, None))

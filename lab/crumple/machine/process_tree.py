@@ -41,6 +41,17 @@ def counted(pid: int) -> tuple[int, int]:
     return processes, threads
 
 
+def is_of_this_network(pid: int, port: int) -> bool:
+    """Whether a process that listens on `port` is in this process's network namespace.
+
+    Of another user's process that cannot be read. Then it is if somebody listens on the port here.
+    """
+    try:
+        return Path(f"/proc/{pid}/ns/net").readlink() == Path("/proc/self/ns/net").readlink()
+    except OSError:
+        return bool(_listeners(port))
+
+
 def ancestors(pid: int) -> Iterator[int]:
     """The pids of its parent, the parent's parent and so on, without the first process."""
     while (pid := _parent(pid)) > 1:

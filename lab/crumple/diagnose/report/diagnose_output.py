@@ -7,8 +7,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from crumple.cause import model, parallelism
-from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.cause import connection_memory, model, parallelism
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
+from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
@@ -62,18 +64,32 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
         "waits": _parallelism(parallelism.waits(diagnosis.seen)),
         "computes": _parallelism(parallelism.computes(diagnosis.seen)),
+        "memory_per_connection": asdict(connection_memory.per_connection(diagnosis.seen.memory)),
         "observed": asdict(diagnosis.seen),
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point
         else None,
+        "facts": _facts(diagnosis),
         "findings": cause_sentences.as_data(diagnosis.said),
-        "time_below": below and time_sentences.as_data(stages.budget(below)),
-        "time_beyond": time_sentences.as_data(stages.budget(diagnosis.beyond)),
+        "time_below": _time(diagnosis.below),
+        "time_beyond": _time(diagnosis.beyond),
+        "interrupted": diagnosis.interrupted,
         "engine_version": diagnosis.engine_version,
         "seed": diagnosis.plan.seed,
         "began_unix_s": diagnosis.began_unix_s,
         "took_s": diagnosis.took_s,
     }
+
+
+def _time(record: TrialRecord | None) -> dict[str, Any] | None:
+    """Return where the time went under a load; None: it was not put on."""
+    return None if record is None else time_sentences.as_data(stages.budget(record))
+
+
+def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """Return what the rules judged, but for what was observed, which stands beside it."""
+    facts = diagnosis.facts
+    return None if facts is None else {k: v for k, v in asdict(facts).items() if k != "seen"}
 
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:

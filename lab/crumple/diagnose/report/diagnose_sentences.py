@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime
 
-from crumple.cause import model, parallelism
+from crumple.cause import connection_memory, model, parallelism
 from crumple.cause.model import Named
-from crumple.cause.parallelism import Parallelism, Unknown
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
@@ -43,9 +44,11 @@ def asked(diagnosis: Diagnosis) -> str:
 def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """The answers, each with its name; those with nothing to say are left out."""
     rows = [
+        ("interrupted", "it says what was measured before" if diagnosis.interrupted else ""),
         ("waits like", waits_like(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
+        ("a connection", memory(diagnosis)),
         ("holds", holds(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
@@ -76,9 +79,10 @@ def _missing(diagnosis: Diagnosis) -> str:
     missing = []
     if diagnosis.subject.pid is None:
         missing.append(f"its process was not watched ({diagnosis.plan.unwatched})")
-    if seen.slow is None:
+    missing += [f"the {name} request is not answered as expected: {why}" for name, why in seen.failed.items()]
+    if seen.slow is None and "slow" not in seen.failed:
         missing.append("give --slow PATH, a request that only waits")
-    if seen.heavy is None:
+    if seen.heavy is None and "heavy" not in seen.failed:
         missing.append("give --heavy PATH, a request that only computes")
     return "; ".join(missing) or "all that could be given was given"
 
@@ -98,6 +102,7 @@ def waiting(diagnosis: Diagnosis) -> str:
         "cpu": "its CPU time was the limit",
         "growing": "it still added processes or threads",
         "unsteady": "under more connections its rate did not become steady",
+        "unread": "its CPU time could not be read, and may have been the limit",
         None: "the others wait in a queue",
     }[found.why]
     return f"{_number(found)} at a time ({why})"
@@ -114,6 +119,17 @@ def computing(diagnosis: Diagnosis) -> str:
     return f"on {_number(found)} of {numerals.count(cores, 'core')}"
 
 
+def memory(diagnosis: Diagnosis) -> str:
+    """What an idle connection costs."""
+    if diagnosis.seen.memory is None:
+        return ""
+    found = connection_memory.per_connection(diagnosis.seen.memory)
+    if isinstance(found, Unknown):
+        return f"cannot tell what memory it takes: {found.why}"
+    value, low, high = (numerals.significant(each / 1024, 2) for each in (found.value, found.low, found.high))
+    return f"takes {value} KiB of memory while it is idle [{low}{NARROW}–{NARROW}{high}]"
+
+
 def _number(found: Parallelism) -> str:
     value = numerals.significant(found.value, 2 if found.value < 10 else 3)
     if found.kind == "at-least":
@@ -128,7 +144,7 @@ def holds(diagnosis: Diagnosis) -> str:
     if meant is None:
         return ""
     if found is None:
-        return "no request was answered as expected"
+        return "" if diagnosis.interrupted else "no request was answered as expected"
     if found.point is not None:
         by = f", then breaks on {found.breaks_by}" if found.breaks_by else ""
         return f"{numerals.with_interval(found.point, unit='/s')} at {meant}{by}"
@@ -154,11 +170,11 @@ def unclear(diagnosis: Diagnosis) -> str:
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Where the time goes, below and beyond the breaking point."""
-    names = ("time below", "time beyond")
-    found = budgets(diagnosis)
+    loads = (("time below", diagnosis.below), ("time beyond", diagnosis.beyond))
+    names = [name for name, record in loads if record is not None and stages.budget(record) is not None]
     return [
         (name, f"at {load}: {time_sentences.by_stages(budget)}")
-        for name, (load, budget) in zip(names[len(names) - len(found) :], found, strict=True)
+        for name, (load, budget) in zip(names, budgets(diagnosis), strict=True)
     ]
 
 

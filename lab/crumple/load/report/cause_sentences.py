@@ -55,11 +55,14 @@ def not_the_cause(said: Sequence[Said]) -> str:
 
 
 def unclear(said: Sequence[Said]) -> str:
-    """What could not be told, and why."""
+    """What could not be told, and why; each reason once."""
+    causes: dict[str, list[Cause]] = {}
+    for each in said:
+        if isinstance(each, Unclear):
+            causes.setdefault(each.why, []).append(each.cause)
     return "; ".join(
-        each.why if each.cause in ("none", "engine") else f"{CAUSES[each.cause]}: {each.why}"
-        for each in said
-        if isinstance(each, Unclear)
+        why if {*of} & {"none", "engine"} else f"{', '.join(CAUSES[cause] for cause in of)}: {why}"
+        for why, of in causes.items()
     )
 
 

@@ -1,0 +1,169 @@
+"""Diagnoses servers whose truth is known, and prints what it takes for what.
+
+    python corpus/confusion.py [NAME…] [--own|--tune|--kept] [--models] [--causes] [--rounds N] [--out DIR]
+    python corpus/confusion.py --tables DIR [--again]
+
+--own: the servers of servers/, of which the I/O model is declared. --tune, --kept: a half of the corpus.
+--models: servers without a planted cause; --causes: those with one; neither: both. Each diagnosis is stored
+as a JSON file of its own, and one that is stored is not made again: an interrupted run goes on where it was.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import answers
+import check
+import confusion_tables
+from answers import Answer, Kind, Truth
+from crumple import project
+from crumple.commands.project_files import Project
+from crumple.errors import CrumpleError
+from crumple.subject import build
+from crumple.subject.server_toml import ServerDescription
+
+import corpus
+
+OUT = Path(".crumple-confusion")
+# Longer than any diagnosis takes.
+LIMIT_S = 300.0
+SLOW, HEAVY = "/wait?ms=100", "/compute?ms=20"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A server to be diagnosed. `diagnosed` returns the words of the answer; it raises Skipped."""
+
+    name: str
+    kind: Kind
+    truth: Truth
+    own: bool
+    diagnosed: Callable[[list[str]], tuple[str, str]]
+
+
+def of_own(described: ServerDescription) -> Case:
+    """A server of the project."""
+
+    def diagnosed(more: list[str]) -> tuple[str, str]:
+        if missing := build.lacks(described):
+            raise corpus.Skipped("; ".join(each.reason for each in missing))
+        return _asked([described.name, *more])
+
+    return Case(described.name, "model", Truth((described.io_model,)), True, diagnosed)
+
+
+def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry]) -> Case:
+    """A server of the corpus: its /work, if a cause is planted there, otherwise its root."""
+
+    def diagnosed(more: list[str]) -> tuple[str, str]:
+        with corpus.running(entry, entries) as subject, check.idle(subject.address, entry.idle):
+            path = "/work" if entry.cause else "/"
+            asked = ["--light", "/", "--slow", SLOW, "--heavy", HEAVY, "--watch", str(subject.pids[0])]
+            return _asked([f"http://{subject.address}{path}", *asked, *more])
+
+    return Case(entry.name, "cause" if entry.cause else "model", answers.truth_of(entry), False, diagnosed)
+
+
+def _asked(words: Sequence[str]) -> tuple[str, str]:
+    """Run `crumple diagnose`; return what it printed as JSON, or nothing, and what went wrong."""
+    program = [Path(sys.executable).parent / "crumple", "diagnose", "--json", "--quiet"]
+    ran = subprocess.run(
+        [*program, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False, cwd=project.root()
+    )
+    return (ran.stdout, "") if ran.returncode == 0 else ("", ran.stderr.strip() or f"code {ran.returncode}")
+
+
+def made(case: Case, round_: int, more: list[str]) -> Answer:
+    """Diagnose once. Raises Skipped."""
+    began_s = time.monotonic()
+    try:
+        printed, error = case.diagnosed(more)
+    except (CrumpleError, OSError, subprocess.TimeoutExpired) as failed:
+        printed, error = "", str(failed)
+    took_s = time.monotonic() - began_s
+    said = json.loads(printed) if printed else None
+    return Answer(case.name, case.kind, round_, case.truth, said, error, took_s, case.own)
+
+
+def cases(arguments: argparse.Namespace) -> Iterator[Case]:
+    """The servers that the arguments ask for."""
+    if arguments.half in (None, "own") or arguments.names:
+        yield from map(of_own, Project.here().servers.values())
+    if arguments.half != "own" or arguments.names:
+        entries = corpus.read()
+        for entry in entries.values():
+            if not entry.helper and arguments.half in (None, "own", "tune" if entry.tune else "kept"):
+                yield of_corpus(entry, entries)
+
+
+def wanted(arguments: argparse.Namespace) -> list[Case]:
+    """The cases of the names, or of the half and the kinds that the arguments name."""
+    found = list(cases(arguments))
+    if unknown := set(arguments.names) - {case.name for case in found}:
+        sys.exit(f"no server is called {', '.join(sorted(unknown))}")
+    kinds = {
+        kind for kind, is_asked in (("model", arguments.models), ("cause", arguments.causes)) if is_asked
+    }
+    return [
+        case
+        for case in found
+        if (not arguments.names or case.name in arguments.names) and (not kinds or case.kind in kinds)
+    ]
+
+
+def run(asked: Sequence[Case], rounds: int, out: Path, more: list[str]) -> None:
+    """Make the diagnoses that are not stored yet, a line for each."""
+    out.mkdir(parents=True, exist_ok=True)
+    for round_ in range(1, rounds + 1):
+        for case in asked:
+            if answers.file_of(out, case.kind, case.name, round_).exists():
+                continue
+            try:
+                answer = made(case, round_, more)
+            except corpus.Skipped as skipped:
+                print(f"{case.name:24} skipped    {skipped}", flush=True)
+                continue
+            answers.store(out, answer)
+            print(confusion_tables.line(answer), flush=True)
+
+
+def main() -> int:
+    """Do what the command line asks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="servers; none: all")
+    which = parser.add_mutually_exclusive_group()
+    for half, text in (
+        ("own", "the project's servers"),
+        ("tune", "the half for tuning"),
+        ("kept", "the other"),
+    ):
+        which.add_argument(f"--{half}", dest="half", action="store_const", const=half, help=text)
+    parser.add_argument("--models", action="store_true", help="servers without a planted cause")
+    parser.add_argument("--causes", action="store_true", help="servers with a planted cause")
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="diagnose each so many times")
+    parser.add_argument(
+        "--search", action="store_true", help="search breaking points, too (30 s more for each)"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=OUT, metavar="DIR", help=f"where answers are stored ({OUT})"
+    )
+    parser.add_argument("--tables", type=Path, metavar="DIR", help="print the tables of stored answers only")
+    parser.add_argument(
+        "--again", action="store_true", help="judge what was observed by the rules as they are now"
+    )
+    arguments = parser.parse_args()
+    folder = arguments.tables or arguments.out
+    if arguments.tables is None:
+        run(wanted(arguments), arguments.rounds, folder, [] if arguments.search else ["--no-search"])
+    found = answers.read(folder)
+    print(confusion_tables.tables([answers.again(each) for each in found] if arguments.again else found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""How much memory a server spends on a connection. Pure: what was seen of more and more → bytes, or why not.
+
+The slope of its memory over the number of connections that it holds, by least squares. The first step is left
+out: the first connections make a server touch memory that all later ones share.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from crumple.cause.unknown import Unknown
+
+# Fewer steps than this give no interval worth the name. Student's t of 95 %, by the degrees of freedom.
+STEPS_MIN = 4
+STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447}
+# An interval that reaches further than this share of the slope to either side tells no figure.
+WIDE_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Step:
+    """So many idle connections that the server holds, and its memory after it stopped growing, in bytes."""
+
+    connections: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Held:
+    """The steps that were taken. `why`: why there are no more; empty if all were taken."""
+
+    steps: tuple[Step, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class PerConnection:
+    """Bytes for each idle connection, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def per_connection(held: Held | None) -> PerConnection | Unknown:
+    """Return what a connection that asked once and is idle costs the server."""
+    if held is None:
+        return Unknown("its memory was not looked at")
+    steps = held.steps[1:]
+    if len(steps) < STEPS_MIN:
+        return Unknown(held.why or "too few connections could be held")
+    slope, off = _slope(steps)
+    if off > WIDE_SHARE * abs(slope):
+        most = max(0.0, slope + off)
+        return Unknown(f"its memory changes for other reasons as well; {most / 1024:.2g} KiB or less")
+    if slope <= 0:
+        return Unknown("its memory shrank meanwhile")
+    return PerConnection(slope, slope - off, slope + off)
+
+
+def _slope(steps: Sequence[Step]) -> tuple[float, float]:
+    """Return the slope, and how far off the ends of its interval are."""
+    x = np.array([step.connections for step in steps], float)
+    y = np.array([step.memory_bytes for step in steps], float)
+    from_mean = x - x.mean()
+    spread = float((from_mean**2).sum())
+    slope = float((from_mean * y).sum() / spread)
+    rest = y - y.mean() - slope * from_mean
+    freedom = len(steps) - 2
+    error = (float((rest**2).sum()) / freedom / spread) ** 0.5
+    return slope, STUDENT[min(freedom, max(STUDENT))] * error

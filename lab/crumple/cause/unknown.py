@@ -1,0 +1,10 @@
+"""A figure that is not known."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Why a figure is not known, and what would tell it."""
+
+    why: str

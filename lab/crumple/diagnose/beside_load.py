@@ -1,0 +1,58 @@
+"""Looks at the server's processes beside a load, for what the load's record does not have."""
+
+import time
+
+from crumple.cause.loaded import Beside
+from crumple.cause.observed import Observed
+from crumple.contract import Progress
+from crumple.diagnose.subject import Subject
+from crumple.machine import bounds_of, connection_ends
+
+
+class BesideLoad:
+    """Looks at the server once a second while it is loaded. A load that is put on again is looked at anew."""
+
+    def __init__(self, subject: Subject, seen: Observed) -> None:
+        self._pid = subject.pid
+        address = subject.target.address
+        self._port = None if address.startswith("unix:") else int(address.rpartition(":")[2])
+        self._burning = seen.rest.burning if seen.rest is not None else ()
+        self._cores = subject.cores
+        self._begin()
+
+    def _begin(self) -> None:
+        self._at_s = 0.0
+        self._open_files: tuple[int, int] | None = None
+        self._serving: tuple[int, ...] | None = None
+        # When it was read, and for how long the server had been stopped until then.
+        self._stopped: list[tuple[float, int]] = []
+
+    def look(self, progress: Progress) -> None:
+        """Look at the server; the engine calls this once a second."""
+        if progress.at_s < self._at_s:
+            self._begin()
+        self._at_s = progress.at_s
+        if self._pid is None or progress.phase != "measured":
+            return
+        stopped_ns = bounds_of.throttled_ns(self._pid)
+        if stopped_ns is not None:
+            self._stopped.append((time.monotonic(), stopped_ns))
+        files = [each for each in (self._open_files, bounds_of.open_files(self._pid)) if each]
+        self._open_files = bounds_of.nearest(files)
+        if self._serving is None and self._port is not None:
+            self._serving = connection_ends.holders(self._pid, self._port)
+
+    def seen(self, threads: float | None) -> Beside:
+        """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
+        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._burning)
+
+    def _throttled_share(self, threads: float | None) -> float | None:
+        """Return for how much of the measured time the control group stopped the server.
+
+        The kernel adds up the times of all cores on which it would have run.
+        """
+        if len(self._stopped) < 2:
+            return None
+        (from_s, before_ns), (to_s, after_ns) = self._stopped[0], self._stopped[-1]
+        cores = min(float(self._cores), max(1.0, threads or 1.0))
+        return min(1.0, (after_ns - before_ns) / 1e9 / (to_s - from_s) / cores)

@@ -1,0 +1,49 @@
+"""Holds more and more idle connections to a server, and looks at its memory after each step."""
+
+import time
+from contextlib import ExitStack
+
+from crumple.cause.connection_memory import Held, Step
+from crumple.diagnose import idle
+from crumple.machine import connection_ends, memory_of
+
+# The first step is left out of the slope.
+STEPS, EACH = 6, 50
+# Memory has settled if two looks differ by less than this share.
+SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
+
+
+def held(pid: int, address: str, host: str, path: str) -> Held:
+    """Hold connections in steps. `address`: "ip:port", without TLS."""
+    port = int(address.rpartition(":")[2])
+    steps: list[Step] = []
+    with ExitStack() as stack:
+        ports: set[int] = set()
+        for _ in range(STEPS):
+            more = stack.enter_context(idle.connections(address, host, path, EACH))
+            if not more.kept:
+                return Held(tuple(steps), "it closes a connection after its answer")
+            ports |= {*more.ports}
+            seen_bytes = _settled(pid)
+            ends = connection_ends.ends(pid, port, ports)
+            if seen_bytes is None:
+                return Held(tuple(steps), "its memory could not be read: run as the server's user")
+            if ends is None:
+                return Held(tuple(steps), "which connections it holds could not be read: run as its user")
+            if ends.accepted < EACH * (len(steps) + 1):
+                return Held(tuple(steps), f"it held {ends.accepted} of {EACH * (len(steps) + 1)} connections")
+            steps.append(Step(ends.accepted, seen_bytes))
+    return Held(tuple(steps))
+
+
+def _settled(pid: int) -> int | None:
+    """The memory of the process tree once it no longer changes, or after a while; None: not read."""
+    over_s = time.monotonic() + SETTLING_S_MAX
+    last = memory_of.tree(pid)
+    while last is not None and time.monotonic() < over_s:
+        time.sleep(LOOK_S)
+        now = memory_of.tree(pid)
+        if now is None or abs(now - last) <= SETTLED_SHARE * last:
+            return now
+        last = now
+    return last

@@ -1,0 +1,28 @@
+"""What is diagnosed: a server that answers, and what it is asked."""
+
+from dataclasses import dataclass
+
+from crumple import contract
+from crumple.load.engine_spec import Options
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server that answers. `options`: with its pid, if known, and the engine's cores.
+
+    `work`: what it is for; `light`: what is answered at once; `slow`: what only waits; `heavy`: what only
+    computes. `cores`: how many it may use.
+    """
+
+    target: contract.Target
+    work: tuple[contract.Request, ...]
+    light: contract.Request
+    slow: contract.Request | None
+    heavy: contract.Request | None
+    options: Options
+    cores: int
+
+    @property
+    def pid(self) -> int | None:
+        """The root of its process tree; None: not known, or not on this machine."""
+        return self.options.server_pid

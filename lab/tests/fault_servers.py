@@ -1,0 +1,123 @@
+"""Servers with a fault, for tests of what a diagnosis makes of them: programs in Python, one process each."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+# Arguments: the port, or the path of a Unix socket; how it behaves; the number of requests before it does.
+PROGRAM = """
+import http.server, os, socketserver, sys, threading, time
+
+AT, HOW, AFTER = sys.argv[1], sys.argv[2], int(sys.argv[3])
+answered, lock = [0], threading.Lock()
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.0" if HOW == "http-1.0" else "HTTP/1.1"
+    wbufsize = -1
+    def address_string(self):
+        return "someone"
+    def do_GET(self):
+        with lock:
+            answered[0] += 1
+            over = answered[0] > AFTER
+        if over and HOW == "hangs":
+            time.sleep(600)
+        if over and HOW == "dies":
+            os._exit(3)
+        status, body = 200, b"ok"
+        if HOW.isdigit():
+            status, body = int(HOW), b"no"
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if status // 100 == 3:
+            self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+        if HOW == "closes":
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        if HOW == "closes":
+            self.close_connection = True
+    def log_message(self, *_):
+        pass
+
+class Unix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    request_queue_size = 1024
+
+if AT.startswith("/"):
+    server = Unix(AT, Handler)
+else:
+    http.server.ThreadingHTTPServer.request_queue_size = 1024
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(AT)), Handler)
+if HOW == "tls":
+    import ssl
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[4])
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+print("serving", flush=True)
+server.serve_forever()
+"""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that answers. `at`: "127.0.0.1:PORT", or the path of its Unix socket."""
+
+    at: str
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def serving(
+    how: str, *, after: int = 0, at: str = "", before: Sequence[str] = (), more: Sequence[str] = ()
+) -> Iterator[Served]:
+    """Run the server until the `with` ends. `before`: words in front of its command, as `setpriv …`."""
+    port = at or str(_free_port())
+    words = [*before, sys.executable, "-c", PROGRAM, port, how, str(after), *more]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "serving\n"
+            yield Served(at or f"127.0.0.1:{port}", process)
+        finally:
+            process.kill()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def certificate(folder: Path) -> Path:
+    """A self-signed certificate for 127.0.0.1, with its key, in one file."""
+    file = folder / "server.pem"
+    words = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=127.0.0.1",
+        "-batch",
+    ]
+    san = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    key = folder / "key.pem"
+    subprocess.run([*words, *san, "-keyout", key, "-out", file], check=True, capture_output=True)
+    file.write_text(file.read_text() + key.read_text())
+    return file
+
+
+def wait_for_end(process: subprocess.Popen[str], within_s: float = 5.0) -> None:
+    """Return when the process has ended."""
+    over_s = time.monotonic() + within_s
+    while process.poll() is None and time.monotonic() < over_s:
+        time.sleep(0.01)

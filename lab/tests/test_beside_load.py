@@ -1,0 +1,92 @@
+"""What is looked at beside a load: for how much of the measured time a control group stopped the server."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import documents
+import pytest
+from crumple import contract
+from crumple.cause.observed import Observed
+from crumple.diagnose import beside_load, diagnosis
+from crumple.diagnose.beside_load import BesideLoad
+from crumple.diagnose.subject import Subject
+from crumple.load.engine_spec import Options
+from made_observed import GREEN, LOOP, THREADS, alone
+
+SUBJECT = Subject(
+    target=contract.Target(address="127.0.0.1:1", host="127.0.0.1:1"),
+    work=(documents.request(),),
+    light=documents.request(),
+    slow=None,
+    heavy=None,
+    options=Options(server_pid=1, seed=3),
+    cores=2,
+)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, float]]:
+    """The time, and for how long the server had been stopped until then, in seconds."""
+    now = {"at_s": 100.0, "stopped_s": 50.0}
+    monkeypatch.setattr(beside_load.time, "monotonic", lambda: now["at_s"])
+    monkeypatch.setattr(beside_load.bounds_of, "throttled_ns", lambda _: round(1e9 * now["stopped_s"]))
+    monkeypatch.setattr(beside_load.bounds_of, "open_files", lambda _: None)
+    monkeypatch.setattr(beside_load.connection_ends, "holders", lambda *_: None)
+    yield now
+
+
+def look(beside: BesideLoad, now: dict[str, float], at_s: float, phase: contract.Phase, **add: float) -> None:
+    now["at_s"] += 1.0
+    now["stopped_s"] += add.get("stopped_s", 0.0)
+    line = documents.progress(seconds=at_s, scheduled=0, outcomes=documents.outcomes(), slower=())
+    beside.look(line.model_copy(update={"phase": phase}))
+
+
+def test_only_the_measured_time_counts(clock: dict[str, float]) -> None:
+    beside = BesideLoad(SUBJECT, Observed(cores=2))
+    clock["at_s"] += 20.0
+    look(beside, clock, 1.0, "warm-up", stopped_s=0.9)
+    for at_s in (2.0, 3.0, 4.0):
+        look(beside, clock, at_s, "measured", stopped_s=0.5)
+    assert beside.seen(1.0).throttled_share == pytest.approx(0.5)
+
+
+def test_a_load_that_is_put_on_again_is_looked_at_anew(clock: dict[str, float]) -> None:
+    beside = BesideLoad(SUBJECT, Observed(cores=2))
+    for at_s in (2.0, 3.0, 2.0, 3.0):
+        look(beside, clock, at_s, "measured", stopped_s=1.0 if at_s == 2.0 else 0.1)
+    assert beside.seen(1.0).throttled_share == pytest.approx(0.1)
+
+
+def test_the_times_of_several_cores_are_no_longer_than_the_whole(clock: dict[str, float]) -> None:
+    beside = BesideLoad(SUBJECT, Observed(cores=2))
+    for at_s in (2.0, 3.0):
+        look(beside, clock, at_s, "measured", stopped_s=1.5)
+    assert beside.seen(2.0).throttled_share == pytest.approx(0.75)
+    assert beside.seen(None).throttled_share == 1.0
+
+
+def test_one_look_tells_no_share(clock: dict[str, float]) -> None:
+    beside = BesideLoad(SUBJECT, Observed(cores=2))
+    look(beside, clock, 2.0, "measured")
+    assert beside.seen(1.0).throttled_share is None
+
+
+def test_the_load_beyond_the_limit_has_several_times_what_waits_at_a_time() -> None:
+    assert diagnosis.beyond_connections(GREEN, None) == diagnosis.BEYOND_MIN
+    assert diagnosis.beyond_connections(THREADS, None) == 64
+    many = replace(THREADS, waiting=tuple(replace(each, per_s=1000.0, per_s_low=990.0, per_s_high=1010.0,
+                                                  connections=512) for each in THREADS.waiting))  # fmt: skip
+    assert diagnosis.beyond_connections(many, None) == 400
+
+
+def test_a_time_alone_that_others_disturbed_is_not_known() -> None:
+    calm = replace(LOOP, work=alone(5))
+    assert diagnosis.alone_s(calm) == 0.005 and diagnosis.alone_s(LOOP) is None
+    assert diagnosis.alone_s(replace(LOOP, work=replace(alone(5), disturbed="others used 40 %"))) is None
+
+
+def test_a_request_that_takes_seconds_is_looked_at_for_longer() -> None:
+    assert diagnosis.look_s(replace(LOOP, work=alone(5))) == diagnosis.LOOK_S
+    assert diagnosis.look_s(replace(LOOP, work=alone(4000))) == 12.0
+    assert diagnosis.look_s(replace(LOOP, work=alone(60_000))) == diagnosis.LOOK_S_MAX

@@ -1,0 +1,138 @@
+"""The tables of what diagnoses answered: right, wrong and *cannot tell* are counted as what they are."""
+
+import json
+import sys
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crumple import project
+
+sys.path.insert(0, str(project.root() / "corpus"))
+
+import answers
+import confusion
+import confusion_tables
+from answers import Answer, Truth
+from made_at_load import WORKERS
+
+import corpus
+
+
+def said(model: str | None, *causes: str, waits: Any = None, computes: Any = None) -> dict[str, Any]:
+    findings = [{"kind": "finding", "cause": cause} for cause in causes]
+    unknown = {"why": "it was not asked for"}
+    others = [{"kind": "out", "cause": "cpu"}, {"kind": "unclear", "cause": "none"}]
+    return {
+        "io_model": model,
+        "findings": [*findings, *others],
+        "waits": waits or unknown,
+        "computes": computes or unknown,
+    }
+
+
+def limit(value: float, kind: str = "limit") -> dict[str, Any]:
+    return {"kind": kind, "value": value, "low": value, "high": value, "why": None}
+
+
+POOL = Truth(io_models=("thread-pool", "hybrid"), waits=8, computes=2, causes=("workers",), near=("cpu",))
+ANSWER = Answer("pool", "cause", 1, POOL, said("thread-pool", "workers", waits=limit(8.2)), "", 30.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "judged"),
+    [("thread-pool", "right"), ("hybrid", "right"), ("event-loop", "wrong"), (None, "cannot tell")],
+)
+def test_a_model_is_right_if_it_is_one_of_those_that_are_true(model: str | None, judged: str) -> None:
+    assert replace(ANSWER, said=said(model)).model_is == judged
+
+
+@pytest.mark.parametrize(
+    ("causes", "both", "judged"),
+    [
+        (("workers",), False, "right"),
+        (("cpu", "workers"), False, "wrong"),
+        ((), False, "cannot tell"),
+        (("workers",), True, "wrong"),
+        (("workers", "one-lock"), True, "right"),
+    ],
+)
+def test_the_first_finding_must_be_true_and_all_of_several(
+    causes: tuple[str, ...], both: bool, judged: str
+) -> None:
+    truth = replace(POOL, causes=("workers", "one-lock") if both else ("workers",), both=both)
+    assert replace(ANSWER, truth=truth, said=said(None, *causes)).cause_is == judged
+
+
+def test_what_failed_is_neither_right_nor_wrong() -> None:
+    failed = replace(ANSWER, said=None, error="it did not start")
+    assert (failed.model_is, failed.cause_is, failed.off("waits")) == ("failed", "failed", None)
+    assert "it did not start" in confusion_tables.tables([failed])
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "off"),
+    [
+        (8, limit(8.2), pytest.approx(0.025)),
+        (8, None, "cannot tell"),
+        (8, limit(8, "at-least"), "cannot tell"),
+        (8, limit(32, "at-least"), "at least 32 of 8"),
+        ("unlimited", limit(512, "at-least"), 0.0),
+        ("unlimited", limit(16), "a limit of 16"),
+        (None, limit(16), None),
+    ],
+)
+def test_a_number_is_off_by_a_share_or_is_no_number(true: Any, found: Any, off: Any) -> None:
+    given = replace(ANSWER, truth=replace(POOL, waits=true), said=said(None, waits=found))
+    assert given.off("waits") == off
+
+
+def test_the_tables_count_every_answer() -> None:
+    given = [
+        ANSWER,
+        replace(ANSWER, name="other", said=said("event-loop", "cpu", waits=limit(12))),
+        replace(ANSWER, name="own", kind="model", own=True, said=said(None)),
+    ]
+    drawn = confusion_tables.tables(given)
+    assert "I/O models, the project's servers: 0 of 1 right, 1 cannot tell" in drawn
+    assert "I/O models, corpus: 1 of 2 right, 1 wrong" in drawn
+    assert "planted causes, first finding: 1 of 2 right, 1 wrong" in drawn
+    assert "a near miss was named: other" in drawn
+    assert "waits: 1 of 3 within 10 %" in drawn and "+50%" in drawn
+
+
+def test_what_is_stored_is_read_again_and_not_made_again(tmp_path: Path) -> None:
+    answers.store(tmp_path, ANSWER)
+    (read,) = answers.read(tmp_path)
+    assert read == ANSWER
+    asked = []
+
+    def diagnosed(more: list[str]) -> tuple[str, str]:
+        asked.append(more)
+        return json.dumps(said("thread-pool", "workers")), ""
+
+    case = confusion.Case("pool", "cause", POOL, False, diagnosed)
+    confusion.run([case], 2, tmp_path, ["--no-search"])
+    assert asked == [["--no-search"]]
+    assert [each.round for each in answers.read(tmp_path)] == [1, 2]
+
+
+def test_a_server_that_cannot_run_here_is_no_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def diagnosed(more: list[str]) -> tuple[str, str]:
+        raise corpus.Skipped("erl is not installed")
+
+    confusion.run([confusion.Case("erl", "model", POOL, False, diagnosed)], 1, tmp_path, [])
+    assert answers.read(tmp_path) == [] and "skipped    erl is not installed" in capsys.readouterr().out
+
+
+def test_what_was_observed_is_judged_by_the_rules_as_they_are_now() -> None:
+    facts = {key: value for key, value in asdict(WORKERS).items() if key != "seen"}
+    stale = {**said("event-loop", "cpu"), "observed": asdict(WORKERS.seen), "facts": facts}
+    stored = json.loads(json.dumps(asdict(replace(ANSWER, said=stale))))
+    now = answers.again(replace(ANSWER, said=stored["said"]))
+    assert (now.model, now.causes[0]) == ("thread-pool", "workers")
+    assert (now.model_is, now.cause_is) == ("right", "right")
+    assert now.off("waits") == pytest.approx(0)

@@ -1,0 +1,211 @@
+"""What `crumple diagnose` makes of servers with a fault, and where it may not look: no wrong number."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import fault_servers
+import pytest
+from command_line import Call
+from crumple.errors import UsageError
+from crumple.machine import process_tree, same_process
+from diagnosing import ROOT, call, short
+
+__all__ = ["call", "short"]
+
+pytestmark = pytest.mark.starts
+QUICK = ("--no-search", "--quiet", "--seed", "3")
+
+
+def diagnosed(call: Call, *words: str) -> dict[str, Any]:
+    """The JSON of a diagnosis that succeeds."""
+    code, out, err = call(*words, *QUICK, "--json")
+    assert code == 0, err
+    said: dict[str, Any] = json.loads(out)
+    return said
+
+
+def named(said: dict[str, Any]) -> set[str]:
+    """The causes that it found."""
+    return {each["cause"] for each in said["findings"] if each["kind"] == "finding"}
+
+
+@pytest.mark.parametrize(
+    ("status", "remedy"),
+    [
+        ("404", "mend the URL, or say what counts as ok: --expect-status STATUS"),
+        ("500", "mend the URL, or say what counts as ok: --expect-status STATUS"),
+        ("302", "it redirects, which is not followed; diagnose where it leads: http://127.0.0.1:1/elsewhere"),
+        ("401", "it wants a login: give what it asks for, as in -H 'Authorization: …'"),
+    ],
+)
+def test_a_url_that_answers_something_else_is_one_line(
+    call: Call, short: None, status: str, remedy: str
+) -> None:
+    with fault_servers.serving(status) as served:
+        code, out, err = call(f"http://{served.at}/", *QUICK)
+    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert f"nothing is answered as expected: status {status} × " in err and remedy in err
+
+
+def test_an_error_that_is_expected_can_be_diagnosed(call: Call, short: None) -> None:
+    with fault_servers.serving("404") as served:
+        said = diagnosed(call, f"http://{served.at}/", "--expect-status", "404")
+    assert said["observed"]["work"]["answers"] > 0 and said["io_model"] in ("thread-per-connection", None)
+
+
+@pytest.mark.parametrize("how", ["closes", "http-1.0"])
+def test_a_server_that_closes_each_connection_is_diagnosed(call: Call, short: None, how: str) -> None:
+    with fault_servers.serving(how) as served:
+        said = diagnosed(call, f"http://{served.at}/")
+    held = said["observed"]["held"]
+    assert (held["kept"], held["accepted"], held["connections"]) == (False, 24, 24)
+    assert said["observed"]["work"]["answers"] > 0 and said["observed"]["failed"] == {}
+    assert said["io_model"] in ("thread-per-connection", None)
+
+
+def test_a_server_that_dies_meanwhile_is_one_line(call: Call, short: None) -> None:
+    with fault_servers.serving("dies", after=60) as served:
+        code, out, err = call(f"http://{served.at}/", *QUICK)
+        fault_servers.wait_for_end(served.process)
+        assert served.process.poll() == 3
+    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert f"the server's process {served.process.pid} ended while it was loaded with" in err
+
+
+def test_a_server_that_dies_unwatched_is_one_line(
+    call: Call, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "owner", _hidden)
+    with fault_servers.serving("dies", after=60) as served:
+        code, out, err = call(f"http://{served.at}/", *QUICK)
+    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert f"nobody listens at {served.at}" in err
+
+
+def test_a_server_that_stops_answering_is_no_finding_of_a_wrong_cause(call: Call, short: None) -> None:
+    with fault_servers.serving("hangs", after=60) as served:
+        said = diagnosed(call, f"http://{served.at}/")
+    assert said["observed"]["work"]["answers"] > 0
+    assert named(said) <= {"workers", "idle-connections"} and "cpu" not in named(said)
+    assert "value" not in said["waits"]
+
+
+def test_https_is_diagnosed(call: Call, short: None, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl")
+    pem = fault_servers.certificate(tmp_path)
+    with fault_servers.serving("tls", more=[str(pem)]) as served:
+        said = diagnosed(call, f"https://{served.at}/", "--insecure")
+        code, out, err = call(f"https://{served.at}/", *QUICK)
+    assert said["observed"]["work"]["answers"] > 0 and said["observed"]["held"] is None
+    assert (code, out, err.count("\n")) == (1, "", 1) and "TLS failed" in err, err
+
+
+def _hidden(_: int) -> int:
+    raise UsageError("whoever listens there belongs to another user", "name its process: --watch PID")
+
+
+def test_a_server_that_may_not_be_watched_has_unknown_figures(
+    call: Call, short: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "owner", _hidden)
+    with fault_servers.serving("200") as served:
+        said = diagnosed(call, f"http://{served.at}/", "--slow", "/", "--heavy", "/")
+    assert said["pid"] is None and said["unwatched"].startswith("whoever listens there")
+    assert said["io_model"] is None and "value" not in said["computes"]
+    unclear = {each["cause"] for each in said["findings"] if each["kind"] == "unclear"}
+    assert {"cpu", "descriptors", "slow-pool", "dependency", "throttled"} <= unclear
+    assert not named(said) & {"cpu", "one-loop", "one-lock", "slow-pool", "memory", "switches"}
+
+
+# Of a process of another user, the kernel tells little. Root may become one.
+as_nobody = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv"
+)
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+@as_nobody
+def test_the_server_of_another_user_has_unknown_figures(tmp_path: Path, short: None) -> None:
+    program = Path(sys.executable).parent / "crumple"
+    (tmp_path / "cache").mkdir(mode=0o777)
+    (tmp_path / "cache").chmod(0o777)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    environment = {**os.environ, "CRUMPLE_ROOT": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    readable = subprocess.run([*NOBODY, program, "--help"], capture_output=True, env=environment, check=False)
+    if readable.returncode != 0:
+        pytest.skip("another user may not run the program here")
+    with fault_servers.serving("200") as served:
+        watched = ["--watch", str(served.process.pid)]
+        words = [*NOBODY, program, "diagnose", f"http://{served.at}/", *watched, *QUICK, "--json"]
+        ran = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    assert said["observed"]["held"]["accepted"] is None
+    unclear = {each["cause"]: each["why"] for each in said["findings"] if each["kind"] == "unclear"}
+    # On a busy machine nothing is said of any cause.
+    assert "none" in unclear or {"descriptors", "dependency"} <= unclear.keys(), unclear
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare")
+def test_a_server_in_another_network_namespace_has_unknown_figures(
+    call: Call, short: None, tmp_path: Path
+) -> None:
+    if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no network namespace may be made here")
+    at = str(tmp_path / "socket")
+    with fault_servers.serving("200", at=at, before=("unshare", "-n")) as served:
+        watched = ("--watch", str(served.process.pid), "--unix-socket", at)
+        said = diagnosed(call, "http://localhost/", *watched)
+    assert said["observed"]["work"]["answers"] > 0 and said["observed"]["held"] is None
+    assert "inside" not in json.dumps(said["time_beyond"]) or said["time_beyond"] is None
+    assert not named(said) & {"workers", "idle-connections", "dependency"}
+
+
+def test_a_process_that_ended_is_not_another_with_its_pid() -> None:
+    with subprocess.Popen(["sleep", "60"]) as one:
+        seen = same_process.process(one.pid)
+        assert seen.lives() and not same_process.Process(one.pid, (seen.began or 0) - 1).lives()
+        one.kill()
+        # Until its parent has waited for it, it is still listed.
+        os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+        assert not seen.lives()
+    assert not seen.lives()
+
+
+@pytest.mark.parametrize(
+    ("step", "keeps"), [("searching the breaking point", True), ("one request at a time", False)]
+)
+def test_ctrl_c_ends_it_and_keeps_what_was_measured(short: None, step: str, keeps: bool) -> None:
+    program = Path(sys.executable).parent / "crumple"
+    with (
+        fault_servers.serving("hangs", after=10**6 if keeps else 0) as served,
+        subprocess.Popen(
+            [program, "diagnose", f"http://{served.at}/", "--seed", "3"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as ran,
+    ):
+        assert ran.stderr is not None and ran.stdout is not None
+        for line in ran.stderr:
+            if step in line:
+                break
+        time.sleep(1.0 if keeps else 0.3)
+        ran.send_signal(signal.SIGINT)
+        began_s = time.monotonic()
+        out, err = ran.stdout.read(), ran.stderr.read()
+        assert ran.wait(20) == 130 and time.monotonic() - began_s < 10.0
+    if keeps:
+        assert "no request was answered" not in out
+        assert "it says what was measured before" in out and "waiting" in out and "time beyond" not in out
+    else:
+        assert out == "" and err.splitlines()[-1] == "interrupted before the diagnosis was over"

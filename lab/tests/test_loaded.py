@@ -1,0 +1,128 @@
+"""The record of a load becomes what the rules know: what it lacks is unknown, and no 0."""
+
+from typing import Any
+
+import documents
+import pytest
+from crumple import contract
+from crumple.cause import loaded
+from crumple.cause.loaded import Beside
+from test_stages import readings
+
+WINDOW_NS = 2_000_000_000
+
+
+def of_probes(**probes: Any) -> contract.TrialRecord:
+    plain = documents.record()
+    return plain.model_copy(update={"probes": plain.probes.model_copy(update=probes)})
+
+
+def thread(tid: int, cpu_share: float, ready_share: float = 0.0, pid: int = 10) -> dict[str, Any]:
+    return {
+        "pid": pid,
+        "tid": tid,
+        "name": f"thread-{tid}",
+        "cpu_ns": round(cpu_share * WINDOW_NS),
+        "run_queue_ns": round(ready_share * WINDOW_NS),
+        "place": None,
+        "ended": False,
+    }
+
+
+BURNS = thread(5, 0.95)
+
+
+def tasks(*threads: dict[str, Any], **changes: Any) -> contract.TaskRecord:
+    """Ten looks at ten threads each."""
+    at_ns = [documents.record().warm_up_ns + 100_000_000 * look for look in range(10)]
+    used = sum(each["cpu_ns"] for each in threads)
+    plain: dict[str, Any] = {
+        "at_ns": at_ns,
+        **{name: [0] * 10 for name in ("late_ns", "cost_ns", "running", "disk", "stopped")},
+        "threads": [10] * 10,
+        "looked": [10] * 10,
+        "places": [],
+        "threads_seen": list(threads),
+        "window_ns": WINDOW_NS,
+        "cpu_ns": used,
+        "run_queue_ns": 0,
+        **dict.fromkeys(("ended", "ended_cpu_ns", "ended_run_queue_ns", "born"), 0),
+        "ends_cost_ns": 0,
+        "unread": [],
+        "why": None,
+    }
+    return contract.TaskRecord.model_validate(plain | changes)
+
+
+def test_an_unwatched_server_has_unknown_figures() -> None:
+    found = loaded.from_record(of_probes(server=None), 2)
+    assert (found.cores, found.grew, found.switches_per_s, found.resident_bytes) == (None,) * 4
+    assert (found.threads, found.peers, found.stage) == (None,) * 3
+
+
+def test_an_engine_that_could_not_be_read_used_an_unknown_time() -> None:
+    engine = documents.record().probes.engine.model_copy(update={"window": None})
+    assert loaded.from_record(of_probes(engine=engine), 2).engine_cores is None
+
+
+def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_room() -> None:
+    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=4)
+    machine = contract.MachineRecord(window=window, unread=())
+    assert loaded.from_record(of_probes(machine=machine), 4).engine_cores == 0.5
+    assert loaded.from_record(of_probes(machine=machine), 1).engine_cores == 0.0
+
+
+def test_a_reading_all_of_whose_requests_ended_tells_of_no_stage() -> None:
+    rows = [{"inside": 8}, {"thrown_away": 8}]
+    found = loaded.from_record(of_probes(stages=readings(rows)), 2)
+    assert found.stage is not None and found.stage.inside == pytest.approx(8)
+
+
+def test_whether_connections_were_late_is_not_known_where_none_was_opened_and_some_are_pending() -> None:
+    pending = loaded.from_record(of_probes(stages=readings([{"not_accepted": 3, "inside": 5}] * 4)), 2)
+    none = loaded.from_record(of_probes(stages=readings([{"inside": 8}] * 4)), 2)
+    assert (pending.late_connects, none.late_connects) == (None, 0)
+
+
+def test_a_connection_that_never_came_about_was_late() -> None:
+    record = documents.record(outcomes=documents.outcomes(ok=20_000, connect_timeout=7))
+    assert loaded.from_record(record, 2).late_connects == 7
+
+
+def test_a_thread_is_saturated_if_it_uses_its_core_or_waits_for_one_all_the_time() -> None:
+    seen = tasks(thread(1, 0.9), thread(2, 0.5, 0.45), thread(3, 0.5, 0.1), thread(4, 0.1, 0.9), BURNS)
+    found = loaded.from_record(of_probes(tasks=seen), 2, Beside(serving=(10,), burning=(5,))).threads
+    assert found is not None
+    assert [(each.program, each.serves) for each in found.saturated] == [
+        ("thread-1", True),
+        ("thread-2", True),
+    ]
+
+
+def test_a_thread_of_a_process_that_holds_no_connection_does_not_serve() -> None:
+    found = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9))), 2, Beside(serving=(11,))).threads
+    unknown = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9))), 2, Beside()).threads
+    assert found is not None and unknown is not None
+    assert (found.saturated[0].serves, unknown.saturated[0].serves) == (False, None)
+
+
+def test_how_threads_share_is_not_known_where_most_of_the_time_is_of_threads_not_seen() -> None:
+    # The processes used 0.9 cores, and the threads that lived long enough to be read a tenth.
+    brief = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.1))), 2).threads
+    known = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.45), thread(2, 0.45))), 2).threads
+    assert brief is not None and known is not None
+    assert brief.sharing is None and known.sharing == pytest.approx(2)
+
+
+def test_why_something_could_not_be_read_is_kept() -> None:
+    unread = tasks(at_ns=[], looked=[], threads=[], window_ns=None, why="not permitted")
+    assert loaded.from_record(of_probes(tasks=unread), 2).unread == {"threads": "not permitted"}
+    hidden = contract.DependencyRecord(
+        at_ns=(documents.record().warm_up_ns,),
+        late_ns=(0,),
+        cost_ns=(0,),
+        peers=(),
+        unread=(contract.Unread(field="unix", why="not permitted"),),
+        why=None,
+    )
+    assert loaded.from_record(of_probes(dependencies=hidden), 2).unread == {"peers": "not permitted"}

@@ -1,0 +1,268 @@
+"""The rules where something is not known, or known in part: no number stands for what was not read."""
+
+from dataclasses import replace
+
+import pytest
+from crumple.cause import model, rules
+from crumple.cause.at_load import Stage
+from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+from crumple.cause.observed import Rest
+from made_at_load import (
+    ACCEPT_QUEUE,
+    BUSY,
+    CAUSES,
+    CONNECTION_POOL,
+    CPU,
+    DEPENDENCY,
+    DISK,
+    IDLE_CONNECTIONS,
+    IN,
+    LOCK,
+    MEMORY,
+    NEAR,
+    ONE_LOOP,
+    POOL,
+    SLOW_POOL,
+    SWITCHES,
+    THROTTLED,
+    WORK,
+    WORKERS,
+    facts,
+    threads,
+)
+from made_observed import HELD, LOOP, alone
+
+
+def said(given: Facts, cause: str) -> Said | None:
+    return next((each for each in rules.judged(given) if each.cause == cause), None)
+
+
+def first(given: Facts) -> str:
+    each = rules.judged(given)[0]
+    return each.cause if isinstance(each, Finding) else "?"
+
+
+# How long a request takes alone is not known.
+
+
+@pytest.mark.parametrize("given", [LOCK, CPU, DISK, DEPENDENCY], ids=["lock", "cpu", "disk", "dependency"])
+def test_without_the_time_alone_a_long_time_is_no_harm(given: Facts) -> None:
+    calm = facts(replace(given, alone_s=None), threads=threads(runnable=0.1), stage=IN)
+    said_all = rules.judged(calm)
+    assert isinstance(said_all[0], Unclear) and "alone" in said_all[0].why
+    assert not [each for each in said_all if isinstance(each, Finding)]
+
+
+def test_without_the_time_alone_a_queue_in_front_or_for_a_core_is_harm() -> None:
+    assert replace(WORKERS, alone_s=None).is_harmed is True
+    assert replace(CPU, alone_s=None).is_harmed is True
+    assert first(replace(CPU, alone_s=None)) == "cpu"
+
+
+def test_a_request_that_takes_longer_than_the_load_lasts_is_no_harm() -> None:
+    slow = facts(replace(WORKERS, alone_s=4.0), mean_s=4.1, unanswered=60, answers=4)
+    assert slow.is_harmed is False
+    assert facts(slow, spent_s=9.0).is_harmed is True
+
+
+def test_one_failure_in_a_thousand_is_no_harm() -> None:
+    calm = facts(WORKERS, mean_s=0.05, answers=10_000, failed=10)
+    assert calm.is_harmed is False and facts(calm, failed=200).is_harmed is True
+
+
+# The server is not watched.
+
+
+def test_a_server_that_is_not_watched_adds_an_unknown_number_of_workers() -> None:
+    unwatched = facts(WORKERS, cores=None, threads=None, peers=None, grew=None, grew_from=None)
+    assert isinstance(said(unwatched, "slow-pool"), Unclear)
+    assert {"cpu", "one-loop", "memory", "switches", "slow-pool"} <= {
+        each.cause for each in rules.judged(unwatched) if isinstance(each, Unclear)
+    }
+
+
+def test_connections_of_others_that_cannot_be_counted_are_not_none() -> None:
+    assert isinstance(said(replace(IDLE_CONNECTIONS, others=None), "idle-connections"), Unclear)
+
+
+def test_the_reason_why_something_could_not_be_read_is_said() -> None:
+    denied = facts(WORKERS, threads=None, unread={"threads": "ptrace is not permitted"})
+    found = said(denied, "disk")
+    assert isinstance(found, Unclear) and found.why.endswith("ptrace is not permitted")
+
+
+def test_connections_of_which_a_part_could_not_be_read_are_not_none() -> None:
+    hidden = facts(WORKERS, peers=(), unread={"peers": "Unix-domain sockets cannot be read here"})
+    assert isinstance(said(hidden, "dependency"), Unclear)
+
+
+# The engine, and other programs.
+
+
+def test_cores_that_the_load_took_were_not_idle_and_not_the_servers() -> None:
+    crowded = facts(CPU, cores=0.7, engine_cores=1.25)
+    found = said(crowded, "cpu")
+    assert isinstance(found, Unclear) and "the load took the cores" in found.why
+
+
+def test_what_the_engine_used_is_unknown_and_not_0() -> None:
+    blind = facts(CPU, engine_cores=None)
+    assert blind.idle_cores is None and isinstance(said(blind, "cpu"), Unclear)
+
+
+def test_the_thread_of_a_program_that_serves_nobody_is_only_consistent() -> None:
+    other = facts(ONE_LOOP, threads=threads(saturated=(replace(BUSY, serves=False),), sharing=1.0))
+    found = said(other, "one-loop")
+    assert (
+        isinstance(found, Finding)
+        and found.sure == "consistent"
+        and "none of the connections" in found.evidence
+    )
+
+
+# Machines of more than two cores.
+
+
+def test_several_threads_that_use_a_core_each_are_found_where_more_cores_are_idle() -> None:
+    each = threads(saturated=(BUSY,) * 4, sharing=4.1)
+    four = facts(ONE_LOOP, all_cores=16, cores=4.1, per_s=800, mean_s=0.08, threads=each)
+    found = rules.judged(four)[0]
+    assert isinstance(found, Finding) and found.cause == "one-loop"
+    assert found.evidence.startswith("4 threads use a core each while another core is idle")
+
+
+def test_one_thread_is_found_where_others_help_it() -> None:
+    helped = facts(ONE_LOOP, all_cores=8, cores=1.3, threads=threads(saturated=(BUSY,), sharing=1.6))
+    assert first(helped) == "one-loop"
+
+
+def test_fifteen_idle_cores_of_sixty_four_are_idle() -> None:
+    most = facts(CPU, all_cores=64, cores=48.0, engine_cores=1.0)
+    assert most.has_idle_cores and isinstance(said(most, "cpu"), Out)
+
+
+def test_workers_that_use_one_core_together_by_chance_wait_for_no_lock() -> None:
+    chance = facts(WORKERS, all_cores=8, cores=1.0, threads=threads(sharing=8.0))
+    assert first(chance) == "workers" and not isinstance(said(chance, "one-lock"), Finding)
+
+
+def test_where_the_busy_thread_cannot_be_named_it_is_not_shown() -> None:
+    brief = facts(ONE_LOOP, threads=threads(sharing=None, saturated=()))
+    found = said(brief, "one-loop")
+    assert isinstance(found, Finding) and found.sure == "consistent"
+
+
+# Shares of the response time.
+
+
+@pytest.mark.parametrize("cause", sorted({*CAUSES} - {"none", "idle-connections"}))
+def test_no_share_exceeds_the_mean_where_connections_starve(cause: str) -> None:
+    starving = facts(CAUSES[cause], answers=40, per_s=8.0, mean_s=0.3, unanswered=56)
+    for each in rules.judged(starving):
+        if isinstance(each, Finding):
+            assert each.share_s is None or each.share_s <= 0.3
+
+
+def test_where_nothing_was_answered_the_share_is_not_known() -> None:
+    found = said(IDLE_CONNECTIONS, "idle-connections")
+    assert isinstance(found, Finding) and found.share_s is None
+
+
+# Single rules.
+
+
+def test_a_thread_that_waits_for_a_disk_while_nobody_asks_is_no_cause() -> None:
+    logs = replace(DISK.seen, rest=Rest(cores=0.0, disk=3.0))
+    assert not isinstance(said(replace(DISK, seen=logs), "disk"), Finding)
+
+
+def test_a_thread_that_burns_a_core_while_nobody_asks_is_no_collector() -> None:
+    burns = replace(MEMORY.seen, rest=Rest(cores=1.0, disk=0.0, burning=(7,)))
+    assert not isinstance(said(replace(MEMORY, seen=burns), "memory"), Finding)
+
+
+def test_a_server_that_can_have_all_waiting_has_no_workers_to_run_out_of() -> None:
+    loop = facts(Facts(seen=replace(LOOP, work=alone(50)), beyond=POOL, alone_s=0.05))
+    assert isinstance(said(loop, "workers"), Out)
+
+
+def test_half_of_the_workers_are_not_all_of_them() -> None:
+    half = facts(WORKERS, per_s=100, stage=Stage(not_accepted=0, unread=59, inside=5, other=0))
+    found = said(half, "workers")
+    assert isinstance(found, Finding) and found.sure == "consistent" and "5 of 8 workers" in found.evidence
+
+
+def test_a_runtime_that_adds_two_of_its_own_threads_is_no_pool_that_grows() -> None:
+    runtime = facts(WORKERS, grew=2, grew_from=30)
+    assert first(runtime) == "workers" and not isinstance(said(runtime, "slow-pool"), Finding)
+
+
+def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() -> None:
+    kept = replace(IDLE_CONNECTIONS, seen=replace(WORK, work=None, held=HELD))
+    found = said(kept, "idle-connections")
+    assert not isinstance(found, Finding) or found.sure == "consistent"
+    loop = replace(IDLE_CONNECTIONS, seen=replace(LOOP, work=None))
+    assert model.named(loop.seen).known == "event-loop"
+    assert not isinstance(said(loop, "idle-connections"), Finding)
+
+
+def test_connections_whose_opening_was_not_measured_may_have_been_late() -> None:
+    assert isinstance(said(facts(ACCEPT_QUEUE, late_connects=None), "accept-queue"), Unclear)
+
+
+def test_a_switch_whose_cost_could_not_be_measured_is_not_free() -> None:
+    for switch_s in (None, 0.0):
+        found = said(replace(SWITCHES, switch_s=switch_s), "switches")
+        assert isinstance(found, Unclear) and "what one costs" in found.why
+
+
+def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:
+    silent = facts(LOCK, threads=threads(number=66, places={"": 0.9, "ep_poll": 0.1}))
+    assert isinstance(said(silent, "one-lock"), Unclear)
+
+
+def test_a_group_that_stops_the_server_for_a_moment_does_not_throttle_it() -> None:
+    moment = facts(CPU, throttled_share=0.01)
+    assert first(moment) == "cpu" and isinstance(said(moment, "throttled"), Out)
+
+
+def test_a_group_that_stops_it_is_told_though_its_threads_cannot_be_read() -> None:
+    assert first(facts(THROTTLED, threads=None)) == "throttled"
+
+
+def test_nothing_is_ruled_out_that_is_found_or_cannot_be_told() -> None:
+    for given in (*CAUSES.values(), facts(WORKERS, cores=None, threads=None), facts(LOCK, cores=1.0)):
+        said_all = rules.judged(given)
+        out = [each.cause for each in said_all if isinstance(each, Out)]
+        assert not {*out} & {each.cause for each in said_all if not isinstance(each, Out)}, said_all
+
+
+def test_connections_that_come_and_go_are_no_pool() -> None:
+    brief = facts(CONNECTION_POOL, peers=(replace(NEAR, most=12),))
+    assert not isinstance(said(brief, "connection-pool"), Finding)
+
+
+def test_a_pool_before_something_that_got_slower_is_not_the_limit() -> None:
+    slower = facts(CONNECTION_POOL, per_s=200, mean_s=0.32)
+    found = rules.judged(slower)[0]
+    assert isinstance(found, Finding) and found.cause == "dependency", found
+    assert found.share_s == slower.waited_s
+
+
+def test_a_server_that_hands_requests_on_is_said_to() -> None:
+    proxy = facts(DEPENDENCY, cores=0.02)
+    (found, *_) = rules.judged(proxy)
+    assert isinstance(found, Finding) and found.cause == "dependency"
+    assert (
+        "hands requests on" in found.evidence
+        and found.remedy == "diagnose what it hands them to: 127.0.0.1:9"
+    )
+    computes = rules.judged(facts(DEPENDENCY, cores=0.4))[0]
+    assert isinstance(computes, Finding) and "hands requests on" not in computes.evidence
+    assert computes.remedy.endswith(
+        "if the server is a proxy, diagnose what it hands requests to: 127.0.0.1:9"
+    )
+
+
+def test_a_pool_of_workers_whose_growth_is_unknown_is_still_a_pool() -> None:
+    assert first(facts(SLOW_POOL, grew=None, grew_from=None)) in ("workers", "slow-pool")
