@@ -14,9 +14,8 @@ JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:ch
 check: develop
 	.ci/test quick
 
-test: develop
-	@# 1: a runtime is not to be had here; the tests of its servers are skipped and say so.
-	./crumple setup --yes || [ $$? -eq 1 ]
+# Sets up what is missing, beside what can be done without it.
+test:
 	.ci/test
 
 # The environment of ./crumple, and in it what tests and linters need.

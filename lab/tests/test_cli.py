@@ -176,7 +176,7 @@ def test_verify_tells_right_answers_from_wrong_ones(
     ended, out, _ = call("verify", "--json")
     found = {finding["check"]: finding for finding in json.loads(out)}
     assert list(found) == ["start", "hello", "HTTP", "model"]
-    assert (ended, found["start"]["state"], found["hello"]["state"]) == (code, "right", state)
+    assert (ended, found["start"]["state"], found["hello"]["state"]) == (code, "right", state), out
 
 
 @pytest.mark.starts

@@ -1,5 +1,8 @@
 """All checks of a running server, on a small correct server and on servers with one error each."""
 
+from types import SimpleNamespace
+
+import documents
 import pytest
 import tiny_servers
 from crumple import engine, project
@@ -136,6 +139,41 @@ def test_without_a_database_its_workloads_are_skipped_with_the_reason(load, tmp_
     found = findings(load, tmp_path)
     assert found["rows"] == Finding("rows", "skipped", "mariadbd is not installed")
     assert found["no-such"].state == "wrong" and "no no-such.toml" in found["no-such"].reason
+
+
+# The load
+
+
+def loaded(monkeypatch, *ended: dict[str, int]) -> list[float]:
+    """Check a server under loads whose requests end like this, one load after the other; their lengths."""
+    lasted_s: list[float] = []
+    left = iter(ended)
+
+    def run(_engine, spec, _on_progress):
+        lasted_s.append(spec.stop.duration_s)
+        return documents.record(outcomes=documents.outcomes(**next(left)))
+
+    monkeypatch.setattr(engine, "run", run)
+    subject = SimpleNamespace(address="127.0.0.1:1", load=None)
+    server_check._load(subject, WORKLOADS["hello"])
+    return lasted_s
+
+
+def test_a_load_in_which_no_request_ended_is_repeated_longer(monkeypatch):
+    assert loaded(monkeypatch, {"unfinished": 64}, {"ok": 3, "unfinished": 61}) == [0.2, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        ([{"unfinished": 64}] * 3, "64 unfinished"),
+        ([{"ok": 900, "wrong_status": 2}], "2 wrong-status"),
+        ([{"unfinished": 64}, {"refused": 9, "unfinished": 55}], "9 refused"),
+    ],
+)
+def test_a_load_whose_requests_fail_or_never_end_is_wrong(monkeypatch, ended, said):
+    with pytest.raises(WrongAnswer, match=f"hello on 64 connections: .*{said}"):
+        loaded(monkeypatch, *ended)
 
 
 # Requests

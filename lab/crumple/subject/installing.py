@@ -26,6 +26,8 @@ from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
 
 INSTALL_S = 1800.0
+# How long apt-get waits for another one that installs at the same time; by itself it would fail at once.
+OTHERS_S = 600
 TAIL_LINES = 8
 SAY_EVERY_S = 10.0
 
@@ -68,7 +70,8 @@ def commands(names: Sequence[str]) -> tuple[list[str], list[str]] | None:
         return None
     apt = [*first, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y"]
     # --no-remove: only the user may remove packages that are installed.
-    return [*apt, "update"], [*apt, "install", "--no-remove", "--no-install-recommends", *names]
+    options = ["--no-remove", "--no-install-recommends", "-o", f"DPkg::Lock::Timeout={OTHERS_S}"]
+    return [*apt, "update"], [*apt, "install", *options, *names]
 
 
 def as_root() -> list[str] | None:

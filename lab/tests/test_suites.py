@@ -1,0 +1,181 @@
+"""`.ci/test` on stand-ins for cargo, make, the launcher and pytest: what it runs, sums up and ends."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
+
+SCRIPT = Path(__file__).parents[2] / ".ci" / "test"
+# Logs its part, scheduling policy and niceness (fields 41 and 19 of proc_pid_stat(5)); ends as it is told.
+STAND_IN = """#!/bin/sh
+case "${0##*/} $*" in
+  "cargo "*--no-run*) part=compiling;;
+  "cargo "*) part=engine;;
+  "make "*) part=environment;;
+  "crumple setup --yes") part=servers;;
+  *"-m not starts and not long "*) part=lab;;
+  *"-m not starts "*) part=lab-idle;;
+  *"-m starts and parallel "*) part=lab-parallel;;
+  *"-m starts and not parallel "*) part=lab-serial;;
+  *) part="unknown: ${0##*/} $*";;
+esac
+echo "$part $(cut -d ' ' -f 41,19 "/proc/$$/stat")" >> "$TOLD/log"
+[ ! -e "$TOLD/$part.hangs" ] || { echo $$ > "$TOLD/$part.pid"; exec sleep 600; }
+[ ! -e "$TOLD/$part" ] || cat "$TOLD/$part"
+[ ! -e "$TOLD/$part.code" ] || exit "$(cat "$TOLD/$part.code")"
+"""
+ENGINE = """
+test result: ok. 372 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 14.05s
+test result: ok. 13 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 3.27s
+"""
+SAID = {
+    "engine": ENGINE,
+    "lab": "4 passed in 1.21s\n",
+    "lab-idle": "1000 passed, 7 deselected in 9.21s\n",
+    "lab-parallel": "== 200 passed, 2 skipped in 61.50s (0:01:01) ==\n",
+    "lab-serial": "30 passed in 3.00s\n",
+}
+SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial")
+SCHED_IDLE = "5"
+INTERRUPTED = 130
+
+
+class Checkout:
+    """A checkout with nothing in it but `.ci/test` and stand-ins for what it starts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "checkout"
+        self.told = folder / "told"
+        programs = [folder / "bin" / name for name in ("cargo", "make")]
+        programs += [self.folder / "crumple", self.folder / ".venv" / "bin" / "python"]
+        for program in programs:
+            program.parent.mkdir(parents=True, exist_ok=True)
+            program.write_text(STAND_IN)
+            program.chmod(0o755)
+        (self.folder / ".ci").mkdir()
+        shutil.copy(SCRIPT, self.folder / ".ci" / "test")
+        self.told.mkdir()
+        for part, said in SAID.items():
+            (self.told / part).write_text(said)
+        self.env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "TOLD": str(self.told)}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [self.folder / ".ci" / "test", *arguments],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str) -> tuple[int, list[str]]:
+        """The exit code and the lines that were printed."""
+        with self.start(*arguments) as running:
+            said, _ = running.communicate(timeout=60)
+        return running.returncode, said.splitlines()
+
+    def ends(self, part: str, code: int, said: str = "") -> None:
+        """From now on this part ends so."""
+        (self.told / part).write_text(said)
+        (self.told / f"{part}.code").write_text(str(code))
+
+    @property
+    def log(self) -> list[list[str]]:
+        """Of each part that was run: its name, its niceness and its scheduling policy."""
+        return [line.rsplit(maxsplit=2) for line in (self.told / "log").read_text().splitlines()]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    return Checkout(tmp_path)
+
+
+def test_the_totals_of_all_suites_are_the_last_line(checkout):
+    code, said = checkout.run()
+    assert (code, said[-1]) == (0, "crumple: 1615 passed, 0 failed, 3 skipped"), said
+    assert {part for part, *_ in checkout.log} == {"compiling", "environment", "servers", *SUITES}
+    total, *each = said[-2].removeprefix("seconds: ").split(", ")
+    assert total.isdecimal()
+    assert all(one.split()[1].isdecimal() for one in each)
+    assert {one.split()[0] for one in each} == {"compiling", "environment", "servers", *SUITES}
+    # What ran beside others is shown, too, and each line once.
+    assert all(said.count(line) == 1 for each in SUITES for line in SAID[each].split("\n") if line)
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "said", "failed"),
+    [
+        ("engine", 101, ENGINE + "test result: FAILED. 2 passed; 3 failed; 0 ignored; 0 measured;\n", 3),
+        ("lab-idle", 1, "= 2 failed, 4 passed, 1 error in 1.0s =\n", 3),
+        ("lab-parallel", 1, "= 1 failed, 4 passed in 1.0s =\n", 1),
+        ("lab-serial", 1, "1 failed, 4 passed in 1.0s\n", 1),
+        # Nothing failed, but something did not end well.
+        ("environment", 2, "no network\n", 1),
+        ("servers", 2, "Traceback\n", 1),
+        ("engine", 101, "error: could not compile\n", 1),
+        ("lab-idle", 0, "no tests ran in 0.02s\n", 1),
+        ("lab-serial", 2, "", 1),
+    ],
+)
+def test_what_fails_ends_it_nonzero_after_everything_has_run(checkout, part, code, said, failed):
+    checkout.ends(part, code, said)
+    ended, told = checkout.run()
+    assert ended == 1 and f", {failed} failed, " in told[-1], told
+    assert set(SUITES) <= {part for part, *_ in checkout.log}
+
+
+def test_servers_that_cannot_be_had_and_tests_compiled_later_break_nothing(checkout):
+    checkout.ends("servers", 1, "php-fpm: skipped, php is not installed\n")
+    checkout.ends("compiling", 127)
+    code, said = checkout.run()
+    assert code == 0 and "php-fpm: skipped, php is not installed" in said
+
+
+def test_only_what_is_not_timed_runs_beside_others_and_at_idle_priority(checkout):
+    checkout.run()
+    idle = {part for part, niceness, policy in checkout.log if policy == SCHED_IDLE or niceness == "19"}
+    assert idle == {"servers", "lab-idle"}
+    order = [part for part, *_ in checkout.log]
+    assert order.index("engine") > order.index("compiling") and order[-1] == "lab-serial"
+
+
+def test_an_interruption_ends_what_runs_beside(checkout):
+    for part in ("lab-idle", "engine"):
+        (checkout.told / f"{part}.hangs").touch()
+    files = [checkout.told / f"{part}.pid" for part in ("lab-idle", "engine")]
+    with checkout.start() as running:
+        try:
+            wait_for(lambda: all(file.exists() and file.read_text() for file in files))
+            os.killpg(running.pid, signal.SIGINT)
+            running.communicate(timeout=30)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+    assert running.returncode == INTERRUPTED
+    assert not [file.stem for file in files if Path(f"/proc/{file.read_text().strip()}").exists()]
+
+
+def wait_for(happened) -> None:
+    deadline = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_quick_runs_what_starts_nothing_and_says_if_the_engine_is_not_built(checkout):
+    code, said = checkout.run("quick")
+    assert (code, said[-1]) == (0, "crumple: 4 passed, 0 failed, 1 skipped")
+    assert any(line.startswith("engine: its tests are not built") for line in said)
+    built = checkout.folder / "engine" / "target" / "debug" / "deps"
+    built.mkdir(parents=True)
+    (built / "crumple_engine-0123").touch()
+    assert checkout.run("quick")[1][-1] == "crumple: 389 passed, 0 failed, 1 skipped"
