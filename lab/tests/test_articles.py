@@ -16,6 +16,8 @@ CLAIMS: dict[str, dict[str, Any]] = {
     for claim in tomllib.loads((project.root() / "studies" / f"{name}.toml").read_text("utf-8"))["claims"]
 }
 
+PHP = "php-apache[start_workers=150]"
+
 # The figures that the articles print, as ratios.
 PUBLISHED = {
     "NP-1": [851 / 832],
@@ -61,7 +63,59 @@ def test_most_of_four_means_three() -> None:
     assert (len(CLAIMS["IO-5"]["servers"]), CLAIMS["IO-5"]["at_least"]) == (4, 3)
 
 
-@pytest.mark.parametrize("claim", ["IO-2", "IO-2b", "IO-2c", "IO-3"])
+@pytest.mark.parametrize(
+    ("claim", "wanted"),
+    [
+        # "1000 nanoseconds or longer" has no upper end.
+        ("IO-12", {"published": "100.. ns"}),
+        ("IO-12b", {"published": "100.. ns"}),
+        # The closing table says threads of Node.js, where it says processes of PHP.
+        ("IO-14", {"kind": "growth", "metric": "processes", "grows": False}),
+        ("IO-14b", {"kind": "growth", "metric": "threads", "grows": False}),
+        # Whether a process uses a second core shows in its own CPU time, and not in a ratio of throughputs.
+        ("OR-7b", {"kind": "share", "metric": "cores_busy", "servers": ["node-http"]}),
+        # "Second place" is said of the first chart, which has no clusters and no Grizzly on one thread.
+        ("TJ-2", {"tiers": [["go-nethttp"], ["java-grizzly-worker"], ["node-http", "node-express"]]}),
+        # "Much more efficient" is more than a direction.
+        ("OR-5", {"kind": "ratio", "metric": "memory"}),
+        ("IO-7", {"kind": "ratio", "metric": "memory_per_connection"}),
+        ("IO-13b", {"servers": ["node-http", "go-nethttp"], "below": "1 %"}),
+        ("RF-2b", {"published": "40 s"}),
+        ("IO-2c", {"against": "hash-light", "tiers": [[PHP], ["node-http", "java-servlet", "go-nethttp"]]}),
+        ("IO-15b", {"metric": "switches"}),
+        ("IO-16", {"servers": ["java-servlet-async"], "grows": False}),
+        ("RF-3c", {"tiers": [[PHP, "node-http"], ["csharp-aspnet"]]}),
+        ("OR-2d", {"users": [340, 380], "below": "320 ms"}),
+        ("NP-4c", {"published": "5.5 %"}),
+        ("NP-7", {"published": 77_000, "metric": "cpu_per_request"}),
+    ],
+)
+def test_what_the_articles_say_is_what_is_asked(claim: str, wanted: dict[str, Any]) -> None:
+    assert {key: CLAIMS[claim].get(key) for key in wanted} == wanted
+
+
+@pytest.mark.parametrize("claim", ["OR-5", "IO-7"])
+def test_much_more_is_at_least_twice_as_much(claim: str) -> None:
+    assert [pair["at_least"] for pair in CLAIMS[claim]["pairs"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("claim", "part"),
+    [
+        ("RF-2", "the article itself doubts its program"),
+        ("RF-2", "half as many characters"),
+        ("TJ-5", "four logical processors"),
+        ("NP-5", "1.54"),
+        ("OR-3", "1.43"),
+        ("IO-13", "follows from the setting"),
+        ("OR-5", "memory is the pool's"),
+    ],
+)
+def test_a_claim_says_what_its_article_leaves_open_or_has_otherwise(claim: str, part: str) -> None:
+    assert any(part in condition for condition in CLAIMS[claim]["conditions"])
+
+
+@pytest.mark.parametrize("claim", ["IO-1", "IO-2", "IO-2b", "IO-2c", "IO-3", "IO-4"])
 def test_claims_that_depend_on_phps_hash_say_so(claim: str) -> None:
     assert any("8.4" in each and "SHA-256" in each for each in CLAIMS[claim]["conditions"])
 

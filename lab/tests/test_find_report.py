@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from crumple.commands import find as command
 from crumple.drawing import terminal
+from crumple.drawing.page import NARROW_PX
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
+from crumple.find.report.find_charts import TICKS_MAX, response_over_load
 from crumple.find.report.find_figures import Finding
 from crumple.find.report.find_output import document, html, plot, text
 from crumple.find.search import Found
@@ -177,6 +179,7 @@ def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
         "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
     }  # fmt: skip
     assert "<script" not in page and say.headline(seen)[1:] in page and f"<pre>{COMMAND}</pre>" in page
+    assert "<dt>" in page and "<dt></dt>" not in page
     assert page.count("<tr>") == len(seen.found.levels) + 1
     assert ("<figure" in page) is any(level.p50_ns for level in seen.found.levels)
 
@@ -198,6 +201,14 @@ def test_the_chart_has_the_limit_the_interval_and_a_mark_for_each_outcome() -> N
     limit = next(line for line in drawn.splitlines() if "╌╌╌" in line)
     above = drawn.split(limit)[0]
     assert "●" not in above and plot(finding("budget"), 80) == []
+
+
+@pytest.mark.parametrize("kind", ["found", "connections", "highest"])
+def test_the_pages_chart_has_few_ticks_along_the_load(kind: str) -> None:
+    chart = response_over_load(finding(kind), NARROW_PX)
+    assert chart is not None
+    axes = re.findall(r'"axis": (\{[^}]*"grid": false[^}]*\}), "field": "load"', json.dumps(chart.to_dict()))
+    assert axes and all(2 <= len(json.loads(axis)["values"]) <= TICKS_MAX for axis in axes)
 
 
 def test_sentences_that_differ_only_in_figures_are_shown_once() -> None:

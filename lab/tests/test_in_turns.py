@@ -8,11 +8,13 @@ import documents
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple.contract import AfterDuration, AfterRequests
+from crumple import engine
+from crumple.contract import AfterDuration, TrialRecord, TrialSpec
+from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
 from crumple.machine import process_tree
 from crumple.record import disturbance
-from crumple.run import runs, trial
+from crumple.run import runs, slices
 from crumple.run.runs import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.study.study import Experiment, Study
@@ -21,7 +23,7 @@ from pydantic import ValidationError
 
 pytestmark = pytest.mark.starts
 
-SLICES, SLICE_S = 3, 0.2
+SLICES, SLICE_S, WARM_UP_S = 3, 0.2, 0.3
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def _study() -> Study:
     scale = {
         "blocks": 1,
         "slices": SLICES,
-        "warm_up": {"duration_s": 0.3},
+        "warm_up": {"duration_s": WARM_UP_S},
         "stop": {"duration_s": SLICES * SLICE_S},
     }
     quick = shared.scales["quick"].model_validate(scale)
@@ -74,7 +76,9 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
     for each in stored:
         assert each.failure is None and each.record is not None
         assert each.record.measured_ns == pytest.approx(SLICES * SLICE_S * 1e9, rel=0.2)
-        assert each.record.warm_up_ns == pytest.approx(0.3e9, rel=0.3)
+        warm_up = each.record.spec.warm_up
+        assert warm_up is not None and isinstance(warm_up.stop, AfterDuration)
+        assert warm_up.stop.duration_s >= WARM_UP_S + slices.REWARM_S[0]
         assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
         window, seen = each.record.probes.machine.window, each.disturbance
         assert window is not None and seen is not None
@@ -91,6 +95,25 @@ def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> 
     in_pairs = zip(order.turns[::2], order.turns[1::2], strict=True)
     assert all({one, other} == ids for (one, _), (other, _) in in_pairs)
     assert len(order.ended_trials) == 2
+
+
+@pytest.mark.parallel
+def test_servers_warm_up_in_turns_so_that_none_waits_for_the_longest_warm_up(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slices, "WARM_UP_PART_S", 0.1)
+    loaded, run = [], engine.run
+
+    def noted(load: Engine, spec: TrialSpec, on_progress: engine.OnProgress) -> TrialRecord:
+        loaded.append(spec)
+        return run(load, spec, on_progress)
+
+    monkeypatch.setattr(engine, "run", noted)
+    runs.execute(_begun(root), root, tiny_runs.Quiet())
+    warm_up = [each.label for each in loaded if each.warm_up is None]
+    assert len(warm_up) == 2 * round(WARM_UP_S / 0.1)
+    assert all({*pair} == {*warm_up} for pair in zip(warm_up[::2], warm_up[1::2], strict=True))
+    assert [each.warm_up is None for each in loaded] == [True] * len(warm_up) + [False] * 2 * SLICES
 
 
 @pytest.mark.parallel
@@ -123,6 +146,7 @@ def test_an_interruption_ends_every_server_that_was_started(root: Path) -> None:
     ("changes", "problem"),
     [
         ({"stop": {"requests": 10, "within_s": 1}}, "slices a load that its requests end"),
+        ({"warm_up": {"requests": 10, "within_s": 1}}, "whose warm-up its requests end"),
         ({"stop": {"duration_s": 0.3}}, "has slices of 0.1 s, and 0.2 s is the least"),
         ({"shape": {"kind": "closed", "connections": 2, "pause_ms": 5}}, "without pauses"),
         ({"shape": {"kind": "ramp", "to": 9}}, "without pauses"),
@@ -146,16 +170,3 @@ def test_some_workloads_cannot_be_sliced(asked: str, parameters: dict[str, Any],
     sliced = study.model_copy(update={"experiments": {"shared": shared}})
     with pytest.raises(UsageError, match=f"{why}.*; leave slices out"):
         runs.chosen(sliced, "quick", {}, workload.find(tiny_runs.ROOT), only=())
-
-
-def test_each_slice_but_the_first_is_rewarmed(root: Path) -> None:
-    whole = documents.record().spec.model_copy(update={"stop": AfterDuration(duration_s=1.2)})
-    parts = trial.specs(whole, 4)
-    assert [part.stop for part in parts] == [AfterDuration(duration_s=0.3)] * 4
-    assert parts[0].warm_up == whole.warm_up
-    rewarm = [part.warm_up.stop.duration_s for part in parts[1:] if part.warm_up and part.warm_up.stop]
-    low, high = trial.REWARM_S
-    assert len(set(rewarm)) == 3 and all(low <= each <= high for each in rewarm)
-    assert trial.specs(whole, 4) == parts, "the seed's"
-    with pytest.raises(ValueError):
-        trial.specs(whole.model_copy(update={"stop": AfterRequests(requests=9, within_s=1)}), 2)

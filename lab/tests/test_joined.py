@@ -148,6 +148,19 @@ def test_its_duration_is_the_first_warm_up_and_all_windows(slices: Sequence[Tria
     assert whole.began_unix_ns == first.began_unix_ns
 
 
+def test_the_requests_of_a_warm_up_in_parts_count_as_the_warm_ups(slices: Sequence[TrialRecord]) -> None:
+    part, *rest = slices
+    part = part.model_copy(update={"retried": 3})
+    whole, without = joined(rest, [part]), joined(rest)
+    assert whole.warm_up.scheduled == without.warm_up.scheduled + part.scheduled
+    assert whole.warm_up.outcomes.ok == without.warm_up.outcomes.ok + part.outcomes.ok
+    assert whole.retried == without.retried + 3
+    assert whole.scheduled == without.scheduled and whole.measured_ns == without.measured_ns
+    assert whole.spec.warm_up is not None and rest[0].spec.warm_up is not None
+    assert whole.spec.warm_up.stop == contract.AfterDuration(duration_s=SHORT_S + WINDOW_S)
+    assert joined(rest[:1], [part]).warm_up.scheduled == rest[0].warm_up.scheduled + part.scheduled
+
+
 def test_figures_are_computed_from_the_sums(slices: Sequence[TrialRecord]) -> None:
     seen = figures.figures(documents.stored(record=joined(slices)))
     assert seen is not None

@@ -96,6 +96,11 @@ def test_users_without_an_answer_and_a_server_that_closes_are_named() -> None:
     assert "Closed: 50 connections at a time, which the server closed after each answer." in page("closing")
 
 
+def test_only_a_load_on_a_schedule_is_explained() -> None:
+    assert [say.OPEN in page(name) for name in ("constant", "stepped", "closed")] == [True, True, False]
+    assert "when it is due" not in page("closed")
+
+
 def test_every_chart_with_data_is_drawn() -> None:
     of_the_load = ["Response time", "Requests", "Quantiles", "Histogram"]
     assert charts_of(page("constant")) == [*of_the_load, "CPU", "Memory"]

@@ -210,6 +210,8 @@ WRONG = [
         "write 86400 or less",
     ),
     (("name",), "x", "name", "remove it"),
+    # What was found on one machine is no part of a study.
+    (("prose",), {"found": "Go is fastest."}, "prose.found", "known: did, differs"),
 ]
 
 

@@ -3,12 +3,13 @@
 The engine opens new connections in each slice; the first connections of all slices count as one user here,
 the second ones as another, and so on. How each group of fields is joined, and why:
 
-- `warm_up_ns`: the first slice's. `measured_ns`: the sum of the windows. The time between two windows (the
-  end of one slice, the re-warming of the next) has no place on the time axis.
-- Counts, `warm_up`, bytes, `users_waited_ns`, `requests_waited_ns`, `arrivals`: sums. `scheduled` stays the
-  sum of the outcomes. Little's law is exact in each window, and so in the sum. Each window takes over
-  requests at its beginning and cuts off others at its end, so `taken_over` and `unfinished` are as many as
-  connections × slices.
+- `warm_up_ns`: the first slice's. `measured_ns`: the sum of the windows. The time before the first slice (the
+  parts of the warm-up) and between two windows (the end of one slice, the re-warming of the next) has no
+  place on the time axis.
+- Counts, `warm_up`, bytes, `users_waited_ns`, `requests_waited_ns`, `arrivals`: sums. `warm_up` and `retried`
+  include the requests of the warm-up's parts. `scheduled` stays the sum of the outcomes. Little's law is
+  exact in each window, and so in the sum. Each window takes over requests at its beginning and cuts off
+  others at its end, so `taken_over` and `unfinished` are as many as connections × slices.
 - `connections_opened`, `connect_time`: re-warmings included, as the engine includes those of a warm-up.
 - `users`: the largest number of any slice, since they are the same users. `users_unanswered`: the smallest of
   any slice. A user who is cut off at the end of one window is answered in the next, so only users without an
@@ -30,7 +31,8 @@ the second ones as another, and so on. How each group of fields is joined, and w
   including the suspended servers of the block, so a server's size depends on how many others there are.
 - Stages, tasks and dependencies: see `joined_readings`.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
-- `spec`: the first slice's, which stops after the sum of the durations.
+- `spec`: the first slice's, which stops after the sum of the durations, and warms up for the sum of the parts
+  and the first re-warming.
 """
 
 from collections.abc import Sequence
@@ -67,7 +69,6 @@ from crumple.record.slice_rows import Slice, all_known, first, rows, summed, unr
 OWN_TO_A_SLICE = ("warm_up", "stop", "seed")
 COUNTS = (
     "scheduled",
-    "retried",
     "bodies_hashed",
     "received_bytes",
     "sent_bytes",
@@ -84,30 +85,34 @@ PAGES_SHARED = Unread(
 Counts = TypeVar("Counts", Outcomes, NotSent)
 
 
-def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
+def joined(slices: Sequence[TrialRecord], warm_up: Sequence[TrialRecord] = ()) -> TrialRecord:
     """Return the slices of one start, in their order, as one record; a single one is returned as it is.
 
-    Raises ValueError where they are not of one trial, or of a load that is not sliced; NotStored where a
-    histogram is damaged.
+    `warm_up`: the records of the parts of its warm-up, of which only the requests count. Raises ValueError
+    where they are not of one trial, or of a load that is not sliced; NotStored where a histogram is damaged.
     """
     if not slices:
         raise ValueError("no slices: give one record or more")
-    if len(slices) == 1:
+    if len(slices) == 1 and not warm_up:
         return slices[0]
     placed = _placed(slices)
     return slices[0].model_copy(
         update={
-            "spec": _spec(slices),
+            "spec": _spec(slices, warm_up),
             "measured_ns": sum(each.measured_ns for each in slices),
             **{name: sum(getattr(each, name) for each in slices) for name in COUNTS},
+            "retried": sum(each.retried for each in (*warm_up, *slices)),
             "outcomes": _added([each.outcomes for each in slices]),
             "not_sent": _added([each.not_sent for each in slices]),
             "tls_fault": first(each.tls_fault for each in slices),
             "head_fault": first(each.head_fault for each in slices),
             "warm_up": slices[0].warm_up.model_copy(
                 update={
-                    "scheduled": sum(each.warm_up.scheduled for each in slices),
-                    "outcomes": _added([each.warm_up.outcomes for each in slices]),
+                    "scheduled": sum(each.warm_up.scheduled for each in slices)
+                    + sum(each.scheduled for each in warm_up),
+                    "outcomes": _added(
+                        [*(each.warm_up.outcomes for each in slices), *(each.outcomes for each in warm_up)]
+                    ),
                 }
             ),
             "users": max(each.users for each in slices),
@@ -122,7 +127,7 @@ def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
     )
 
 
-def _spec(slices: Sequence[TrialRecord]) -> TrialSpec:
+def _spec(slices: Sequence[TrialRecord], warm_up: Sequence[TrialRecord]) -> TrialSpec:
     own, stops = slices[0].spec, []
     if not isinstance(own.shape, ClosedShape) or own.shape.pause_ms:
         raise ValueError(f"{own.label}: only a closed shape without pause has slices")
@@ -133,7 +138,12 @@ def _spec(slices: Sequence[TrialRecord]) -> TrialSpec:
         for name in TrialSpec.model_fields:
             if name not in OWN_TO_A_SLICE and getattr(each.spec, name) != getattr(own, name):
                 raise ValueError(f"{own.label}: slices with another {name}; join those of one start")
-    return own.model_copy(update={"stop": AfterDuration(duration_s=round(sum(stops), 9))})
+    whole = own.model_copy(update={"stop": AfterDuration(duration_s=round(sum(stops), 9))})
+    if own.warm_up is None or not warm_up:
+        return whole
+    warm_ns = sum(each.measured_ns for each in warm_up) + slices[0].warm_up_ns
+    stop = AfterDuration(duration_s=round(warm_ns / 1e9, 3))
+    return whole.model_copy(update={"warm_up": own.warm_up.model_copy(update={"stop": stop})})
 
 
 def _placed(slices: Sequence[TrialRecord]) -> list[Slice]:

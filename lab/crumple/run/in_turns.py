@@ -1,6 +1,7 @@
 """Execute trials in turns: one part of each per round, in an order drawn anew for each round.
 
-A slice is such a part. A trial without slices has only one part.
+The first part starts a server, each of the next ones is a turn of load: a part of its warm-up, or a slice. A
+trial without slices has only one part.
 """
 
 from collections.abc import Generator, Sequence
@@ -9,7 +10,9 @@ from typing import Protocol
 
 from crumple.contract import Progress
 from crumple.engine import Engine
+from crumple.run import slices
 from crumple.run.run_plan import shuffled
+from crumple.run.slices import Turns
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.run.trial import Course, Job
 
@@ -32,7 +35,8 @@ def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[St
 
     Raises StorageFull.
     """
-    courses = [_course(job, load, watcher) for job in jobs]
+    number_of = _turns(jobs)
+    courses = [_course(job, number_of, load, watcher) for job in jobs]
     try:
         left = courses
         for number in count():
@@ -41,8 +45,8 @@ def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[St
             for course in order:
                 if not number:
                     watcher.began(course.job.trial)
-                elif number <= course.job.scale.slices:
-                    watcher.slice(course.job.trial, number, course.job.scale.slices)
+                elif 0 < number - number_of.warm_up <= number_of.measured:
+                    watcher.slice(course.job.trial, number - number_of.warm_up, number_of.measured)
                 if course.turn():
                     left.append(course)
                 else:
@@ -54,5 +58,12 @@ def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[St
             course.close()
 
 
-def _course(job: Job, load: Engine, watcher: Watcher) -> Course:
-    return Course(job, load, lambda line: watcher.progress(job.trial, line))
+def _turns(jobs: Sequence[Job]) -> Turns:
+    """Return how many turns of load each of the trials has; of one without slices that means nothing."""
+    warm_ups = [job.scale.warm_up_for(job.trial.server) for job in jobs]
+    seconds = [each.duration_s for each in warm_ups if each and each.duration_s is not None]
+    return slices.turns(seconds, jobs[0].scale.slices)
+
+
+def _course(job: Job, number_of: Turns, load: Engine, watcher: Watcher) -> Course:
+    return Course(job, number_of, load, lambda line: watcher.progress(job.trial, line))

@@ -1,19 +1,17 @@
 """Execute one trial, step by step: start → check answers → fitness → load → check again → stop → validity.
 
 Each step has a module of its own. An error in any step ends the trial, which is then stored as failed, with
-the step and the reason; only an interruption and a full disk are raised. A load may be split into slices.
-Each slice is an engine run with its own connections, and other servers have their slices in between
-(`in_turns`).
+the step and the reason; only an interruption and a full disk are raised. A load may be split into slices
+(`slices`). Each slice is an engine run with its own connections, and other servers have their slices in
+between (`in_turns`).
 """
 
-import random
 import time
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from crumple import contract, engine
-from crumple.contract import TrialSpec
 from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.engine_spec import connections_of, cores_of
@@ -22,41 +20,16 @@ from crumple.machine.ceiling import Ceiling
 from crumple.record import disturbance, invariants, joined, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
-from crumple.run import canary, database_part, ready
+from crumple.run import canary, database_part, ready, slices
 from crumple.run.canary import Canary
 from crumple.run.ready import Elsewhere, Lent
+from crumple.run.slices import Turns
 from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale
 from crumple.subject import answer_check, servers
 from crumple.subject.database import OnDemand
 from crumple.subject.workload import Workload
-
-# Seconds of load before each slice but the first, counted as warm-up: users connect, caches fill, clock
-# frequencies rise. After 0.1 s a single event loop still answered 3 to 6 % less than in one long window. The
-# length is drawn between these two, so that the slices do not all begin at the same phase of a periodic task
-# of the server.
-REWARM_S = (0.2, 0.3)
-
-
-def specs(whole: TrialSpec, number: int) -> list[TrialSpec]:
-    """Split `whole` into `number` slices of equal length, the first with the warm-up of `whole`.
-
-    Raises ValueError if the load ends after a number of requests.
-    """
-    if not isinstance(whole.stop, contract.AfterDuration):
-        raise ValueError("a load that ends after a number of requests cannot be split into equal slices")
-    drawn = random.Random(f"{whole.seed}/re-warming")
-    part = contract.AfterDuration(duration_s=whole.stop.duration_s / number)
-    # Draw a re-warming for every slice, then drop the first: the first slice has the warm-up of `whole`.
-    _, *again = (_rewarming(drawn.uniform(*REWARM_S)) for _ in range(number))
-    return [whole.model_copy(update={"stop": part, "warm_up": each}) for each in (whole.warm_up, *again)]
-
-
-def _rewarming(seconds: float) -> contract.WarmUp:
-    stop = contract.AfterDuration(duration_s=round(seconds, 4))
-    return contract.WarmUp(connections=None, pauses=True, stop=stop)
-
 
 PROBE_INTERVAL_MS = 100
 # How long a server may take to work off the requests left from the load: 4,096 queued connections, each of
@@ -202,7 +175,7 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
             spec = spec_of(job, running.address, running.pid, cores.engine)
             data.count()
             if job.scale.slices > 1:
-                course.record = yield from _in_slices(running, spec, job.scale, load, on_progress)
+                course.record = yield from _in_slices(running, spec, course.turns, load, on_progress)
             else:
                 course.record, course.canary = canary.beside(
                     load, spec, _canary(job), _told(on_progress, data.look)
@@ -228,18 +201,19 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
 def _in_slices(
     running: servers.Running | Lent,
     spec: contract.TrialSpec,
-    scale: Scale,
+    turns: Turns,
     load: Engine,
     on_progress: OnProgress,
 ) -> Generator[None, None, contract.TrialRecord]:
-    """Execute the slices and return one record of them; the server is suspended between its slices."""
+    """Execute the slices and return one record of them; the server is suspended between its turns."""
+    parts = slices.specs(spec, turns)
     records = []
-    for each in specs(spec, scale.slices):
+    for each in (*parts.warm_up, *parts.measured):
         yield from _others_turn(running)
         records.append(engine.run(load, each, on_progress))
     # Wait until every server has had its last slice: the next steps may take long.
     yield from _others_turn(running)
-    return joined.joined(records)
+    return joined.joined(records[turns.warm_up :], records[: turns.warm_up])
 
 
 def _others_turn(running: servers.Running | Lent) -> Generator[None]:
@@ -276,11 +250,12 @@ def _still_there(running: servers.Running | Lent) -> None:
 class Course:
     """A trial in progress. `turn` executes its next part; after the last part `stored` returns the result.
 
-    A trial without slices has only one part.
+    A trial without slices has only one part; `turns`: how many turns of load it has otherwise.
     """
 
-    def __init__(self, job: Job, load: Engine, on_progress: OnProgress) -> None:
+    def __init__(self, job: Job, turns: Turns, load: Engine, on_progress: OnProgress) -> None:
         self.job = job
+        self.turns = turns
         self.step = "start"
         self.server_cores: tuple[int, ...] = ()
         self.start_s: float | None = None

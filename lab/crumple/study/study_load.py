@@ -301,6 +301,11 @@ def _check_slices(name: str, scale: Scale, shape: Shape, has_canary: bool) -> No
         raise impossible(
             f"scale {name} slices a load that its requests end", "write stop = { duration_s = … }"
         )
+    if any(each.duration_s is None for each in (scale.warm_up, *scale.warm_up_of.values()) if each):
+        raise impossible(
+            f"scale {name} slices a load whose warm-up its requests end",
+            "write warm_up = { duration_s = … }",
+        )
     if scale.stop.duration_s < scale.slices * SLICE_MIN_S * (1 - 1e-9):
         raise impossible(
             f"scale {name} has slices of {scale.stop.duration_s / scale.slices:.2g} s, and "

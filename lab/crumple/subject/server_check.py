@@ -212,15 +212,24 @@ def _raised_or(reply: Reply | WrongAnswer, asked: str, workload: Workload) -> No
 
 
 def _load(subject: Subject, workload: Workload) -> None:
-    for longer in LONGER:
-        spec = _load_spec(subject, workload, LOAD_S * longer)
-        outcomes = engine.run(subject.load, spec, lambda _: None).outcomes
-        if outcomes.ok or outcomes.failed:
-            break
+    outcomes = _loaded(subject, workload)
     if outcomes.failed or not outcomes.ok:
         said = ", ".join(f"{number} {name}" for name, number in outcomes.as_dict().items() if number)
         message = f"{workload.name} on {CONNECTIONS} connections: {said or 'nothing was answered'}"
         raise WrongAnswer(message, "see what it prints, or its limits of connections")
+
+
+def _loaded(subject: Subject, workload: Workload) -> contract.Outcomes:
+    """Load the server, and for longer as long as no request ended; return how they ended."""
+    for longer in LONGER[:-1]:
+        found = _outcomes(subject, workload, LOAD_S * longer)
+        if found.ok or found.failed:
+            return found
+    return _outcomes(subject, workload, LOAD_S * LONGER[-1])
+
+
+def _outcomes(subject: Subject, workload: Workload, duration_s: float) -> contract.Outcomes:
+    return engine.run(subject.load, _load_spec(subject, workload, duration_s), lambda _: None).outcomes
 
 
 def _load_spec(subject: Subject, workload: Workload, duration_s: float) -> TrialSpec:

@@ -54,7 +54,7 @@ def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 def document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as JSON."""
-    named, below = model.named(diagnosis.seen), diagnosis.below
+    named = model.named(diagnosis.seen)
     return {
         "server": diagnosis.plan.label,
         "pid": diagnosis.subject.pid,

@@ -7,7 +7,6 @@ this module joins the starts of a server.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median_low
 
 from crumple.cause import in_short, loaded
 from crumple.cause.finding import Cause, Finding, Said, Unclear
@@ -117,9 +116,9 @@ def _said(start: Start, shared: bool) -> Sequence[Said]:
 
 
 def _median(findings: Iterable[Finding]) -> Finding:
-    known = [*findings]
-    share_s = median_low(each.share_s for each in known)
-    return next(each for each in known if each.share_s == share_s)
+    """Return the finding with the median share; those whose share is not known come first."""
+    known = sorted(findings, key=lambda each: -1.0 if each.share_s is None else each.share_s)
+    return known[(len(known) - 1) // 2]
 
 
 def _counted(first: Sequence[Finding], of: int) -> str:

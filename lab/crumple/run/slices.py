@@ -1,0 +1,93 @@
+"""Split one trial's load into turns: parts of the warm-up, then slices. Pure.
+
+All servers of a block have as many turns, and each turn is short, so that none is suspended for long between
+its warm-up and its last slice. A warm-up in one go would not do: while Java warms up for 20 seconds, an event
+loop that is warm already would lose what its warm-up was for. Its collector, for instance, shrinks a heap
+that has been idle for some seconds.
+"""
+
+import math
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from crumple import contract
+from crumple.contract import TrialSpec
+
+# The longest part of a warm-up, in seconds, and the shortest that does anything: users connect first.
+WARM_UP_PART_S, WARM_UP_PART_MIN_S = 1.0, 0.1
+# Seconds of load before each slice, counted as warm-up: users connect, caches fill, clock frequencies rise.
+# After 0.1 s a single event loop still answered 3 to 6 % less than in one long window. The length is drawn
+# between these two, so that the slices do not all begin at the same phase of a periodic task of the server.
+REWARM_S = (0.2, 0.3)
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How many turns of load each trial of a block has: parts of its warm-up, and slices."""
+
+    warm_up: int
+    measured: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The engine's specs of a trial's turns, in their order. Nothing of the warm-up's is measured."""
+
+    warm_up: tuple[TrialSpec, ...]
+    measured: tuple[TrialSpec, ...]
+
+
+def turns(warm_ups_s: Iterable[float], measured: int) -> Turns:
+    """Return the turns of a block whose servers warm up for so many seconds.
+
+    The longest warm-up determines how many turns the warm-up has: each has no more than WARM_UP_PART_S of it.
+    """
+    longest_s = max(warm_ups_s, default=0.0)
+    return Turns(math.ceil(longest_s / WARM_UP_PART_S - 1e-9), measured)
+
+
+def specs(whole: TrialSpec, number: Turns) -> Parts:
+    """Split `whole` into turns of equal length.
+
+    Raises ValueError if its warm-up or its load ends after a number of requests.
+    """
+    drawn = random.Random(f"{whole.seed}/re-warming")
+    seconds = _seconds(whole.stop) / number.measured
+    stop = contract.AfterDuration(duration_s=seconds)
+    measured = tuple(
+        whole.model_copy(update={"stop": stop, "warm_up": _rewarming(drawn.uniform(*REWARM_S))})
+        for _ in range(number.measured)
+    )
+    return Parts(_warm_up(whole, number.warm_up), measured)
+
+
+def _warm_up(whole: TrialSpec, number: int) -> tuple[TrialSpec, ...]:
+    """Return the parts of the warm-up: loads of their own, without probes of the server."""
+    warm_up = whole.warm_up
+    if warm_up is None or not number:
+        return ()
+    shape = whole.shape
+    if warm_up.connections is not None and isinstance(shape, contract.ClosedShape):
+        shape = shape.model_copy(update={"connections": warm_up.connections})
+    part_s = max(WARM_UP_PART_MIN_S, _seconds(warm_up.stop) / number)
+    part = whole.model_copy(
+        update={
+            "shape": shape,
+            "warm_up": None,
+            "stop": contract.AfterDuration(duration_s=part_s),
+            "probe": whole.probe.model_copy(update={"server_pid": None}),
+        }
+    )
+    return (part,) * number
+
+
+def _rewarming(seconds: float) -> contract.WarmUp:
+    stop = contract.AfterDuration(duration_s=round(seconds, 4))
+    return contract.WarmUp(connections=None, pauses=True, stop=stop)
+
+
+def _seconds(stop: contract.Stop) -> float:
+    if not isinstance(stop, contract.AfterDuration):
+        raise ValueError("a phase that ends after a number of requests cannot be split into equal parts")
+    return stop.duration_s
