@@ -17,7 +17,7 @@ def seen() -> RunView:
     return view(synthetic_run.run_file(), synthetic_run.trials())
 
 
-OF_ALL = [kind for kind in run_charts.KINDS if kind.name not in ("ramp", "canary")]
+OF_ALL = [kind for kind in run_charts.KINDS if kind.name not in ("ramp", "canary", "time")]
 
 
 @pytest.mark.parametrize("kind", OF_ALL, ids=lambda kind: kind.name)

@@ -8,7 +8,8 @@ import pytest
 import synthetic_run
 import test_stages
 from crumple.contract import TrialRecord
-from crumple.run.report import why, why_sentences
+from crumple.drawing import page
+from crumple.run.report import run_charts, why, why_sentences
 from crumple.run.report.markdown import markdown
 from crumple.run.report.run_json import data
 from crumple.run.report.run_page import html
@@ -106,6 +107,15 @@ def test_every_format_names_the_limits() -> None:
     for document in (page, markdown(run)):
         assert "What limits them" in document and "Limited here: " in document
     assert "workers (" in said and "limited by CPU (" in " ".join(said.split())
+
+
+def test_the_chart_of_the_time_is_drawn_where_it_is_known() -> None:
+    kind = next(each for each in run_charts.KINDS if each.name == "time")
+    shown = seen(busy).experiments[0]
+    drawn = kind.drawn(shown, page.WIDE_PX)
+    assert drawn is not None
+    drawn.to_dict(validate=True)
+    assert kind.drawn(seen(lambda _: None).experiments[0], page.WIDE_PX) is None
 
 
 def test_a_claim_that_argues_no_cause_names_no_limit() -> None:

@@ -217,6 +217,7 @@ KINDS = (
         "Where the time goes",
         f"{time_chart.ABOUT} Means over the starts that count.",
         where_the_time_goes,
+        where=why.has_time,
     ),
     ChartKind("cpu", "CPU per request", "User space in full colour, kernel pale.", bars.cpu, half=True),
     ChartKind(

@@ -10,10 +10,11 @@ from functools import cached_property
 from statistics import fmean
 
 from crumple.contract import OUTCOMES
-from crumple.record import failures
+from crumple.record import failures, stages
 from crumple.record.failures import Unanswered, unanswered
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
+from crumple.record.stages import Budget, NoBudget
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
@@ -66,6 +67,11 @@ class Start:
     def unanswered(self) -> Unanswered | None:
         """Its users who got no answer, and are in no quantile; None if every user got one."""
         return unanswered(self.trial.record) if self.trial.record is not None else None
+
+    @cached_property
+    def time(self) -> Budget | NoBudget | None:
+        """Where the mean response time goes, or why that is not known; None if nobody asked."""
+        return stages.budget(self.trial.record) if self.trial.record is not None else None
 
     @property
     def block_name(self) -> str:

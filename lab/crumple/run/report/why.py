@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from crumple.cause import in_short, loaded
 from crumple.cause.finding import Cause, Finding, Said, Unclear
-from crumple.record import stages
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.stages import Budget, NoBudget
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
@@ -55,6 +54,11 @@ def servers(shown: ExperimentView) -> tuple[ServerWhy, ...]:
     return tuple(why for row in shown.servers if (why := _of(row, shown)) is not None)
 
 
+def has_time(shown: ExperimentView) -> bool:
+    """Whether it is known of a server where its time goes."""
+    return any(isinstance(start.time, Budget) for row in shown.servers for start in row.counting)
+
+
 def of_claims(view: RunView) -> Limits:
     """Return claim → what limits the servers that it compares, for the claims that argue a cause."""
     known = {shown.name: {why.server.name: why for why in servers(shown)} for shown in view.experiments}
@@ -87,9 +91,8 @@ def _was_watched(start: Start) -> bool:
 
 
 def _time(starts: Sequence[Start]) -> tuple[Budget | None, str]:
-    found = [stages.budget(start.trial.record) for start in starts if start.trial.record is not None]
-    known = [each for each in found if isinstance(each, Budget)]
-    why = _commonest(each.why for each in found if isinstance(each, NoBudget))
+    known = [start.time for start in starts if isinstance(start.time, Budget)]
+    why = _commonest(start.time.why for start in starts if isinstance(start.time, NoBudget))
     return budget_of_starts(known), "" if known else why
 
 
