@@ -6,7 +6,7 @@ from typing import Any
 import made_inside
 import pytest
 import test_stages
-from crumple.contract import TrialRecord
+from crumple.contract import TaskThread, TrialRecord
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
 from crumple.record import joined, stages
@@ -112,6 +112,32 @@ def test_a_dependency_is_called_by_its_program_if_no_other_is_called_so() -> Non
         changed = record.probes.dependencies.model_copy(update={"peers": peers})
         probes = record.probes.model_copy(update={"dependencies": changed})
         assert words <= set(pieces_ms(record.model_copy(update={"probes": probes})))
+
+
+def test_a_process_of_the_server_itself_is_not_waited_for() -> None:
+    # What it does for the request is counted already: here it waits for a disk.
+    record = watched(threads=[(0, 6, 0)] * 60, waits={"unix:/run/pool": [(8, 0, 0)] * 40})
+    tasks, waits = record.probes.tasks, record.probes.dependencies
+    assert tasks and waits
+    pool = waits.peers[0].model_copy(update={"listener": made_inside.LISTENER})
+    (thread,) = tasks.threads_seen
+
+    def seen(*threads: TaskThread) -> dict[str, float]:
+        probes = record.probes.model_copy(
+            update={
+                "tasks": tasks.model_copy(update={"threads_seen": threads}),
+                "dependencies": waits.model_copy(update={"peers": (pool,)}),
+            }
+        )
+        return pieces_ms(record.model_copy(update={"probes": probes}))
+
+    assert seen(thread)["waiting for database"] == 0.8
+    own = thread.model_copy(update={"pid": made_inside.LISTENER.pid})
+    assert seen(thread, own) == {"disk": 0.6, "otherwise inside": 1.4}
+    # Of many threads only some are told apart: then one of that name will do.
+    worker = thread.model_copy(update={"pid": 99, "name": "database"})
+    assert "waiting for database" in seen(worker, thread)
+    assert "waiting for database" not in seen(worker, *[thread] * 63)
 
 
 def test_a_handler_of_several_threads_is_not_divided() -> None:

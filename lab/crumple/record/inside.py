@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
+# So many threads a record tells apart.
+THREADS_TOLD = 64
 
 
 @dataclass(frozen=True)
@@ -165,9 +167,10 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
     rows = rows_measured(record, found.at_ns)
     if not rows:
         return [Untold("dependency", "its connections were not looked at")]
-    names = called(found.peers)
+    peers = [peer for peer in found.peers if not _is_own(peer, record.probes.tasks)]
+    names = called(peers)
     pieces: list[Piece | Untold] = []
-    for peer in found.peers:
+    for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
         if piece.high_ns > 0:
             pieces.append(piece)
@@ -177,6 +180,20 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
             )
             pieces.append(Untold("dependency", said))
     return pieces
+
+
+def _is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
+    """Whether a process of the server listens there: what it does for a request is a piece of its own.
+
+    Of a server with many threads only those are known that used most CPU time. The first of many workers may
+    not be one of them, but has the name of others.
+    """
+    if peer.listener is None or tasks is None:
+        return False
+    if any(thread.pid == peer.listener.pid for thread in tasks.threads_seen):
+        return True
+    is_cut = len(tasks.threads_seen) >= THREADS_TOLD
+    return is_cut and any(thread.name == peer.listener.name for thread in tasks.threads_seen)
 
 
 def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:
