@@ -81,6 +81,17 @@ def test_each_piece_takes_its_part_of_the_time_inside() -> None:
     }
 
 
+def test_threads_that_wake_up_to_read_a_request_may_be_ready_outside() -> None:
+    # Ready for 0.5 ms per request: all of it inside, or before the request was read, which took 1.2 ms.
+    for unread, low_ms in ((UNREAD, 0.0), (2, 0.3)):
+        rows = [(5, 0, 0)] * 60
+        found = told(watched(threads=rows, run_queue_ns=10_000_000_000, inside=32 - unread)).inside
+        assert isinstance(found, Divided)
+        ready = next(piece for piece in found.pieces if piece.name == "ready")
+        assert ready.mean_ns == pytest.approx(0.5 * MS)
+        assert ready.low_ns == pytest.approx(low_ms * MS, abs=1)
+
+
 def test_of_some_threads_that_were_looked_at_the_others_are_like_them() -> None:
     rows = [(0, 2, 0)] * 60
     record = watched(threads=rows, looked=(4,) * 60)
