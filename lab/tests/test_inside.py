@@ -6,7 +6,7 @@ from typing import Any
 import made_inside
 import pytest
 import test_stages
-from crumple.contract import TrialRecord
+from crumple.contract import TaskThread, TrialRecord
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
 from crumple.record import joined, stages
@@ -81,6 +81,17 @@ def test_each_piece_takes_its_part_of_the_time_inside() -> None:
     }
 
 
+def test_threads_that_wake_up_to_read_a_request_may_be_ready_outside() -> None:
+    # Ready for 0.5 ms per request: all of it inside, or before the request was read, which took 1.2 ms.
+    for unread, low_ms in ((UNREAD, 0.0), (2, 0.3)):
+        rows = [(5, 0, 0)] * 60
+        found = told(watched(threads=rows, run_queue_ns=10_000_000_000, inside=32 - unread)).inside
+        assert isinstance(found, Divided)
+        ready = next(piece for piece in found.pieces if piece.name == "ready")
+        assert ready.mean_ns == pytest.approx(0.5 * MS)
+        assert ready.low_ns == pytest.approx(low_ms * MS, abs=1)
+
+
 def test_of_some_threads_that_were_looked_at_the_others_are_like_them() -> None:
     rows = [(0, 2, 0)] * 60
     record = watched(threads=rows, looked=(4,) * 60)
@@ -112,6 +123,32 @@ def test_a_dependency_is_called_by_its_program_if_no_other_is_called_so() -> Non
         changed = record.probes.dependencies.model_copy(update={"peers": peers})
         probes = record.probes.model_copy(update={"dependencies": changed})
         assert words <= set(pieces_ms(record.model_copy(update={"probes": probes})))
+
+
+def test_a_process_of_the_server_itself_is_not_waited_for() -> None:
+    # What it does for the request is counted already: here it waits for a disk.
+    record = watched(threads=[(0, 6, 0)] * 60, waits={"unix:/run/pool": [(8, 0, 0)] * 40})
+    tasks, waits = record.probes.tasks, record.probes.dependencies
+    assert tasks and waits
+    pool = waits.peers[0].model_copy(update={"listener": made_inside.LISTENER})
+    (thread,) = tasks.threads_seen
+
+    def seen(*threads: TaskThread) -> dict[str, float]:
+        probes = record.probes.model_copy(
+            update={
+                "tasks": tasks.model_copy(update={"threads_seen": threads}),
+                "dependencies": waits.model_copy(update={"peers": (pool,)}),
+            }
+        )
+        return pieces_ms(record.model_copy(update={"probes": probes}))
+
+    assert seen(thread)["waiting for database"] == 0.8
+    own = thread.model_copy(update={"pid": made_inside.LISTENER.pid})
+    assert seen(thread, own) == {"disk": 0.6, "otherwise inside": 1.4}
+    # Of many threads only some are told apart: then one of that name will do.
+    worker = thread.model_copy(update={"pid": 99, "name": "database"})
+    assert "waiting for database" in seen(worker, thread)
+    assert "waiting for database" not in seen(worker, *[thread] * 63)
 
 
 def test_a_handler_of_several_threads_is_not_divided() -> None:

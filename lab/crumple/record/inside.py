@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
+# So many threads a record tells apart.
+THREADS_TOLD = 64
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,19 @@ Inside = Divided | NotDivided
 
 
 def divided(
-    record: "TrialRecord", flow: Flow, whole: Part, spare_ns: float, idle_cores: float = 0.0
+    record: "TrialRecord",
+    flow: Flow,
+    whole: Part,
+    spare_ns: float,
+    *,
+    outside_ns: float,
+    idle_cores: float = 0.0,
 ) -> Inside | None:
     """Divide the part *inside*, `whole`; None: the spec did not ask for what it takes.
 
-    `spare_ns`: by so much pieces may exceed the whole before nothing is said of them. `idle_cores`: the cores
-    that the server keeps busy without the load, which is not CPU time of requests.
+    `spare_ns`: by so much pieces may exceed the whole before nothing is said of them. `outside_ns`: how long
+    a request waits in front of the server. `idle_cores`: the cores that the server keeps busy without the
+    load, which is not CPU time of requests.
     """
     server, probes = record.probes.server, record.probes
     if server is None or (probes.tasks is None and probes.dependencies is None):
@@ -83,7 +92,7 @@ def divided(
         )
     pieces = [*_split(cpu, server)]
     untold: list[Untold] = []
-    for found in (*_of_threads(record, flow, whole), *_of_dependencies(record, flow)):
+    for found in (*_of_threads(record, flow, whole, outside_ns), *_of_dependencies(record, flow)):
         if isinstance(found, Untold):
             untold.append(found)
         elif _exceeds(found, whole, spare_ns):
@@ -124,7 +133,7 @@ def _split(cpu: Part, server: "ProbeRecord") -> list[Piece]:
     return [_times(_piece(cpu, "user"), user), _times(_piece(cpu, "kernel"), 1 - user)]
 
 
-def _of_threads(record: "TrialRecord", flow: Flow, whole: Part) -> list[Piece | Untold]:
+def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: float) -> list[Piece | Untold]:
     """Threads that are ready to run, and those that wait for a disk."""
     tasks = record.probes.tasks
     if tasks is None:
@@ -138,21 +147,23 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part) -> list[Piece | 
     each = column(tasks.threads, rows) / column(tasks.looked, rows)
     disk = flow.never(flow.part("disk", at_ns, each * column(tasks.disk, rows)), whole)
     running = flow.part("ready", at_ns, each * column(tasks.running, rows))
-    return [_ready(tasks, flow, running), _piece(disk)]
+    return [_ready(tasks, flow, running, outside_ns), _piece(disk)]
 
 
-def _ready(tasks: "TaskRecord", flow: Flow, running: Part) -> Piece | Untold:
+def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) -> Piece | Untold:
     """Threads that are ready to run and have no core, by the kernel's sum of their waits.
 
     The sum is exact. How far it varies from batch to batch is taken from the threads found `running`, which
-    are those on a core and those that are ready.
+    are those on a core and those that are ready. A thread that wakes up to accept or read a request is ready
+    while the request is still in front of the server. How long is not known: it widens the interval.
     """
     if tasks.run_queue_ns is None or not tasks.window_ns:
         why = next((each.why for each in tasks.unread if "run_queue" in each.field), "it was not read")
         return Untold("ready", why)
     mean_ns = (tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0)) / tasks.window_ns / flow.rate
     off = (running.high_ns - running.mean_ns) / running.mean_ns if running.mean_ns else 1.0
-    return Piece("ready", mean_ns, max(0.0, mean_ns * (1 - off)), mean_ns * (1 + off), running.readings)
+    low_ns = max(0.0, mean_ns * (1 - off) - outside_ns)
+    return Piece("ready", mean_ns, low_ns, mean_ns * (1 + off), running.readings)
 
 
 def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
@@ -165,9 +176,10 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
     rows = rows_measured(record, found.at_ns)
     if not rows:
         return [Untold("dependency", "its connections were not looked at")]
-    names = called(found.peers)
+    peers = [peer for peer in found.peers if not _is_own(peer, record.probes.tasks)]
+    names = called(peers)
     pieces: list[Piece | Untold] = []
-    for peer in found.peers:
+    for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
         if piece.high_ns > 0:
             pieces.append(piece)
@@ -177,6 +189,20 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
             )
             pieces.append(Untold("dependency", said))
     return pieces
+
+
+def _is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
+    """Whether a process of the server listens there: what it does for a request is a piece of its own.
+
+    Of a server with many threads only those are known that used most CPU time. The first of many workers may
+    not be one of them, but has the name of others.
+    """
+    if peer.listener is None or tasks is None:
+        return False
+    if any(thread.pid == peer.listener.pid for thread in tasks.threads_seen):
+        return True
+    is_cut = len(tasks.threads_seen) >= THREADS_TOLD
+    return is_cut and any(thread.name == peer.listener.name for thread in tasks.threads_seen)
 
 
 def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:

@@ -153,7 +153,6 @@ def _budget(
     due_ns = _due_ns(record)
     off_ns = due_ns - held_ns
     measured = measured_ns(record)
-    within = next(part for part in parts if part.name == "inside")
     return Budget(
         parts=(Part("due", due_ns, due_ns, due_ns, float(len(rows))), *parts),
         sum_ns=whole.mean_ns + off_ns,
@@ -164,7 +163,14 @@ def _budget(
         late_ns=float(np.quantile(column(stages.late_ns, rows), LATE_QUANTILE)),
         cost_ns=float(np.average(cost_ns, weights=drawn)),
         cost_cores=float(cost_ns.sum()) / record.measured_ns,
-        inside=inside.divided(record, flow, within, OFF_MAX * measured, idle_cores),
+        inside=inside.divided(
+            record,
+            flow,
+            next(part for part in parts if part.name == "inside"),
+            OFF_MAX * measured,
+            outside_ns=sum(part.mean_ns for part in parts if part.name in ("not_accepted", "unread")),
+            idle_cores=idle_cores,
+        ),
     )
 
 

@@ -80,7 +80,11 @@ def _rows(budgets: Sequence[tuple[str, Budget]]) -> tuple[list[dict[str, Any]], 
     """The pieces of all bars, and each kind of part that has one."""
     rows: list[dict[str, Any]] = []
     parts: dict[str, Part] = {}
-    for label, budget in budgets:
+    seen: list[str] = []
+    for given, budget in budgets:
+        # Vega puts bars with the same label on top of each other; a space without width tells them apart.
+        label = given + "\u200b" * seen.count(given)
+        seen.append(given)
         at_ms = 0.0
         for part in budget.pieces:
             ms = part.mean_ns / MS_NS
