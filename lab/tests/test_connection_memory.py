@@ -42,6 +42,11 @@ def test_memory_that_changes_for_other_reasons_tells_no_figure(memory_kib: tuple
     assert isinstance(per_connection(held(*memory_kib)), Unknown)
 
 
+def test_what_it_is_at_most_is_written_in_plain_numbers() -> None:
+    found = per_connection(held(90_000, 110_000, 105_000, 130_000, 110_000, 135_000))
+    assert isinstance(found, Unknown) and "e+" not in found.why and "KiB or less" in found.why
+
+
 def test_why_connections_could_not_be_held_is_said() -> None:
     found = per_connection(held(9000, 9100, why="it held 8 of 150 connections"))
     assert isinstance(found, Unknown) and found.why == "it held 8 of 150 connections"

@@ -75,6 +75,24 @@ def test_a_runtime_that_lets_few_wait_at_a_time_is_no_pool_because_it_has_thread
     assert model.named(limited).known in (None, "green-threads")
 
 
+@pytest.mark.parametrize(("number", "threads_"), [(8, 10), (32, 80)])
+def test_a_limit_that_the_threads_of_a_runtime_happen_to_fit_names_no_pool(
+    number: int, threads_: int
+) -> None:
+    # Eight connections to a database, say, and ten threads: nothing that computes was asked for.
+    there = Tree(1, threads_)
+    waiting = (many(512, number, 0.1, at_rest=there, most=there),)
+    limited = Observed(cores=2, light=alone(0.2), slow=alone(100), held=HELD, waiting=waiting)
+    assert model.named(limited).known is None
+
+
+def test_as_many_threads_as_wait_are_a_pool() -> None:
+    there = Tree(1, 210)
+    waiting = (many(512, 200, 0.1, at_rest=there, most=there),)
+    pool = Observed(cores=2, light=alone(0.2), slow=alone(100), held=HELD, waiting=waiting)
+    assert model.named(pool).known == "thread-pool"
+
+
 def test_a_thread_that_computes_while_nobody_asks_is_no_request_that_does() -> None:
     burns = replace(LOOP, rest=Rest(1.0, 0.0, (7,)), computing=many(16, 1, 0.02, cores=1.95, busy=1.02))
     found = parallelism.computes(burns)

@@ -1,11 +1,15 @@
 """What a load's record comes to in a diagnosis: rates and their intervals, light requests that waited."""
 
+from dataclasses import replace
 from typing import Any
 
 import documents
 import pytest
 from crumple import contract
 from crumple.diagnose import observe
+from crumple.load.engine_spec import Options
+from crumple.record import disturbance
+from test_beside_load import SUBJECT
 
 MS = 1_000_000
 
@@ -24,6 +28,43 @@ def record(ok_per_row: tuple[int, ...] = (100,) * 15, **changes: Any) -> contrac
         }
     )
     return plain.model_copy(update={"series": series})
+
+
+def busy(others_share: float) -> contract.TrialRecord:
+    """A record of two seconds on two cores, of which others used so much."""
+    plain = record()
+    ours_ns = sum(
+        each.window.cpu_ns for each in (plain.probes.engine, plain.probes.server) if each and each.window
+    )
+    window = contract.MachineWindow(
+        busy_ns=round(ours_ns + others_share * 2 * plain.measured_ns), steal_ns=0, cores=2
+    )
+    machine = contract.MachineRecord(window=window, unread=())
+    return plain.model_copy(update={"probes": plain.probes.model_copy(update={"machine": machine})})
+
+
+def test_on_a_machine_that_is_never_calm_few_loads_are_put_on_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
+    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    put_on: list[float] = []
+
+    def load(others_share: float) -> str:
+        def once() -> tuple[contract.TrialRecord, None]:
+            put_on.append(others_share)
+            return busy(others_share), None
+
+        return course._calmly(once)[1]
+
+    assert load(0.0) == "" and len(put_on) == 1
+    assert [bool(load(0.6)) for _ in range(4)] == [True] * 4
+    assert len(put_on) == 1 + 2 * observe.IN_VAIN_MAX + (4 - observe.IN_VAIN_MAX)
+
+
+class Silent:
+    """A watcher that shows nothing."""
+
+    def doing(self, what: str) -> None:
+        pass
 
 
 def test_the_interval_of_a_rate_is_that_of_the_mean_of_its_batches() -> None:

@@ -197,6 +197,10 @@ def test_a_runtime_that_adds_two_of_its_own_threads_is_no_pool_that_grows() -> N
     assert first(runtime) == "workers" and not isinstance(said(runtime, "slow-pool"), Finding)
 
 
+def test_a_pool_that_grew_under_slow_requests_grows_by_two_as_well() -> None:
+    assert first(facts(SLOW_POOL, grew=2, grew_from=30)) == "slow-pool"
+
+
 def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() -> None:
     kept = replace(IDLE_CONNECTIONS, seen=replace(WORK, work=None, held=HELD))
     found = said(kept, "idle-connections")

@@ -53,7 +53,8 @@ def per_connection(held: Held | None) -> PerConnection | Unknown:
     slope, off = _slope(steps)
     if off > WIDE_SHARE * abs(slope):
         most = max(0.0, slope + off)
-        return Unknown(f"its memory changes for other reasons as well; {most / 1024:.2g} KiB or less")
+        said = f"{most / 1024:,.0f}" if most >= 10 * 1024 else f"{most / 1024:.2g}"
+        return Unknown(f"its memory changes for other reasons as well; {said} KiB or less")
     if slope <= 0:
         return Unknown("its memory shrank meanwhile")
     return PerConnection(slope, slope - off, slope + off)

@@ -32,6 +32,8 @@ NONE_SHARE = 0.1
 THREADS_SHARE = 0.8
 # Fewer idle connections than this could be held by chance as they are.
 HELD_MIN = 8
+# With this many times as many threads as requests that wait, the threads are not there for these.
+MANY_THREADS_FACTOR = 2
 # Fewer requests at a time could wait in the threads that any runtime has.
 WAITING_MIN = 24
 # As if so many threads shared the CPU time evenly: at most, where one runs all handlers, and at least, where
@@ -159,11 +161,11 @@ def _limit(seen: Observed) -> Line | None:
         said = f"one request waits at a time, in {there.processes} processes"
         return Line(said, POOLS)
     said = f"{number} requests wait at a time"
-    if _has_no_pool(seen, number):
-        # What limits them is not that each has a thread.
-        return None
     if there.threads < THREADS_SHARE * number:
         return Line(f"{said}, and it has {there.threads} threads", UNBLOCKED)
+    if _may_have_no_pool(seen, number, there):
+        # Something else than threads may limit them: a pool of connections, for instance.
+        return None
     if there.processes < THREADS_SHARE * number:
         leaves = BLOCKING - {"process-per-connection", "process-pool"}
         return Line(f"{said}, and it has {there.threads} threads in {_processes(there)}", leaves)
@@ -173,11 +175,16 @@ def _limit(seen: Observed) -> Line | None:
     return Line(said, BLOCKING - {"thread-per-connection"})
 
 
-def _has_no_pool(seen: Observed, number: int) -> bool:
-    """Whether requests compute on far fewer threads than wait at a time: a pool would compute on all."""
+def _may_have_no_pool(seen: Observed, number: int, there: Tree) -> bool:
+    """Whether it may be by chance that there is a thread for each of the requests that wait at a time.
+
+    A pool computes on all of its threads. Where it is not known on how many requests compute, a few threads,
+    or many more than requests, may be those that any runtime has.
+    """
     load = seen.computing
-    if load is None or load.busy is None or load.disturbed or isinstance(parallelism.computes(seen), Unknown):
-        return False
+    if load is None or load.busy is None or isinstance(parallelism.computes(seen), Unknown):
+        is_few = number < WAITING_MIN or there.threads > MANY_THREADS_FACTOR * number
+        return is_few and there.processes < THREADS_SHARE * number
     return load.busy < OWN_SHARE * min(number, load.connections)
 
 

@@ -100,4 +100,7 @@ def slow_pool(facts: Facts) -> Said | None:
 def pool_grew(facts: Facts) -> bool:
     """Whether a pool grew while the server was loaded."""
     grew, before = facts.beyond.grew, facts.beyond.grew_from
-    return grew is not None and grew >= max(GREW_MIN, GREW_SHARE * (before or 0))
+    if grew is None or grew < GREW_MIN:
+        return False
+    # What grew under the slow requests, too, grows with requests that wait.
+    return grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)

@@ -53,6 +53,8 @@ BATCHES, STUDENT = 5, 2.776
 # A tree has grown over the last half of a load if it has more than this share and this number more.
 GREW_SHARE, GREW_MIN = 0.05, 1
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
+# Once so many loads were put on again in vain, the machine is not calm, and none is put on again.
+IN_VAIN_MAX = 2
 
 
 class Watcher(Protocol):
@@ -90,7 +92,7 @@ class Course:
         quota = None if pid is None else bounds_of.quota_cores(pid)
         cores = self._subject.cores
         self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
-        self._loads = 0
+        self._loads = self._in_vain = 0
 
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
@@ -252,9 +254,10 @@ class Course:
     ) -> tuple[TrialRecord, str]:
         """Put a load on, once more if others used the machine; return its record and who used it then."""
         record, beside = put_on()
-        if disturbance(record, beside).disturbed:
+        if disturbance(record, beside).disturbed and self._in_vain < IN_VAIN_MAX:
             self._settle()
             record, beside = put_on()
+            self._in_vain += disturbance(record, beside).disturbed
         return record, disturbance(record, beside).why
 
     def _settle(self) -> None:
