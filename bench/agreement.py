@@ -13,16 +13,18 @@ import argparse
 import load
 import options
 import project_servers
-from bounds import Bounds, run
+from bounds import Bounds, run, skip
 from crumple import contract
 from crumple.stats import stats
 from crumple.subject import servers
-from peers import PEERS, Peer
+from peers import INSTALL, PEERS, Peer
 
 
 def main() -> None:
     arguments = parse()
     peers = [peer for peer in PEERS if peer.name in arguments.peers and peer.installed]
+    if not peers:
+        skip(f"none of {', '.join(arguments.peers)} is installed (to install: {INSTALL})")
     described = project_servers.find()
     chosen = arguments.servers or sorted(described)
     if arguments.shortest:

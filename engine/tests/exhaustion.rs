@@ -5,14 +5,15 @@ mod peer;
 
 use std::process::{Command, ExitCode};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use peer::harness::{self, CannotRun};
 use peer::record::count;
+use peer::witness::witnessed;
 use peer::{
     HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start, start_with_descriptors,
 };
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use rustix::thread::UnshareFlags;
 use serde_json::{Value, json};
 
@@ -96,15 +97,22 @@ fn each_source_address_has_ports_of_its_own() -> Result<(), CannotRun> {
 }
 
 fn descriptors_run_out() -> Result<(), CannotRun> {
-    let mut spec = spec(&answering(HELLO), 0);
+    let (address, witness) = witnessed(|_| ());
+    let mut spec = spec(&address, 0);
     spec["connection"] = json!("per-request");
     spec["shape"]["pause_ms"] = json!(5.0);
-    spec["stop"] = for_seconds(1.0);
+    spec["stop"] = for_seconds(50.0);
     let engine = start(&spec);
-    thread::sleep(Duration::from_millis(500));
+    let pid = Pid::from_child(&engine);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while witness.answered() < 60 && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(5));
+    }
     // From now on the engine may open no descriptor.
     let none = Rlimit { current: Some(0), maximum: Some(0) };
-    prlimit(Pid::from_child(&engine).into(), Resource::Nofile, none).unwrap();
+    prlimit(pid.into(), Resource::Nofile, none).unwrap();
+    thread::sleep(Duration::from_millis(500));
+    kill_process(pid, Signal::INT).unwrap();
     let record = record_of(engine);
     assert!(count(&record, "ok") >= 50, "{:#}", record["outcomes"]);
     assert!(count(&record, "not-sent") >= 10, "{:#}", record["outcomes"]);

@@ -82,6 +82,12 @@ def test_every_script_runs(bench: Bench, name: str) -> None:
     assert not re.search(r" (met|open)$", said, re.MULTILINE), f"one round judges nothing: {said}"
 
 
+def test_without_another_load_generator_there_is_no_agreement_to_show(bench: Bench, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", os.devnull)
+    with pytest.raises(pytest.skip.Exception, match=r"none of wrk is installed \(to install: apt-get"):
+        bench("agreement")
+
+
 def test_the_io_uring_loop_runs(bench: Bench) -> None:
     assert "stamped+uring" in bench("experiments", "--only", "uring")
 

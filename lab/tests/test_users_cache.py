@@ -31,6 +31,15 @@ from pathlib import Path
 def test_it():
     (Path.home() / ".cache/crumple/servers/mine-1").mkdir()
 """
+# As `crumple setup` does that runs beside the tests.
+SET_UP_MEANWHILE = """
+from pathlib import Path
+
+def test_it():
+    (Path.home() / ".cache/crumple/servers/node-http-2.building-y").mkdir()
+    (Path.home() / ".cache/crumple/servers/node-http-2.lock").touch()
+    (Path.home() / ".cache/crumple/servers/node-http-3").mkdir()
+"""
 
 
 def _tested(folder: Path, test: str) -> subprocess.CompletedProcess[str]:
@@ -64,6 +73,11 @@ def test_a_test_that_writes_to_the_users_cache_fails_the_suite(tmp_path: Path) -
     done = _tested(tmp_path, WRITES)
     assert done.returncode != 0
     assert "tests left servers/mine-1 in " in done.stdout
+
+
+def test_the_projects_servers_may_be_built_meanwhile(tmp_path: Path) -> None:
+    done = _tested(tmp_path, SET_UP_MEANWHILE)
+    assert done.returncode == 0, done.stdout
 
 
 def test_this_suite_builds_elsewhere(tmp_path: Path, users_cache: Path) -> None:

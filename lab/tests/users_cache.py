@@ -36,7 +36,8 @@ def _made_up(cache: Path) -> set[str]:
     return {
         str(path.relative_to(cache))
         for path in (cache / "servers").glob("*")
-        if path.name.rpartition("-")[0] not in SERVERS
+        # What is unfinished, or locks a build, has more after a dot: node-http-0123.building-x.
+        if path.name.partition(".")[0].rpartition("-")[0] not in SERVERS
     }
 
 

@@ -85,7 +85,7 @@ CONNECTIONS = 64
 ON_ONE_CONNECTION = 20
 LOAD_S = 1.0
 # On a busy machine a load may be over before its first request is; then it is repeated, each time longer.
-LONGER = (1, 4, 16)
+LONGER = (4, 16)
 REQUEST_S = 20.0
 # The model is wrong only if each of these waits contradicts it: on a busy machine one may do so by chance.
 WAITS_S = (0.2, 0.4, 0.8)
@@ -212,28 +212,20 @@ def _raised_or(reply: Reply | WrongAnswer, asked: str, workload: Workload) -> No
 
 
 def _load(subject: Subject, workload: Workload) -> None:
-    outcomes = _loaded(subject, workload)
+    outcomes = _loaded(subject, workload, LOAD_S)
+    for longer in LONGER:
+        if outcomes.ok or outcomes.failed:
+            break
+        outcomes = _loaded(subject, workload, LOAD_S * longer)
     if outcomes.failed or not outcomes.ok:
         said = ", ".join(f"{number} {name}" for name, number in outcomes.as_dict().items() if number)
         message = f"{workload.name} on {CONNECTIONS} connections: {said or 'nothing was answered'}"
         raise WrongAnswer(message, "see what it prints, or its limits of connections")
 
 
-def _loaded(subject: Subject, workload: Workload) -> contract.Outcomes:
-    """Load the server, and for longer as long as no request ended; return how they ended."""
-    for longer in LONGER[:-1]:
-        found = _outcomes(subject, workload, LOAD_S * longer)
-        if found.ok or found.failed:
-            return found
-    return _outcomes(subject, workload, LOAD_S * LONGER[-1])
-
-
-def _outcomes(subject: Subject, workload: Workload, duration_s: float) -> contract.Outcomes:
-    return engine.run(subject.load, _load_spec(subject, workload, duration_s), lambda _: None).outcomes
-
-
-def _load_spec(subject: Subject, workload: Workload, duration_s: float) -> TrialSpec:
-    return TrialSpec(
+def _loaded(subject: Subject, workload: Workload, duration_s: float) -> contract.Outcomes:
+    """How the requests of a load of that length ended."""
+    spec = TrialSpec(
         label="verify",
         target=contract.Target(address=subject.address, host=subject.address),
         requests=(workload.request_with({}),),
@@ -247,6 +239,7 @@ def _load_spec(subject: Subject, workload: Workload, duration_s: float) -> Trial
         probe=contract.Probe(interval_ms=100, server_pid=None),
         seed=1,
     )
+    return engine.run(subject.load, spec, lambda _: None).outcomes
 
 
 def _model(subject: Subject) -> None:
