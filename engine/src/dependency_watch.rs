@@ -12,14 +12,17 @@ use crate::plan::Plan;
 use crate::probe::dependencies::{Dependencies, Dependency, Reading};
 use crate::probe::gaps::Gaps;
 use crate::probe::own_cpu_ns;
-use crate::probe::peers::Found;
+use crate::probe::peers::{Found, Settled};
 use crate::process_tree::Pid;
 use crate::random;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
 use crate::spool::Spool;
 
-/// After a reading, at least this many times its cost goes by on average: they take half a percent of a core at most.
-const REST: f64 = 200.0;
+/// After a reading, at least this many times its cost goes by on average: they take 0.4 % of a core at most, without what
+/// makes some of them close ones.
+const REST: f64 = 250.0;
+/// What makes readings close ones takes 0.16 % of a core at most.
+const CLOSE_REST: u64 = 640;
 /// As long as connections do not come and go, all of them are listed this often, or as often as takes a quarter of a
 /// percent of a core.
 const SURVEY_EVERY_NS: u64 = 1_000_000_000;
@@ -40,6 +43,9 @@ pub struct DependencyWatch {
     /// Whether the last survey found the same connections as the one before.
     is_stable: bool,
     survey_due_ns: u64,
+    close_due_ns: u64,
+    /// What the reading after the last one has told of earlier ones.
+    settled_at_end: Vec<Settled>,
     /// Whether there are the same connections after the last reading.
     ends_stable: bool,
 }
@@ -62,6 +68,8 @@ impl DependencyWatch {
             rows: Spool::open(),
             is_stable: false,
             survey_due_ns: 0,
+            close_due_ns: 0,
+            settled_at_end: Vec::new(),
             ends_stable: false,
         }
     }
@@ -82,8 +90,11 @@ impl DependencyWatch {
             }
             self.take(due_ns, at_ns, course.began_ns());
         }
-        if let Ok(dependencies) = &mut self.dependencies {
-            self.ends_stable = dependencies.read(true).is_ok_and(|reading| !reading.has_changed);
+        if let Ok(dependencies) = &mut self.dependencies
+            && let Ok(reading) = dependencies.read(true, true)
+        {
+            self.ends_stable = !reading.has_changed;
+            self.settled_at_end = reading.settled;
         }
         self
     }
@@ -94,10 +105,13 @@ impl DependencyWatch {
         };
         let is_survey = !self.is_stable || at_ns >= self.survey_due_ns || dependencies.must_survey();
         let began_cpu_ns = own_cpu_ns();
-        match dependencies.read(is_survey) {
+        match dependencies.read(is_survey, at_ns >= self.close_due_ns) {
             Ok(reading) => {
                 let cost_ns = own_cpu_ns() - began_cpu_ns;
-                self.gaps.spent(cost_ns, 0);
+                if let Some(close_ns) = reading.close_ns {
+                    self.close_due_ns = at_ns + CLOSE_REST * close_ns;
+                }
+                self.gaps.spent(cost_ns.saturating_sub(reading.close_ns.unwrap_or_default()), 0);
                 if is_survey {
                     self.is_stable = !reading.has_changed;
                     self.survey_due_ns = at_ns + SURVEY_EVERY_NS.max(SURVEY_REST * cost_ns);
@@ -114,7 +128,9 @@ impl DependencyWatch {
             Ok(dependencies) => dependencies,
             Err(why) => return DependencyRecord::unread(why),
         };
-        let rows = counting(self.rows.rows(), self.ends_stable);
+        let mut rows = self.rows.rows();
+        take_over(&mut rows, self.settled_at_end);
+        let rows = counting(rows, self.ends_stable);
         let unread = dependencies.unread().into_iter();
         let mut record = DependencyRecord {
             at_ns: rows.iter().map(|row| row.at_ns).collect(),
@@ -125,6 +141,19 @@ impl DependencyWatch {
         };
         record.add_peers(&dependencies.all(), &rows);
         record
+    }
+}
+
+/// Takes over to earlier readings what later ones have told of them. `at_end`: what the reading after all of these has told.
+fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
+    let settled: Vec<_> =
+        rows.iter_mut().flat_map(|row| std::mem::take(&mut row.reading.settled)).chain(at_end).collect();
+    for settled in settled {
+        // The reading that found the first connections has no row.
+        let (from, until) = (settled.from.max(1) as usize - 1, settled.until.max(1) as usize - 1);
+        for row in rows.iter_mut().take(until).skip(from) {
+            settled.apply(&mut row.reading.found);
+        }
     }
 }
 
@@ -230,7 +259,12 @@ mod tests {
     /// A reading at this time with so many connections of the first peer waiting.
     fn row(at_ns: u64, is_survey: bool, has_changed: bool, waiting: u64) -> Row {
         let found = vec![Found { waiting, ..Found::default() }];
-        Row { at_ns, late_ns: 0, cost_ns: 0, reading: Reading { is_survey, has_changed, found } }
+        Row {
+            at_ns,
+            late_ns: 0,
+            cost_ns: 0,
+            reading: Reading { is_survey, has_changed, found, ..Reading::default() },
+        }
     }
 
     fn dependency(number: usize, known: Known) -> Dependency {
@@ -254,6 +288,26 @@ mod tests {
             |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
         assert_eq!(at(false), [1, 2, 3, 6]);
         assert_eq!(at(true), [1, 2, 3, 6, 7]);
+    }
+
+    #[test]
+    fn what_later_readings_tell_is_taken_over_to_earlier_ones() {
+        let unknown = |at_ns| {
+            let mut row = row(at_ns, true, false, 0);
+            row.reading.found = vec![Found { unknown: 2, ..Found::default() }];
+            row
+        };
+        let mut rows: Vec<_> = (1..=4).map(unknown).collect();
+        // The rows are those of the readings 1 to 4.
+        let settled = |from, until, is_waiting| Settled { peer: 0, from, until, is_waiting };
+        rows[2].reading.settled = vec![settled(0, 3, true)];
+        take_over(&mut rows, vec![settled(2, 5, false)]);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| row.reading.found[0])
+            .map(|each| (each.waiting, each.idle, each.unknown))
+            .collect();
+        assert_eq!(found, [(1, 0, 1), (1, 1, 0), (0, 1, 1), (0, 1, 1)]);
     }
 
     #[test]

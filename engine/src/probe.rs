@@ -7,6 +7,7 @@ pub mod diag;
 mod exchange;
 pub mod gaps;
 mod held_sockets;
+mod interactive;
 mod load_filter;
 pub mod machine;
 mod members;

@@ -8,10 +8,11 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::held_sockets::{Held, Holder, holders};
+use super::interactive;
 use super::netlink::Netlink;
 use super::opened_tcp::OpenedTcp;
 use super::opened_unix::OpenedUnix;
-use super::peers::{Found, Known, Peer, Peers};
+use super::peers::{Found, Known, Peer, Peers, Settled};
 use super::tcp_table::{Listener, listeners};
 use super::unix_table::{UnixSocket, sockets};
 use crate::process_tree::Pid;
@@ -29,6 +30,8 @@ pub struct Dependencies {
     /// The most processes whose sockets could not be read.
     refused_max: u64,
     elsewhere_max: u64,
+    /// Whether the kernel says which end of a connection has replied.
+    is_told: bool,
 }
 
 /// The connections of all peers at one time.
@@ -40,6 +43,10 @@ pub struct Reading {
     pub has_changed: bool,
     /// By the number of the peer; peers at the end may be missing.
     pub found: Vec<Found>,
+    /// What it has told of earlier ones.
+    pub settled: Vec<Settled>,
+    /// The CPU time that it took to be a close one; `None` if it was none.
+    pub close_ns: Option<u64>,
 }
 
 /// A peer, as it is known when all readings are over.
@@ -71,12 +78,13 @@ impl Dependencies {
             peers: Peers::default(),
             refused_max: 0,
             elsewhere_max: 0,
+            is_told: interactive::is_told(),
         };
         let held = dependencies.held();
         if held.read == 0 {
             return Err(why_none(root, &held));
         }
-        dependencies.survey().map_err(|error| not_here(&error))?;
+        dependencies.survey(false).map_err(|error| not_here(&error))?;
         dependencies.peers.take();
         Ok(dependencies)
     }
@@ -86,32 +94,36 @@ impl Dependencies {
         self.tcp.is_long()
     }
 
-    /// Reads the state of all connections. A survey also finds those that were opened since the last one.
+    /// Reads the state of all connections. A survey also finds those that were opened since the last one. A close reading
+    /// may take some milliseconds longer, and tells more.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn read(&mut self, is_survey: bool) -> io::Result<Reading> {
-        let has_changed = if is_survey { self.survey()? } else { self.look_up()? };
-        Ok(Reading { is_survey, has_changed, found: self.peers.take() })
+    pub fn read(&mut self, is_survey: bool, is_close: bool) -> io::Result<Reading> {
+        let is_close = is_close && self.is_told;
+        let has_changed = if is_survey { self.survey(is_close)? } else { self.look_up(is_close)? };
+        let (found, settled) = self.peers.take();
+        let close_ns = is_close.then(|| self.tcp.close_ns());
+        Ok(Reading { is_survey, has_changed, found, settled, close_ns })
     }
 
-    fn survey(&mut self) -> io::Result<bool> {
+    fn survey(&mut self, is_close: bool) -> io::Result<bool> {
         let rows = self.tcp.list(&mut self.netlink)?;
         let unix_rows = self.unix_rows();
         // Those that are known first: reading descriptors takes time.
-        let mut has_changed = self.tcp.count_known(&rows, &mut self.peers)?;
+        let mut has_changed = self.tcp.count_known(&rows, &mut self.peers, is_close)?;
         has_changed |= self.unix.count_known(&unix_rows, &mut self.peers);
         if self.tcp.has_new(&rows) || self.unix.has_new(&unix_rows) {
             let held = self.held().sockets;
             let (netlink, peers) = (&mut self.netlink, &mut self.peers);
-            has_changed |= self.tcp.count_new(netlink, &rows, &held, peers)?;
+            has_changed |= self.tcp.count_new(netlink, &rows, &held, peers, is_close)?;
             has_changed |= self.unix.count_new(netlink, &unix_rows, &held, peers)?;
         }
         Ok(has_changed)
     }
 
-    fn look_up(&mut self) -> io::Result<bool> {
-        let mut has_changed = self.tcp.look_up(&mut self.peers)?;
+    fn look_up(&mut self, is_close: bool) -> io::Result<bool> {
+        let mut has_changed = self.tcp.look_up(&mut self.peers, is_close)?;
         if !self.unix.is_empty() {
             let unix_rows = self.unix_rows();
             has_changed |= self.unix.count_known(&unix_rows, &mut self.peers);

@@ -40,13 +40,16 @@ pub struct Look {
     pub traffic: Traffic,
     /// Whether a long question was being sent.
     is_long: bool,
+    /// The other end's traffic, as it was at this look or an earlier one.
+    pub there: Option<Traffic>,
 }
 
 impl Look {
     /// `before`: the last look at the same connection.
     pub fn new(end: &End, traffic: Traffic, before: Option<&Self>) -> Self {
         let last = if end.unacknowledged_bytes > 0 { Last::Sent } else { last(&traffic, before) };
-        Self { last, traffic, is_long: end.unacknowledged_bytes >= LONG_BYTES }
+        let there = before.and_then(|before| before.there);
+        Self { last, traffic, is_long: end.unacknowledged_bytes >= LONG_BYTES, there }
     }
 
     /// Returns whether nothing was sent and nothing has come since the look `before`.
@@ -73,6 +76,11 @@ impl Look {
             (true, false) => Last::Received,
             _ => Last::Unknown,
         }
+    }
+
+    /// Returns which data were last at the look `before`, by what is known now.
+    pub fn settles(&self, before: &Self) -> Last {
+        if self.is_as(before) { self.last } else { self.last_before(before) }
     }
 
     /// Returns whether data were sent since, and whether data have come since.
@@ -122,15 +130,38 @@ fn is_acknowledged_later(traffic: &Traffic) -> bool {
     ACKNOWLEDGED_LATER_MS.contains(&later_ms)
 }
 
-/// Returns which data were last as the other end of the connection shows it.
-pub fn last_by_other_end(there: &End) -> Last {
+/// Returns which data were last as the other end of the connection shows it. `before`: its traffic at an earlier look.
+pub fn last_by_other_end(there: &End, before: Option<&Traffic>) -> Last {
     if there.unread_bytes > 0 {
         return Last::Sent;
     }
     // Whatever is sent acknowledges what came before.
-    let is_taken =
-        there.unacknowledged_bytes > 0 || there.traffic.as_ref().is_some_and(is_acknowledged_later);
-    if is_taken { Last::Received } else { Last::Unknown }
+    if there.unacknowledged_bytes > 0 || there.traffic.as_ref().is_some_and(is_acknowledged_later) {
+        return Last::Received;
+    }
+    // Its last data are acknowledged, and not by a segment without data. So data have followed them.
+    let is_answered = |now: &Traffic, before: &Traffic| {
+        now.sent_bytes > before.sent_bytes
+            && now.received_bytes >= before.received_bytes
+            && now.bare_segments == before.bare_segments
+    };
+    match (&there.traffic, before) {
+        (Some(now), Some(before)) if is_answered(now, before) => Last::Sent,
+        _ => Last::Unknown,
+    }
+}
+
+/// Returns which data were last on a connection whose last data in both directions have the same time and are acknowledged,
+/// by whether each end is interactive.
+///
+/// The end that has sent last has done so at once after data had come, which makes it interactive. And had the other end
+/// been interactive already, it would not have acknowledged these data at once, without data of its own.
+pub fn last_by_replies(is_interactive_here: bool, is_interactive_there: bool) -> Last {
+    match (is_interactive_here, is_interactive_there) {
+        (true, false) => Last::Sent,
+        (false, true) => Last::Received,
+        _ => Last::Unknown,
+    }
 }
 
 /// Returns the state of a connection, where `last` is which data were last on it.

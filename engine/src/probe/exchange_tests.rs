@@ -117,12 +117,42 @@ fn more_questions_without_an_answer_are_told_from_answers() {
 
 #[test]
 fn the_other_end_tells_what_it_has() {
-    assert_eq!(last_by_other_end(&OPEN), Last::Unknown);
-    assert_eq!(last_by_other_end(&End { unread_bytes: 1, ..OPEN }), Last::Sent);
-    assert_eq!(last_by_other_end(&End { unacknowledged_bytes: 1, ..OPEN }), Last::Received);
+    assert_eq!(last_by_other_end(&OPEN, None), Last::Unknown);
+    assert_eq!(last_by_other_end(&End { unread_bytes: 1, ..OPEN }, None), Last::Sent);
+    assert_eq!(last_by_other_end(&End { unacknowledged_bytes: 1, ..OPEN }, None), Last::Received);
     let taken = Traffic { acknowledged_ago_ms: 60, ..tie(9, 9, 5, 100) };
-    assert_eq!(last_by_other_end(&End { traffic: Some(taken), ..OPEN }), Last::Received);
-    assert_eq!(last_by_other_end(&End { traffic: Some(tie(9, 9, 5, 100)), ..OPEN }), Last::Unknown);
+    assert_eq!(last_by_other_end(&End { traffic: Some(taken), ..OPEN }, None), Last::Received);
+    assert_eq!(last_by_other_end(&End { traffic: Some(tie(9, 9, 5, 100)), ..OPEN }, None), Last::Unknown);
+}
+
+#[test]
+fn answers_that_only_data_can_have_acknowledged_were_followed_by_data() {
+    let (before, now) = (tie(9, 9, 5, 100), End { traffic: Some(tie(30, 30, 5, 100)), ..OPEN });
+    assert_eq!(last_by_other_end(&now, Some(&before)), Last::Sent);
+    // Something without data has come, too. Or nothing was sent that had to be acknowledged.
+    for other in [tie(9, 9, 4, 100), tie(30, 9, 5, 100), tie(9, 31, 5, 100)] {
+        assert_eq!(last_by_other_end(&now, Some(&other)), Last::Unknown, "{other:?}");
+    }
+    let unread = End { unacknowledged_bytes: 1, ..now };
+    assert_eq!(last_by_other_end(&unread, Some(&before)), Last::Received);
+}
+
+#[test]
+fn only_one_end_has_replied_last() {
+    assert_eq!(last_by_replies(true, false), Last::Sent);
+    assert_eq!(last_by_replies(false, true), Last::Received);
+    assert_eq!([true, false].map(|both| last_by_replies(both, both)), [Last::Unknown; 2]);
+}
+
+#[test]
+fn a_look_settles_the_one_before() {
+    let before = look(tie(9, 9, 5, 4), None);
+    let by = |traffic| look(traffic, Some(&before)).settles(&before);
+    assert_eq!((by(tie(9, 20, 5, 4)), by(tie(20, 9, 5, 4))), (Last::Sent, Last::Received));
+    assert_eq!((by(tie(9, 9, 5, 90)), by(tie(20, 20, 5, 0))), (Last::Unknown, Last::Unknown));
+    // Nothing has happened, and it is known now.
+    let known = Look { last: Last::Sent, ..before };
+    assert_eq!(known.settles(&before), Last::Sent);
 }
 
 #[test]

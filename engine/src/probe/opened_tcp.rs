@@ -3,16 +3,18 @@
 //! A survey lists all connections of this network namespace but those of the load. What it does not know yet it looks for
 //! among the descriptors of the tree. Between surveys each connection that is known is looked up by its addresses.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::net::SocketAddr;
 
+use super::cpu_clock::own_ns as own_cpu_ns;
 use super::diag::Diag;
 use super::exchange::{Last, Look, State, state};
+use super::interactive::Place;
 use super::load_filter::without_load_on;
 use super::netlink::Netlink;
 use super::peers::{Peer, Peers};
-use super::settling::{Tie, settle};
+use super::settling::{Tie, ask_who_replied, settle};
 use super::tcp_end::End;
 use super::tcp_table::{self, Connection};
 
@@ -28,6 +30,8 @@ pub struct OpenedTcp {
     others: BTreeSet<u32>,
     /// Whether this kernel says how much was sent.
     pub says_traffic: bool,
+    /// The CPU time of close looks since it was asked for last.
+    close_ns: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -35,6 +39,8 @@ struct Known {
     local: SocketAddr,
     peer: SocketAddr,
     look: Option<Look>,
+    /// The first reading from which on its state has been unknown without anything that would tell it.
+    unknown_from: Option<u64>,
 }
 
 /// One of the tree's connections as it is now.
@@ -57,12 +63,18 @@ impl OpenedTcp {
             known: BTreeMap::new(),
             others: BTreeSet::new(),
             says_traffic: true,
+            close_ns: 0,
         })
     }
 
     /// Returns whether there are so many connections that a survey takes less time than a look at each.
     pub fn is_long(&self) -> bool {
         self.known.len() > LOOKED_UP_MOST
+    }
+
+    /// Returns the CPU time of close looks since it was asked for last.
+    pub fn close_ns(&mut self) -> u64 {
+        std::mem::take(&mut self.close_ns)
     }
 
     /// Lists all connections but those of the load.
@@ -86,13 +98,18 @@ impl OpenedTcp {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn count_known(&mut self, rows: &[Connection], peers: &mut Peers) -> io::Result<bool> {
+    pub fn count_known(
+        &mut self,
+        rows: &[Connection],
+        peers: &mut Peers,
+        is_close: bool,
+    ) -> io::Result<bool> {
         let seen: Vec<Seen> = rows.iter().filter_map(|row| self.see(row.inode, row.end)).collect();
         let present: BTreeSet<u32> = rows.iter().map(|row| row.inode).collect();
         let before = self.known.len();
         self.known.retain(|inode, _| present.contains(inode));
         self.others.retain(|inode| present.contains(inode));
-        self.count(seen, peers)?;
+        self.count(seen, &ends(rows), peers, is_close)?;
         Ok(self.known.len() < before)
     }
 
@@ -107,6 +124,7 @@ impl OpenedTcp {
         rows: &[Connection],
         held: &BTreeSet<u32>,
         peers: &mut Peers,
+        is_close: bool,
     ) -> io::Result<bool> {
         let listening: BTreeSet<u16> =
             tcp_table::listeners(netlink)?.iter().map(|listener| listener.local.port()).collect();
@@ -115,7 +133,7 @@ impl OpenedTcp {
             // A connection that was accepted has the port of its listener.
             let is_opened = !listening.contains(&row.local.port());
             if is_opened && held.contains(&row.inode) {
-                self.known.insert(row.inode, Known { local: row.local, peer: row.peer, look: None });
+                self.known.insert(row.inode, Known::new(row));
                 seen.extend(self.see(row.inode, row.end));
             } else if is_opened && self.is_gone(&row, peers)? {
                 // Perhaps it was the tree's.
@@ -126,7 +144,7 @@ impl OpenedTcp {
             }
         }
         let is_any = gone > 0 || !seen.is_empty();
-        self.count(seen, peers)?;
+        self.count(seen, &ends(rows), peers, is_close)?;
         self.note_who_is_here(rows, peers);
         Ok(is_any)
     }
@@ -144,7 +162,7 @@ impl OpenedTcp {
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn look_up(&mut self, peers: &mut Peers) -> io::Result<bool> {
+    pub fn look_up(&mut self, peers: &mut Peers, is_close: bool) -> io::Result<bool> {
         let mut seen = Vec::new();
         for (&inode, known) in &self.known {
             let end = self.diag.end(known.local, known.peer, true)?.filter(|end| end.is_held);
@@ -152,7 +170,7 @@ impl OpenedTcp {
         }
         let is_any_gone = seen.len() < self.known.len();
         let seen: Vec<Seen> = seen.into_iter().filter_map(|(inode, end)| self.see(inode, end)).collect();
-        self.count(seen, peers)?;
+        self.count(seen, &HashMap::new(), peers, is_close)?;
         Ok(is_any_gone)
     }
 
@@ -164,40 +182,40 @@ impl OpenedTcp {
         Some(Seen { inode, end, look })
     }
 
-    fn count(&mut self, mut seen: Vec<Seen>, peers: &mut Peers) -> io::Result<()> {
-        self.settle(&mut seen)?;
+    fn count(
+        &mut self,
+        mut seen: Vec<Seen>,
+        ends: &HashMap<Place, End>,
+        peers: &mut Peers,
+        is_close: bool,
+    ) -> io::Result<()> {
+        self.settle(&mut seen, ends, is_close)?;
         for Seen { inode, end, look } in seen {
-            let Some(known) = self.known.get_mut(&inode) else {
-                continue;
-            };
-            let last = look.map_or(Last::Unknown, |look| look.last);
-            let Some(peer) = peers.count(&Peer::Tcp(known.peer), state(&end, last)) else {
-                continue;
-            };
-            if let (Some(before), Some(look)) = (known.look, look) {
-                match look.answered_since(&before) {
-                    Some(true) => peer.answered += 1,
-                    Some(false) => peer.not_answered += 1,
-                    None => {}
-                }
+            if let Some(known) = self.known.get_mut(&inode) {
+                let now = state(&end, look.map_or(Last::Unknown, |look| look.last));
+                known.count(now, look, peers);
             }
-            known.look = look;
         }
         Ok(())
     }
 
     /// Settles those of `seen` whose state is unknown otherwise.
-    fn settle(&mut self, seen: &mut [Seen]) -> io::Result<()> {
+    fn settle(&mut self, seen: &mut [Seen], ends: &HashMap<Place, End>, is_close: bool) -> io::Result<()> {
         let (mut places, mut ties) = (Vec::new(), Vec::new());
         for (place, Seen { inode, end, look }) in seen.iter().enumerate() {
             if let (Some(look), Some(known)) = (look, self.known.get(inode))
                 && state(end, look.last) == State::Unknown
             {
                 places.push(place);
-                ties.push(Tie { local: known.local, peer: known.peer, look: *look });
+                ties.push(Tie::new((known.local, known.peer), *look));
             }
         }
-        settle(&mut self.diag, &mut ties)?;
+        settle(&mut self.diag, &mut ties, ends)?;
+        if is_close {
+            let began_ns = own_cpu_ns();
+            ask_who_replied(&mut self.diag, &mut ties)?;
+            self.close_ns += own_cpu_ns() - began_ns;
+        }
         for (place, tie) in places.into_iter().zip(ties) {
             seen[place].look = Some(tie.look);
         }
@@ -213,4 +231,41 @@ impl OpenedTcp {
             }
         }
     }
+}
+
+impl Known {
+    fn new(row: Connection) -> Self {
+        Self { local: row.local, peer: row.peer, look: None, unknown_from: None }
+    }
+
+    /// Counts it for the present reading, and for earlier ones at which it was unknown what can be told of them now.
+    fn count(&mut self, now: State, look: Option<Look>, peers: &mut Peers) {
+        let (before, peer) = (self.look.take(), Peer::Tcp(self.peer));
+        self.look = look;
+        if let (Some(before), Some(look), Some(from)) = (&before, &look, self.unknown_from) {
+            match look.settles(before) {
+                Last::Sent => peers.settle(&peer, from, State::Waiting),
+                Last::Received => peers.settle(&peer, from, State::Idle),
+                Last::Unknown => {}
+            }
+            let is_same = now == State::Unknown && look.is_as(before);
+            self.unknown_from = self.unknown_from.filter(|_| is_same);
+        }
+        if now == State::Unknown {
+            self.unknown_from.get_or_insert(peers.reading());
+        }
+        let Some(peer) = peers.count(&peer, now) else {
+            return;
+        };
+        match look.zip(before).and_then(|(look, before)| look.answered_since(&before)) {
+            Some(true) => peer.answered += 1,
+            Some(false) => peer.not_answered += 1,
+            None => {}
+        }
+    }
+}
+
+/// Returns all ends by their place.
+fn ends(rows: &[Connection]) -> HashMap<Place, End> {
+    rows.iter().map(|row| ((row.local, row.peer), row.end)).collect()
 }

@@ -41,12 +41,33 @@ impl Found {
         self.waiting + self.idle + self.unknown
     }
 
-    fn count(&mut self, state: State) {
-        *match state {
+    fn of(&mut self, state: State) -> &mut u64 {
+        match state {
             State::Waiting => &mut self.waiting,
             State::Idle => &mut self.idle,
             State::Unknown => &mut self.unknown,
-        } += 1;
+        }
+    }
+}
+
+/// A connection whose state was unknown at several readings, and that a later one has told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// The number of the peer.
+    pub peer: usize,
+    /// The number of the first of these readings, and that of the first after them.
+    pub from: u64,
+    pub until: u64,
+    pub is_waiting: bool,
+}
+
+impl Settled {
+    /// Takes it over to what one of these readings has found.
+    pub fn apply(&self, found: &mut [Found]) {
+        if let Some(found) = found.get_mut(self.peer).filter(|found| found.unknown > 0) {
+            found.unknown -= 1;
+            *found.of(if self.is_waiting { State::Waiting } else { State::Idle }) += 1;
+        }
     }
 }
 
@@ -69,8 +90,10 @@ pub struct Peers {
     /// Connections of peers beyond the most, at the present reading and at most.
     left_out: u64,
     pub left_out_max: u64,
-    /// The present reading, by peer.
+    /// The number of the present reading, and what it has found so far, by peer.
+    reading: u64,
     found: Vec<Found>,
+    settled: Vec<Settled>,
 }
 
 impl Peers {
@@ -102,14 +125,29 @@ impl Peers {
         if self.found.len() <= number {
             self.found.resize(number + 1, Found::default());
         }
-        self.found[number].count(state);
+        *self.found[number].of(state) += 1;
         self.known.get_mut(number)
     }
 
-    /// Ends the present reading. Returns what it found, by the number of the peer; peers at the end may be missing.
-    pub fn take(&mut self) -> Vec<Found> {
+    /// Returns the number of the present reading.
+    pub fn reading(&self) -> u64 {
+        self.reading
+    }
+
+    /// Notes the state in which a connection was at all readings from `from` to the last one.
+    pub fn settle(&mut self, peer: &Peer, from: u64, state: State) {
+        if let Some(peer) = self.number(peer) {
+            let is_waiting = state == State::Waiting;
+            self.settled.push(Settled { peer, from, until: self.reading, is_waiting });
+        }
+    }
+
+    /// Ends the present reading. Returns what it found, by the number of the peer, and what it has told of earlier ones;
+    /// peers at the end may be missing.
+    pub fn take(&mut self) -> (Vec<Found>, Vec<Settled>) {
         self.left_out = 0;
-        std::mem::take(&mut self.found)
+        self.reading += 1;
+        (std::mem::take(&mut self.found), std::mem::take(&mut self.settled))
     }
 
     /// Returns each peer with its number and what is known of it.
@@ -133,13 +171,32 @@ mod tests {
         peers.count(&Peer::Unix("/run/db".into()), State::Unknown);
         peers.count(&peer(1), State::Idle);
         let one = Found { waiting: 1, idle: 1, unknown: 0 };
-        assert_eq!(peers.take(), [one, Found { unknown: 1, ..Found::default() }]);
+        assert_eq!(peers.take().0, [one, Found { unknown: 1, ..Found::default() }]);
         assert_eq!(one.connections(), 2);
         peers.count(&peer(1), State::Idle);
-        assert_eq!(peers.take(), [Found { idle: 1, ..Found::default() }]);
+        assert_eq!(peers.take().0, [Found { idle: 1, ..Found::default() }]);
         let named: Vec<_> =
             peers.all().map(|(peer, number, known)| (peer.to_string(), number, known.is_here)).collect();
         assert_eq!(named, [("10.0.0.1:1".into(), 0, true), ("unix:/run/db".into(), 1, false)]);
+    }
+
+    #[test]
+    fn what_is_told_later_is_of_the_readings_before() {
+        let mut peers = Peers::default();
+        peers.count(&peer(1), State::Unknown);
+        peers.take();
+        peers.count(&peer(1), State::Unknown);
+        peers.take();
+        peers.settle(&peer(1), 1, State::Waiting);
+        let settled = Settled { peer: 0, from: 1, until: 2, is_waiting: true };
+        assert_eq!(peers.take().1, [settled]);
+        let mut found = [Found { unknown: 1, ..Found::default() }];
+        settled.apply(&mut found);
+        assert_eq!(found, [Found { waiting: 1, ..Found::default() }]);
+        // There is none left, or no such peer.
+        settled.apply(&mut found);
+        settled.apply(&mut []);
+        assert_eq!(found[0].connections(), 1);
     }
 
     #[test]
@@ -148,7 +205,7 @@ mod tests {
         for port in 0..300 {
             assert_eq!(peers.count(&peer(port), State::Idle).is_some(), port < 256);
         }
-        assert_eq!((peers.take().len(), peers.left_out_max), (256, 44));
+        assert_eq!((peers.take().0.len(), peers.left_out_max), (256, 44));
         peers.count(&peer(299), State::Idle);
         assert_eq!(peers.left_out_max, 44);
     }
