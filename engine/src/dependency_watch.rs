@@ -28,8 +28,6 @@ const CLOSE_REST: u64 = 640;
 const SURVEY_EVERY_NS: u64 = 1_000_000_000;
 const SURVEY_REST: u64 = 400;
 const PEERS_MOST: usize = 16;
-/// So often more must have been sent without an answer before a peer counts as one that does not answer.
-const NOT_ANSWERED_LEAST: u64 = 3;
 
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const WHEN_PURPOSE: u64 = 0x100e_0000;
@@ -140,6 +138,10 @@ impl DependencyWatch {
             ..DependencyRecord::default()
         };
         record.add_peers(&dependencies.all(), &rows);
+        record.unread.extend(dependencies.missed().into_iter().take(PEERS_MOST).map(|(address, number)| {
+            let why = "with it were closed before it was seen whose they are, and none was found open";
+            Unread { field: "peers".into(), why: format!("{address}: {number} connections {why}") }
+        }));
         record
     }
 }
@@ -205,8 +207,10 @@ impl DependencyRecord {
 impl PeerRecord {
     fn of(dependency: &Dependency, rows: &[Row]) -> Self {
         let found = |row: &Row| row.reading.found.get(dependency.number).copied().unwrap_or_default();
-        let column =
-            |count: fn(&Found) -> u64| -> Vec<u64> { rows.iter().map(|row| count(&found(row))).collect() };
+        let mut found: Vec<Found> = rows.iter().map(found).collect();
+        let are_the_servers = dependency.known.somebodys_are_ours();
+        let inferred = found.iter_mut().map(|found| found.close_account(are_the_servers)).collect();
+        let column = |count: fn(&Found) -> u64| -> Vec<u64> { found.iter().map(count).collect() };
         let connections = column(Found::connections);
         Self {
             address: dependency.address.clone(),
@@ -219,6 +223,7 @@ impl PeerRecord {
             waiting: column(|found| found.waiting),
             idle: column(|found| found.idle),
             unknown: column(|found| found.unknown),
+            inferred,
         }
     }
 
@@ -233,7 +238,7 @@ impl PeerRecord {
         if is_here && dependency.listener.is_none() {
             add("listener", "no process of this user listens there");
         }
-        if known.not_answered >= NOT_ANSWERED_LEAST.max(known.answered + 1) {
+        if !known.answers() {
             add(
                 "waiting",
                 "the server sends more there before anything has come: nothing tells what it waits for",
@@ -340,7 +345,18 @@ mod tests {
         assert_eq!(of(3, 2), (vec![0, 0], vec![3, 2], 1));
         // A question in parts is sent on before it is answered, now and then.
         assert_eq!(of(3, 3), (vec![3, 2], vec![0, 0], 0));
-        assert_eq!(of(2, 0), (vec![3, 2], vec![0, 0], 0));
+        assert_eq!(of(2, 1), (vec![3, 2], vec![0, 0], 0));
+    }
+
+    #[test]
+    fn connections_closed_too_early_are_counted_as_inferred_or_as_unknown() {
+        let mut rows = [row(1, true, true, 3)];
+        rows[0].reading.found[0].waiting_of_somebody = 2;
+        let of = |ours| {
+            let peer = PeerRecord::of(&dependency(0, Known { ours, ..Known::default() }), &rows);
+            (peer.connections[0], peer.waiting[0], peer.unknown[0], peer.inferred[0])
+        };
+        assert_eq!((of(30), of(29)), ((5, 5, 0, 2), (5, 3, 2, 0)));
     }
 
     #[test]

@@ -90,11 +90,11 @@ fn of_a_pool_those_that_wait_are_told_from_the_others() {
         pool[..4].iter_mut().for_each(Pair::ask);
         let mut dependencies = open();
         // Four have carried no request yet.
-        let expected = Found { waiting: 4, idle: 6, unknown: 0 };
+        let expected = Found { waiting: 4, idle: 6, ..Found::default() };
         assert_eq!(found(&mut dependencies, &played), [expected; 2], "{address}");
         thread::sleep(LATER);
         pool[..2].iter_mut().for_each(Pair::answer);
-        let expected = Found { waiting: 2, idle: 8, unknown: 0 };
+        let expected = Found { waiting: 2, idle: 8, ..Found::default() };
         assert_eq!(found(&mut dependencies, &played), [expected; 2], "{address}");
     }
 }
@@ -122,7 +122,7 @@ fn a_close_look_tells_a_fast_answer_from_a_question_that_followed_one_at_once() 
             pair.ask();
         }
         thread::sleep(LATER);
-        let expected = Found { waiting: 5, idle: 7, unknown: 0 };
+        let expected = Found { waiting: 5, idle: 7, ..Found::default() };
         assert_eq!(found_closely(&mut open(), &played), [expected; 2], "{address}");
     }
 }
@@ -161,7 +161,7 @@ fn an_answer_that_is_not_read_is_no_longer_waited_for() {
     let mut pool = played.connect(2);
     pool.iter_mut().for_each(Pair::ask);
     pool[0].far.write_all(b"answer").unwrap();
-    assert_eq!(found(&mut open(), &played), [Found { waiting: 1, idle: 1, unknown: 0 }; 2]);
+    assert_eq!(found(&mut open(), &played), [Found { waiting: 1, idle: 1, ..Found::default() }; 2]);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn from_a_dependency_that_has_closed_nothing_is_waited_for() {
     pool[0].far.shutdown(std::net::Shutdown::Write).unwrap();
     // The server sends no more, and waits for the answer.
     pool[1].near.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(found(&mut open(), &played), [Found { waiting: 2, idle: 1, unknown: 0 }; 2]);
+    assert_eq!(found(&mut open(), &played), [Found { waiting: 2, idle: 1, ..Found::default() }; 2]);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn once_it_is_acknowledged_who_was_last_is_known() {
         thread::sleep(Duration::from_millis(100));
         let [found, again] = found(&mut open(), &played);
         assert!(found == again && found.waiting <= 1 && found.idle <= 1, "{found:?} {again:?}");
-        found == Found { waiting: 1, idle: 1, unknown: 0 }
+        found == Found { waiting: 1, idle: 1, ..Found::default() }
     });
     assert!(is_known);
 }

@@ -3,10 +3,11 @@
 //! A survey lists all connections of this network namespace but those of the load. What it does not know yet it looks for
 //! among the descriptors of the tree. Between surveys each connection that is known is looked up by its addresses.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 
+use super::answering::{Waiting, chosen, moved};
 use super::cpu_clock::own_ns as own_cpu_ns;
 use super::diag::Diag;
 use super::exchange::{Last, Look, State, state};
@@ -28,6 +29,8 @@ pub struct OpenedTcp {
     known: BTreeMap<u32, Known>,
     /// Inodes of connections that are not the tree's, or that it has accepted.
     others: BTreeSet<u32>,
+    /// How many connections to an address others have opened.
+    others_to: HashMap<SocketAddr, u64>,
     /// Whether this kernel says how much was sent.
     pub says_traffic: bool,
     /// The CPU time of close looks since it was asked for last.
@@ -62,6 +65,7 @@ impl OpenedTcp {
             filter: server.map(without_load_on).unwrap_or_default(),
             known: BTreeMap::new(),
             others: BTreeSet::new(),
+            others_to: HashMap::new(),
             says_traffic: true,
             close_ns: 0,
         })
@@ -85,9 +89,29 @@ impl OpenedTcp {
         tcp_table::connections(netlink, &self.filter)
     }
 
+    /// Returns the connections that were closed in the last minute, but those of the load.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn closed(&self, netlink: &mut Netlink) -> io::Result<HashSet<Place>> {
+        tcp_table::closed(netlink, &self.filter)
+    }
+
     /// Returns whether the tree may have opened one of these of which nothing is known yet.
     pub fn has_new(&self, rows: &[Connection]) -> bool {
         rows.iter().any(|row| self.is_new(row))
+    }
+
+    /// Returns whether others than those who hold these sockets may have opened one of these.
+    pub fn has_strange(&self, rows: &[Connection], held: &BTreeSet<u32>, listening: &BTreeSet<u16>) -> bool {
+        let is_explained =
+            |row: &Connection| held.contains(&row.inode) || listening.contains(&row.local.port());
+        rows.iter().any(|row| self.is_new(row) && !is_explained(row))
+    }
+
+    /// Returns whether another process than the tree's has a connection with this address.
+    pub fn is_others(&self, address: SocketAddr) -> bool {
+        self.others_to.contains_key(&address)
     }
 
     fn is_new(&self, row: &Connection) -> bool {
@@ -120,42 +144,75 @@ impl OpenedTcp {
     /// If the kernel refuses.
     pub fn count_new(
         &mut self,
-        netlink: &mut Netlink,
         rows: &[Connection],
         held: &BTreeSet<u32>,
+        listening: &BTreeSet<u16>,
         peers: &mut Peers,
         is_close: bool,
     ) -> io::Result<bool> {
-        let listening: BTreeSet<u16> =
-            tcp_table::listeners(netlink)?.iter().map(|listener| listener.local.port()).collect();
-        let (mut seen, mut gone) = (Vec::new(), 0);
+        let (mut seen, mut gone, ends) = (Vec::new(), Vec::new(), ends(rows));
         for row in rows.iter().filter(|row| self.is_new(row)).copied().collect::<Vec<_>>() {
             // A connection that was accepted has the port of its listener.
             let is_opened = !listening.contains(&row.local.port());
             if is_opened && held.contains(&row.inode) {
                 self.known.insert(row.inode, Known::new(row));
                 seen.extend(self.see(row.inode, row.end));
-            } else if is_opened && self.is_gone(&row, peers)? {
+            } else if is_opened && self.is_closed(&row)? {
                 // Perhaps it was the tree's.
-                peers.count(&Peer::Tcp(row.peer), State::Unknown);
-                gone += 1;
+                gone.push(row);
             } else {
                 self.others.insert(row.inode);
+                *self.others_to.entry(row.peer).or_default() += u64::from(is_opened);
             }
         }
-        let is_any = gone > 0 || !seen.is_empty();
-        self.count(seen, &ends(rows), peers, is_close)?;
+        let new: Vec<Peer> = seen.iter().map(|seen| Peer::Tcp(self.known[&seen.inode].peer)).collect();
+        let is_any = !new.is_empty() || gone.iter().any(|row| peers.number(&Peer::Tcp(row.peer)).is_some());
+        self.count(seen, &ends, peers, is_close)?;
+        for peer in &new {
+            peers.note_ours(peer);
+        }
+        self.count_gone(&gone, &ends, peers);
         self.note_who_is_here(rows, peers);
         Ok(is_any)
     }
 
-    /// Returns whether a connection with a peer of the tree was closed before the tree's descriptors were read.
-    fn is_gone(&mut self, row: &Connection, peers: &Peers) -> io::Result<bool> {
-        if peers.number(&Peer::Tcp(row.peer)).is_none() {
-            return Ok(false);
+    /// Counts connections that were closed before it was known whose they are, by the state that they were in.
+    fn count_gone(&self, gone: &[Connection], ends: &HashMap<Place, End>, peers: &mut Peers) {
+        for row in gone.iter().filter(|row| peers.number(&Peer::Tcp(row.peer)).is_some()).collect::<Vec<_>>()
+        {
+            let place = (row.local, row.peer);
+            let last = row.end.traffic.map_or(Last::Unknown, |traffic| {
+                Tie::new(place, Look::new(&row.end, traffic, None)).last_with(ends)
+            });
+            peers.count_somebodys(&Peer::Tcp(row.peer), state(&row.end, last));
         }
+    }
+
+    /// Returns whether a connection was closed before the tree's descriptors were read.
+    fn is_closed(&mut self, row: &Connection) -> io::Result<bool> {
         let end = self.diag.end(row.local, row.peer, false)?;
         Ok(!end.is_some_and(|end| end.is_held))
+    }
+
+    /// Watches some of those that wait, for whether they are answered. `turn`: others in each.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    pub fn watch_waiting(&mut self, turn: u64, peers: &mut Peers) -> io::Result<()> {
+        let late = self.known.iter().filter_map(|(&inode, known)| {
+            let look = known.look.filter(Look::is_late)?;
+            Some(Waiting { inode, place: (known.local, known.peer), look })
+        });
+        for (before, look) in moved(&mut self.diag, chosen(late.collect(), turn))? {
+            if let Some(peer) = peers.known(&Peer::Tcp(before.place.1)) {
+                peer.note(look.answered_since(&before.look), look.answered_late(&before.look));
+                peer.sent_on_late += u64::from(look.went_on_sending(&before.look));
+            }
+            if let Some(known) = self.known.get_mut(&before.inode) {
+                known.look = Some(look);
+            }
+        }
+        Ok(())
     }
 
     /// Looks up each connection that is known. Returns whether one is gone.
@@ -222,12 +279,17 @@ impl OpenedTcp {
         Ok(())
     }
 
-    /// Notes which peers have their end of a connection in this network namespace.
+    /// Notes which peers have their end of a connection in this network namespace, and whom others are connected with.
     fn note_who_is_here(&self, rows: &[Connection], peers: &mut Peers) {
         let ends: BTreeSet<_> = rows.iter().map(|row| (row.local, row.peer)).collect();
         for known in self.known.values().filter(|known| ends.contains(&(known.peer, known.local))) {
             if let Some(peer) = peers.known(&Peer::Tcp(known.peer)) {
                 peer.is_here = true;
+            }
+        }
+        for (address, &number) in &self.others_to {
+            if let Some(peer) = peers.known(&Peer::Tcp(*address)) {
+                peer.others = number;
             }
         }
     }
@@ -257,10 +319,8 @@ impl Known {
         let Some(peer) = peers.count(&peer, now) else {
             return;
         };
-        match look.zip(before).and_then(|(look, before)| look.answered_since(&before)) {
-            Some(true) => peer.answered += 1,
-            Some(false) => peer.not_answered += 1,
-            None => {}
+        if let Some((look, before)) = look.zip(before) {
+            peer.note(look.answered_since(&before), look.answered_late(&before));
         }
     }
 }
