@@ -12,21 +12,22 @@ use crate::plan::Plan;
 use crate::probe::dependencies::{Dependencies, Dependency, Reading};
 use crate::probe::gaps::Gaps;
 use crate::probe::own_cpu_ns;
-use crate::probe::peers::Found;
+use crate::probe::peers::{Found, Settled};
 use crate::process_tree::Pid;
 use crate::random;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
 use crate::spool::Spool;
 
-/// After a reading, at least this many times its cost goes by on average: they take half a percent of a core at most.
-const REST: f64 = 200.0;
+/// After a reading, at least this many times its cost goes by on average: they take 0.4 % of a core at most, without what
+/// makes some of them close ones.
+const REST: f64 = 250.0;
+/// What makes readings close ones takes 0.16 % of a core at most.
+const CLOSE_REST: u64 = 640;
 /// As long as connections do not come and go, all of them are listed this often, or as often as takes a quarter of a
 /// percent of a core.
 const SURVEY_EVERY_NS: u64 = 1_000_000_000;
 const SURVEY_REST: u64 = 400;
 const PEERS_MOST: usize = 16;
-/// So often more must have been sent without an answer before a peer counts as one that does not answer.
-const NOT_ANSWERED_LEAST: u64 = 3;
 
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const WHEN_PURPOSE: u64 = 0x100e_0000;
@@ -40,6 +41,9 @@ pub struct DependencyWatch {
     /// Whether the last survey found the same connections as the one before.
     is_stable: bool,
     survey_due_ns: u64,
+    close_due_ns: u64,
+    /// What the reading after the last one has told of earlier ones.
+    settled_at_end: Vec<Settled>,
     /// Whether there are the same connections after the last reading.
     ends_stable: bool,
 }
@@ -62,6 +66,8 @@ impl DependencyWatch {
             rows: Spool::open(),
             is_stable: false,
             survey_due_ns: 0,
+            close_due_ns: 0,
+            settled_at_end: Vec::new(),
             ends_stable: false,
         }
     }
@@ -82,8 +88,11 @@ impl DependencyWatch {
             }
             self.take(due_ns, at_ns, course.began_ns());
         }
-        if let Ok(dependencies) = &mut self.dependencies {
-            self.ends_stable = dependencies.read(true).is_ok_and(|reading| !reading.has_changed);
+        if let Ok(dependencies) = &mut self.dependencies
+            && let Ok(reading) = dependencies.read(true, true)
+        {
+            self.ends_stable = !reading.has_changed;
+            self.settled_at_end = reading.settled;
         }
         self
     }
@@ -94,10 +103,13 @@ impl DependencyWatch {
         };
         let is_survey = !self.is_stable || at_ns >= self.survey_due_ns || dependencies.must_survey();
         let began_cpu_ns = own_cpu_ns();
-        match dependencies.read(is_survey) {
+        match dependencies.read(is_survey, at_ns >= self.close_due_ns) {
             Ok(reading) => {
                 let cost_ns = own_cpu_ns() - began_cpu_ns;
-                self.gaps.spent(cost_ns, 0);
+                if let Some(close_ns) = reading.close_ns {
+                    self.close_due_ns = at_ns + CLOSE_REST * close_ns;
+                }
+                self.gaps.spent(cost_ns.saturating_sub(reading.close_ns.unwrap_or_default()), 0);
                 if is_survey {
                     self.is_stable = !reading.has_changed;
                     self.survey_due_ns = at_ns + SURVEY_EVERY_NS.max(SURVEY_REST * cost_ns);
@@ -114,7 +126,9 @@ impl DependencyWatch {
             Ok(dependencies) => dependencies,
             Err(why) => return DependencyRecord::unread(why),
         };
-        let rows = counting(self.rows.rows(), self.ends_stable);
+        let mut rows = self.rows.rows();
+        take_over(&mut rows, self.settled_at_end);
+        let rows = counting(rows, self.ends_stable);
         let unread = dependencies.unread().into_iter();
         let mut record = DependencyRecord {
             at_ns: rows.iter().map(|row| row.at_ns).collect(),
@@ -124,7 +138,24 @@ impl DependencyWatch {
             ..DependencyRecord::default()
         };
         record.add_peers(&dependencies.all(), &rows);
+        record.unread.extend(dependencies.missed().into_iter().take(PEERS_MOST).map(|(address, number)| {
+            let why = "with it were closed before it was seen whose they are, and none was found open";
+            Unread { field: "peers".into(), why: format!("{address}: {number} connections {why}") }
+        }));
         record
+    }
+}
+
+/// Takes over to earlier readings what later ones have told of them. `at_end`: what the reading after all of these has told.
+fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
+    let settled: Vec<_> =
+        rows.iter_mut().flat_map(|row| std::mem::take(&mut row.reading.settled)).chain(at_end).collect();
+    for settled in settled {
+        // The reading that found the first connections has no row.
+        let (from, until) = (settled.from.max(1) as usize - 1, settled.until.max(1) as usize - 1);
+        for row in rows.iter_mut().take(until).skip(from) {
+            settled.apply(&mut row.reading.found);
+        }
     }
 }
 
@@ -176,8 +207,10 @@ impl DependencyRecord {
 impl PeerRecord {
     fn of(dependency: &Dependency, rows: &[Row]) -> Self {
         let found = |row: &Row| row.reading.found.get(dependency.number).copied().unwrap_or_default();
-        let column =
-            |count: fn(&Found) -> u64| -> Vec<u64> { rows.iter().map(|row| count(&found(row))).collect() };
+        let mut found: Vec<Found> = rows.iter().map(found).collect();
+        let are_the_servers = dependency.known.somebodys_are_ours();
+        let inferred = found.iter_mut().map(|found| found.close_account(are_the_servers)).collect();
+        let column = |count: fn(&Found) -> u64| -> Vec<u64> { found.iter().map(count).collect() };
         let connections = column(Found::connections);
         Self {
             address: dependency.address.clone(),
@@ -190,6 +223,7 @@ impl PeerRecord {
             waiting: column(|found| found.waiting),
             idle: column(|found| found.idle),
             unknown: column(|found| found.unknown),
+            inferred,
         }
     }
 
@@ -204,7 +238,7 @@ impl PeerRecord {
         if is_here && dependency.listener.is_none() {
             add("listener", "no process of this user listens there");
         }
-        if known.not_answered >= NOT_ANSWERED_LEAST.max(known.answered + 1) {
+        if !known.answers() {
             add(
                 "waiting",
                 "the server sends more there before anything has come: nothing tells what it waits for",
@@ -230,7 +264,12 @@ mod tests {
     /// A reading at this time with so many connections of the first peer waiting.
     fn row(at_ns: u64, is_survey: bool, has_changed: bool, waiting: u64) -> Row {
         let found = vec![Found { waiting, ..Found::default() }];
-        Row { at_ns, late_ns: 0, cost_ns: 0, reading: Reading { is_survey, has_changed, found } }
+        Row {
+            at_ns,
+            late_ns: 0,
+            cost_ns: 0,
+            reading: Reading { is_survey, has_changed, found, ..Reading::default() },
+        }
     }
 
     fn dependency(number: usize, known: Known) -> Dependency {
@@ -254,6 +293,26 @@ mod tests {
             |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
         assert_eq!(at(false), [1, 2, 3, 6]);
         assert_eq!(at(true), [1, 2, 3, 6, 7]);
+    }
+
+    #[test]
+    fn what_later_readings_tell_is_taken_over_to_earlier_ones() {
+        let unknown = |at_ns| {
+            let mut row = row(at_ns, true, false, 0);
+            row.reading.found = vec![Found { unknown: 2, ..Found::default() }];
+            row
+        };
+        let mut rows: Vec<_> = (1..=4).map(unknown).collect();
+        // The rows are those of the readings 1 to 4.
+        let settled = |from, until, is_waiting| Settled { peer: 0, from, until, is_waiting };
+        rows[2].reading.settled = vec![settled(0, 3, true)];
+        take_over(&mut rows, vec![settled(2, 5, false)]);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| row.reading.found[0])
+            .map(|each| (each.waiting, each.idle, each.unknown))
+            .collect();
+        assert_eq!(found, [(1, 0, 1), (1, 1, 0), (0, 1, 1), (0, 1, 1)]);
     }
 
     #[test]
@@ -286,7 +345,18 @@ mod tests {
         assert_eq!(of(3, 2), (vec![0, 0], vec![3, 2], 1));
         // A question in parts is sent on before it is answered, now and then.
         assert_eq!(of(3, 3), (vec![3, 2], vec![0, 0], 0));
-        assert_eq!(of(2, 0), (vec![3, 2], vec![0, 0], 0));
+        assert_eq!(of(2, 1), (vec![3, 2], vec![0, 0], 0));
+    }
+
+    #[test]
+    fn connections_closed_too_early_are_counted_as_inferred_or_as_unknown() {
+        let mut rows = [row(1, true, true, 3)];
+        rows[0].reading.found[0].waiting_of_somebody = 2;
+        let of = |ours| {
+            let peer = PeerRecord::of(&dependency(0, Known { ours, ..Known::default() }), &rows);
+            (peer.connections[0], peer.waiting[0], peer.unknown[0], peer.inferred[0])
+        };
+        assert_eq!((of(30), of(29)), ((5, 5, 0, 2), (5, 3, 2, 0)));
     }
 
     #[test]

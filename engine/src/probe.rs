@@ -1,5 +1,6 @@
 //! What the operating system reports while the load runs. Probes read, and change nothing.
 
+mod answering;
 mod census;
 mod cpu_clock;
 pub mod dependencies;
@@ -7,9 +8,11 @@ pub mod diag;
 mod exchange;
 pub mod gaps;
 mod held_sockets;
+mod interactive;
 mod load_filter;
 pub mod machine;
 mod members;
+mod missed;
 mod netlink;
 mod opened_tcp;
 mod opened_unix;

@@ -1,17 +1,19 @@
 //! The dependencies of a server: whom the processes of its tree have opened connections to, and how many of these
 //! connections wait for an answer. Nothing is changed, and no privilege is needed beside that of the tree's own user.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use super::held_sockets::{Held, Holder, holders};
+use super::held_sockets::{Held, Holder, held_by, holders};
+use super::interactive::{self, Place};
+use super::missed::missed;
 use super::netlink::Netlink;
 use super::opened_tcp::OpenedTcp;
 use super::opened_unix::OpenedUnix;
-use super::peers::{Found, Known, Peer, Peers};
+use super::peers::{Found, Known, Peer, Peers, Settled};
 use super::tcp_table::{Listener, listeners};
 use super::unix_table::{UnixSocket, sockets};
 use crate::process_tree::Pid;
@@ -29,6 +31,12 @@ pub struct Dependencies {
     /// The most processes whose sockets could not be read.
     refused_max: u64,
     elsewhere_max: u64,
+    /// The processes whose sockets were read last.
+    members: Vec<Pid>,
+    /// Connections that were closed before anything was read.
+    closed_before: HashSet<Place>,
+    /// Whether the kernel says which end of a connection has replied.
+    is_told: bool,
 }
 
 /// The connections of all peers at one time.
@@ -40,6 +48,10 @@ pub struct Reading {
     pub has_changed: bool,
     /// By the number of the peer; peers at the end may be missing.
     pub found: Vec<Found>,
+    /// What it has told of earlier ones.
+    pub settled: Vec<Settled>,
+    /// The CPU time that it took to be a close one; `None` if it was none.
+    pub close_ns: Option<u64>,
 }
 
 /// A peer, as it is known when all readings are over.
@@ -71,12 +83,17 @@ impl Dependencies {
             peers: Peers::default(),
             refused_max: 0,
             elsewhere_max: 0,
+            members: Vec::new(),
+            closed_before: HashSet::new(),
+            is_told: interactive::is_told(),
         };
         let held = dependencies.held();
-        if held.read == 0 {
+        if held.read.is_empty() {
             return Err(why_none(root, &held));
         }
-        dependencies.survey().map_err(|error| not_here(&error))?;
+        dependencies.survey(false).map_err(|error| not_here(&error))?;
+        dependencies.closed_before =
+            dependencies.tcp.closed(&mut dependencies.netlink).map_err(|error| not_here(&error))?;
         dependencies.peers.take();
         Ok(dependencies)
     }
@@ -86,32 +103,43 @@ impl Dependencies {
         self.tcp.is_long()
     }
 
-    /// Reads the state of all connections. A survey also finds those that were opened since the last one.
+    /// Reads the state of all connections. A survey also finds those that were opened since the last one. A close reading
+    /// may take some milliseconds longer, and tells more.
     ///
     /// # Errors
     /// If the kernel refuses.
-    pub fn read(&mut self, is_survey: bool) -> io::Result<Reading> {
-        let has_changed = if is_survey { self.survey()? } else { self.look_up()? };
-        Ok(Reading { is_survey, has_changed, found: self.peers.take() })
+    pub fn read(&mut self, is_survey: bool, is_close: bool) -> io::Result<Reading> {
+        let is_close = is_close && self.is_told;
+        let has_changed = if is_survey { self.survey(is_close)? } else { self.look_up(is_close)? };
+        self.tcp.watch_waiting(self.peers.reading(), &mut self.peers)?;
+        let (found, settled) = self.peers.take();
+        let close_ns = is_close.then(|| self.tcp.close_ns());
+        Ok(Reading { is_survey, has_changed, found, settled, close_ns })
     }
 
-    fn survey(&mut self) -> io::Result<bool> {
+    fn survey(&mut self, is_close: bool) -> io::Result<bool> {
         let rows = self.tcp.list(&mut self.netlink)?;
+        // At once: some are closed within a millisecond.
+        let mut held = if self.tcp.has_new(&rows) { held_by(&self.members) } else { BTreeSet::new() };
         let unix_rows = self.unix_rows();
         // Those that are known first: reading descriptors takes time.
-        let mut has_changed = self.tcp.count_known(&rows, &mut self.peers)?;
+        let mut has_changed = self.tcp.count_known(&rows, &mut self.peers, is_close)?;
         has_changed |= self.unix.count_known(&unix_rows, &mut self.peers);
         if self.tcp.has_new(&rows) || self.unix.has_new(&unix_rows) {
-            let held = self.held().sockets;
+            let listening =
+                listeners(&mut self.netlink)?.iter().map(|listener| listener.local.port()).collect();
+            if self.tcp.has_strange(&rows, &held, &listening) || self.unix.has_new(&unix_rows) {
+                held.extend(self.held().sockets);
+            }
             let (netlink, peers) = (&mut self.netlink, &mut self.peers);
-            has_changed |= self.tcp.count_new(netlink, &rows, &held, peers)?;
+            has_changed |= self.tcp.count_new(&rows, &held, &listening, peers, is_close)?;
             has_changed |= self.unix.count_new(netlink, &unix_rows, &held, peers)?;
         }
         Ok(has_changed)
     }
 
-    fn look_up(&mut self) -> io::Result<bool> {
-        let mut has_changed = self.tcp.look_up(&mut self.peers)?;
+    fn look_up(&mut self, is_close: bool) -> io::Result<bool> {
+        let mut has_changed = self.tcp.look_up(&mut self.peers, is_close)?;
         if !self.unix.is_empty() {
             let unix_rows = self.unix_rows();
             has_changed |= self.unix.count_known(&unix_rows, &mut self.peers);
@@ -133,6 +161,7 @@ impl Dependencies {
         let held = Held::by_tree(self.root);
         self.refused_max = self.refused_max.max(held.refused);
         self.elsewhere_max = self.elsewhere_max.max(held.elsewhere);
+        self.members.clone_from(&held.read);
         held
     }
 
@@ -166,6 +195,20 @@ impl Dependencies {
             listener: inode.and_then(|inode| holders.get(&inode)).cloned(),
         };
         found.into_iter().map(dependency).collect()
+    }
+
+    /// Returns with whom connections were closed and none was found open, and how many. They are perhaps the server's.
+    pub fn missed(&mut self) -> Vec<(SocketAddr, u64)> {
+        let closed = self.tcp.closed(&mut self.netlink).unwrap_or_default();
+        let closed = closed.difference(&self.closed_before).copied().collect();
+        let held = self.held().sockets;
+        let listeners = listeners(&mut self.netlink).unwrap_or_default();
+        let (own, theirs): (Vec<_>, Vec<_>) =
+            listeners.iter().partition(|listener| held.contains(&listener.inode));
+        let ports = |listeners: Vec<&Listener>| listeners.iter().map(|each| each.local.port()).collect();
+        missed(&closed, &ports(theirs), &ports(own), |address| {
+            self.tcp.is_others(address) || self.peers.number(&Peer::Tcp(address)).is_some()
+        })
     }
 
     /// Returns what could not be read, and why: of all readings, whatever the peer.

@@ -62,7 +62,11 @@ fn open_beside(load: SocketAddr) -> Dependencies {
 }
 
 fn read(dependencies: &mut Dependencies, peer: &Peer, is_survey: bool) -> Found {
-    let reading = dependencies.read(is_survey).unwrap();
+    read_as(dependencies, peer, is_survey, false)
+}
+
+fn read_as(dependencies: &mut Dependencies, peer: &Peer, is_survey: bool, is_close: bool) -> Found {
+    let reading = dependencies.read(is_survey, is_close).unwrap();
     assert_eq!(reading.is_survey, is_survey);
     let number = dependencies.peers.number(peer);
     number.and_then(|number| reading.found.get(number).copied()).unwrap_or_default()
@@ -86,12 +90,40 @@ fn of_a_pool_those_that_wait_are_told_from_the_others() {
         pool[..4].iter_mut().for_each(Pair::ask);
         let mut dependencies = open();
         // Four have carried no request yet.
-        let expected = Found { waiting: 4, idle: 6, unknown: 0 };
+        let expected = Found { waiting: 4, idle: 6, ..Found::default() };
         assert_eq!(found(&mut dependencies, &played), [expected; 2], "{address}");
         thread::sleep(LATER);
         pool[..2].iter_mut().for_each(Pair::answer);
-        let expected = Found { waiting: 2, idle: 8, unknown: 0 };
+        let expected = Found { waiting: 2, idle: 8, ..Found::default() };
         assert_eq!(found(&mut dependencies, &played), [expected; 2], "{address}");
+    }
+}
+
+/// What a close survey and a close look after it find of this peer.
+fn found_closely(dependencies: &mut Dependencies, played: &Played) -> [Found; 2] {
+    let peer = Peer::Tcp(played.address);
+    [true, false].map(|is_survey| read_as(dependencies, &peer, is_survey, true))
+}
+
+#[test]
+fn a_close_look_tells_a_fast_answer_from_a_question_that_followed_one_at_once() {
+    if !interactive::is_told() {
+        return;
+    }
+    for (address, client) in [("127.0.0.1:0", "127.0.0.1"), ("[::1]:0", "::1"), ("[::]:0", "127.0.0.1")] {
+        let played = Played::at(address, client);
+        let mut pool = played.connect(12);
+        // All times of an exchange are the same, as a rule, and so are those of an answer and a question after it.
+        for pair in &mut pool {
+            pair.ask();
+            pair.answer();
+        }
+        for pair in &mut pool[..5] {
+            pair.ask();
+        }
+        thread::sleep(LATER);
+        let expected = Found { waiting: 5, idle: 7, ..Found::default() };
+        assert_eq!(found_closely(&mut open(), &played), [expected; 2], "{address}");
     }
 }
 
@@ -104,10 +136,10 @@ fn connections_that_come_and_go_are_found_by_surveys() {
     let waiting = |waiting| Found { waiting, ..Found::default() };
     assert_eq!(found(&mut dependencies, &played), [waiting(3); 2]);
     pool.truncate(1);
-    assert!(!dependencies.read(false).unwrap().is_survey);
+    assert!(!dependencies.read(false, false).unwrap().is_survey);
     pool.extend(played.connect(1));
     pool[1].ask();
-    let reading = dependencies.read(true).unwrap();
+    let reading = dependencies.read(true, false).unwrap();
     assert!(reading.has_changed);
     assert_eq!(found(&mut dependencies, &played), [waiting(2); 2]);
 }
@@ -129,7 +161,7 @@ fn an_answer_that_is_not_read_is_no_longer_waited_for() {
     let mut pool = played.connect(2);
     pool.iter_mut().for_each(Pair::ask);
     pool[0].far.write_all(b"answer").unwrap();
-    assert_eq!(found(&mut open(), &played), [Found { waiting: 1, idle: 1, unknown: 0 }; 2]);
+    assert_eq!(found(&mut open(), &played), [Found { waiting: 1, idle: 1, ..Found::default() }; 2]);
 }
 
 #[test]
@@ -140,7 +172,7 @@ fn from_a_dependency_that_has_closed_nothing_is_waited_for() {
     pool[0].far.shutdown(std::net::Shutdown::Write).unwrap();
     // The server sends no more, and waits for the answer.
     pool[1].near.shutdown(std::net::Shutdown::Write).unwrap();
-    assert_eq!(found(&mut open(), &played), [Found { waiting: 2, idle: 1, unknown: 0 }; 2]);
+    assert_eq!(found(&mut open(), &played), [Found { waiting: 2, idle: 1, ..Found::default() }; 2]);
 }
 
 #[test]
@@ -172,7 +204,12 @@ fn however_fast_the_answers_nothing_is_told_wrongly() {
         // The last ask once more, and wait.
         let waiting = turn % 9;
         pool[8 - waiting..].iter_mut().for_each(Pair::ask);
-        for found in found(&mut dependencies, &played) {
+        let found = if turn % 2 == 0 {
+            found(&mut dependencies, &played)
+        } else {
+            found_closely(&mut dependencies, &played)
+        };
+        for found in found {
             let (waiting, idle) = (waiting as u64, 8 - waiting as u64);
             assert_eq!(found.connections(), 8);
             assert!(found.waiting <= waiting && found.idle <= idle, "{found:?} with {waiting} waiting");
@@ -200,7 +237,7 @@ fn once_it_is_acknowledged_who_was_last_is_known() {
         thread::sleep(Duration::from_millis(100));
         let [found, again] = found(&mut open(), &played);
         assert!(found == again && found.waiting <= 1 && found.idle <= 1, "{found:?} {again:?}");
-        found == Found { waiting: 1, idle: 1, unknown: 0 }
+        found == Found { waiting: 1, idle: 1, ..Found::default() }
     });
     assert!(is_known);
 }

@@ -16,6 +16,8 @@ fn tie(sent_bytes: u64, received_bytes: u64, bare_segments: u32, ago_ms: u32) ->
     Traffic {
         sent_bytes,
         received_bytes,
+        sent_segments: sent_bytes as u32,
+        received_segments: received_bytes as u32,
         bare_segments,
         sent_ago_ms: ago_ms,
         received_ago_ms: ago_ms,
@@ -102,6 +104,24 @@ fn the_next_data_tell_which_were_last_before() {
 }
 
 #[test]
+fn if_one_segment_was_last_all_others_were_before_it() {
+    let before = look(tie(9, 9, 5, 4), None);
+    let first = |sent, received, last| {
+        let now = Look { last, ..look(tie(sent, received, 5, 0), Some(&before)) };
+        now.last_before(&before)
+    };
+    // A question and its answer; several questions and one answer.
+    assert_eq!(
+        (first(10, 10, Last::Received), first(12, 10, Last::Received)),
+        (Last::Received, Last::Received)
+    );
+    // An answer, perhaps in parts, and a question.
+    assert_eq!((first(10, 10, Last::Sent), first(10, 12, Last::Sent)), (Last::Sent, Last::Sent));
+    assert_eq!((first(10, 11, Last::Received), first(11, 10, Last::Sent)), (Last::Unknown, Last::Unknown));
+    assert_eq!(first(10, 10, Last::Unknown), Last::Unknown);
+}
+
+#[test]
 fn more_questions_without_an_answer_are_told_from_answers() {
     let waiting = look(Traffic { sent_ago_ms: 0, ..tie(9, 9, 5, 4) }, None);
     let since = |traffic, before: &Look| look(traffic, Some(before)).answered_since(before);
@@ -116,13 +136,65 @@ fn more_questions_without_an_answer_are_told_from_answers() {
 }
 
 #[test]
+fn what_is_sent_late_without_an_answer_is_no_part_of_a_question() {
+    let waiting = |ago_ms| look(Traffic { received_ago_ms: 900, ..tie(9, 9, 5, ago_ms) }, None);
+    let since = |traffic, ago_ms| look(traffic, None).answered_late(&waiting(ago_ms));
+    assert_eq!((since(tie(20, 9, 5, 0), 11), since(tie(9, 20, 5, 0), 11)), (Some(false), Some(true)));
+    assert_eq!((since(tie(20, 20, 5, 0), 11), since(tie(9, 9, 5, 40), 11)), (None, None));
+    assert_eq!((since(tie(20, 9, 5, 0), 10), since(tie(9, 20, 5, 0), 10)), (None, None));
+}
+
+#[test]
+fn more_questions_than_answers_at_once_after_a_wait_are_suspect() {
+    let waiting = |ago_ms| look(Traffic { received_ago_ms: 900, ..tie(9, 9, 5, ago_ms) }, None);
+    let is_suspect = |sent, received, last, ago_ms| {
+        let now = Look { last, ..look(tie(sent, received, 5, 0), None) };
+        now.went_on_sending(&waiting(ago_ms))
+    };
+    assert!(is_suspect(11, 10, Last::Sent, 11));
+    // An answer and a question; more questions alone; nothing that had waited; nothing that waits.
+    assert!(!is_suspect(10, 10, Last::Sent, 11) && !is_suspect(11, 9, Last::Sent, 11));
+    assert!(!is_suspect(11, 10, Last::Sent, 10) && !is_suspect(12, 11, Last::Received, 11));
+}
+
+#[test]
 fn the_other_end_tells_what_it_has() {
-    assert_eq!(last_by_other_end(&OPEN), Last::Unknown);
-    assert_eq!(last_by_other_end(&End { unread_bytes: 1, ..OPEN }), Last::Sent);
-    assert_eq!(last_by_other_end(&End { unacknowledged_bytes: 1, ..OPEN }), Last::Received);
+    assert_eq!(last_by_other_end(&OPEN, None), Last::Unknown);
+    assert_eq!(last_by_other_end(&End { unread_bytes: 1, ..OPEN }, None), Last::Sent);
+    assert_eq!(last_by_other_end(&End { unacknowledged_bytes: 1, ..OPEN }, None), Last::Received);
     let taken = Traffic { acknowledged_ago_ms: 60, ..tie(9, 9, 5, 100) };
-    assert_eq!(last_by_other_end(&End { traffic: Some(taken), ..OPEN }), Last::Received);
-    assert_eq!(last_by_other_end(&End { traffic: Some(tie(9, 9, 5, 100)), ..OPEN }), Last::Unknown);
+    assert_eq!(last_by_other_end(&End { traffic: Some(taken), ..OPEN }, None), Last::Received);
+    assert_eq!(last_by_other_end(&End { traffic: Some(tie(9, 9, 5, 100)), ..OPEN }, None), Last::Unknown);
+}
+
+#[test]
+fn answers_that_only_data_can_have_acknowledged_were_followed_by_data() {
+    let (before, now) = (tie(9, 9, 5, 100), End { traffic: Some(tie(30, 30, 5, 100)), ..OPEN });
+    assert_eq!(last_by_other_end(&now, Some(&before)), Last::Sent);
+    // Something without data has come, too. Or nothing was sent that had to be acknowledged.
+    for other in [tie(9, 9, 4, 100), tie(30, 9, 5, 100), tie(9, 31, 5, 100)] {
+        assert_eq!(last_by_other_end(&now, Some(&other)), Last::Unknown, "{other:?}");
+    }
+    let unread = End { unacknowledged_bytes: 1, ..now };
+    assert_eq!(last_by_other_end(&unread, Some(&before)), Last::Received);
+}
+
+#[test]
+fn only_one_end_has_replied_last() {
+    assert_eq!(last_by_replies(true, false), Last::Sent);
+    assert_eq!(last_by_replies(false, true), Last::Received);
+    assert_eq!([true, false].map(|both| last_by_replies(both, both)), [Last::Unknown; 2]);
+}
+
+#[test]
+fn a_look_settles_the_one_before() {
+    let before = look(tie(9, 9, 5, 4), None);
+    let by = |traffic| look(traffic, Some(&before)).settles(&before);
+    assert_eq!((by(tie(9, 20, 5, 4)), by(tie(20, 9, 5, 4))), (Last::Sent, Last::Received));
+    assert_eq!((by(tie(9, 9, 5, 90)), by(tie(20, 20, 5, 0))), (Last::Unknown, Last::Unknown));
+    // Nothing has happened, and it is known now.
+    let known = Look { last: Last::Sent, ..before };
+    assert_eq!(known.settles(&before), Last::Sent);
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub struct Held {
     /// The inodes of sockets.
     pub sockets: BTreeSet<u32>,
     /// Processes whose sockets were read.
-    pub read: u64,
+    pub read: Vec<Pid>,
     /// Processes whose sockets this process may not read.
     pub refused: u64,
     /// Processes whose sockets are in another network namespace.
@@ -38,7 +38,7 @@ impl Held {
                     held.elsewhere += 1;
                 }
                 Ok(sockets) => {
-                    held.read += 1;
+                    held.read.push(pid);
                     held.sockets.extend(sockets);
                 }
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => held.refused += 1,
@@ -48,6 +48,11 @@ impl Held {
         }
         held
     }
+}
+
+/// Returns the inodes of the sockets that these processes hold.
+pub fn held_by(pids: &[Pid]) -> BTreeSet<u32> {
+    pids.iter().flat_map(|&pid| sockets_of(pid).unwrap_or_default()).collect()
 }
 
 /// Returns which process holds each of these sockets: of several the one with the lowest id. It walks all processes of the
@@ -116,7 +121,8 @@ mod tests {
         let inode = inode(link.to_str().unwrap()).unwrap();
         let pid = std::process::id() as Pid;
         let held = Held::by_tree(pid);
-        assert!(held.sockets.contains(&inode) && held.read >= 1, "{held:?}");
+        assert!(held_by(&held.read).contains(&inode) && held_by(&[]).is_empty());
+        assert!(held.sockets.contains(&inode) && held.read.contains(&pid), "{held:?}");
         assert_eq!((held.refused, held.elsewhere), (0, 0));
         let name = fs::read_to_string("/proc/self/comm").unwrap();
         let expected = Holder { pid, name: name.trim_end().into() };
@@ -130,6 +136,6 @@ mod tests {
         let pid = child.id() as Pid;
         child.wait().unwrap();
         let held = Held::by_tree(pid);
-        assert_eq!((held.read, held.refused, held.elsewhere, held.sockets.len()), (0, 0, 0, 0));
+        assert_eq!((held.read.len(), held.refused, held.elsewhere, held.sockets.len()), (0, 0, 0, 0));
     }
 }

@@ -201,13 +201,13 @@ mod tests {
         assert!(unix.has_new(&rows));
         assert!(unix.count_new(&mut netlink, &rows, &held.sockets, &mut peers).unwrap());
         let number = peers.number(&Peer::Unix(path.to_str().unwrap().into())).unwrap();
-        assert_eq!(peers.take()[number], Found { waiting: 2, idle: 1, unknown: 0 });
+        assert_eq!(peers.take().0[number], Found { waiting: 2, idle: 1, ..Found::default() });
         streams[1].read_exact(&mut [0]).unwrap();
         drop(accepted);
         drop(streams.pop());
         let rows = sockets(&mut netlink).unwrap();
         assert!(unix.count_known(&rows, &mut peers));
         // The dependency has closed its ends.
-        assert_eq!(peers.take()[number].connections(), 2);
+        assert_eq!(peers.take().0[number].connections(), 2);
     }
 }

@@ -1,13 +1,15 @@
 //! Settles which data were last on connections of which the kernel's times do not tell it: by the other end, if it is on
-//! this machine, or by looking again until something happens.
+//! this machine, by looking again until something happens, or by which end has replied.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
 use super::diag::Diag;
-use super::exchange::{Last, Look, last_by_other_end};
+use super::exchange::{Last, Look, last_by_other_end, last_by_replies};
+use super::interactive::{Place, interactive};
 use super::tcp_end::End;
 
 /// Time between looks at the same connection.
@@ -24,18 +26,28 @@ pub struct Tie {
     pub local: SocketAddr,
     pub peer: SocketAddr,
     pub look: Look,
+    /// Whether the other end is on this machine, and all that it has sent is acknowledged.
+    is_quiet_there: bool,
 }
 
-/// Finds out as far as possible which data were last on these connections when they were looked at.
+/// Finds out as far as possible which data were last on these connections when they were looked at. `others`: ends of
+/// connections as a survey has found them just now.
 ///
 /// # Errors
 /// If the kernel refuses a look-up.
-pub fn settle(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
+pub fn settle(diag: &mut Diag, ties: &mut [Tie], others: &HashMap<Place, End>) -> io::Result<()> {
     for tie in &mut *ties {
-        tie.ask_other_end(diag)?;
+        match others.get(&(tie.peer, tie.local)).filter(|there| tie.is_same_instant(there)) {
+            Some(there) => tie.take_other_end(there),
+            None => tie.ask_other_end(diag)?,
+        }
     }
-    let is_open =
-        |tie: &&mut Tie| tie.look.last == Last::Unknown && tie.look.traffic.sent_ago_ms <= LIVELY_MS;
+    watch(diag, ties)
+}
+
+/// Looks at lively connections until something happens.
+fn watch(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
+    let is_open = |tie: &&mut Tie| tie.is_open() && tie.look.traffic.sent_ago_ms <= LIVELY_MS;
     let mut open: Vec<&mut Tie> = ties.iter_mut().filter(is_open).collect();
     let rounds = LOOKS_AT_ONE.min(LOOKS_AT_ALL / open.len().max(1)).max(1);
     for _ in 0..rounds {
@@ -54,16 +66,73 @@ pub fn settle(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
     Ok(())
 }
 
+/// Settles those that are still open, and of which both ends can be seen, by which end has replied. It takes a millisecond or
+/// more.
+///
+/// # Errors
+/// If the kernel refuses a look-up.
+pub fn ask_who_replied(diag: &mut Diag, ties: &mut [Tie]) -> io::Result<()> {
+    let mut open: Vec<&mut Tie> = ties.iter_mut().filter(|tie| tie.is_open() && tie.is_quiet_there).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let wanted: Vec<Place> =
+        open.iter().flat_map(|tie| [(tie.local, tie.peer), (tie.peer, tie.local)]).collect();
+    let told = interactive(&wanted)?;
+    for tie in &mut open {
+        // It is of the first look if nothing has happened since.
+        let (here, there) = (told.get(&(tie.local, tie.peer)), told.get(&(tie.peer, tie.local)));
+        if !tie.look_again(diag)?
+            && let (Some(&here), Some(&there)) = (here, there)
+        {
+            tie.look.last = last_by_replies(here, there);
+        }
+    }
+    Ok(())
+}
+
 impl Tie {
+    pub fn new((local, peer): Place, look: Look) -> Self {
+        Self { local, peer, look, is_quiet_there: false }
+    }
+
+    /// Returns which data were last if nothing can be looked up any more.
+    pub fn last_with(mut self, others: &HashMap<Place, End>) -> Last {
+        let there = others.get(&(self.peer, self.local)).filter(|there| self.is_same_instant(there));
+        if let Some(there) = there.filter(|_| self.is_open()) {
+            self.take_other_end(there);
+        }
+        self.look.last
+    }
+
+    fn is_open(&self) -> bool {
+        self.look.last == Last::Unknown
+    }
+
+    /// Returns whether the other end has had and sent the same data, so that nothing happened between the looks at both.
+    fn is_same_instant(&self, there: &End) -> bool {
+        let here = &self.look.traffic;
+        there.traffic.is_some_and(|there| {
+            (there.sent_bytes, there.received_bytes) == (here.received_bytes, here.sent_bytes)
+        })
+    }
+
     fn ask_other_end(&mut self, diag: &mut Diag) -> io::Result<()> {
         if let Some(there) = diag.end(self.peer, self.local, true)? {
             // What the other end shows is of the present. It is of the first look, too, if nothing has happened since.
             let is_settled = self.look_again(diag)?;
-            if !is_settled && self.look.last == Last::Unknown {
-                self.look.last = last_by_other_end(&there);
+            if !is_settled && self.is_open() {
+                self.take_other_end(&there);
             }
         }
         Ok(())
+    }
+
+    /// Takes over what the other end shows, seen when this one had the same data.
+    fn take_other_end(&mut self, there: &End) {
+        self.look.last = last_by_other_end(there, self.look.there.as_ref());
+        self.look.there = there.traffic;
+        self.is_quiet_there = there.unacknowledged_bytes == 0 && there.traffic.is_some();
     }
 
     /// Looks at the connection. Returns whether nothing more is to be learnt of what was last at the first look.
@@ -109,12 +178,12 @@ mod tests {
         let mut look = Look::new(&end, end.traffic.unwrap(), None);
         look.last = Last::Unknown;
         look.traffic.sent_ago_ms = 0;
-        Tie { local, peer, look }
+        Tie::new((local, peer), look)
     }
 
     fn settled(diag: &mut Diag, tie: Tie) -> Last {
         let mut ties = [tie];
-        settle(diag, &mut ties).unwrap();
+        settle(diag, &mut ties, &HashMap::new()).unwrap();
         ties[0].look.last
     }
 
@@ -131,6 +200,9 @@ mod tests {
     fn what_comes_first_afterwards_tells_what_was_last() {
         let mut diag = Diag::open().unwrap();
         let (mut near, mut far) = connected(3);
+        for end in [&near, &far] {
+            end.set_nodelay(true).unwrap();
+        }
         near.write_all(b"?").unwrap();
         let waiting = tie(&mut diag, &near);
         far.write_all(b"!").unwrap();
@@ -139,9 +211,12 @@ mod tests {
         let idle = tie(&mut diag, &near);
         near.write_all(b"?").unwrap();
         assert_eq!(settled(&mut diag, idle), Last::Received);
+        // An answer that may have come first, and one that came last.
         let both = tie(&mut diag, &near);
-        near.write_all(b"?").unwrap();
-        far.write_all(b"!").unwrap();
+        for _ in 0..2 {
+            near.write_all(b"?").unwrap();
+            far.write_all(b"!").unwrap();
+        }
         assert_eq!(settled(&mut diag, both), Last::Unknown);
     }
 

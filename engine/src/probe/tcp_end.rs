@@ -19,6 +19,7 @@ pub const SYN_SENT: u8 = 2;
 pub const SYN_RECV: u8 = 3;
 pub const FIN_WAIT_1: u8 = 4;
 pub const FIN_WAIT_2: u8 = 5;
+pub const TIME_WAIT: u8 = 6;
 pub const CLOSE_WAIT: u8 = 8;
 pub const LAST_ACK: u8 = 9;
 pub const LISTEN: u8 = 10;
@@ -51,6 +52,9 @@ pub struct End {
 pub struct Traffic {
     pub sent_bytes: u64,
     pub received_bytes: u64,
+    /// Segments with data, those that were sent again included.
+    pub sent_segments: u32,
+    pub received_segments: u32,
     /// Segments that came without data: acknowledgements and no more, from the one that opened the connection on.
     pub bare_segments: u32,
     /// When data were sent last.
@@ -138,6 +142,8 @@ impl Traffic {
         Self {
             sent_bytes: long_number(info, 200),
             received_bytes: long_number(info, 128),
+            sent_segments: number(info, 156),
+            received_segments: number(info, 152),
             bare_segments: number(info, 140).wrapping_sub(number(info, 152)),
             sent_ago_ms: number(info, 44),
             received_ago_ms: number(info, 52),
@@ -214,6 +220,8 @@ mod tests {
         let traffic = Traffic {
             sent_bytes: 200 | 204 << 32,
             received_bytes: 128 | 132 << 32,
+            sent_segments: 156,
+            received_segments: 152,
             bare_segments: 140_u32.wrapping_sub(152),
             sent_ago_ms: 44,
             received_ago_ms: 52,

@@ -1,12 +1,14 @@
 //! Which TCP connections and listeners there are in this network namespace, as rows of a dump. The kernel walks its whole
 //! table for a dump of connections, so it takes some hundred microseconds however few rows there are.
 
+use std::collections::HashSet;
 use std::io;
 use std::net::SocketAddr;
 
 use super::netlink::{Netlink, Rows};
 use super::tcp_end::{
-    CLOSE_WAIT, CLOSING, ESTABLISHED, End, FIN_WAIT_1, FIN_WAIT_2, LAST_ACK, LISTEN, Row, SYN_SENT, WITH_INFO,
+    CLOSE_WAIT, CLOSING, ESTABLISHED, End, FIN_WAIT_1, FIN_WAIT_2, LAST_ACK, LISTEN, Row, SYN_SENT,
+    TIME_WAIT, WITH_INFO,
 };
 
 /// States of a connection that a program may hold and that it did not accept just now.
@@ -43,6 +45,19 @@ pub fn connections(netlink: &mut Netlink, filter: &[u8]) -> io::Result<Vec<Conne
             inode: row.inode(),
             end: row.end(),
         }));
+    })?;
+    Ok(found)
+}
+
+/// Returns the connections that were closed in the last minute, each by the end that was closed first and its peer, of all
+/// that `filter` takes.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn closed(netlink: &mut Netlink, filter: &[u8]) -> io::Result<HashSet<(SocketAddr, SocketAddr)>> {
+    let mut found = HashSet::new();
+    netlink.dump(Rows::OfTcp, &question(&[TIME_WAIT], 0, filter), |row| {
+        found.extend(Row::of(row).map(|row| (row.local(), row.peer())));
     })?;
     Ok(found)
 }
@@ -108,6 +123,20 @@ mod tests {
             let row = listeners(&mut netlink).unwrap().into_iter().find(|row| row.inode == listener_inode);
             assert_eq!(row.unwrap().local, listener.local_addr().unwrap());
         }
+    }
+
+    #[test]
+    fn the_end_that_was_closed_first_stays_for_a_while() {
+        let mut netlink = Netlink::open().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (far, there) = listener.accept().unwrap();
+        let place = (there, listener.local_addr().unwrap());
+        drop(near);
+        assert!(!closed(&mut netlink, &[]).unwrap().contains(&place));
+        drop(far);
+        assert!(closed(&mut netlink, &[]).unwrap().contains(&place));
+        assert!(!closed(&mut netlink, &without_load_on(place.1)).unwrap().contains(&place));
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct PeerRecord {
     pub idle: Vec<u64>,
     /// Those of which this could not be told.
     pub unknown: Vec<u64>,
+    /// Of those that wait or are idle, how many were closed before it was known whose they are. They count as the server's,
+    /// as all others were that were opened to this dependency meanwhile.
+    pub inferred: Vec<u64>,
 }
 
 /// The process that listens at an address.
